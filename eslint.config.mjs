@@ -1,0 +1,51 @@
+import tseslint from 'typescript-eslint';
+
+const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
+
+export default tseslint.config(
+  { ignores: ['dist', 'dist-examples', 'coverage', '.stack', '**/*.js', '**/*.mjs'] },
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './examples/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      // Empty decorated modules are how NestJS is written.
+      '@typescript-eslint/no-extraneous-class': 'off',
+      // An async method may satisfy a port without awaiting anything.
+      '@typescript-eslint/require-await': 'off',
+      'max-lines': ['error', { max: 200 }],
+      'max-lines-per-function': ['error', { max: 60 }],
+    },
+  },
+  {
+    files: ['src/**'],
+    rules: {
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'Use the Clock port.' },
+        { object: 'process', property: 'env', message: 'Environment is read in config.ts only.' },
+      ],
+      'no-restricted-globals': ['error', ...timers.map((name) => ({ name, message: 'Use the Clock port.' }))],
+    },
+  },
+  {
+    // The two places that own what the rule above protects.
+    files: ['src/clock/system-clock.ts', 'src/config.ts', 'src/main.ts', 'src/testing/**'],
+    rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
+  },
+  {
+    // A describe block is one function and a table of cases is long by nature.
+    files: ['test/**'],
+    rules: { 'max-lines-per-function': 'off', 'max-lines': ['error', { max: 400 }] },
+  },
+);

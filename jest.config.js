@@ -1,0 +1,47 @@
+// NestJS 12 is published as ES modules only. Node >= 20.19 can require() them; jest can only from
+// Node 24.9, so the @nestjs packages are compiled to CommonJS for the tests (cached after the first run).
+const swc = [
+  '@swc/jest',
+  {
+    swcrc: false,
+    sourceMaps: 'inline',
+    module: { type: 'commonjs' },
+    jsc: {
+      target: 'es2022',
+      keepClassNames: true,
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
+    },
+  },
+];
+const base = {
+  testEnvironment: 'node',
+  transform: { '^.+\\.[cm]?[jt]s$': swc },
+  transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/dist-examples', '<rootDir>/.stack'],
+};
+const project = (displayName, extra = {}) => ({
+  ...base,
+  displayName,
+  testMatch: [`<rootDir>/test/${displayName}/**/*.spec.ts`],
+  ...extra,
+});
+const onServers = {
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  setupFilesAfterEnv: ['<rootDir>/test/support/leak-guard.ts'],
+};
+/** @type {import('jest').Config} */
+module.exports = {
+  collectCoverageFrom: ['src/**/*.ts', '!src/main.ts'],
+  coverageProvider: 'v8',
+  testTimeout: 30_000,
+  reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
+  projects: [
+    project('unit'),
+    project('architecture'),
+    project('integration', onServers),
+    project('fault', onServers),
+    project('e2e', onServers),
+  ],
+};
