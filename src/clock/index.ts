@@ -1,0 +1,4 @@
+export { CLOCK, type Clock, type Timer } from './clock';
+export { PollingLoop } from './polling-loop';
+export { SystemClock } from './system-clock';
+export { within } from './within';

@@ -1,0 +1,78 @@
+import { Logger } from '@nestjs/common';
+import { type Clock } from './clock';
+
+interface LoopPlan {
+  readonly name: string;
+  /** One bounded piece of work. Returns true when there is more to do right now. */
+  runOnce(signal: AbortSignal): Promise<boolean>;
+  /** Sleep after an idle run, milliseconds; asked for anew each time. */
+  intervalMs(): number;
+}
+
+/** After a failed run, so that a database that is away is not asked in a tight loop. */
+const ERROR_PAUSE_MS = 1_000;
+
+/** Runs `runOnce` again and again: at once while there is more, else after the interval or when woken. Knows nothing else. */
+export class PollingLoop {
+  private readonly logger: Logger;
+  private readonly stopping = new AbortController();
+  private sleeping = new AbortController();
+  private running: Promise<void> | undefined;
+  private isWoken = false;
+  private lastError = '';
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly plan: LoopPlan,
+  ) {
+    this.logger = new Logger(`Loop:${plan.name}`);
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** There may be work: do not sleep on. */
+  wake(): void {
+    this.isWoken = true;
+    this.sleeping.abort();
+  }
+
+  /** Resolves when the run in progress has ended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.sleeping.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const pauseMs = await this.runGuarded();
+      if (pauseMs > 0) await this.sleep(pauseMs);
+    }
+  }
+
+  private async runGuarded(): Promise<number> {
+    this.isWoken = false;
+    try {
+      const hasMore = await this.plan.runOnce(this.stopping.signal);
+      this.lastError = '';
+      return hasMore ? 0 : this.plan.intervalMs();
+    } catch (error) {
+      this.logOnce(error instanceof Error ? error.message : String(error));
+      return ERROR_PAUSE_MS;
+    }
+  }
+
+  /** The same failure every second fills a log without telling more. */
+  private logOnce(message: string): void {
+    if (message !== this.lastError) this.logger.error(`failed, trying again: ${message}`);
+    this.lastError = message;
+  }
+
+  private async sleep(ms: number): Promise<void> {
+    if (this.isWoken || this.stopping.signal.aborted) return;
+    this.sleeping = new AbortController();
+    await this.clock.sleep(ms, this.sleeping.signal);
+  }
+}

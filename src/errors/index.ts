@@ -1,0 +1,3 @@
+export { assertNever } from './assert-never';
+export { CodedError } from './coded-error';
+export { InvalidOptionsError } from './invalid-options-error';

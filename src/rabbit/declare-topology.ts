@@ -1,0 +1,42 @@
+import { type Channel } from 'amqplib';
+import { workQueueArguments } from './queue-arguments';
+import { type ResolvedRabbitOptions } from './rabbit-options';
+import { type TopologyNames } from './topology-names';
+
+type Options = Pick<ResolvedRabbitOptions, 'queueType'>;
+
+/** Declares the exchanges everybody uses, and the parked queue. Idempotent. */
+export async function declareBase(channel: Channel, names: TopologyNames, { queueType }: Options): Promise<void> {
+  await channel.assertExchange(names.parked, 'fanout', { durable: true });
+  await channel.assertQueue(names.parked, { durable: true, arguments: { 'x-queue-type': queueType } });
+  await channel.bindQueue(names.parked, names.parked, '');
+  // What has no work queue is parked and seen, rather than dropped.
+  await channel.assertExchange(names.work, 'direct', { durable: true, alternateExchange: names.parked });
+  await channel.assertExchange(names.events, 'topic', { durable: true });
+  await channel.assertExchange(names.commands, 'topic', { durable: true });
+}
+
+/** Declares the work queue of one timeout kind and returns its name. */
+export async function declareWorkQueue(
+  channel: Channel,
+  names: TopologyNames,
+  { queueType }: Options,
+  kind: string,
+): Promise<string> {
+  const queue = names.workQueue(kind);
+  await channel.assertQueue(queue, { durable: true, arguments: workQueueArguments(queueType, names) });
+  await channel.bindQueue(queue, names.work, kind);
+  return queue;
+}
+
+/** Declares the command queue and binds it to the given command names. */
+export async function declareCommandQueue(
+  channel: Channel,
+  names: TopologyNames,
+  { queueType }: Options,
+  patterns: readonly string[],
+): Promise<string> {
+  await channel.assertQueue(names.commands, { durable: true, arguments: workQueueArguments(queueType, names) });
+  for (const pattern of patterns) await channel.bindQueue(names.commands, names.commands, pattern);
+  return names.commands;
+}

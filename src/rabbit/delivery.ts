@@ -1,0 +1,28 @@
+import { type Channel, type ConsumeMessage } from 'amqplib';
+import { settle, type Settlement } from './settlement';
+
+/** One message with the channel it came by. Settled exactly once; later calls do nothing. */
+export class Delivery {
+  private isSettled = false;
+
+  constructor(
+    readonly message: ConsumeMessage,
+    private readonly channel: Channel,
+    private readonly onSettled: (delivery: Delivery) => void,
+  ) {}
+
+  get body(): Buffer {
+    return this.message.content;
+  }
+
+  get headers(): Record<string, unknown> {
+    return this.message.properties.headers ?? {};
+  }
+
+  settle(settlement: Settlement): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    settle(this.channel, this.message, settlement);
+    this.onSettled(this);
+  }
+}

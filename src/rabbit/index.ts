@@ -1,0 +1,15 @@
+export { type Channel, type ChannelModel, type ConfirmChannel, type ConsumeMessage } from 'amqplib';
+export { ConfirmedPublisher } from './confirmed-publisher';
+export { declareBase, declareCommandQueue, declareWorkQueue } from './declare-topology';
+export { Delivery } from './delivery';
+export { ManualAckConsumer } from './manual-ack-consumer';
+export { ParkedQueue, type ParkReason } from './parked-queue';
+export { type Publication, type PublishOutcome } from './publication';
+export { workQueueArguments } from './queue-arguments';
+export { RabbitClient } from './rabbit-client';
+export { resolveRabbitOptions, type QueueType, type RabbitOptions, type ResolvedRabbitOptions } from './rabbit-options';
+export { settle, type Settlement } from './settlement';
+export { TopologyNames } from './topology-names';
+export { withoutTransportHeaders } from './transport-headers';
+export { RabbitContext } from './rabbit-context';
+export { RABBIT_TRANSPORT, RabbitServer, type Verdict } from './rabbit-server';

@@ -1,0 +1,101 @@
+import { Logger } from '@nestjs/common';
+import { type Channel, type ChannelModel } from 'amqplib';
+import { type Clock, type Timer } from '../clock';
+import { type RabbitConnection } from './rabbit-connection';
+
+const FIRST_REOPEN_MS = 100;
+const LAST_REOPEN_MS = 5_000;
+
+/** What makes a channel, and what to do with it. */
+export interface ChannelPlan<C extends Channel> {
+  readonly name: string;
+  create(connection: ChannelModel): Promise<C>;
+  /** Prepares the channel (topology, prefetch, consume). A rejection closes it and tries again later. */
+  open(channel: C, connection: ChannelModel): Promise<void>;
+  /** The channel is gone, whoever closed it. */
+  closed(channel: C): void;
+}
+
+/**
+ * Keeps one raw channel open: on every reconnect, and after a channel-level error (404, 406) on the living
+ * connection, with back-off. The raw channel always has an error listener; without one amqplib turns a channel
+ * error into the loss of the whole connection.
+ */
+export class KeptChannel<C extends Channel> {
+  private readonly logger: Logger;
+  private readonly unsubscribe: () => void;
+  private reopenTimer: Timer | undefined;
+  private reopenMs = FIRST_REOPEN_MS;
+  private isClosed = false;
+  private current: C | undefined;
+
+  constructor(
+    private readonly connection: RabbitConnection,
+    private readonly clock: Clock,
+    private readonly plan: ChannelPlan<C>,
+  ) {
+    this.logger = new Logger(`Channel:${plan.name}`);
+    this.unsubscribe = connection.onConnect((model) => void this.tryOpen(model));
+  }
+
+  /** The channel, while it is open and prepared. */
+  get channel(): C | undefined {
+    return this.current;
+  }
+
+  /** Gives up the channel on purpose; it is opened anew with back-off. */
+  async reset(): Promise<void> {
+    await this.current?.close().catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.unsubscribe();
+    this.reopenTimer?.cancel();
+    await this.current?.close().catch(() => undefined);
+  }
+
+  private async tryOpen(model: ChannelModel): Promise<void> {
+    this.reopenTimer?.cancel();
+    let channel: C | undefined;
+    try {
+      channel = await this.plan.create(model);
+      this.watch(channel);
+      await this.plan.open(channel, model);
+      if (this.isClosed) return await channel.close();
+      this.current = channel;
+      this.reopenMs = FIRST_REOPEN_MS;
+    } catch (error) {
+      this.failed(model, channel, error);
+    }
+  }
+
+  private watch(channel: C): void {
+    channel.on('error', (error: Error) => this.logger.warn(`closed by the broker: ${error.message}`));
+    channel.on('close', () => this.gone(channel));
+  }
+
+  private gone(channel: C): void {
+    if (this.current !== channel) return;
+    this.current = undefined;
+    this.plan.closed(channel);
+    const model = this.connection.model;
+    if (model) this.reopenLater(model);
+  }
+
+  private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
+    void channel?.close().catch(() => undefined);
+    if (this.isClosed || this.connection.model !== model) return;
+    this.logger.error(`could not be opened, trying again: ${error instanceof Error ? error.message : String(error)}`);
+    this.reopenLater(model);
+  }
+
+  private reopenLater(model: ChannelModel): void {
+    if (this.isClosed) return;
+    this.reopenTimer?.cancel();
+    this.reopenTimer = this.clock.after(this.reopenMs, () => {
+      if (this.connection.model === model) void this.tryOpen(model);
+    });
+    this.reopenMs = Math.min(this.reopenMs * 2, LAST_REOPEN_MS);
+  }
+}

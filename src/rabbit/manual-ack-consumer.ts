@@ -1,0 +1,117 @@
+import { type Channel, type ConsumeMessage } from 'amqplib';
+import { type Clock, type Timer, within } from '../clock';
+import { Delivery } from './delivery';
+import { KeptChannel } from './kept-channel';
+import { type RabbitConnection } from './rabbit-connection';
+
+interface ConsumerPlan {
+  readonly queue: string;
+  readonly prefetch: number;
+  /** Declares the queue and what it hangs on. */
+  prepare(channel: Channel): Promise<void>;
+  /** Takes a delivery over; whoever takes it settles it. Must not throw. */
+  onDelivery(delivery: Delivery): void;
+}
+
+/** Consumes one queue with manual acknowledgement, and goes on doing so after reconnects and broker cancels. */
+export class ManualAckConsumer {
+  private readonly kept: KeptChannel<Channel>;
+  private readonly unsettled = new Set<Delivery>();
+  private consumerTag: string | undefined;
+  private isStopped = false;
+  private isPaused = false;
+  private resuming: Timer | undefined;
+  private drained: (() => void)[] = [];
+
+  constructor(
+    connection: RabbitConnection,
+    private readonly clock: Clock,
+    private readonly plan: ConsumerPlan,
+  ) {
+    this.kept = new KeptChannel(connection, clock, {
+      name: plan.queue,
+      create: (model) => model.createChannel(),
+      open: (channel) => this.open(channel),
+      closed: () => this.forgetAll(),
+    });
+  }
+
+  get isConsuming(): boolean {
+    return this.kept.channel !== undefined && !this.isPaused && !this.isStopped;
+  }
+
+  get unsettledCount(): number {
+    return this.unsettled.size;
+  }
+
+  /** Stops deliveries for a while, e.g. while the database is away. What is unsettled stays with its takers. */
+  async pause(ms: number): Promise<void> {
+    if (this.isPaused || this.isStopped) return;
+    this.isPaused = true;
+    await this.cancel();
+    this.resuming = this.clock.after(ms, () => void this.resume());
+  }
+
+  /** No more deliveries, for good. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.resuming?.cancel();
+    await this.cancel();
+  }
+
+  /** Resolves when every delivery is settled, or after `ms`. */
+  async whenSettled(ms: number): Promise<void> {
+    if (this.unsettled.size === 0) return;
+    await within(this.clock, ms, new Promise<void>((resolve) => this.drained.push(resolve)), undefined);
+  }
+
+  /** Gives back what nobody settled, and closes the channel. */
+  async close(): Promise<void> {
+    for (const delivery of [...this.unsettled]) delivery.settle('requeue');
+    await this.kept.close();
+  }
+
+  private async open(channel: Channel): Promise<void> {
+    await this.plan.prepare(channel);
+    await channel.prefetch(this.plan.prefetch);
+    if (!this.isStopped && !this.isPaused) await this.consume(channel);
+  }
+
+  private async consume(channel: Channel): Promise<void> {
+    const onMessage = (message: ConsumeMessage | null): void => this.received(channel, message);
+    const { consumerTag } = await channel.consume(this.plan.queue, onMessage, { noAck: false });
+    this.consumerTag = consumerTag;
+  }
+
+  private received(channel: Channel, message: ConsumeMessage | null): void {
+    // null: the broker cancelled the consumer, because the queue was deleted or its leader moved.
+    if (message === null) return void this.kept.reset();
+    const delivery = new Delivery(message, channel, (settled) => this.settled(settled));
+    this.unsettled.add(delivery);
+    if (this.isStopped) return delivery.settle('requeue');
+    this.plan.onDelivery(delivery);
+  }
+
+  private settled(delivery: Delivery): void {
+    this.unsettled.delete(delivery);
+    if (this.unsettled.size === 0) for (const resolve of this.drained.splice(0)) resolve();
+  }
+
+  private async cancel(): Promise<void> {
+    const tag = this.consumerTag;
+    this.consumerTag = undefined;
+    if (tag) await this.kept.channel?.cancel(tag).catch(() => undefined);
+  }
+
+  private async resume(): Promise<void> {
+    this.isPaused = false;
+    const channel = this.kept.channel;
+    if (channel && !this.isStopped) await this.consume(channel).catch(() => this.kept.reset());
+  }
+
+  private forgetAll(): void {
+    this.consumerTag = undefined;
+    this.unsettled.clear();
+    for (const resolve of this.drained.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,120 @@
+import { type Channel, type ChannelModel } from 'amqplib';
+import { connect } from 'amqplib';
+import { type Clock } from '../clock';
+import { ConfirmedPublisher } from './confirmed-publisher';
+import { declareBase } from './declare-topology';
+import { type Delivery } from './delivery';
+import { ManualAckConsumer } from './manual-ack-consumer';
+import { ParkedQueue } from './parked-queue';
+import { RabbitConnection } from './rabbit-connection';
+import { type ResolvedRabbitOptions } from './rabbit-options';
+import { TopologyNames } from './topology-names';
+
+type Declare = (channel: Channel) => Promise<void>;
+
+interface ConsumeRequest {
+  readonly queue: string;
+  readonly prefetch: number;
+  /** Declares the queue before it is consumed; runs after the base topology. */
+  declare(channel: Channel): Promise<void>;
+  onDelivery(delivery: Delivery): void;
+}
+
+/**
+ * All traffic with the broker: one connection to publish and one to consume, because a broker that blocks
+ * publishers stops reading the whole connection, acknowledgements included.
+ */
+export class RabbitClient {
+  readonly names: TopologyNames;
+  readonly publisher: ConfirmedPublisher;
+  readonly parked: ParkedQueue;
+  private readonly publishing: RabbitConnection;
+  private readonly consuming: RabbitConnection;
+  private readonly consumers: ManualAckConsumer[] = [];
+  private readonly beforePublishing: Declare[] = [];
+
+  constructor(
+    readonly options: ResolvedRabbitOptions,
+    private readonly clock: Clock,
+  ) {
+    this.names = new TopologyNames(options.prefix);
+    this.publishing = new RabbitConnection(options, 'publish');
+    this.consuming = new RabbitConnection(options, 'consume');
+    this.publisher = new ConfirmedPublisher(this.publishing, clock, {
+      window: options.publishWindow,
+      confirmTimeoutMs: options.confirmTimeoutMs,
+      prepare: () => this.declareForPublishing(),
+    });
+    this.parked = new ParkedQueue(this.publisher, this.names);
+  }
+
+  /** Begins to connect; returns at once, the broker may be down. */
+  start(): void {
+    this.publishing.start();
+    this.consuming.start();
+  }
+
+  /** Runs before the first publication of every connection. Register before `start`. */
+  declareBeforePublishing(declare: Declare): void {
+    this.beforePublishing.push(declare);
+  }
+
+  consume(request: ConsumeRequest): ManualAckConsumer {
+    const consumer = new ManualAckConsumer(this.consuming, this.clock, {
+      queue: request.queue,
+      prefetch: request.prefetch,
+      onDelivery: (delivery) => request.onDelivery(delivery),
+      prepare: async (channel) => {
+        await declareBase(channel, this.names, this.options);
+        await request.declare(channel);
+      },
+    });
+    this.consumers.push(consumer);
+    return consumer;
+  }
+
+  /** Messages flow both ways: published ones are confirmed and every consumer consumes. */
+  get isUp(): boolean {
+    return this.publisher.isReady && this.consumers.every((consumer) => consumer.isConsuming);
+  }
+
+  /** A connection of its own that the caller closes; for questions which may cost the connection. */
+  async throwAwayConnection(): Promise<ChannelModel> {
+    const [url] = this.options.urls;
+    if (!url) throw new Error('no RabbitMQ URL is configured');
+    const connection = await connect(url, { timeout: 5_000 });
+    connection.on('error', () => undefined);
+    return connection;
+  }
+
+  /** No more deliveries; what was delivered stays unsettled with its takers. */
+  async stopConsuming(): Promise<void> {
+    await Promise.all(this.consumers.map((consumer) => consumer.stop()));
+  }
+
+  /** Waits for the takers at most `ms`, then gives the rest back. Returns how many were given back. */
+  async settleRest(ms: number): Promise<number> {
+    await Promise.all(this.consumers.map((consumer) => consumer.whenSettled(ms)));
+    const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unsettledCount, 0);
+    await Promise.all(this.consumers.map((consumer) => consumer.close()));
+    return rest;
+  }
+
+  async close(): Promise<void> {
+    await this.publisher.close();
+    await Promise.all([this.publishing.close(), this.consuming.close()]);
+  }
+
+  private async declareForPublishing(): Promise<void> {
+    const model = this.publishing.model;
+    if (!model) throw new Error('the connection closed again');
+    const channel = await model.createChannel();
+    channel.on('error', () => undefined);
+    try {
+      await declareBase(channel, this.names, this.options);
+      for (const declare of this.beforePublishing) await declare(channel);
+    } finally {
+      await channel.close().catch(() => undefined);
+    }
+  }
+}

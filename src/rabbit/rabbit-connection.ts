@@ -1,0 +1,95 @@
+import { Logger } from '@nestjs/common';
+import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
+import { type ChannelModel } from 'amqplib';
+import { type ResolvedRabbitOptions } from './rabbit-options';
+
+type Listener = (connection: ChannelModel) => void;
+
+/**
+ * One AMQP connection that is kept up. Only the connection is left to amqp-connection-manager: its channel
+ * wrapper acknowledges on the newest channel with the old delivery tag after a reconnect (which settles somebody
+ * else's message) and never reopens after a channel error. Channels are kept by KeptChannel.
+ */
+export class RabbitConnection {
+  private readonly logger: Logger;
+  private readonly listeners = new Set<Listener>();
+  private manager: AmqpConnectionManager | undefined;
+  private current: ChannelModel | undefined;
+  private blocked = false;
+  private isOutageLogged = false;
+
+  constructor(
+    private readonly options: ResolvedRabbitOptions,
+    readonly purpose: 'publish' | 'consume',
+  ) {
+    this.logger = new Logger(`RabbitConnection:${purpose}`);
+  }
+
+  /** Begins to connect and returns at once; the broker may be down. */
+  start(): void {
+    if (this.manager) return;
+    this.manager = connect([...this.options.urls], {
+      heartbeatIntervalInSeconds: this.options.heartbeatSeconds,
+      reconnectTimeInSeconds: 1,
+      connectionOptions: {
+        clientProperties: { connection_name: `${this.options.connectionName}:${this.purpose}` },
+        timeout: 10_000,
+        noDelay: true,
+      },
+    });
+    this.manager.on('connect', ({ connection }) => this.opened(connection as unknown as ChannelModel));
+    this.manager.on('disconnect', ({ err }) => this.lost(err));
+    this.manager.on('connectFailed', ({ err }) => this.lost(err));
+    this.manager.on('blocked', ({ reason }) => this.setBlocked(true, reason));
+    this.manager.on('unblocked', () => this.setBlocked(false));
+  }
+
+  get model(): ChannelModel | undefined {
+    return this.current;
+  }
+
+  get isUp(): boolean {
+    return this.current !== undefined;
+  }
+
+  /** The broker has a memory or disk alarm and reads nothing from us. */
+  get isBlocked(): boolean {
+    return this.blocked;
+  }
+
+  /** Calls `listener` on every (re)connect, and at once when already connected. Returns the way to stop that. */
+  onConnect(listener: Listener): () => void {
+    this.listeners.add(listener);
+    if (this.current) listener(this.current);
+    return () => this.listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.listeners.clear();
+    this.current = undefined;
+    await this.manager?.close();
+    this.manager = undefined;
+  }
+
+  private opened(connection: ChannelModel): void {
+    this.current = connection;
+    this.blocked = false;
+    this.isOutageLogged = false;
+    this.logger.log('connected');
+    for (const listener of this.listeners) listener(connection);
+  }
+
+  private lost(error: Error | undefined): void {
+    this.current = undefined;
+    this.blocked = false;
+    // The manager tries every second; one line per outage is enough.
+    if (this.isOutageLogged || !this.manager) return;
+    this.isOutageLogged = true;
+    this.logger.warn(`not connected, trying every second: ${error?.message ?? 'connection closed'}`);
+  }
+
+  private setBlocked(blocked: boolean, reason = ''): void {
+    this.blocked = blocked;
+    this.logger.warn(blocked ? `blocked by the broker: ${reason}` : 'unblocked');
+  }
+}

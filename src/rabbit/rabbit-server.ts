@@ -1,0 +1,102 @@
+import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
+import { lastValueFrom } from 'rxjs';
+import { type Delivery } from './delivery';
+import { declareCommandQueue } from './declare-topology';
+import { type ManualAckConsumer } from './manual-ack-consumer';
+import { type ParkReason } from './parked-queue';
+import { RabbitContext } from './rabbit-context';
+import { type RabbitClient } from './rabbit-client';
+
+/** Marks handlers for this strategy: `@EventPattern<string>('order.placed', RABBIT_TRANSPORT)`. */
+export const RABBIT_TRANSPORT = Symbol('order-timeout:rabbit');
+
+/** What a handler's error means for its message. */
+export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | { readonly type: 'again' };
+
+interface ServerPlan {
+  readonly client: RabbitClient;
+  /** Commands in hand at once. */
+  readonly prefetch: number;
+  /** Tells an error that can never succeed from one that may, e.g. a database that is away. */
+  judge(error: unknown): Verdict;
+}
+
+/** After an error that may pass, so that the message does not turn round in a hot loop. */
+const PAUSE_MS = 1_000;
+
+/**
+ * Transport strategy for `app.connectMicroservice({ strategy })`: commands come by a topic exchange in plain JSON,
+ * the routing key is the pattern, and a message is acknowledged only after its handler has finished. Unlike the
+ * built-in RMQ transport it needs no envelope and loses nothing: what cannot be processed is parked with the reason.
+ */
+export class RabbitServer extends Server implements CustomTransportStrategy {
+  override readonly transportId = RABBIT_TRANSPORT;
+  private consumer: ManualAckConsumer | undefined;
+
+  constructor(private readonly plan: ServerPlan) {
+    super();
+  }
+
+  listen(callback: (error?: unknown) => void): void {
+    const { client, prefetch } = this.plan;
+    const patterns = [...this.messageHandlers.keys()];
+    this.consumer = client.consume({
+      queue: client.names.commands,
+      prefetch,
+      declare: async (channel) => void (await declareCommandQueue(channel, client.names, client.options, patterns)),
+      onDelivery: (delivery) => void this.handle(delivery),
+    });
+    callback();
+  }
+
+  async close(): Promise<void> {
+    await this.consumer?.stop();
+  }
+
+  on(): void {
+    throw new Error('RabbitServer has no events to listen to; see the log of RabbitConnection');
+  }
+
+  unwrap<T>(): T {
+    return this.plan.client as T;
+  }
+
+  private async handle(delivery: Delivery): Promise<void> {
+    const pattern = delivery.message.fields.routingKey;
+    try {
+      const rejected = await this.run(pattern, delivery);
+      if (rejected) await this.plan.client.parked.park(delivery, rejected);
+      else delivery.settle('ack');
+    } catch (error) {
+      await this.failed(delivery, error);
+    }
+  }
+
+  private async run(pattern: string, delivery: Delivery): Promise<ParkReason | undefined> {
+    const handler = this.getHandlerByPattern(pattern);
+    if (!handler) return { code: 'UNKNOWN_COMMAND', reason: `no handler for routing key "${pattern}"` };
+    const data = parse(delivery.body);
+    if (data === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };
+    const result: unknown = await handler(data, new RabbitContext([delivery, pattern]));
+    await lastValueFrom(this.transformToObservable(result), { defaultValue: undefined });
+    return undefined;
+  }
+
+  private async failed(delivery: Delivery, error: unknown): Promise<void> {
+    const verdict = this.plan.judge(error);
+    if (verdict.type === 'park') return this.plan.client.parked.park(delivery, verdict.park);
+    this.logger.warn(
+      `command failed, will be delivered again: ${error instanceof Error ? error.message : String(error)}`,
+    );
+    delivery.settle('requeue');
+    await this.consumer?.pause(PAUSE_MS);
+  }
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
