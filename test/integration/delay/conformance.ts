@@ -1,0 +1,108 @@
+import { type DelayTransport } from '../../../src/delay';
+import { type TopologyNames } from '../../../src/rabbit';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { DelayRig, type Handled } from './delay-rig';
+
+export interface Subject {
+  readonly title: string;
+  readonly profile: 'plain' | 'plugin';
+  readonly queueType?: 'quorum' | 'classic';
+  /** Small, so that the suite crosses it quickly. */
+  readonly horizonMs: number;
+  /** What becomes of a wake-up whose kind has no work queue. `none` has no broker to lose it on. */
+  readonly unroutable: 'parked' | 'dropped' | 'not applicable';
+  transportOf(this: void, names: TopologyNames): DelayTransport;
+}
+
+/** Quiet two-core broker: p99 35 ms (broker.md §2.4). Generous, as the machine is shared; the sweep takes 30 s. */
+const LATE_MS = 1_500;
+
+/** What every transport has to do, with the consumer that holds and re-delays. */
+export function describeDelayTransport(subject: Subject): void {
+  describe(subject.title, () => {
+    let vhost: TestVhost;
+    let rig: DelayRig;
+
+    beforeAll(async () => {
+      vhost = await createVhost(subject.profile);
+    });
+    beforeEach(async () => {
+      rig = await DelayRig.open(vhost.url, subject.transportOf, subject);
+    });
+    afterEach(() => rig.close());
+    afterAll(() => vhost.drop());
+
+    it('wakes after any delay from nothing to beyond the horizon, never early, in time and with our headers', async () => {
+      const { horizonMs } = subject;
+      const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+      const delays = [0, 0.3, 1, 2, 19, 20, 21, 127, 128, 199, 200, 350, 799, 801, 1_003.7, horizonMs - 1, horizonMs];
+      const all = [...delays, horizonMs + 1, horizonMs + 700];
+      await Promise.all(all.map((delayMs) => rig.wake('order.payment', delayMs, { traceparent })));
+      const handled = await rig.handles(all.length);
+      expect(handled).toHaveLength(all.length);
+      expectInTime(handled);
+      for (const { headers } of handled) expect(headers).toMatchObject({ traceparent });
+    });
+
+    it('wakes at once for what is overdue, by a millisecond or a year', async () => {
+      await Promise.all([-1, -0.5, -1_000, -31_536_000_000].map((delayMs) => rig.wake('order.payment', delayMs)));
+      const handled = await rig.handles(4);
+      expect(handled.map(({ deliveries }) => deliveries > 1)).toEqual([false, false, false, false]);
+    });
+
+    it('wakes in due order, whatever the order of scheduling: a short wait overtakes a long one', async () => {
+      const delays = [...Array(8).keys()].map((n) => 200 + n * 150);
+      const shuffled = delays.map((_, n) => delays[(n * 3) % delays.length] ?? 0);
+      await Promise.all(shuffled.map((delayMs) => rig.wake('order.payment', delayMs)));
+      const dues = (await rig.handles(delays.length)).map(({ dueAtMs }) => dueAtMs);
+      expect(dues).toHaveLength(delays.length);
+      expect(dues).toEqual([...dues].sort((a, b) => a - b));
+    });
+
+    it('keeps kinds apart, even when the name of one is the tail of another', async () => {
+      const payment = await rig.wake('payment', 260);
+      const orderPayment = await rig.wake('order.payment', 260);
+      await rig.wake('payment', 600);
+      const handled = await rig.handles(3);
+      expect(handled.find(({ id }) => id === payment)?.kind).toBe('payment');
+      expect(handled.find(({ id }) => id === orderPayment)?.kind).toBe('order.payment');
+      expect(handled).toHaveLength(3);
+    });
+
+    it.each([NaN, Infinity, -Infinity])('refuses to wait for %p', (delayMs) => {
+      expect(() => rig.transport.route('order.payment', delayMs)).toThrow(/ORDER_TIMEOUT\//);
+    });
+
+    if (subject.unroutable === 'not applicable') return;
+
+    it('is not held up by a kind that has no work queue', async () => {
+      const lost = [...Array(40).keys()].map((n) => `nobody-${n}`);
+      await Promise.all(lost.map((id) => rig.send(rig.transport.route('nobody', 350), id)));
+      await Promise.all([350, 350, 350, 360, 390].map((delayMs) => rig.wake('order.payment', delayMs)));
+      expect(await rig.handles(5)).toHaveLength(5);
+      expectInTime(rig.handled);
+      if (subject.unroutable !== 'parked') return;
+      expect((await rig.takeParked(lost.length)).sort()).toEqual(lost.sort());
+      expect(rig.returned).toEqual([]);
+    });
+
+    it('can be declared again, and by several at once', async () => {
+      const rigs = await Promise.all([1, 2, 3].map(() => DelayRig.open(vhost.url, subject.transportOf, subject)));
+      try {
+        await rig.transport.declare(rig.channel);
+        const id = await rig.wake('order.payment', 120);
+        const all = await Promise.race([rig, ...rigs].map((each) => each.handles(1)));
+        expect(all.map((handled) => handled.id)).toEqual([id]);
+      } finally {
+        await Promise.all(rigs.map((each) => each.close()));
+      }
+    });
+  });
+}
+
+export function expectInTime(handled: readonly Handled[]): void {
+  for (const { dueAtMs, handledAtMs } of handled) {
+    expect(handledAtMs).toBeGreaterThanOrEqual(dueAtMs);
+    expect(handledAtMs - dueAtMs).toBeLessThan(LATE_MS);
+  }
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'amqplib';
+import { SystemClock } from '../../../src/clock';
+import { Hold, type DelayRoute, type DelayTransport } from '../../../src/delay';
+import {
+  declareBase,
+  declareWorkQueue,
+  resolveRabbitOptions,
+  settle,
+  TopologyNames,
+  withoutTransportHeaders,
+  type ChannelModel,
+  type ConfirmChannel,
+  type ConsumeMessage,
+} from '../../../src/rabbit';
+
+export const KINDS = ['order.payment', 'payment'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** A wake-up that was handled, and what became of it on the way. */
+export interface Handled {
+  readonly id: string;
+  readonly kind: string;
+  readonly dueAtMs: number;
+  readonly handledAtMs: number;
+  readonly deliveries: number;
+  readonly headers: Record<string, unknown>;
+}
+
+interface RigOptions {
+  /** Longer delays are handed over in pieces, as the engine does with its horizon. */
+  readonly horizonMs?: number;
+  readonly queueType?: 'quorum' | 'classic';
+  /** Keeps rigs on one vhost apart. */
+  readonly prefix?: string;
+}
+
+interface Wake {
+  readonly id: string;
+  readonly kind: string;
+  readonly dueAtMs: number;
+  readonly deliveries: number;
+  readonly headers: Record<string, unknown>;
+  readonly done: () => void;
+}
+
+const clock = new SystemClock();
+/** One clock for due and handled, with fractions: "never early" is compared exactly. */
+export const nowMs = (): number => performance.timeOrigin + performance.now();
+
+/**
+ * A delay transport as the engine uses it, without database: publishes, and consumes with manual acknowledgement,
+ * holding what is nearly due and re-delaying what is not. With `none` everything is held.
+ */
+export class DelayRig {
+  readonly handled: Handled[] = [];
+  readonly returned: string[] = [];
+  private readonly waiters: (() => void)[] = [];
+  private readonly closing = new AbortController();
+  private readonly hold = new Hold<Wake>(clock, {
+    nowMs,
+    onDue: (wakes) => wakes.forEach((wake) => this.handle(wake)),
+  });
+
+  private constructor(
+    readonly names: TopologyNames,
+    readonly transport: DelayTransport,
+    private readonly options: RigOptions,
+    readonly connection: ChannelModel,
+    readonly channel: ConfirmChannel,
+  ) {}
+
+  static async open(
+    url: string,
+    transportOf: (names: TopologyNames) => DelayTransport,
+    options: RigOptions = {},
+  ): Promise<DelayRig> {
+    const names = new TopologyNames(options.prefix ?? 'order-timeout.v1');
+    const connection = await connect(url);
+    connection.on('error', () => undefined);
+    const channel = await connection.createConfirmChannel();
+    channel.on('error', () => undefined);
+    const rig = new DelayRig(names, transportOf(names), options, connection, channel);
+    channel.on('return', ({ properties }) => rig.returned.push(String(properties.messageId)));
+    await rig.prepare();
+    return rig;
+  }
+
+  /** Schedules one wake-up and resolves to its id when the broker has confirmed it. */
+  async wake(kind: string, delayMs: number, headers: Record<string, unknown> = {}): Promise<string> {
+    const wake = { id: randomUUID(), kind, dueAtMs: nowMs() + delayMs, deliveries: 0, headers, done: () => undefined };
+    if (this.transport.name === 'none') this.hold.add(wake, wake.dueAtMs);
+    else await this.publish(wake);
+    return wake.id;
+  }
+
+  /** Publishes as it is told, e.g. to a kind that nobody has. */
+  async send(route: DelayRoute, id: string, headers: Record<string, unknown> = {}): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const options = {
+        persistent: true,
+        messageId: id,
+        mandatory: route.mandatory,
+        headers: { ...headers, ...route.headers },
+      };
+      this.channel.publish(route.exchange, route.routingKey, Buffer.from('{}'), options, (error?: Error) =>
+        error ? reject(error) : resolve(),
+      );
+    });
+  }
+
+  /** Resolves when that many wake-ups were handled, or after `ms`: then the assertion shows what is missing. */
+  handles(count: number, ms?: number): Promise<Handled[]> {
+    return this.until(() => this.handled.length >= count, ms);
+  }
+
+  /** Resolves when each of these was handled, or after `ms`. */
+  handlesEach(ids: readonly string[], ms?: number): Promise<Handled[]> {
+    const isHandled = (id: string): boolean => this.handled.some((handled) => handled.id === id);
+    return this.until(() => ids.every(isHandled), ms);
+  }
+
+  private async until(isEnough: () => boolean, ms = 15_000): Promise<Handled[]> {
+    const giveUp = new AbortController();
+    const limit = clock.sleep(ms, AbortSignal.any([giveUp.signal, this.closing.signal])).then(() => true);
+    for (let isOver = false; !isEnough() && !isOver;) {
+      isOver = await Promise.race([limit, new Promise<boolean>((resolve) => this.waiters.push(() => resolve(false)))]);
+    }
+    giveUp.abort();
+    return this.handled;
+  }
+
+  /** Takes everything out of the parked queue, waiting until that many came; ids in order. */
+  async takeParked(count: number, ms = 10_000): Promise<string[]> {
+    const ids: string[] = [];
+    for (const endMs = nowMs() + ms; ids.length < count && nowMs() < endMs;) {
+      const message = await this.channel.get(this.names.parked, { noAck: true });
+      if (message) ids.push(String(message.properties.messageId));
+      else await clock.sleep(20);
+    }
+    return ids;
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    this.hold.drain();
+    // The channel first: closing the connection can overtake the last acknowledgements.
+    await this.channel.close().catch(() => undefined);
+    await this.connection.close().catch(() => undefined);
+  }
+
+  private async prepare(): Promise<void> {
+    const options = resolveRabbitOptions({ urls: [], queueType: this.options.queueType ?? 'quorum' });
+    await declareBase(this.channel, this.names, options);
+    await this.transport.declare(this.channel);
+    await this.channel.prefetch(2_000);
+    for (const kind of KINDS) {
+      const queue = await declareWorkQueue(this.channel, this.names, options, kind);
+      await this.transport.bindKind(this.channel, kind, queue);
+      await this.channel.consume(queue, (message) => message && this.received(message));
+    }
+  }
+
+  private async publish(wake: Omit<Wake, 'done'>): Promise<void> {
+    const delayMs = Math.min(wake.dueAtMs - nowMs(), this.options.horizonMs ?? Infinity);
+    const own = { 'x-ot-due-at': String(wake.dueAtMs), 'x-ot-deliveries': wake.deliveries };
+    await this.send(this.transport.route(wake.kind, delayMs), wake.id, {
+      ...withoutTransportHeaders(wake.headers),
+      ...own,
+    });
+  }
+
+  private received(message: ConsumeMessage): void {
+    const headers = message.properties.headers ?? {};
+    const wake: Wake = {
+      id: String(message.properties.messageId),
+      kind: message.fields.routingKey.endsWith('order.payment') ? 'order.payment' : 'payment',
+      dueAtMs: Number(headers['x-ot-due-at']),
+      deliveries: Number(headers['x-ot-deliveries']) + 1,
+      headers,
+      done: () => settle(this.channel, message, 'ack'),
+    };
+    if (wake.dueAtMs - nowMs() <= this.transport.maxEarlyMs) this.hold.add(wake, wake.dueAtMs);
+    else void this.publish(wake).then(wake.done, () => settle(this.channel, message, 'requeue'));
+  }
+
+  private handle({ id, kind, dueAtMs, deliveries, headers, done }: Wake): void {
+    done();
+    this.handled.push({ id, kind, dueAtMs, handledAtMs: nowMs(), deliveries, headers });
+    for (const wake of this.waiters.splice(0)) wake();
+  }
+}

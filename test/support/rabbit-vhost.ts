@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { request, type RequestOptions } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+/** A virtual host of its own on one of the test brokers. */
+export interface TestVhost {
+  readonly name: string;
+  /** AMQP URL into this vhost. */
+  readonly url: string;
+  /** Calls the management API; `path` starts with a slash and is below `/api`. */
+  manage<T>(method: 'GET' | 'PUT' | 'DELETE' | 'POST', path: string, body?: unknown): Promise<T>;
+  drop(): Promise<void>;
+}
+
+interface Broker {
+  readonly amqpUrl: string;
+  readonly managementUrl: string;
+}
+
+/**
+ * Makes a vhost on the plain broker, or on the one that knows the exchange type x-delayed-message. Where they are
+ * comes from the environment that global-setup prepared.
+ */
+export function createVhost(profile: 'plain' | 'plugin' = 'plain'): Promise<TestVhost> {
+  const prefix = profile === 'plain' ? 'RABBITMQ' : 'RABBITMQ_PLUGIN';
+  return createVhostOn({
+    amqpUrl: required(`${prefix}_URLS`).split(',')[0] ?? '',
+    managementUrl: required(`${prefix}_MANAGEMENT_URL`),
+  });
+}
+
+/** Makes a vhost on any broker, e.g. a private one. */
+export async function createVhostOn(broker: Broker): Promise<TestVhost> {
+  const name = `test-${randomUUID()}`;
+  const manage = managementOf(broker);
+  const user = decodeURIComponent(new URL(broker.amqpUrl).username) || 'guest';
+  await manage('PUT', `/vhosts/${name}`);
+  await manage('PUT', `/permissions/${name}/${encodeURIComponent(user)}`, { configure: '.*', write: '.*', read: '.*' });
+  const url = new URL(broker.amqpUrl);
+  url.pathname = `/${name}`;
+  return { name, url: url.href, manage, drop: () => manage('DELETE', `/vhosts/${name}`) };
+}
+
+function managementOf(broker: Broker): TestVhost['manage'] {
+  const url = new URL(broker.managementUrl);
+  const { username, password } = url.username ? url : new URL(broker.amqpUrl);
+  const auth = `${decodeURIComponent(username) || 'guest'}:${decodeURIComponent(password) || 'guest'}`;
+  return async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+    const headers = { 'content-type': 'application/json' };
+    const { status, answer } = await ask(`${url.origin}/api${path}`, { method, auth, headers }, body);
+    if (status >= 400) throw new Error(`${method} /api${path}: ${status} ${answer}`);
+    return (answer === '' ? undefined : JSON.parse(answer)) as T;
+  };
+}
+
+/** Without a keep-alive agent, and so without fetch: an idle socket is a leak to the leak guard. */
+function ask(url: string, options: RequestOptions, body: unknown): Promise<{ status: number; answer: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { ...options, agent: false }, (response) => {
+      text(response).then((answer) => resolve({ status: response.statusCode ?? 0, answer }), reject);
+    });
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set; run the tests with npm test, or start the brokers first`);
+  return value;
+}

@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { countDigits, fromDigits, toDigits } from '../../../src/delay/ladder-digits';
+
+const base = fc.integer({ min: 2, max: 100 });
+const value = fc.integer({ min: 0, max: 2 ** 40 });
+
+describe('digits of a delay', () => {
+  it('give the value back', () => {
+    fc.assert(fc.property(base, value, (b, v) => fromDigits(toDigits(v, b, countDigits(v, b)), b) === v));
+  });
+
+  it('are all below the base, and as many as asked for', () => {
+    fc.assert(
+      fc.property(base, value, fc.nat(3), (b, v, extra) => {
+        const width = countDigits(v, b) + extra;
+        const digits = toDigits(v, b, width);
+        expect(digits).toHaveLength(width);
+        expect(digits.every((digit) => Number.isInteger(digit) && digit >= 0 && digit < b)).toBe(true);
+      }),
+    );
+  });
+
+  it('start with a zero only when there are more than the value needs', () => {
+    fc.assert(fc.property(base, value, (b, v) => v === 0 || toDigits(v, b, countDigits(v, b)).at(-1) !== 0));
+  });
+
+  it('are written least significant first', () => {
+    expect(toDigits(1800, 64, 3)).toEqual([8, 28, 0]);
+    expect(countDigits(0, 64)).toBe(1);
+    expect(countDigits(63, 64)).toBe(1);
+    expect(countDigits(64, 64)).toBe(2);
+  });
+});

@@ -1,0 +1,59 @@
+import { type Clock, type Timer } from '../../../src/clock';
+
+/** A Clock that stands still until it is told to move; counts what it was asked for. */
+export class ManualClock implements Clock {
+  timersSet = 0;
+  private nowMs = 1_000_000;
+  private timers: { atMs: number; task: () => void }[] = [];
+
+  /** @param fireEarlyMs how much too early timers fire, as real ones do. */
+  constructor(private readonly fireEarlyMs = 0) {}
+
+  get pendingTimers(): number {
+    return this.timers.length;
+  }
+
+  monotonic(): number {
+    return this.nowMs;
+  }
+
+  now(): number {
+    return this.nowMs;
+  }
+
+  after(ms: number, task: () => void): Timer {
+    this.timersSet++;
+    const timer = { atMs: this.nowMs + Math.max(ms - this.fireEarlyMs, 0.001), task };
+    this.timers.push(timer);
+    return { cancel: () => void (this.timers = this.timers.filter((each) => each !== timer)) };
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.after(ms, resolve);
+      signal?.addEventListener('abort', () => (timer.cancel(), resolve()), { once: true });
+    });
+  }
+
+  /** Moves on, running what falls due on the way. */
+  advance(ms: number): void {
+    const endMs = this.nowMs + ms;
+    for (let next = this.nextUntil(endMs); next; next = this.nextUntil(endMs)) {
+      const { atMs, task } = next;
+      this.timers = this.timers.filter((each) => each !== next);
+      this.nowMs = Math.max(this.nowMs, atMs);
+      task();
+    }
+    this.nowMs = endMs;
+  }
+
+  /** The wall clock is set; timers do not notice. */
+  jump(ms: number): void {
+    this.nowMs += ms;
+    for (const timer of this.timers) timer.atMs += ms;
+  }
+
+  private nextUntil(endMs: number): { atMs: number; task: () => void } | undefined {
+    return this.timers.filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs)[0];
+  }
+}
