@@ -1,0 +1,143 @@
+import { type EntityManager } from 'typeorm';
+import { type Clock } from '../clock';
+import { type HandlerAdapter } from './handler-adapter';
+import { settleIsolated } from './isolate';
+import { type LockedRow } from './locked-timeout';
+import { MicroBatcher } from './micro-batcher';
+import { type SettlementQueries } from './settlement-queries';
+import { type DueTimeout } from './timeout';
+import { type SettledBatch, type TimeoutSettler } from './timeout-settler';
+import { type WakeUpResult } from './work-item';
+
+interface AskPlan {
+  readonly kind: string;
+  readonly handler: HandlerAdapter;
+  readonly settler: TimeoutSettler;
+  readonly queries: SettlementQueries;
+  readonly leaseMs: number;
+  readonly batchSize: number;
+  readonly concurrency: number;
+  committed(batch: SettledBatch): void;
+  away(error: unknown): void;
+  /** A question was closed: there may be room for another. */
+  closed(): void;
+}
+
+interface Answered {
+  readonly due: DueTimeout;
+  readonly lease: string;
+  readonly answer: unknown;
+  done(result: WakeUpResult): void;
+}
+
+/** The answer must be written while the lease still holds, so the question ends this long before it. */
+const LEASE_MARGIN_MS = 2_000;
+const GATHER_MS = 2;
+
+/** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
+export class AskRound {
+  private readonly answered: MicroBatcher<Answered>;
+  private readonly stopping = new AbortController();
+  private open = 0;
+  private drained: (() => void)[] = [];
+
+  constructor(
+    private readonly plan: AskPlan,
+    private readonly clock: Clock,
+  ) {
+    this.answered = new MicroBatcher(clock, {
+      size: plan.batchSize,
+      waitMs: GATHER_MS,
+      concurrency: plan.concurrency,
+      run: (items) => this.settle(items),
+    });
+  }
+
+  /** Questions asked whose answers are not written yet. */
+  get openCount(): number {
+    return this.open;
+  }
+
+  /** Asks one question; `done` is called when its answer is committed, or could not be. Never rejects. */
+  async ask(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
+    this.open++;
+    const finish = (result: WakeUpResult): void => {
+      this.close();
+      done(result);
+    };
+    try {
+      const answer = await this.askWithin(due, this.plan.leaseMs - LEASE_MARGIN_MS);
+      this.answered.add([{ due, lease, answer, done: finish }]);
+    } catch (error) {
+      await this.fail(due, error).then(finish);
+    }
+  }
+
+  /** Cuts the open questions short: their providers' answers are not waited for any longer. */
+  abort(): void {
+    this.stopping.abort();
+  }
+
+  whenIdle(): Promise<void> {
+    return this.open === 0 ? Promise.resolve() : new Promise((resolve) => this.drained.push(resolve));
+  }
+
+  private async askWithin(due: DueTimeout, ms: number): Promise<unknown> {
+    const limit = new AbortController();
+    const timer = this.clock.after(Math.max(ms, 1), () => limit.abort());
+    try {
+      return await this.plan.handler.ask(due, AbortSignal.any([limit.signal, this.stopping.signal]));
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  private settle(items: readonly Answered[]): Promise<void> {
+    return settleIsolated(items, {
+      settle: (part) => this.settleTogether(part),
+      failed: async (item, error) => item.done(await this.fail(item.due, error)),
+      away: (part, error) => {
+        this.plan.away(error);
+        for (const item of part) item.done('unwritten');
+      },
+    });
+  }
+
+  private async settleTogether(items: readonly Answered[]): Promise<void> {
+    const causes = new Map(items.map(({ due }) => [due.key, due.cause]));
+    const batch = await this.plan.settler.settle(
+      async (tx) => ({ due: await this.lock(tx, items) }),
+      (row) => causes.get(row.key) ?? 'message',
+      new Map(items.map(({ due, answer }) => [due.key, answer])),
+    );
+    this.plan.committed(batch);
+    for (const item of items) item.done('finished');
+  }
+
+  /** Rows whose lease was lost meanwhile are not returned: their new owner decides. */
+  private lock(tx: EntityManager, items: readonly Answered[]): Promise<LockedRow[]> {
+    return tx.query(this.plan.queries.lockLeased, [
+      this.plan.kind,
+      items.map(({ due }) => due.key),
+      items.map(({ due }) => due.generation),
+      items.map(({ lease }) => lease),
+    ]);
+  }
+
+  private async fail(due: DueTimeout, error: unknown): Promise<WakeUpResult> {
+    try {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.plan.committed(await this.plan.settler.fail(due, due.cause, reason));
+      return 'finished';
+    } catch (fault) {
+      this.plan.away(fault);
+      return 'unwritten';
+    }
+  }
+
+  private close(): void {
+    this.open--;
+    this.plan.closed();
+    if (this.open === 0) for (const resolve of this.drained.splice(0)) resolve();
+  }
+}

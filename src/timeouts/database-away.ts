@@ -1,0 +1,50 @@
+/** SQLSTATE classes that say nothing about the row: connection trouble, resources, operator intervention. */
+const AWAY_STATES = /^(08|53|57P|58|XX000)/;
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+/** The driver and TypeORM give these no code when the server ends the connection inside a transaction. */
+const AWAY_MESSAGE =
+  /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|not queryable/i;
+const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRunnerAlreadyReleasedError']);
+/** serialization_failure, deadlock_detected, lock_not_available: the same transaction may well succeed now. */
+const RETRYABLE = new Set(['40001', '40P01', '55P03']);
+
+interface ErrorLike {
+  readonly code?: unknown;
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly driverError?: unknown;
+  readonly cause?: unknown;
+}
+
+/** True when the database could not be asked at all: nobody's fault, and no attempt is counted for it. */
+export function isDatabaseAway(error: unknown): boolean {
+  return chain(error).some(({ code, name, message }) => {
+    if (typeof code === 'string' && (AWAY_CODES.has(code) || AWAY_STATES.test(code))) return true;
+    if (typeof name === 'string' && AWAY_NAMES.has(name)) return true;
+    return typeof code !== 'string' && typeof message === 'string' && AWAY_MESSAGE.test(message);
+  });
+}
+
+/** True when running the whole transaction again is the right answer. */
+export function isRetryableConflict(error: unknown): boolean {
+  return chain(error).some(({ code }) => typeof code === 'string' && RETRYABLE.has(code));
+}
+
+function chain(error: unknown): ErrorLike[] {
+  const found: ErrorLike[] = [];
+  let current: unknown = error;
+  while (typeof current === 'object' && current !== null && found.length < 5) {
+    const link = current as ErrorLike;
+    found.push(link);
+    current = link.driverError ?? link.cause;
+  }
+  return found;
+}

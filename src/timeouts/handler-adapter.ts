@@ -1,0 +1,49 @@
+import { type EntityManager } from 'typeorm';
+import { HandlerContractError } from './timeout-errors';
+import { type DueTimeout } from './timeout';
+import { type TimeoutHandlerBatch, type TimeoutHandlerInstance } from './timeout-handler';
+import { DONE, type TimeoutOutcome } from './timeout-outcome';
+
+/** Lets the engine treat single and batch handlers alike, and holds them to their contract. */
+export class HandlerAdapter {
+  constructor(
+    readonly kind: string,
+    private readonly handler: TimeoutHandlerInstance,
+  ) {}
+
+  /** @throws HandlerContractError when outcomes and timeouts do not match. */
+  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const outcomes = isBatch(this.handler) ? await this.handler.settle(due, tx) : await this.oneByOne(due, tx);
+    this.check(due, outcomes);
+    return outcomes;
+  }
+
+  /** Asks the handler's remote question. Only called after it answered `ask`. */
+  async ask(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
+    if (!isBatch(this.handler) || !this.handler.ask) throw new HandlerContractError(this.kind, 'has no ask() method');
+    return this.handler.ask(due, signal);
+  }
+
+  private async oneByOne(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const outcomes: TimeoutOutcome[] = [];
+    if (isBatch(this.handler)) return outcomes;
+    for (const timeout of due) outcomes.push((await this.handler.handle(timeout, tx)) ?? DONE);
+    return outcomes;
+  }
+
+  private check(due: readonly DueTimeout[], outcomes: readonly TimeoutOutcome[]): void {
+    if (outcomes.length !== due.length) {
+      throw new HandlerContractError(this.kind, `returned ${outcomes.length} outcomes for ${due.length} timeouts`);
+    }
+    const asksAgain = outcomes.some((outcome, index) => outcome.type === 'ask' && due[index]?.answer !== undefined);
+    if (asksAgain) throw new HandlerContractError(this.kind, 'asked again after it was given an answer; return retry');
+    const canAsk = isBatch(this.handler) && this.handler.ask !== undefined;
+    if (!canAsk && outcomes.some((outcome) => outcome.type === 'ask')) {
+      throw new HandlerContractError(this.kind, 'returned "ask" but has no ask() method');
+    }
+  }
+}
+
+function isBatch(handler: TimeoutHandlerInstance): handler is TimeoutHandlerBatch {
+  return 'settle' in handler && typeof handler.settle === 'function';
+}

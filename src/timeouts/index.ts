@@ -1,0 +1,27 @@
+export { createTimeouts } from './migrations/create-timeouts';
+export { ParkedTimeouts } from './parked-timeouts';
+export {
+  type DueTimeout,
+  type ScheduleTimeout,
+  type TimeoutCause,
+  type TimeoutRecord,
+  type TimeoutRef,
+} from './timeout';
+export { TimeoutEngine } from './timeout-engine';
+export {
+  DuplicateTimeoutHandlerError,
+  HandlerContractError,
+  InvalidTimeoutError,
+  InvalidTimeoutHandlerError,
+  MissingTimeoutHandlerError,
+  UnknownTimeoutKindError,
+} from './timeout-errors';
+export { type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './timeout-handler';
+export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.decorator';
+export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
+export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
+export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
+export { type SettledRow } from './timeout-settler';
+export { TimeoutsModule } from './timeouts.module';
+export { type ResolvedTimeoutsOptions, type SweepOptions, type TimeoutsOptions } from './timeouts-options';
+export { RESOLVED_TIMEOUTS_OPTIONS } from './timeouts.providers';

@@ -1,0 +1,28 @@
+import { isDatabaseAway } from './database-away';
+
+interface IsolatePlan<T> {
+  /** One transaction over the items; a rejection means that nothing was written. */
+  settle(items: readonly T[]): Promise<void>;
+  /** The item that fails alone: write that down. */
+  failed(item: T, error: unknown): Promise<void>;
+  /** The database could not be asked; nothing is written and nobody is to blame. */
+  away(items: readonly T[], error: unknown): void;
+}
+
+/**
+ * Settles a batch so that one bad item falls out of it: a batch that throws is split in halves until the offender
+ * stands alone (about 2 × log2 n transactions), the others settle as usual. Never rejects.
+ */
+export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
+  const [only] = items;
+  if (only === undefined) return;
+  try {
+    await plan.settle(items);
+  } catch (error) {
+    if (isDatabaseAway(error)) return plan.away(items, error);
+    if (items.length === 1) return plan.failed(only, error).catch((reason: unknown) => plan.away(items, reason));
+    const half = Math.ceil(items.length / 2);
+    await settleIsolated(items.slice(0, half), plan);
+    await settleIsolated(items.slice(half), plan);
+  }
+}

@@ -1,0 +1,197 @@
+import { type EntityManager } from 'typeorm';
+import { Logger } from '@nestjs/common';
+import { type Clock, within } from '../clock';
+import { Hold } from '../delay';
+import { AskRound } from './ask-round';
+import { type DatabaseClock } from './database-clock';
+import { type HandlerAdapter } from './handler-adapter';
+import { settleIsolated } from './isolate';
+import { type LockedRow } from './locked-timeout';
+import { MicroBatcher } from './micro-batcher';
+import { type OutcomeRecorder } from './outcome-recorder';
+import { type ResolvedHandlerOptions } from './resolve-handler-options';
+import { type SettlementQueries } from './settlement-queries';
+import { type TimeoutObserver } from './timeout-observer';
+import { type SettledBatch, type Selection, type TimeoutSettler } from './timeout-settler';
+import { type SweepCursor, type SweptPage } from './swept-page';
+import { identitiesOf } from './wake-up';
+import { type WorkItem } from './work-item';
+
+export interface WorkerPlan {
+  readonly kind: string;
+  readonly options: ResolvedHandlerOptions;
+  readonly handler: HandlerAdapter;
+  readonly settler: TimeoutSettler;
+  readonly recorder: OutcomeRecorder;
+  readonly queries: SettlementQueries;
+  readonly databaseClock: DatabaseClock;
+  readonly observer: TimeoutObserver;
+}
+
+type CursorRow = LockedRow & { cursor: string };
+type BusyRow = LockedRow & { busy: boolean };
+
+const GATHER_MS = 2;
+/** What is early by less is held in the process; what is early by more goes round through the outbox. */
+const LONGEST_HOLD_MS = 2_000;
+/** Another transaction has the row in hand; look again after it is likely to have ended. */
+const BUSY_MS = 200;
+
+/** All work on the timeouts of one kind in this process, whichever clock brings it. */
+export class KindWorker {
+  readonly kind: string;
+  private readonly logger: Logger;
+  private readonly hold: Hold<WorkItem>;
+  private readonly batcher: MicroBatcher<WorkItem>;
+  private readonly asks: AskRound;
+  private awaySince: (error: unknown) => void = () => undefined;
+
+  constructor(
+    private readonly plan: WorkerPlan,
+    private readonly clock: Clock,
+  ) {
+    const { kind, options, databaseClock } = plan;
+    this.kind = kind;
+    this.logger = new Logger(`Timeouts:${kind}`);
+    this.batcher = new MicroBatcher(clock, {
+      size: options.batchSize,
+      waitMs: GATHER_MS,
+      concurrency: options.concurrency,
+      mayRun: () => this.asks.openCount < options.askConcurrency,
+      run: (items) => this.settle(items),
+    });
+    this.hold = new Hold(clock, {
+      nowMs: () => databaseClock.nowMs(),
+      onDue: (items) => this.batcher.add(items),
+    });
+    this.asks = new AskRound(
+      {
+        ...plan,
+        ...options,
+        committed: (batch) => this.committed(batch),
+        away: (error) => this.away(error),
+        closed: () => this.batcher.poke(),
+      },
+      clock,
+    );
+  }
+
+  /** Calls `listener` whenever something could not be written down. */
+  onAway(listener: (error: unknown) => void): void {
+    this.awaySince = listener;
+  }
+
+  /** Takes a wake-up over and handles it when it is due. */
+  add(item: WorkItem): void {
+    this.hold.add(item, item.wakeUp.dueAtMs);
+  }
+
+  /** True while more would only queue up behind open questions. */
+  get isSaturated(): boolean {
+    return this.asks.openCount >= this.plan.options.askConcurrency;
+  }
+
+  /** Handles one page of rows overdue by at least `marginMs`. @throws when the database cannot be asked. */
+  async sweepPage(cursor: SweepCursor, marginMs: number): Promise<SweptPage> {
+    const { kind, queries, options } = this.plan;
+    const args = [kind, marginMs, cursor.nextAttemptAt, cursor.key, options.batchSize];
+    let rows: CursorRow[] = [];
+    const select = async (tx: EntityManager): Promise<Selection> => {
+      rows = await tx.query<CursorRow[]>(queries.lockOverdue, args);
+      return { due: rows };
+    };
+    try {
+      this.committed(await this.plan.settler.settle(select, () => 'sweep'));
+    } catch (error) {
+      if (rows.length === 0) throw error;
+      await this.settle(rows.map((row) => sweptItem(row)));
+    }
+    const last = rows.at(-1);
+    return { rows: rows.length, cursor: last ? { nextAttemptAt: last.cursor, key: last.key } : cursor };
+  }
+
+  /** Waits at most `ms` for what is in hand; what has not begun, or takes longer, is given back. */
+  async close(ms: number): Promise<void> {
+    for (const item of [...this.hold.drain(), ...this.batcher.withdraw()]) item.finish('unwritten');
+    const idle = this.batcher.whenIdle().then(() => this.asks.whenIdle());
+    await within(this.clock, ms, idle, undefined);
+    this.asks.abort();
+  }
+
+  private settle(items: readonly WorkItem[]): Promise<void> {
+    return settleIsolated(items, {
+      settle: (part) => this.settleTogether(part),
+      failed: (item, error) => this.fail(item, error),
+      away: (part, error) => {
+        this.away(error);
+        for (const item of part) item.finish('unwritten');
+      },
+    });
+  }
+
+  private async settleTogether(items: readonly WorkItem[]): Promise<void> {
+    const causes = new Map(items.map(({ wakeUp }) => [wakeUp.key, wakeUp.cause]));
+    const batch = await this.plan.settler.settle(
+      (tx) => this.select(tx, items),
+      (row) => causes.get(row.key) ?? 'message',
+    );
+    this.committed(batch, items);
+  }
+
+  private async select(tx: EntityManager, items: readonly WorkItem[]): Promise<Selection> {
+    const { keys, generations } = identitiesOf(items.map(({ wakeUp }) => wakeUp));
+    const rows = await tx.query<BusyRow[]>(this.plan.queries.lockByKeys, [this.plan.kind, keys, generations]);
+    const early = rows.filter((row) => row.busy || row.remaining_ms > 0);
+    const far = early.filter((row) => row.remaining_ms > LONGEST_HOLD_MS);
+    const nowMs = this.plan.databaseClock.nowMs();
+    await this.plan.recorder.wakeLater(
+      tx,
+      far.map((row) => ({ key: row.key, generation: row.generation, due_ms: nowMs + row.remaining_ms })),
+    );
+    return { due: rows.filter((row) => !row.busy && row.remaining_ms <= 0), early };
+  }
+
+  /** Everything in `batch` is durable now: tell those who brought it, and ask what has to be asked. */
+  private committed(batch: SettledBatch, items: readonly WorkItem[] = []): void {
+    this.plan.observer.settled(this.kind, batch.settled, this.plan.databaseClock.nowMs());
+    const asked = new Map(
+      batch.settled.filter(({ outcome }) => outcome.type === 'ask').map(({ due }) => [due.key, due]),
+    );
+    const near = new Map(batch.early.filter((row) => row.remaining_ms <= LONGEST_HOLD_MS).map((row) => [row.key, row]));
+    const waiting = new Map<string, WorkItem[]>();
+    for (const item of items) {
+      const row = near.get(item.wakeUp.key);
+      if (asked.has(item.wakeUp.key)) waiting.set(item.wakeUp.key, [...(waiting.get(item.wakeUp.key) ?? []), item]);
+      else if (row && item.wakeUp.generation !== null) this.holdAgain(item, row);
+      else item.finish('finished');
+    }
+    for (const due of asked.values()) {
+      void this.asks.ask(due, batch.lease, (result) => {
+        for (const item of waiting.get(due.key) ?? []) item.finish(result);
+      });
+    }
+  }
+
+  private holdAgain(item: WorkItem, row: LockedRow): void {
+    const waitMs = row.remaining_ms > 0 ? row.remaining_ms : BUSY_MS;
+    this.hold.add(item, this.plan.databaseClock.nowMs() + waitMs);
+  }
+
+  private async fail(item: WorkItem, error: unknown): Promise<void> {
+    const { wakeUp } = item;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.logger.error(`handling "${wakeUp.key}" failed: ${reason}`);
+    this.committed(await this.plan.settler.fail(wakeUp, wakeUp.cause, reason));
+    item.finish('finished');
+  }
+
+  private away(error: unknown): void {
+    this.plan.observer.away(this.kind, error);
+    this.awaySince(error);
+  }
+}
+
+function sweptItem(row: LockedRow): WorkItem {
+  const { key, generation } = row;
+  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause: 'sweep' }, finish: () => undefined };
+}

@@ -1,0 +1,20 @@
+import { type JsonObject } from '../events';
+import { type DueTimeout, type TimeoutCause } from './timeout';
+
+/** A row as the locking statements return it. */
+export interface LockedRow {
+  readonly key: string;
+  readonly generation: string;
+  readonly due_at: Date;
+  readonly attempts: number;
+  readonly payload: JsonObject;
+  readonly traceparent: string | null;
+  /** Milliseconds until it may be handled; zero or less: now. */
+  readonly remaining_ms: number;
+}
+
+/** What the handler sees of a locked row. */
+export function toDueTimeout(kind: string, row: LockedRow, cause: TimeoutCause): DueTimeout {
+  const { key, generation, due_at: dueAt, attempts, payload, traceparent } = row;
+  return { kind, key, generation, dueAt, attempts, payload, cause, ...(traceparent && { traceparent }) };
+}

@@ -1,0 +1,62 @@
+import { type DataSource } from 'typeorm';
+import { announceAfterCommit, type AnnouncedWakeUp } from '../events';
+import { type TimeoutRecord, type TimeoutRef } from './timeout';
+
+interface ParkedPlan {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly writesWakeUps: boolean;
+}
+
+/** Timeouts that used up their attempts: listed, replayed or discarded, one or many. */
+export class ParkedTimeouts {
+  constructor(private readonly plan: ParkedPlan) {}
+
+  /** By kind and key; `after` is the last one of the page before. */
+  list(page: { limit?: number; after?: TimeoutRef } = {}): Promise<TimeoutRecord[]> {
+    const { kind, key } = page.after ?? { kind: '', key: '' };
+    return this.plan.dataSource.query(
+      `SELECT kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
+              last_error AS "lastError", payload
+         FROM ${this.plan.schema}.timeout
+        WHERE state = 'parked' AND (kind, key) > ($1, $2) ORDER BY kind, key LIMIT $3`,
+      [kind, key, page.limit ?? 100],
+    );
+  }
+
+  /** Makes them due now, with a fresh budget of attempts. Returns how many were parked. */
+  replay(refs: readonly TimeoutRef[]): Promise<number> {
+    const { dataSource, schema, writesWakeUps } = this.plan;
+    return dataSource.transaction(async (tx) => {
+      const rows = await tx.query<AnnouncedWakeUp[]>(
+        `WITH replayed AS (
+           UPDATE ${schema}.timeout t
+              SET state = 'pending', attempts = 0, lease = NULL, next_attempt_at = now(),
+                  generation = nextval('${schema}.timeout_generation')
+             FROM unnest($1::text[], $2::text[]) AS r(kind, key)
+            WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked'
+           RETURNING t.kind, t.key, t.generation, t.traceparent),
+         wake_up AS (
+           INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent, deliver_at)
+           SELECT gen_random_uuid(), 'wake-up', kind,
+                  jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
+                                     'dueAt', ceil(extract(epoch FROM now()) * 1000)), traceparent, now()
+             FROM replayed WHERE $3)
+         SELECT kind, key, generation::text, (extract(epoch FROM now()) * 1000)::float8 AS "dueAtMs" FROM replayed`,
+        [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), writesWakeUps],
+      );
+      announceAfterCommit(tx, rows);
+      return rows.length;
+    });
+  }
+
+  /** Ends them for good without their effect. Returns how many were parked. */
+  async discard(refs: readonly TimeoutRef[]): Promise<number> {
+    const [, count] = await this.plan.dataSource.query<[unknown, number]>(
+      `DELETE FROM ${this.plan.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
+        WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked'`,
+      [refs.map((ref) => ref.kind), refs.map((ref) => ref.key)],
+    );
+    return count;
+  }
+}

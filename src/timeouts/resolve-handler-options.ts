@@ -1,0 +1,36 @@
+import { InvalidOptionsError } from '../errors';
+import { type TimeoutHandlerOptions } from './timeout-handler.decorator';
+
+export type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
+
+const DEFAULTS: ResolvedHandlerOptions = {
+  prefetch: 1_000,
+  batchSize: 100,
+  concurrency: 2,
+  askConcurrency: 200,
+  maxAttempts: 5,
+  leaseMs: 20_000,
+};
+
+/** Smallest sensible values; the largest is what a 16-bit prefetch or a readable transaction bears. */
+const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = {
+  prefetch: [1, 65_535],
+  batchSize: [1, 5_000],
+  concurrency: [1, 64],
+  askConcurrency: [1, 10_000],
+  maxAttempts: [1, 1_000],
+  leaseMs: [3_000, 600_000],
+};
+
+/** @throws InvalidOptionsError naming every value out of range. */
+export function resolveHandlerOptions(kind: string, options: TimeoutHandlerOptions): ResolvedHandlerOptions {
+  const resolved = { ...DEFAULTS, ...options };
+  const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
+    const [min, max] = RANGES[name];
+    const value = resolved[name];
+    const isGood = Number.isInteger(value) && value >= min && value <= max;
+    return isGood ? [] : [`${name} must be an integer from ${min} to ${max} (got ${String(value)})`];
+  });
+  if (problems.length > 0) throw new InvalidOptionsError(`@TimeoutHandler('${kind}')`, problems);
+  return Object.freeze(resolved);
+}

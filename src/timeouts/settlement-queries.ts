@@ -1,0 +1,67 @@
+/**
+ * SQL of locking and settling timeouts. `next_attempt_at` is both the back-off and the lease: whoever leases a row
+ * moves it into the future, so nobody else sees it as due, and if the owner dies it is due again by itself.
+ */
+export class SettlementQueries {
+  readonly lockByKeys: string;
+  readonly lockOverdue: string;
+  readonly lockLeased: string;
+  readonly lease: string;
+  readonly finish: string;
+  readonly retry: string;
+  readonly reschedule: string;
+  readonly park: string;
+
+  constructor(schema: string) {
+    const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent,
+      (extract(epoch FROM t.next_attempt_at - now()) * 1000)::float8 AS remaining_ms`;
+    // $1 kind, $2 keys, $3 generations (null: any). A row that another transaction holds is reported as busy.
+    this.lockByKeys = `
+      WITH wanted AS (SELECT * FROM unnest($2::text[], $3::bigint[]) AS w(key, generation)),
+      locked AS (
+        SELECT ${columns}
+          FROM ${schema}.timeout t JOIN wanted w ON t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation)
+         WHERE t.kind = $1 AND t.state = 'pending'
+         ORDER BY t.key FOR UPDATE OF t SKIP LOCKED)
+      SELECT locked.*, false AS busy FROM locked
+      UNION ALL
+      SELECT ${columns}, true AS busy
+        FROM ${schema}.timeout t JOIN wanted w ON t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation)
+       WHERE t.kind = $1 AND t.state = 'pending' AND NOT EXISTS (SELECT 1 FROM locked l WHERE l.key = t.key)`;
+    // $1 kind, $2 margin ms, $3/$4 cursor (next_attempt_at, key), $5 limit. The state is a literal, or a generic
+    // plan could not use the partial index. The cursor keeps dead rows of this run from being read again.
+    this.lockOverdue = `
+      SELECT ${columns}, t.next_attempt_at::text AS cursor
+        FROM ${schema}.timeout t
+       WHERE t.kind = $1 AND t.state = 'pending' AND t.next_attempt_at <= now() - $2 * interval '1 millisecond'
+         AND (t.next_attempt_at, t.key) > ($3::timestamptz, $4)
+       ORDER BY t.next_attempt_at, t.key LIMIT $5 FOR UPDATE OF t SKIP LOCKED`;
+    this.lockLeased = `
+      SELECT ${columns}
+        FROM ${schema}.timeout t
+        JOIN unnest($2::text[], $3::bigint[], $4::uuid[]) AS w(key, generation, lease) USING (key, generation, lease)
+       WHERE t.kind = $1 AND t.state = 'pending'
+       ORDER BY t.key FOR UPDATE OF t`;
+    const match = 'WHERE t.kind = $1 AND t.key = w.key AND t.generation = w.generation';
+    const returning = `
+      RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
+    this.lease = `
+      UPDATE ${schema}.timeout t SET lease = $4, next_attempt_at = now() + $5 * interval '1 millisecond'
+        FROM unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
+    this.finish = `
+      DELETE FROM ${schema}.timeout t USING unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
+    this.retry = `
+      UPDATE ${schema}.timeout t
+         SET attempts = w.attempts, lease = NULL, last_error = w.reason,
+             next_attempt_at = now() + w.after_ms * interval '1 millisecond'
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[])
+          AS w(key, generation, attempts, reason, after_ms) ${match} ${returning}`;
+    this.reschedule = `
+      UPDATE ${schema}.timeout t
+         SET due_at = w.due_at, next_attempt_at = w.due_at, attempts = 0, lease = NULL, last_error = NULL
+        FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS w(key, generation, due_at) ${match} ${returning}`;
+    this.park = `
+      UPDATE ${schema}.timeout t SET state = 'parked', attempts = w.attempts, lease = NULL, last_error = w.reason
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[]) AS w(key, generation, attempts, reason) ${match}`;
+  }
+}

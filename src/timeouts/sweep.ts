@@ -1,0 +1,131 @@
+import { type DataSource } from 'typeorm';
+import { type Clock, PollingLoop } from '../clock';
+import { type KindWorker } from './kind-worker';
+import { type SweepCursor } from './swept-page';
+import { type ResolvedSweepOptions } from './timeouts-options';
+
+interface SweepPlan {
+  readonly worker: KindWorker;
+  readonly dataSource: DataSource;
+  /** Statement that lists what is due soon: $1 kind, $2 within ms, $3 limit. */
+  readonly upcomingSql: string;
+  readonly options: ResolvedSweepOptions;
+  /** Pages handled side by side. */
+  readonly concurrency: number;
+  readonly pageSize: number;
+  /** True while no broker wakes us: then the sweep is the clock. */
+  isClock(): boolean;
+}
+
+interface Upcoming {
+  readonly key: string;
+  readonly generation: string;
+  readonly due_ms: number;
+}
+
+/** How often the sweep looks whether it has become the clock, and its interval while it is. */
+const TICK_MS = 1_000;
+/** As the clock it looks this far ahead and holds what it finds, so that nothing waits for the next tick. */
+const LOOK_AHEAD_MS = 2_000;
+const LOOK_AHEAD_ROWS = 20_000;
+const SATURATED_MS = 50;
+const BEGINNING: SweepCursor = { nextAttemptAt: '-infinity', key: '' };
+
+/**
+ * The second clock: finds overdue rows of one kind in the database, whatever became of their messages. Several
+ * instances share the work by themselves: each page is locked with SKIP LOCKED, so no two see the same row.
+ */
+export class Sweep {
+  private readonly loop: PollingLoop;
+  private readonly held = new Set<string>();
+  private lastFullMs = -Infinity;
+  private hasMore = false;
+  private caughtUp = false;
+
+  constructor(
+    private readonly plan: SweepPlan,
+    private readonly clock: Clock,
+  ) {
+    this.loop = new PollingLoop(clock, {
+      name: `sweep:${plan.worker.kind}`,
+      runOnce: (signal) => this.tick(signal),
+      intervalMs: () => TICK_MS,
+    });
+  }
+
+  start(): void {
+    this.loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** Everything that was overdue at the start has been handled once. */
+  get hasCaughtUp(): boolean {
+    return this.caughtUp;
+  }
+
+  /** Handles overdue rows for at most the budget. `marginMs` leaves the normal path the first go. */
+  async runOnce(marginMs: number, signal?: AbortSignal): Promise<{ rows: number; hasMore: boolean }> {
+    const endsAt = this.clock.monotonic() + this.plan.options.budgetMs;
+    const lanes = Array.from({ length: this.plan.concurrency }, () => this.sweepPages(marginMs, endsAt, signal));
+    const results = await Promise.all(lanes);
+    return {
+      rows: results.reduce((sum, { rows }) => sum + rows, 0),
+      hasMore: results.some(({ hasMore }) => hasMore),
+    };
+  }
+
+  /** What becomes due within the look-ahead is held here, to be handled at its very millisecond. */
+  async takeUpcoming(): Promise<number> {
+    const { worker, dataSource, upcomingSql } = this.plan;
+    const rows = await dataSource.query<Upcoming[]>(upcomingSql, [worker.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
+    for (const row of rows) this.take(row.key, row.generation, row.due_ms);
+    return rows.length;
+  }
+
+  /** Holds one row that is known to become due; those beyond the look-ahead are left to a later tick. */
+  take(key: string, generation: string, dueAtMs: number): void {
+    const identity = `${generation}@${dueAtMs}`;
+    if (this.held.has(identity)) return;
+    this.held.add(identity);
+    this.plan.worker.add({
+      wakeUp: { key, generation, dueAtMs, cause: 'sweep' },
+      finish: () => this.held.delete(identity),
+    });
+  }
+
+  private async tick(signal: AbortSignal): Promise<boolean> {
+    const isClock = this.plan.isClock();
+    if (isClock) await this.takeUpcoming();
+    const isFullDue = this.clock.monotonic() - this.lastFullMs >= this.plan.options.intervalMs;
+    if (!isClock && !isFullDue && !this.hasMore) return false;
+    this.lastFullMs = this.clock.monotonic();
+    // The first run catches up with what became due while nobody was running, so it leaves no margin.
+    const { hasMore } = await this.runOnce(isClock || !this.caughtUp ? 0 : this.plan.options.marginMs, signal);
+    this.hasMore = hasMore;
+    this.caughtUp ||= !hasMore;
+    return false;
+  }
+
+  private async sweepPages(
+    marginMs: number,
+    endsAt: number,
+    signal?: AbortSignal,
+  ): Promise<{ rows: number; hasMore: boolean }> {
+    let cursor = BEGINNING;
+    let rows = 0;
+    while (!signal?.aborted && this.clock.monotonic() < endsAt) {
+      if (this.plan.worker.isSaturated) {
+        await this.clock.sleep(SATURATED_MS, signal);
+        continue;
+      }
+      const page = await this.plan.worker.sweepPage(cursor, marginMs);
+      rows += page.rows;
+      cursor = page.cursor;
+      if (page.rows < this.plan.pageSize) return { rows, hasMore: false };
+    }
+    return { rows, hasMore: true };
+  }
+}

@@ -1,0 +1,11 @@
+/** A locked page of overdue rows, as the sweep asks for it. */
+export interface SweptPage {
+  readonly rows: number;
+  /** Where the next page begins. */
+  readonly cursor: SweepCursor;
+}
+
+export interface SweepCursor {
+  readonly nextAttemptAt: string;
+  readonly key: string;
+}

@@ -1,0 +1,175 @@
+import { Logger } from '@nestjs/common';
+import { type Clock } from '../clock';
+import {
+  type AnnouncedWakeUp,
+  onAnnouncedCommit,
+  type Outbox,
+  OutboxRelay,
+  type OutboxRouters,
+  routeEvent,
+} from '../events';
+import { type RabbitClient } from '../rabbit';
+import { DatabaseClock } from './database-clock';
+import { Dispatcher } from './dispatcher';
+import { HandlerAdapter } from './handler-adapter';
+import { KindWorker } from './kind-worker';
+import { OutcomeRecorder } from './outcome-recorder';
+import { type RegisteredHandler } from './registered-handler';
+import { SettlementQueries } from './settlement-queries';
+import { Sweep } from './sweep';
+import { MissingTimeoutHandlerError } from './timeout-errors';
+import { type TimeoutObservers } from './timeout-observer';
+import { TimeoutQueries } from './timeout-queries';
+import { TimeoutSettler } from './timeout-settler';
+import { type ResolvedTimeoutsOptions } from './timeouts-options';
+import { TransportSwitch } from './transport-switch';
+import { type TimeoutCause, type TimeoutRef } from './timeout';
+
+/** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
+const SOON_MS = 2_000;
+
+/** Runs the clocks: consumers, sweeps and the relay, in one order up and in the opposite order down. */
+export class TimeoutEngine {
+  private readonly logger = new Logger(TimeoutEngine.name);
+  private readonly databaseClock: DatabaseClock;
+  private readonly switch: TransportSwitch;
+  private readonly relay: OutboxRelay;
+  private readonly workers = new Map<string, KindWorker>();
+  private readonly sweeps = new Map<string, Sweep>();
+  private handlers: readonly RegisteredHandler[] = [];
+  private unsubscribe: (() => void) | undefined;
+  private phase: 'new' | 'running' | 'stopping' = 'new';
+
+  constructor(
+    private readonly options: ResolvedTimeoutsOptions,
+    private readonly client: RabbitClient,
+    private readonly outbox: Outbox,
+    private readonly observers: TimeoutObservers,
+    private readonly clock: Clock,
+  ) {
+    const { dataSource, schema } = options;
+    this.databaseClock = new DatabaseClock(dataSource, clock);
+    this.switch = new TransportSwitch(
+      { client, options, dataSource, observer: observers, kinds: () => this.kinds },
+      clock,
+    );
+    this.relay = new OutboxRelay(
+      { dataSource, schema, publisher: client.publisher, routers: () => this.routers() },
+      clock,
+    );
+  }
+
+  /** The kinds that have a handler in this process. */
+  get kinds(): readonly string[] {
+    return this.handlers.map(({ kind }) => kind);
+  }
+
+  /** How timeouts wait; undefined until the broker has answered for the first time. */
+  get transport(): string | undefined {
+    return this.switch.current;
+  }
+
+  /** Wake-ups travel: connected, declared, consuming, and the transport is not `none`. */
+  get isMessagePathUp(): boolean {
+    return this.switch.router !== undefined && this.client.isUp;
+  }
+
+  /** Started, and everything that was overdue at the start has been handled once. */
+  get isReady(): boolean {
+    return this.phase === 'running' && [...this.sweeps.values()].every((sweep) => sweep.hasCaughtUp);
+  }
+
+  register(handlers: readonly RegisteredHandler[]): void {
+    this.handlers = handlers;
+  }
+
+  /** @throws MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
+  async start(): Promise<void> {
+    // First what can refuse the start, so that a refusal leaves nothing running.
+    if (this.options.consume) await this.refuseMissingHandlers();
+    await this.databaseClock.start();
+    if (this.options.consume) for (const handler of this.handlers) this.work(handler);
+    this.client.start();
+    this.relay.start();
+    this.switch.start();
+    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
+    for (const sweep of this.sweeps.values()) sweep.start();
+    this.phase = 'running';
+    this.logger.log(`started for ${this.kinds.join(', ') || 'scheduling only'}`);
+  }
+
+  /** Handles these now if they are due, in this process; for reads and operators. */
+  wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void {
+    if (this.phase !== 'running') return;
+    const dueAtMs = this.databaseClock.nowMs();
+    for (const { kind, key } of refs) {
+      this.workers.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });
+    }
+  }
+
+  /** No new work, then the work in hand, then the messages it led to, then the connections. */
+  async stop(): Promise<void> {
+    if (this.phase !== 'running') return;
+    this.phase = 'stopping';
+    const ms = this.options.shutdownTimeoutMs;
+    this.unsubscribe?.();
+    await this.client.stopConsuming();
+    await Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop()));
+    await Promise.all([...this.workers.values()].map((worker) => worker.close(ms)));
+    const given = await this.client.settleRest(ms);
+    await this.switch.stop();
+    await this.relay.stop();
+    const relayed = await this.relay.runOnce().catch(() => 0);
+    await this.client.close();
+    await this.databaseClock.stop();
+    this.logger.log(`stopped: ${given} deliveries given back, ${relayed} last messages published`);
+  }
+
+  private routers(): OutboxRouters {
+    const wakeUp = this.switch.router;
+    return { event: (row) => routeEvent(this.client.names, row), ...(wakeUp && { 'wake-up': wakeUp }) };
+  }
+
+  private work({ kind, options, handler }: RegisteredHandler): void {
+    const { dataSource, schema, transport } = this.options;
+    const queries = new SettlementQueries(schema);
+    const writesWakeUps = transport !== 'none';
+    const adapter = new HandlerAdapter(kind, handler);
+    const recorder = new OutcomeRecorder({
+      kind,
+      queries,
+      outbox: this.outbox,
+      leaseMs: options.leaseMs,
+      writesWakeUps,
+    });
+    const { maxAttempts, concurrency, batchSize: pageSize } = options;
+    const settler = new TimeoutSettler({ kind, dataSource, queries, recorder, handler: adapter, maxAttempts });
+    const { databaseClock, observers: observer, client } = this;
+    const worker = new KindWorker(
+      { kind, options, handler: adapter, settler, recorder, queries, databaseClock, observer },
+      this.clock,
+    );
+    const upcomingSql = new TimeoutQueries(schema).upcoming;
+    const isClock = (): boolean => !this.isMessagePathUp;
+    const plan = { worker, dataSource, upcomingSql, options: this.options.sweep, concurrency, pageSize, isClock };
+    this.workers.set(kind, worker);
+    this.sweeps.set(kind, new Sweep(plan, this.clock));
+    if (writesWakeUps) new Dispatcher({ client, worker, prefetch: options.prefetch, observer }, this.clock);
+  }
+
+  /** Without a message path a timeout that was just scheduled, and is due soon, would wait for the next tick. */
+  private noted(wakeUps: readonly AnnouncedWakeUp[]): void {
+    if (wakeUps.length === 0 || this.isMessagePathUp) return;
+    const soon = this.databaseClock.nowMs() + SOON_MS;
+    for (const { kind, key, generation, dueAtMs } of wakeUps) {
+      if (dueAtMs <= soon) this.sweeps.get(kind)?.take(key, generation, dueAtMs);
+    }
+  }
+
+  private async refuseMissingHandlers(): Promise<void> {
+    const { dataSource, schema } = this.options;
+    const rows = await dataSource.query<{ kind: string }[]>(new TimeoutQueries(schema).kinds);
+    const missing = rows.map(({ kind }) => kind).filter((kind) => !this.kinds.includes(kind));
+    if (missing.length > 0) throw new MissingTimeoutHandlerError(missing);
+  }
+}

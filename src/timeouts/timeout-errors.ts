@@ -1,0 +1,47 @@
+import { CodedError } from '../errors';
+
+/** A request to schedule that cannot be meant. Nothing was written. */
+export class InvalidTimeoutError extends CodedError {
+  constructor(readonly problems: readonly string[]) {
+    super('INVALID_TIMEOUT', problems.join('; '));
+  }
+}
+
+/** Two providers claim one kind. */
+export class DuplicateTimeoutHandlerError extends CodedError {
+  constructor(kind: string, first: string, second: string) {
+    super('DUPLICATE_TIMEOUT_HANDLER', `kind "${kind}" is handled by ${first} and by ${second}; remove one of them`);
+  }
+}
+
+/** A class is marked as handler but cannot handle. */
+export class InvalidTimeoutHandlerError extends CodedError {
+  constructor(kind: string, name: string) {
+    super('INVALID_TIMEOUT_HANDLER', `${name}, the handler of "${kind}", has neither a handle() nor a settle() method`);
+  }
+}
+
+/** The database holds timeouts of a kind nobody handles; they would never end. */
+export class MissingTimeoutHandlerError extends CodedError {
+  constructor(kinds: readonly string[]) {
+    super(
+      'MISSING_TIMEOUT_HANDLER',
+      `no provider has @TimeoutHandler for ${kinds.map((kind) => `"${kind}"`).join(', ')}, but timeouts of it are pending; ` +
+        'provide the handler, or set consume: false in a process that only schedules',
+    );
+  }
+}
+
+/** Scheduling a kind that no handler of this process serves. */
+export class UnknownTimeoutKindError extends CodedError {
+  constructor(kind: string) {
+    super('UNKNOWN_TIMEOUT_KIND', `kind "${kind}" has no @TimeoutHandler in this process; is the name spelled right?`);
+  }
+}
+
+/** A batch handler broke its contract: one outcome per timeout, in order. */
+export class HandlerContractError extends CodedError {
+  constructor(kind: string, problem: string) {
+    super('HANDLER_CONTRACT', `the handler of "${kind}" ${problem}`);
+  }
+}

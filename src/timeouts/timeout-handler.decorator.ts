@@ -1,0 +1,34 @@
+import { SetMetadata } from '@nestjs/common';
+
+/** Per-kind tuning; unset values come from the module's options. */
+export interface TimeoutHandlerOptions {
+  /** Deliveries in this process at once, held ones included. @default 1000 */
+  readonly prefetch?: number;
+  /** Most timeouts in one transaction. @default 100 */
+  readonly batchSize?: number;
+  /** Transactions of this kind at once in this process. @default 2 */
+  readonly concurrency?: number;
+  /** `ask` calls of this kind at once in this process. @default 50 */
+  readonly askConcurrency?: number;
+  /** Counted failures before parking. @default 5 */
+  readonly maxAttempts?: number;
+  /** How long `ask` may take, and how long others keep off, milliseconds. @default 20000 */
+  readonly leaseMs?: number;
+}
+
+/** @internal */
+export interface TimeoutHandlerMetadata {
+  readonly kind: string;
+  readonly options: TimeoutHandlerOptions;
+}
+
+/** @internal */
+export const TIMEOUT_HANDLER_METADATA = 'order-timeout:timeout-handler';
+
+/**
+ * Marks a provider as the handler of a timeout kind. Exactly one per kind: a second one, or a class that has
+ * neither `handle` nor `settle`, stops the boot.
+ */
+export function TimeoutHandler(kind: string, options: TimeoutHandlerOptions = {}): ClassDecorator {
+  return SetMetadata(TIMEOUT_HANDLER_METADATA, { kind, options } satisfies TimeoutHandlerMetadata);
+}

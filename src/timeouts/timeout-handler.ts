@@ -1,0 +1,26 @@
+import { type EntityManager } from 'typeorm';
+import { type DueTimeout } from './timeout';
+import { type TimeoutOutcome } from './timeout-outcome';
+
+/**
+ * Handles one timeout at a time, in the engine's transaction: what it writes through `tx`, the end of the timeout
+ * and the outbox rows commit together or not at all. No remote call in here.
+ */
+export interface TimeoutHandlerSingle {
+  handle(timeout: DueTimeout, tx: EntityManager): Promise<TimeoutOutcome | void>;
+}
+
+/**
+ * Handles a micro-batch in one transaction, with the rows locked; the fast way. Must return one outcome per
+ * timeout, in order. If it throws, the batch is split until the offender stands alone.
+ */
+export interface TimeoutHandlerBatch<Answer = unknown> {
+  settle(timeouts: readonly DueTimeout<Answer>[], tx: EntityManager): Promise<TimeoutOutcome[]>;
+  /**
+   * Finds out remote facts about one timeout, outside any transaction, many at a time. Must obey `signal` (the
+   * lease ends with it). A rejection is a counted retry; unknown answers belong into `Answer`.
+   */
+  ask?(timeout: DueTimeout, signal: AbortSignal): Promise<Answer>;
+}
+
+export type TimeoutHandlerInstance = TimeoutHandlerSingle | TimeoutHandlerBatch;

@@ -1,0 +1,98 @@
+import { type DataSource } from 'typeorm';
+import { type DelayTransportSetting, type LadderOptions } from '../delay';
+import { InvalidOptionsError } from '../errors';
+import { type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
+
+/** The safety net that looks for overdue timeouts in the database. */
+export interface SweepOptions {
+  /** @default 30000 */
+  readonly intervalMs?: number;
+  /** How long the normal path has the first go at a due timeout. @default 5000 */
+  readonly marginMs?: number;
+  /** Most work of one run. @default 20000 */
+  readonly budgetMs?: number;
+}
+
+export type ResolvedSweepOptions = Required<SweepOptions>;
+
+/** Options of TimeoutsModule. */
+export interface TimeoutsOptions {
+  /** The host's initialised PostgreSQL DataSource. */
+  readonly dataSource: DataSource;
+  readonly rabbit: RabbitOptions;
+  /** PostgreSQL schema of our tables. @default 'order_timeout' */
+  readonly schema?: string;
+  /** How timeouts wait: `auto` uses the delayed-message plugin where the broker has it, else the ladder. @default 'auto' */
+  readonly transport?: DelayTransportSetting;
+  readonly ladder?: Pick<LadderOptions, 'base' | 'unitMs'>;
+  /** Only what is due within this time is handed to the broker; the rest waits in PostgreSQL. @default 86400000 */
+  readonly horizonMs?: number;
+  readonly sweep?: SweepOptions;
+  /** False in a process that only schedules: no handler runs here. @default true */
+  readonly consume?: boolean;
+  /** How long work in hand may take at shutdown. @default 10000 */
+  readonly shutdownTimeoutMs?: number;
+}
+
+export interface ResolvedTimeoutsOptions {
+  readonly dataSource: DataSource;
+  readonly rabbit: ResolvedRabbitOptions;
+  readonly schema: string;
+  readonly transport: DelayTransportSetting;
+  readonly ladder: Pick<LadderOptions, 'base' | 'unitMs'>;
+  readonly horizonMs: number;
+  readonly sweep: ResolvedSweepOptions;
+  readonly consume: boolean;
+  readonly shutdownTimeoutMs: number;
+}
+
+const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
+const DAY_MS = 86_400_000;
+/** The plugin takes at most 49.7 days; a horizon above 30 would bring its limits back. */
+const MAX_HORIZON_MS = 30 * DAY_MS;
+
+/** @throws InvalidOptionsError naming every bad option. */
+export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeoutsOptions {
+  const resolved: ResolvedTimeoutsOptions = {
+    schema: 'order_timeout',
+    transport: 'auto',
+    ladder: {},
+    horizonMs: DAY_MS,
+    consume: true,
+    shutdownTimeoutMs: 10_000,
+    ...options,
+    rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
+    sweep: { intervalMs: 30_000, marginMs: 5_000, budgetMs: 20_000, ...options.sweep },
+  };
+  const problems = problemsOf(resolved);
+  if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
+  return Object.freeze(resolved);
+}
+
+function problemsOf(options: ResolvedTimeoutsOptions): string[] {
+  const { dataSource, rabbit, schema, transport, horizonMs, sweep, shutdownTimeoutMs } = options;
+  const problems: string[] = [];
+  const within = (name: string, value: number, min: number, max: number): void => {
+    if (Number.isInteger(value) && value >= min && value <= max) return;
+    problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);
+  };
+  if (dataSource?.options.type !== 'postgres')
+    problems.push('dataSource must be a TypeORM DataSource of type "postgres"');
+  if (rabbit.urls.length === 0) problems.push('rabbit.urls must name at least one amqp:// or amqps:// URL');
+  const badUrls = rabbit.urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
+  if (badUrls > 0) problems.push(`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`);
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(rabbit.prefix))
+    problems.push('rabbit.prefix must be letters, digits, ".", "_", "-"');
+  if (!['quorum', 'classic'].includes(rabbit.queueType))
+    problems.push('rabbit.queueType must be "quorum" or "classic"');
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    problems.push(`schema must be a plain lower-case name (got ${JSON.stringify(schema)})`);
+  if (!TRANSPORTS.includes(transport))
+    problems.push(`transport must be one of ${TRANSPORTS.join(', ')} (got ${String(transport)})`);
+  within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);
+  within('sweep.intervalMs', sweep.intervalMs, 100, DAY_MS);
+  within('sweep.marginMs', sweep.marginMs, 0, DAY_MS);
+  within('sweep.budgetMs', sweep.budgetMs, 100, DAY_MS);
+  within('shutdownTimeoutMs', shutdownTimeoutMs, 0, 600_000);
+  return problems;
+}

@@ -1,0 +1,54 @@
+import { type BeforeApplicationShutdown, Module, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { CLOCK } from '../clock';
+import { Outbox } from '../events';
+import { RabbitClient } from '../rabbit';
+import { ParkedTimeouts } from './parked-timeouts';
+import { TimeoutEngine } from './timeout-engine';
+import { TimeoutHandlerExplorer } from './timeout-handler.explorer';
+import { TimeoutObservers } from './timeout-observer';
+import { TimeoutScheduler } from './timeout-scheduler';
+import { ConfigurableModuleClass } from './timeouts.module-definition';
+import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.providers';
+
+/**
+ * Durable timeouts for any purpose: schedule them in your own transaction, handle them in a provider marked with
+ * `@TimeoutHandler`. `OrderTimeoutModule` is built on it. Global unless `isGlobal: false`.
+ */
+@Module({
+  imports: [DiscoveryModule],
+  providers: TIMEOUTS_PROVIDERS,
+  exports: [
+    CLOCK,
+    RESOLVED_TIMEOUTS_OPTIONS,
+    TimeoutScheduler,
+    ParkedTimeouts,
+    TimeoutEngine,
+    TimeoutObservers,
+    Outbox,
+    RabbitClient,
+  ],
+})
+export class TimeoutsModule
+  extends ConfigurableModuleClass
+  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown
+{
+  constructor(
+    private readonly engine: TimeoutEngine,
+    private readonly explorer: TimeoutHandlerExplorer,
+  ) {
+    super();
+  }
+
+  onModuleInit(): void {
+    this.engine.register(this.explorer.explore());
+  }
+
+  onApplicationBootstrap(): Promise<void> {
+    return this.engine.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.engine.stop();
+  }
+}

@@ -1,0 +1,13 @@
+import { type WakeUp } from './wake-up';
+
+/**
+ * How a wake-up ended. `finished`: what it led to is committed, or there was nothing to do.
+ * `unwritten`: it could not even be written down, somebody has to come back.
+ */
+export type WakeUpResult = 'finished' | 'unwritten';
+
+/** A wake-up in hand, with the way to tell whoever brought it how it ended. */
+export interface WorkItem {
+  readonly wakeUp: WakeUp;
+  finish(result: WakeUpResult): void;
+}

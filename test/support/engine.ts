@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import {
+  type DueTimeout,
+  type SettledRow,
+  TimeoutEngine,
+  TimeoutObservers,
+  TimeoutScheduler,
+  TimeoutsModule,
+  type TimeoutsOptions,
+} from '../../src/timeouts';
+import { type TestDatabase } from './database';
+
+Logger.overrideLogger(process.env.TEST_LOGS ? ['log', 'warn', 'error'] : false);
+
+/** A running engine with the given handlers, on a database and broker of the test's own. */
+export interface TestEngine {
+  readonly module: TestingModule;
+  readonly scheduler: TimeoutScheduler;
+  readonly engine: TimeoutEngine;
+  readonly settled: Recorder;
+  close(): Promise<void>;
+}
+
+/** Resolves when a condition on what was settled holds; the tests' replacement for sleeping. */
+export class Recorder {
+  readonly rows: (SettledRow & { lateMs: number })[] = [];
+  private readonly waiting = new Set<() => void>();
+
+  add(rows: readonly SettledRow[], nowMs: number): void {
+    for (const row of rows) this.rows.push({ ...row, lateMs: nowMs - row.due.dueAt.getTime() });
+    for (const check of this.waiting) check();
+  }
+
+  until(isEnough: (rows: Recorder['rows']) => boolean, timeoutMs = 15_000): Promise<Recorder['rows']> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.waiting.delete(check);
+        reject(new Error(`not reached within ${timeoutMs} ms; settled: ${JSON.stringify(this.rows.slice(-5))}`));
+      }, timeoutMs);
+      const check = (): void => {
+        if (!isEnough(this.rows)) return;
+        clearTimeout(timer);
+        this.waiting.delete(check);
+        resolve(this.rows);
+      };
+      this.waiting.add(check);
+      check();
+    });
+  }
+
+  done(count: number, timeoutMs?: number): Promise<Recorder['rows']> {
+    return this.until((rows) => rows.filter(({ outcome }) => outcome.type === 'done').length >= count, timeoutMs);
+  }
+}
+
+export async function startEngine(
+  database: TestDatabase,
+  rabbitUrl: string,
+  handlers: object[],
+  options: Partial<TimeoutsOptions> = {},
+): Promise<TestEngine> {
+  const module = await Test.createTestingModule({
+    imports: [
+      TimeoutsModule.forRoot({
+        dataSource: database.dataSource,
+        rabbit: { urls: [rabbitUrl], queueType: 'classic' },
+        transport: 'ladder',
+        horizonMs: 60_000,
+        ladder: { base: 8 },
+        shutdownTimeoutMs: 3_000,
+        ...options,
+      }),
+    ],
+    providers: handlers.map((handler) => ({ provide: randomUUID(), useValue: handler })),
+  }).compile();
+  const settled = new Recorder();
+  module.get(TimeoutObservers).add({
+    settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),
+    away: () => undefined,
+    undecodable: () => undefined,
+    transport: () => undefined,
+  });
+  await module.init();
+  return {
+    module,
+    settled,
+    scheduler: module.get(TimeoutScheduler),
+    engine: module.get(TimeoutEngine),
+    close: () => module.close(),
+  };
+}
+
+/** Polls until `condition` holds; for conditions that nobody signals. */
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const endsAt = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > endsAt)
+      throw new Error(`condition not reached within ${timeoutMs} ms: ${condition.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export type { DueTimeout };

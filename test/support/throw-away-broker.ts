@@ -1,0 +1,72 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+interface BrokerEvent {
+  readonly event: 'ready' | 'stopped' | 'killed' | 'exited' | 'error';
+  readonly amqpUrl?: string;
+  readonly managementUrl?: string;
+  readonly delayedExchange?: string;
+  readonly message?: string;
+}
+
+/** A broker of one test's own, to be stopped and killed at will; the ports stay the same. */
+export interface ThrowAwayBroker {
+  readonly amqpUrl: string;
+  readonly managementUrl: string;
+  /** With the profile `plugin`: the `genuine` plugin, or our in-memory `stand-in`. */
+  readonly delayedExchange: string | undefined;
+  /** Orderly stop and start; resolves when it takes connections again. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+  /** kill -9. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends it for good and removes its data. */
+  close(): Promise<void>;
+}
+
+/** Starts a RabbitMQ through scripts/broker.mjs (5–10 s) with a folder that it removes at the end. */
+export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise<ThrowAwayBroker> {
+  const script = join(__dirname, '../../scripts/broker.mjs');
+  const child = spawn(process.execPath, [script, '--profile', profile], { stdio: 'pipe' });
+  const exited = once(child, 'exit');
+  const answers = answersOf(child);
+  const tell = async (command: string): Promise<BrokerEvent> => {
+    child.stdin.write(`${command}\n`);
+    return answers.next();
+  };
+  const { amqpUrl, managementUrl, delayedExchange } = await answers.next();
+  if (!amqpUrl || !managementUrl) throw new Error('the broker did not say where it is');
+  return {
+    amqpUrl,
+    managementUrl,
+    delayedExchange,
+    restart: async () => void (await tell('restart')),
+    stop: async () => void (await tell('stop')),
+    kill: async () => void (await tell('kill')),
+    start: async () => void (await tell('start')),
+    close: async () => {
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+/** The events of the broker, one per command; rejects when it fails or ends. */
+function answersOf(child: ChildProcessWithoutNullStreams): { next(): Promise<BrokerEvent> } {
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-4_000)));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    next: async () => {
+      const { value, done } = (await lines.next()) as IteratorResult<string, undefined>;
+      if (done) throw new Error(`the throw-away broker ended: ${stderr}`);
+      const event = JSON.parse(value) as BrokerEvent;
+      if (event.event === 'error' || event.event === 'exited')
+        throw new Error(`the throw-away broker failed: ${value} ${stderr}`);
+      return event;
+    },
+  };
+}
