@@ -13,3 +13,4 @@ export { TopologyNames } from './topology-names';
 export { withoutTransportHeaders } from './transport-headers';
 export { RabbitContext } from './rabbit-context';
 export { RABBIT_TRANSPORT, RabbitServer, type Verdict } from './rabbit-server';
+export { brokerDefinitions, type BrokerDefinitions } from './broker-definitions';

@@ -1,0 +1,10 @@
+// npm run definitions: writes what the broker's image imports, from the names in src/rabbit. A test compares the two.
+import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const require = createRequire(import.meta.url);
+const { brokerDefinitions } = require('../dist/rabbit/broker-definitions.js');
+const file = fileURLToPath(new URL('../rabbit/definitions.template.json', import.meta.url));
+writeFileSync(file, `${JSON.stringify(brokerDefinitions(), null, 2)}\n`);
+process.stdout.write('wrote rabbit/definitions.template.json\n');

@@ -1,0 +1,70 @@
+import { TopologyNames } from './topology-names';
+
+interface Permission {
+  readonly user: string;
+  readonly vhost: string;
+  readonly configure: string;
+  readonly write: string;
+  readonly read: string;
+}
+
+/** What a broker imports at its first start, in RabbitMQ's definitions format. */
+export interface BrokerDefinitions {
+  readonly users: readonly { name: string; password: string; tags: string[] }[];
+  readonly vhosts: readonly { name: string }[];
+  readonly permissions: readonly Permission[];
+  readonly exchanges: readonly Record<string, unknown>[];
+}
+
+const VHOST = '/';
+const NOTHING = '^$';
+
+/**
+ * Users with the least they need, and the two exchanges that others talk to. Names and passwords in `${…}` are
+ * filled in by the image at its start, so that no password is in the image or in the repository.
+ * - service: everything below our prefix, nothing else.
+ * - sender: publishes commands, reads nothing.
+ * - listener: binds queues of its own (`listener.*`) to the events.
+ */
+export function brokerDefinitions(names = new TopologyNames('order-timeout.v1')): BrokerDefinitions {
+  const ours = `^${quote(names.prefix)}\\.`;
+  const listeners = '^listener\\.';
+  return {
+    users: [
+      user('${RABBITMQ_DEFAULT_USER}', 'RABBITMQ_DEFAULT_PASS', ['administrator']),
+      user('service', 'OT_SERVICE_PASSWORD'),
+      user('sender', 'OT_SENDER_PASSWORD'),
+      user('listener', 'OT_LISTENER_PASSWORD'),
+    ],
+    vhosts: [{ name: VHOST }],
+    permissions: [
+      { user: '${RABBITMQ_DEFAULT_USER}', vhost: VHOST, configure: '.*', write: '.*', read: '.*' },
+      { user: 'service', vhost: VHOST, configure: ours, write: ours, read: ours },
+      { user: 'sender', vhost: VHOST, configure: NOTHING, write: `^${quote(names.commands)}$`, read: NOTHING },
+      {
+        user: 'listener',
+        vhost: VHOST,
+        configure: listeners,
+        write: listeners,
+        read: `^(${quote(names.events)}$|listener\\.)`,
+      },
+    ],
+    exchanges: [names.events, names.commands].map((name) => ({
+      name,
+      vhost: VHOST,
+      type: 'topic',
+      durable: true,
+      auto_delete: false,
+      internal: false,
+      arguments: {},
+    })),
+  };
+}
+
+function user(name: string, password: string, tags: string[] = []): BrokerDefinitions['users'][number] {
+  return { name, password: `\${${password}}`, tags };
+}
+
+function quote(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
