@@ -20,14 +20,23 @@ export function announceAfterCommit(tx: EntityManager, wakeUps: readonly Announc
   if (data) (data[MARK] ??= []).push(...wakeUps);
 }
 
+type Listener = (wakeUps: readonly AnnouncedWakeUp[]) => void;
+
+/** One subscriber per DataSource, as the first one to see a mark takes it away. */
+const listenersOf = new WeakMap<DataSource, Set<Listener>>();
+
 /**
  * Calls `listener` after the commit of every marked transaction of this DataSource, the host's own included. Only
  * a latency hint: the polling loops find everything without it. Returns the way to stop that.
  */
-export function onAnnouncedCommit(
-  dataSource: DataSource,
-  listener: (wakeUps: readonly AnnouncedWakeUp[]) => void,
-): () => void {
+export function onAnnouncedCommit(dataSource: DataSource, listener: Listener): () => void {
+  const listeners = listenersOf.get(dataSource) ?? subscribe(dataSource);
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function subscribe(dataSource: DataSource): Set<Listener> {
+  const listeners = new Set<Listener>();
   const subscriber: EntitySubscriberInterface = {
     afterTransactionCommit({ queryRunner }) {
       const data = queryRunner.data as Marked;
@@ -35,15 +44,13 @@ export function onAnnouncedCommit(
       // A released savepoint announces too; the outer commit is the one that counts.
       if (!announced || queryRunner.isTransactionActive) return;
       data[MARK] = undefined;
-      listener(announced);
+      for (const listener of listeners) listener(announced);
     },
     afterTransactionRollback({ queryRunner }) {
       if (!queryRunner.isTransactionActive) (queryRunner.data as Marked)[MARK] = undefined;
     },
   };
   dataSource.subscribers.push(subscriber);
-  return () => {
-    const at = dataSource.subscribers.indexOf(subscriber);
-    if (at >= 0) dataSource.subscribers.splice(at, 1);
-  };
+  listenersOf.set(dataSource, listeners);
+  return listeners;
 }

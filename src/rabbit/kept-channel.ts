@@ -28,6 +28,8 @@ export class KeptChannel<C extends Channel> {
   private reopenMs = FIRST_REOPEN_MS;
   private isClosed = false;
   private current: C | undefined;
+  /** Channels that closed, maybe while they were still being prepared. */
+  private readonly ended = new WeakSet<C>();
 
   constructor(
     private readonly connection: RabbitConnection,
@@ -63,6 +65,7 @@ export class KeptChannel<C extends Channel> {
       this.watch(channel);
       await this.plan.open(channel, model);
       if (this.isClosed) return await channel.close();
+      if (this.ended.has(channel)) throw new Error('the channel closed while it was prepared');
       this.current = channel;
       this.reopenMs = FIRST_REOPEN_MS;
     } catch (error) {
@@ -76,6 +79,7 @@ export class KeptChannel<C extends Channel> {
   }
 
   private gone(channel: C): void {
+    this.ended.add(channel);
     if (this.current !== channel) return;
     this.current = undefined;
     this.plan.closed(channel);

@@ -101,9 +101,11 @@ export class Sweep {
     if (isClock) await this.takeUpcoming();
     const isFullDue = this.clock.monotonic() - this.lastFullMs >= this.plan.options.intervalMs;
     if (!isClock && !isFullDue && !this.hasMore) return false;
-    this.lastFullMs = this.clock.monotonic();
+    const startedMs = this.clock.monotonic();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
     const { hasMore } = await this.runOnce(isClock || !this.caughtUp ? 0 : this.plan.options.marginMs, signal);
+    // Only now: a run that failed has to be made up for at the next tick.
+    this.lastFullMs = startedMs;
     this.hasMore = hasMore;
     this.caughtUp ||= !hasMore;
     return false;

@@ -70,7 +70,8 @@ export class TimeoutSettler {
   fail({ key, generation }: TimeoutIdentity, cause: TimeoutCause, reason: string): Promise<SettledBatch> {
     return this.transaction(async (tx) => {
       const args = [this.plan.kind, [key], [generation]];
-      const [locked] = await tx.query<LockedRow[]>(this.plan.queries.lockByKeys, args);
+      const rows = await tx.query<(LockedRow & { busy: boolean })[]>(this.plan.queries.lockByKeys, args);
+      const locked = rows.find((row) => !row.busy);
       if (!locked) return { settled: [], early: [], lease: '' };
       const due = [toDueTimeout(this.plan.kind, locked, cause)];
       return this.record(tx, [locked], due, [{ type: 'retry', reason, counted: true }], []);
