@@ -80,11 +80,18 @@ export class RabbitClient {
 
   /** A connection of its own that the caller closes; for questions which may cost the connection. */
   async throwAwayConnection(): Promise<ChannelModel> {
-    const [url] = this.options.urls;
-    if (!url) throw new Error('no RabbitMQ URL is configured');
-    const connection = await connect(url, { timeout: 5_000 });
-    connection.on('error', () => undefined);
-    return connection;
+    let failure: unknown = new Error('no RabbitMQ URL is configured');
+    for (const url of this.options.urls) {
+      try {
+        const connection = await connect(url, { timeout: 5_000, noDelay: true });
+        connection.on('error', () => undefined);
+        return connection;
+      } catch (error) {
+        // The next node of the cluster may be up.
+        failure = error;
+      }
+    }
+    throw failure;
   }
 
   /** No more deliveries; what was delivered stays unsettled with its takers. */

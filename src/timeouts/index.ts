@@ -1,3 +1,4 @@
+export { isDatabaseAway, isRetryableConflict } from './database-away';
 export { createTimeouts } from './migrations/create-timeouts';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
@@ -23,5 +24,10 @@ export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
 export { type SettledRow } from './timeout-settler';
 export { TimeoutsModule } from './timeouts.module';
-export { type ResolvedTimeoutsOptions, type SweepOptions, type TimeoutsOptions } from './timeouts-options';
+export {
+  type ResolvedTimeoutsOptions,
+  resolveTimeoutsOptions,
+  type SweepOptions,
+  type TimeoutsOptions,
+} from './timeouts-options';
 export { RESOLVED_TIMEOUTS_OPTIONS } from './timeouts.providers';

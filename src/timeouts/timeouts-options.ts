@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { type DelayTransportSetting, type LadderOptions } from '../delay';
+import { type DelayTransportSetting, findLadderProblems, type LadderOptions } from '../delay';
 import { InvalidOptionsError } from '../errors';
 import { type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
 
@@ -71,7 +71,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
 
 function problemsOf(options: ResolvedTimeoutsOptions): string[] {
   const { dataSource, rabbit, schema, transport, horizonMs, sweep, shutdownTimeoutMs } = options;
-  const problems: string[] = [];
+  const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   const within = (name: string, value: number, min: number, max: number): void => {
     if (Number.isInteger(value) && value >= min && value <= max) return;
     problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);

@@ -55,6 +55,8 @@ export const nowMs = (): number => performance.timeOrigin + performance.now();
 export class DelayRig {
   readonly handled: Handled[] = [];
   readonly returned: string[] = [];
+  /** Everything that came out of a work queue, to be handled or to be delayed anew. */
+  deliveryCount = 0;
   private readonly waiters: (() => void)[] = [];
   private readonly closing = new AbortController();
   private readonly hold = new Hold<Wake>(clock, {
@@ -171,6 +173,7 @@ export class DelayRig {
   }
 
   private received(message: ConsumeMessage): void {
+    this.deliveryCount++;
     const headers = message.properties.headers ?? {};
     const wake: Wake = {
       id: String(message.properties.messageId),

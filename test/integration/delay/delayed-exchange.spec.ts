@@ -29,5 +29,6 @@ describe('DelayedExchange beyond its limit', () => {
     await rig.wake('order.payment', 100 * 86_400_000);
     const short = await rig.wake('order.payment', 300);
     expect((await rig.handles(1)).map(({ id }) => id)).toEqual([short]);
+    expect(rig.deliveryCount).toBe(1);
   });
 });
