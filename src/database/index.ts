@@ -1,0 +1,4 @@
+export { migrate } from './migrate';
+export { orderTimeoutMigrations } from './migrations';
+export { NewerSchemaError } from './newer-schema-error';
+export { validateSchemaName } from './schema-name';

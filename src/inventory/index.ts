@@ -1,0 +1,14 @@
+export { Inventory } from './inventory';
+export { mergeLines } from './merge-lines';
+export { inventoryMigrations } from './migrations/inventory-migrations';
+export { selectUnfit, type UnfitDemand } from './select-unfit';
+export {
+  type ReserveOutcome,
+  type SetStockOutcome,
+  type StockDemand,
+  type StockDifference,
+  type StockLevel,
+  type StockLine,
+  type StockShortage,
+} from './stock';
+export { stockEffectCtes, type StockEffect } from './stock-effect';

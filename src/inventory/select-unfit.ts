@@ -1,0 +1,28 @@
+import { mergeLines } from './merge-lines';
+import { type StockDemand, type StockShortage } from './stock';
+
+/** An order that what is left does not suffice for. */
+export interface UnfitDemand {
+  readonly orderId: string;
+  readonly shortages: readonly StockShortage[];
+  readonly unknownSkus: readonly string[];
+}
+
+/**
+ * Pure: serves demands first come first served from what is available, and names those that go away empty. A demand
+ * that does not fit takes nothing, so a smaller one behind it may still fit.
+ */
+export function selectUnfit(demands: readonly StockDemand[], available: ReadonlyMap<string, number>): UnfitDemand[] {
+  const left = new Map(available);
+  const unfit: UnfitDemand[] = [];
+  for (const { orderId, lines } of demands) {
+    const wanted = mergeLines(lines);
+    const unknownSkus = wanted.filter(({ sku }) => !left.has(sku)).map(({ sku }) => sku);
+    const shortages = wanted
+      .map(({ sku, quantity }) => ({ sku, wanted: quantity, available: left.get(sku) ?? Infinity }))
+      .filter((line) => line.available < line.wanted);
+    if (unknownSkus.length + shortages.length > 0) unfit.push({ orderId, shortages, unknownSkus });
+    else for (const { sku, quantity } of wanted) left.set(sku, (left.get(sku) ?? 0) - quantity);
+  }
+  return unfit;
+}

@@ -1,0 +1,51 @@
+/** So many pieces of one article. */
+export interface StockLine {
+  readonly sku: string;
+  /** Pieces, 1 or more. */
+  readonly quantity: number;
+}
+
+/** What one order wants. Lines of one sku are added up. */
+export interface StockDemand {
+  readonly orderId: string;
+  readonly lines: readonly StockLine[];
+}
+
+/** What there is of one article. `available` = `onHand` − `reserved`. */
+export interface StockLevel {
+  readonly sku: string;
+  readonly onHand: number;
+  readonly reserved: number;
+  readonly available: number;
+}
+
+/** A sku of which less is available than is wanted in total. */
+export interface StockShortage {
+  readonly sku: string;
+  readonly wanted: number;
+  readonly available: number;
+}
+
+/** All or nothing: `refused` means that nothing was written. */
+export type ReserveOutcome =
+  | { readonly type: 'reserved' }
+  | {
+      readonly type: 'refused';
+      readonly shortages: readonly StockShortage[];
+      readonly unknownSkus: readonly string[];
+      /** What is available of every known sku that was asked for, to see which of many orders would fit. */
+      readonly available: ReadonlyMap<string, number>;
+    };
+
+/** Stock cannot be set below what is reserved for orders. */
+export type SetStockOutcome =
+  { readonly type: 'set'; readonly level: StockLevel } | { readonly type: 'below-reserved'; readonly reserved: number };
+
+/** A sku whose counter disagrees with its reservations: a bug or a hand in the database. */
+export interface StockDifference {
+  readonly sku: string;
+  /** What the counter says. */
+  readonly reserved: number;
+  /** Σ of the reservations in state RESERVED. */
+  readonly expected: number;
+}

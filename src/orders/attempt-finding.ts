@@ -1,0 +1,40 @@
+import { type PaidOutcome, type PaymentEvidence } from '../payments';
+import { type AttemptKey, type PaymentAttempt } from './payment-attempt';
+
+/** What a whole interrogation of the provider has brought to light about one attempt. */
+export type Finding =
+  | PaidOutcome
+  /** Proven unable to take money any more. */
+  | { readonly type: 'CLOSED'; readonly evidence: PaymentEvidence }
+  /** The buyer is paying, or the money is on its way or held. */
+  | { readonly type: 'IN_PROGRESS'; readonly reason: string }
+  /** Not known there, which proves nothing before `finalAt`; null: the attempt has no time_expire to wait for. */
+  | { readonly type: 'NOT_FOUND_YET'; readonly finalAt: Date | null }
+  | { readonly type: 'UNKNOWN'; readonly reason: string; readonly retryAfterMs?: number }
+  /** This process has no such provider. */
+  | { readonly type: 'NO_PROVIDER'; readonly reason: string };
+
+/** A finding and the attempt that it is about. */
+export interface AttemptFinding extends AttemptKey {
+  readonly finding: Finding;
+}
+
+/** Pure: the attempt as it is after the finding. A final attempt stays as it is. */
+export function applyFinding(attempt: PaymentAttempt, finding: Finding | undefined): PaymentAttempt {
+  if (!finding || attempt.status === 'PAID' || attempt.status === 'CLOSED') return attempt;
+  switch (finding.type) {
+    case 'PAID': {
+      const { amount, currency, paidAt, transactionId } = finding;
+      return { ...attempt, status: 'PAID', paidAmount: amount, paidCurrency: currency, paidAt, transactionId };
+    }
+    case 'CLOSED':
+      return { ...attempt, status: 'CLOSED' };
+    case 'UNKNOWN':
+      // An attempt that never left our side stays recognisable as such.
+      return attempt.status === 'CREATED' ? attempt : { ...attempt, status: 'UNKNOWN' };
+    case 'IN_PROGRESS':
+      return { ...attempt, status: 'OPEN' };
+    default:
+      return attempt;
+  }
+}

@@ -1,0 +1,78 @@
+import { type EntityManager } from 'typeorm';
+import { type OpenFile, type OrderDesk } from './order-desk';
+import { type OrderStatus } from './order-status';
+import { allTimeouts, paymentTimeout } from './order-timeouts';
+import { type OrderView } from './order-view';
+import { transition } from './transition';
+import { type ActionContext, BY_API } from './transition-cause';
+
+/**
+ * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED, or PAID
+ * if the buyer was quicker.
+ */
+export type CancelOrderResult =
+  | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_CANCELLABLE'; readonly status: OrderStatus };
+
+/** Calls an order off for the buyer or the shop. */
+export class CancelOrder {
+  constructor(private readonly desk: OrderDesk) {}
+
+  async execute(
+    request: { readonly orderId: string; readonly reason?: string | undefined },
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<CancelOrderResult> {
+    const result = await this.desk.withOrder<CancelOrderResult>(
+      request.orderId,
+      caller,
+      (file) => this.cancel(file, request.reason ?? 'cancelled', by),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+    // Inside a caller's transaction there is nothing to wake before its commit.
+    if (result.outcome === 'cancelling' && !caller) this.desk.scheduler.wake([paymentTimeout(request.orderId)]);
+    return result;
+  }
+
+  private async cancel(file: OpenFile, reason: string, by: ActionContext): Promise<CancelOrderResult> {
+    const { tx, order } = file;
+    switch (order.status) {
+      case 'PENDING': {
+        const isClear = order.attempts.every((attempt) => attempt.status === 'CLOSED');
+        await (isClear ? this.end(file, reason, by) : this.beginClosing(file, reason, by));
+        return { outcome: isClear ? 'cancelled' : 'cancelling', order: await this.desk.view(tx, order.id) };
+      }
+      case 'CLOSING':
+        return { outcome: 'cancelling', order: await this.desk.view(tx, order.id) };
+      case 'CANCELLED':
+        return { outcome: 'already-cancelled', order: await this.desk.view(tx, order.id) };
+      default:
+        return { outcome: 'rejected', code: 'ORDER_NOT_CANCELLABLE', status: order.status };
+    }
+  }
+
+  private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
+    await this.desk.scheduler.cancel(file.tx, allTimeouts(file.order));
+    await this.write(file, 'CANCELLED', reason, by);
+  }
+
+  private async beginClosing(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
+    const { tx, order } = file;
+    const [, ...reminders] = allTimeouts(order);
+    await this.desk.scheduler.cancel(tx, reminders);
+    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    await this.write(file, 'CLOSING', reason, by);
+  }
+
+  private async write(
+    { tx, order, now }: OpenFile,
+    to: 'CANCELLED' | 'CLOSING',
+    reason: string,
+    by: ActionContext,
+  ): Promise<void> {
+    const step = transition(order, to, { by, now, reason, closingReason: 'cancelled' });
+    const moved = await this.desk.store.apply(tx, [step]);
+    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+  }
+}

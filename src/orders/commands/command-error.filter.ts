@@ -1,0 +1,27 @@
+import { type ArgumentsHost, Catch, type RpcExceptionFilter } from '@nestjs/common';
+import { type Observable, throwError } from 'rxjs';
+import { type RabbitContext } from '../../rabbit';
+import { CommandRejectedError } from './command-rejected-error';
+import { type DeliveryHistory, judgeCommand } from './judge-command';
+
+/**
+ * Hands errors of commands on to RabbitServer as they are, where Nest would replace them by "Internal server error".
+ * Judged here already, because only here the message is at hand.
+ */
+@Catch()
+export class CommandErrorFilter implements RpcExceptionFilter {
+  catch(error: unknown, host: ArgumentsHost): Observable<never> {
+    const verdict = judgeCommand(error, historyOf(host.switchToRpc().getContext<RabbitContext>()));
+    return throwError(() => (verdict.type === 'park' ? new CommandRejectedError(verdict.park, error) : error));
+  }
+}
+
+/** 4.3 counts what was given back in `x-acquired-count` only. */
+function historyOf(context: RabbitContext): DeliveryHistory {
+  const { headers, message } = context.getArgs()[0];
+  const counts = [headers['x-delivery-count'], headers['x-acquired-count']].filter(
+    (count) => typeof count === 'number',
+  );
+  const deliveries = counts.length > 0 ? Math.max(...counts) : undefined;
+  return { deliveries, redelivered: message.fields.redelivered };
+}

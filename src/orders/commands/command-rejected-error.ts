@@ -1,0 +1,12 @@
+import { CodedError } from '../../errors';
+import { type ParkReason } from '../../rabbit';
+
+/** A command that is not to be delivered again: its message is parked with this reason. */
+export class CommandRejectedError extends CodedError {
+  constructor(
+    readonly park: ParkReason,
+    cause: unknown,
+  ) {
+    super(park.code, park.reason, { cause });
+  }
+}

@@ -1,0 +1,59 @@
+import { assertNever } from '../errors';
+import { moneyReceived } from './money-received';
+import { type LockedOrder } from './order';
+import { isUndecided } from './order-status';
+import { canTakeMoney } from './payment-attempt';
+
+/** What a due deadline means for an order, before any provider was asked. */
+export type ClosingDecision =
+  /** Decided already; nothing to do. */
+  | { readonly type: 'terminal' }
+  /** Auto-close is off. */
+  | { readonly type: 'opted-out' }
+  /** The deadline was moved. */
+  | { readonly type: 'not-due'; readonly dueAt: Date }
+  /** Attempts may take money: ask their providers. `entersClosing`: shut the order for new attempts first. */
+  | { readonly type: 'ask'; readonly entersClosing: boolean }
+  | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED' }
+  /** The money is there, and nobody had noticed. */
+  | { readonly type: 'pay' }
+  /** Some money is there, but not enough: a person has to decide. */
+  | { readonly type: 'park'; readonly reason: string };
+
+/** Pure: the first decision about an order whose deadline was reported. `now` is the database's, under the lock. */
+export function decideClosing(order: LockedOrder, now: Date): ClosingDecision {
+  const hasOpenAttempts = order.attempts.some(canTakeMoney);
+  // Nobody may pay twice: what is still open on a paid order is closed too.
+  if (order.status === 'PAID' && hasOpenAttempts) return { type: 'ask', entersClosing: false };
+  if (!isUndecided(order.status)) return { type: 'terminal' };
+  if (moneyReceived(order, order.attempts).type === 'sufficient') return { type: 'pay' };
+  if (order.status === 'PENDING') {
+    if (!order.autoClose) return { type: 'opted-out' };
+    const dueAt = closesAt(order);
+    if (now < dueAt) return { type: 'not-due', dueAt };
+  }
+  if (hasOpenAttempts) return { type: 'ask', entersClosing: order.status === 'PENDING' };
+  return decideWithoutOpenAttempts(order);
+}
+
+/** When we begin to close: the buyer's deadline and the grace after it. */
+export function closesAt({ expiresAt, graceMs }: Pick<LockedOrder, 'expiresAt' | 'graceMs'>): Date {
+  return new Date(expiresAt.getTime() + graceMs);
+}
+
+/** Pure: an undecided order none of whose attempts can bring money any more. */
+export function decideWithoutOpenAttempts(
+  order: LockedOrder,
+): Extract<ClosingDecision, { type: 'close' | 'pay' | 'park' }> {
+  const money = moneyReceived(order, order.attempts);
+  switch (money.type) {
+    case 'nothing':
+      return { type: 'close', to: order.closingReason === 'cancelled' ? 'CANCELLED' : 'CLOSED' };
+    case 'sufficient':
+      return { type: 'pay' };
+    case 'insufficient':
+      return { type: 'park', reason: money.sentence };
+    default:
+      return assertNever(money);
+  }
+}

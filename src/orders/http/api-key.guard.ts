@@ -1,0 +1,49 @@
+import { type CanActivate, type ExecutionContext, Inject, Injectable, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ApiKeys, type ApiScope } from './api-keys';
+import { HttpProblem } from './http-problem';
+import { type ApiRequest, headerOf } from './api-request';
+
+/** Injection token: the keys, or `open` where the host guards the routes itself. */
+export const API_KEYS = Symbol('order-timeout:api-keys');
+
+const SCOPES = 'order-timeout:scopes';
+
+/** A key with any one of these scopes may call the route. */
+export const RequireScope = (...scopes: [ApiScope, ...ApiScope[]]): MethodDecorator => SetMetadata(SCOPES, scopes);
+
+const UNAUTHENTICATED = { 'WWW-Authenticate': 'Bearer realm="order-timeout"' };
+
+/** Lets requests with a known key and the right scope in, and notes whose key it was. */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  constructor(
+    @Inject(API_KEYS) private readonly keys: ApiKeys | 'open',
+    private readonly reflector: Reflector,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    if (this.keys === 'open') return true;
+    const request = context.switchToHttp().getRequest<ApiRequest>();
+    const presented = presentedKey(request);
+    if (!presented) {
+      const how = 'send an API key as "x-api-key: KEY" or "Authorization: Bearer KEY"';
+      throw new HttpProblem('UNAUTHORIZED', how, UNAUTHENTICATED);
+    }
+    const holder = this.keys.find(presented);
+    if (!holder) throw new HttpProblem('UNAUTHORIZED', 'the API key is not known', UNAUTHENTICATED);
+    // A route without scopes is a slip, and stays closed to all but `*`.
+    const scopes = this.reflector.get<readonly ApiScope[] | undefined>(SCOPES, context.getHandler()) ?? ['*'];
+    if (!holder.may(scopes)) {
+      throw new HttpProblem('FORBIDDEN', `key "${holder.name}" lacks the scope ${scopes.join(' or ')}`);
+    }
+    request.orderTimeoutActor = holder.name;
+    return true;
+  }
+}
+
+function presentedKey(request: ApiRequest): string | undefined {
+  const own = headerOf(request, 'x-api-key');
+  if (own) return own;
+  return /^Bearer +(\S+)$/i.exec(headerOf(request, 'authorization') ?? '')?.[1];
+}

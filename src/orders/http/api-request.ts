@@ -1,0 +1,16 @@
+import { type IncomingHttpHeaders } from 'node:http';
+
+/** What we read of a request; the same in Express and Fastify. */
+export interface ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Name of the API key, once the guard has let the request in. */
+  orderTimeoutActor?: string;
+}
+
+/** One header; undefined where it is missing or was sent several times. */
+export function headerOf({ headers }: ApiRequest, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,13 @@
+import { CodedError } from '../../errors';
+import { type ProblemCode } from './problem-catalogue';
+
+/** A request that HTTP itself refuses, before it means anything. */
+export class HttpProblem extends CodedError {
+  constructor(
+    readonly problem: ProblemCode,
+    readonly detail: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(problem, detail);
+  }
+}

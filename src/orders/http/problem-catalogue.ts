@@ -1,0 +1,52 @@
+import { type RejectionCode } from '../input';
+
+/** Problems of HTTP itself; what a use case refuses has the codes of RejectionCode. */
+type TransportCode =
+  | 'INVALID_JSON'
+  | 'INVALID_REQUEST'
+  | 'UNAUTHORIZED'
+  | 'FORBIDDEN'
+  | 'ROUTE_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'BODY_TOO_LARGE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'DATABASE_UNAVAILABLE'
+  | 'BUSY'
+  | 'INTERNAL_ERROR';
+
+export type ProblemCode = RejectionCode | TransportCode;
+
+interface Problem {
+  readonly status: number;
+  readonly title: string;
+}
+
+/** Status and title of every problem the API answers with. */
+export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
+  VALIDATION_FAILED: { status: 400, title: 'The request has invalid fields' },
+  INVALID_JSON: { status: 400, title: 'The body is not valid JSON' },
+  INVALID_REQUEST: { status: 400, title: 'The request cannot be read' },
+  UNAUTHORIZED: { status: 401, title: 'A valid API key is needed' },
+  FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
+  ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this path' },
+  ORDER_NOT_FOUND: { status: 404, title: 'There is no such order' },
+  SKU_NOT_FOUND: { status: 404, title: 'There is no such sku' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'The path does not take this method' },
+  ORDER_EXISTS: { status: 409, title: 'The order exists with other content' },
+  OUT_OF_STOCK: { status: 409, title: 'There is not enough stock' },
+  ATTEMPT_EXISTS: { status: 409, title: 'The payment attempt is taken' },
+  ORDER_EXPIRED: { status: 409, title: 'The order has expired' },
+  ORDER_NOT_PAYABLE: { status: 409, title: 'The order takes no payment attempt any more' },
+  ORDER_NOT_PENDING: { status: 409, title: 'The order is not pending any more' },
+  ORDER_NOT_CANCELLABLE: { status: 409, title: 'The order cannot be cancelled' },
+  STOCK_BELOW_RESERVED: { status: 409, title: 'Less than what is reserved' },
+  BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'The body has an unsupported encoding' },
+  UNKNOWN_SKU: { status: 422, title: 'The order has an unknown sku' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for another order' },
+  PAYMENT_WINDOW_OUT_OF_RANGE: { status: 422, title: 'The payment window is out of range' },
+  DEADLINE_OUT_OF_RANGE: { status: 422, title: 'The deadline is out of range' },
+  INTERNAL_ERROR: { status: 500, title: 'Something unexpected went wrong' },
+  DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },
+  BUSY: { status: 503, title: 'The same rows are being changed; try again' },
+};

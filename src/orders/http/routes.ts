@@ -1,0 +1,16 @@
+/** Every path of the service with the methods it takes, to tell a wrong method from a wrong path. */
+export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
+  { path: /^\/orders$/, methods: ['POST'] },
+  { path: /^\/orders\/bulk$/, methods: ['GET', 'HEAD', 'POST'] },
+  { path: /^\/orders\/[^/]+$/, methods: ['GET', 'HEAD'] },
+  { path: /^\/orders\/[^/]+\/(attempts|pay-check|paid|extend|cancel|auto-close)$/, methods: ['POST'] },
+  { path: /^\/orders\/[^/]+\/history$/, methods: ['GET', 'HEAD'] },
+  { path: /^\/inventory\/[^/]+$/, methods: ['GET', 'HEAD', 'PUT'] },
+  { path: /^\/(health\/live|health\/ready|metrics)$/, methods: ['GET', 'HEAD'] },
+];
+
+/** The methods that a path takes; undefined: there is nothing at this path. */
+export function methodsOf(url: string): readonly string[] | undefined {
+  const path = url.replace(/\?.*$/, '').replace(/(?<=.)\/$/, '');
+  return ROUTES.find((route) => route.path.test(path))?.methods;
+}

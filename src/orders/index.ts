@@ -1,0 +1,41 @@
+export { AskProviders } from './ask-providers';
+export { type AttemptFinding, type Finding } from './attempt-finding';
+export { CancelOrder, type CancelOrderResult } from './cancel-order';
+export { CheckPayment } from './check-payment';
+export { CloseUnpaidOrders } from './close-unpaid-orders';
+export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './extend-deadline';
+export { MarkPaid, type MarkPaidResult, type ReportedPayment } from './mark-paid';
+export { orderMigrations } from './migrations/order-migrations';
+export {
+  type MinorUnits,
+  type NewAttempt,
+  type NewOrder,
+  type NewOrderLine,
+  type PlaceRejection,
+  type PlaceResult,
+} from './new-order';
+export { type ClosingReason, type LockedOrder, type Order } from './order';
+export { type OrderEventType } from './order-events';
+export { OrderPolicies } from './order-policies';
+export { type OrderPolicy, type OrderPolicyOptions } from './order-policy-options';
+export { canTransition, ORDER_STATUSES, type OrderStatus, TRANSITIONS } from './order-status';
+export {
+  type LockedBatch,
+  ORDER_STORE,
+  type OrderStore,
+  type UnexpectedMoney,
+  type UnexpectedReason,
+} from './order-store';
+export { ORDER_PAYMENT, ORDER_REMINDER, paymentTimeout, reminderTimeout } from './order-timeouts';
+export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
+export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
+export { ATTEMPT_STATUSES, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
+export { PlaceOrders } from './place-orders';
+export { type HistoryEntry, ReadHistory } from './read-history';
+export { ReadOrder } from './read-order';
+export { RegisterAttempt, type RegisterAttemptResult } from './register-attempt';
+export { RemindBeforeDeadline } from './remind-before-deadline';
+export { SetAutoClose, type SetAutoCloseResult } from './set-auto-close';
+export { SqlOrderStore } from './sql-order-store';
+export { type Transition } from './transition';
+export { type ActionContext, BY_API, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';

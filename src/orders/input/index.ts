@@ -1,0 +1,11 @@
+export { fields } from './fields';
+export { InputPipe } from './input-pipe';
+export { newAttemptSchema } from './new-attempt-schema';
+export { newDeadlineCommandSchema, newDeadlineSchema } from './new-deadline-schema';
+export { newOrderSchema } from './new-order-schema';
+export { newOrdersSchema } from './new-orders-schema';
+export { type InputProblem, parseInput } from './parse-input';
+export { accepted, notFound, type Rejection, reject } from './reject';
+export { reportedPaymentSchema } from './reported-payment-schema';
+export { type RejectionCode, RequestRejectedError } from './request-rejected-error';
+export { traceparentOf } from './traceparent';

@@ -1,0 +1,69 @@
+import { assertNever } from '../../errors';
+import { type CancelOrderResult } from '../cancel-order';
+import { type ExtendDeadlineResult } from '../extend-deadline';
+import { type PlaceResult } from '../new-order';
+import { type RegisterAttemptResult } from '../register-attempt';
+import { type SetAutoCloseResult } from '../set-auto-close';
+import { RequestRejectedError } from './request-rejected-error';
+
+/** What a use case answers when it refuses. */
+export type Rejection = Extract<
+  PlaceResult | RegisterAttemptResult | ExtendDeadlineResult | CancelOrderResult | SetAutoCloseResult,
+  { outcome: 'rejected' }
+>;
+
+/** The refusal of a use case as an error that says what to do about it. */
+export function reject(orderId: string, rejection: Rejection): RequestRejectedError {
+  const because = (reason: string, details?: Record<string, unknown>): RequestRejectedError =>
+    new RequestRejectedError(rejection.code, reason, details);
+  switch (rejection.code) {
+    case 'ORDER_EXISTS':
+      return because(`order "${orderId}" exists already with other content; use another id, or send the same again`);
+    case 'IDEMPOTENCY_KEY_REUSED':
+      return because('this idempotency key was used for another order; use a new key for a new order');
+    case 'OUT_OF_STOCK': {
+      const { shortages } = rejection;
+      const list = shortages.map(({ sku, wanted, available }) => `${sku} (${available} of ${wanted})`).join(', ');
+      return because(`not enough stock of ${list}`, { shortages });
+    }
+    case 'UNKNOWN_SKU':
+      return because(`unknown sku ${rejection.skus.join(', ')}; set its stock first`, { skus: rejection.skus });
+    case 'PAYMENT_WINDOW_OUT_OF_RANGE': {
+      const { minMs, maxMs } = rejection;
+      return because(`the payment window of order "${orderId}" must be ${minMs} to ${maxMs} ms`, { minMs, maxMs });
+    }
+    case 'ATTEMPT_EXISTS':
+      return because('this provider and reference belong to another order, or were registered with another amount');
+    case 'ORDER_NOT_FOUND':
+      return notFound(orderId);
+    case 'ORDER_EXPIRED':
+      return because(`the deadline of order "${orderId}" has passed; it takes no new payment attempt`);
+    case 'ORDER_NOT_PAYABLE':
+      return because(`order "${orderId}" takes no payment attempt any more; read its status`);
+    case 'ORDER_NOT_PENDING':
+      return because(`order "${orderId}" is not PENDING any more; read its status`);
+    case 'ORDER_NOT_CANCELLABLE':
+      return because(`order "${orderId}" is ${rejection.status} and cannot be cancelled`, {
+        orderStatus: rejection.status,
+      });
+    case 'DEADLINE_OUT_OF_RANGE': {
+      const latest = rejection.latest.toISOString();
+      return because(`the deadline of order "${orderId}" may be at most ${latest}`, { latest });
+    }
+    default:
+      return assertNever(rejection);
+  }
+}
+
+export function notFound(orderId: string): RequestRejectedError {
+  return new RequestRejectedError('ORDER_NOT_FOUND', `there is no order "${orderId}"`);
+}
+
+/** The accepted outcomes of a use case; a refusal is thrown. */
+export function accepted<T extends { readonly outcome: string }>(
+  orderId: string,
+  result: T,
+): Exclude<T, { outcome: 'rejected' }> {
+  if (result.outcome === 'rejected') throw reject(orderId, result as unknown as Rejection);
+  return result as Exclude<T, { outcome: 'rejected' }>;
+}

@@ -1,0 +1,32 @@
+import { CodedError } from '../../errors';
+
+/** Codes of requests that will be refused however often they are repeated as they are. Stable: part of the contract. */
+export type RejectionCode =
+  | 'VALIDATION_FAILED'
+  | 'ORDER_EXISTS'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'OUT_OF_STOCK'
+  | 'UNKNOWN_SKU'
+  | 'PAYMENT_WINDOW_OUT_OF_RANGE'
+  | 'ATTEMPT_EXISTS'
+  | 'ORDER_NOT_FOUND'
+  | 'ORDER_EXPIRED'
+  | 'ORDER_NOT_PAYABLE'
+  | 'ORDER_NOT_PENDING'
+  | 'ORDER_NOT_CANCELLABLE'
+  | 'DEADLINE_OUT_OF_RANGE'
+  | 'STOCK_BELOW_RESERVED'
+  | 'SKU_NOT_FOUND';
+
+/** A request or command that is refused for what it says. HTTP answers with a problem, AMQP parks the message. */
+export class RequestRejectedError extends CodedError {
+  constructor(
+    readonly rejection: RejectionCode,
+    /** A sentence with the values, for people. */
+    readonly reason: string,
+    /** The same for programs: members of the problem body. */
+    readonly details: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(rejection, reason);
+  }
+}

@@ -1,0 +1,60 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type TimeoutScheduler } from '../timeouts';
+import { type LockedOrder } from './order';
+import { type OrderStore } from './order-store';
+import { type OrderView } from './order-view';
+import { runTransaction } from './run-transaction';
+import { ReadViews } from './sql/read-views';
+
+interface DeskPlan {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly store: OrderStore;
+  readonly scheduler: TimeoutScheduler;
+}
+
+/** An order under its lock, and what it takes to work on it. */
+export interface OpenFile {
+  readonly tx: EntityManager;
+  readonly order: LockedOrder;
+  /** The database's time, read under the lock. */
+  readonly now: Date;
+}
+
+/** What every use case about one order begins and ends with: its lock, and the view that it answers with. */
+export class OrderDesk {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly store: OrderStore;
+  readonly scheduler: TimeoutScheduler;
+  private readonly views: ReadViews;
+
+  constructor(plan: DeskPlan) {
+    this.dataSource = plan.dataSource;
+    this.schema = plan.schema;
+    this.store = plan.store;
+    this.scheduler = plan.scheduler;
+    this.views = new ReadViews(plan.schema);
+  }
+
+  /** Runs `work` on the locked order, or `missing` where there is none, in one transaction. */
+  withOrder<T>(
+    orderId: string,
+    caller: EntityManager | undefined,
+    work: (file: OpenFile) => Promise<T>,
+    missing: (tx: EntityManager, now: Date) => Promise<T> | T,
+  ): Promise<T> {
+    return runTransaction(this.dataSource, caller, async (tx) => {
+      const { orders, now } = await this.store.lock(tx, [orderId], 'wait');
+      const order = orders.get(orderId);
+      return order ? work({ tx, order, now }) : missing(tx, now);
+    });
+  }
+
+  /** The order as it is now in this transaction. */
+  async view(tx: EntityManager, orderId: string): Promise<OrderView> {
+    const found = (await this.views.execute(tx, [orderId])).get(orderId);
+    if (!found) throw new Error(`order ${orderId} disappeared under its lock`);
+    return found.view;
+  }
+}

@@ -1,0 +1,56 @@
+import { type Order } from './order';
+import { orderFingerprint } from './order-fingerprint';
+import { type OrderPolicies } from './order-policies';
+import { type NewOrder } from './new-order';
+
+/** A new order with every default filled in. */
+export interface OrderDraft {
+  readonly input: NewOrder;
+  readonly id: string;
+  readonly merchantId: string;
+  readonly amount: bigint;
+  /** Absent where the order gave an absolute deadline. */
+  readonly windowMs: number | undefined;
+  readonly autoClose: boolean;
+  readonly graceMs: number;
+  readonly reminderOffsetsMs: readonly number[];
+  readonly fingerprint: string;
+}
+
+/** Pure: applies the policies, order before merchant before global. */
+export function draftOrder(input: NewOrder, policies: OrderPolicies): OrderDraft {
+  const merchantId = input.merchantId ?? 'default';
+  const policy = policies.of(merchantId);
+  return {
+    input,
+    id: input.id,
+    merchantId,
+    amount: BigInt(input.amount),
+    windowMs: input.expiresAt ? undefined : (input.paymentWindowMs ?? policy.paymentWindowMs),
+    autoClose: input.autoClose ?? true,
+    graceMs: policies.graceMs(merchantId, input.attempt?.provider, input.graceMs),
+    reminderOffsetsMs: [...new Set(input.reminderOffsetsMs ?? policy.reminderOffsetsMs)],
+    fingerprint: orderFingerprint(input),
+  };
+}
+
+/** The order that a draft has become. */
+export function placedOrder(draft: OrderDraft, expiresAt: Date, createdAt: Date): Order {
+  const { id, merchantId, amount, autoClose, graceMs, reminderOffsetsMs, input } = draft;
+  return {
+    id,
+    merchantId,
+    status: 'PENDING',
+    version: 1,
+    amount,
+    currency: input.currency,
+    expiresAt,
+    autoClose,
+    graceMs,
+    reminderOffsetsMs,
+    closingReason: null,
+    createdAt,
+    closedAt: null,
+    paidAt: null,
+  };
+}

@@ -1,0 +1,54 @@
+import { uuidv7 } from 'uuidv7';
+import { type OutboxEntry } from '../events';
+import { type Order } from './order';
+import { type OrderStatus } from './order-status';
+
+/** Events of this room, by routing key. Their bodies are the contract with the outside: add, never rename. */
+export type OrderEventType =
+  'order.expiring' | 'order.closing' | 'order.closed' | 'order.cancelled' | 'order.paid' | 'order.payment_late';
+
+/** What a transition tells beside the order itself. */
+export interface EventDetails {
+  readonly [key: string]: string | number | boolean | null | undefined;
+}
+
+/** The event that a status brings about; no other status sends one. */
+export const EVENT_OF_STATUS: Partial<Record<OrderStatus, OrderEventType>> = {
+  CLOSING: 'order.closing',
+  CLOSED: 'order.closed',
+  CANCELLED: 'order.cancelled',
+  PAID: 'order.paid',
+};
+
+/** @param version of the order after what the event reports. @param now the database's time in this transaction. */
+export function orderEvent(
+  type: OrderEventType,
+  order: Order,
+  version: number,
+  now: Date,
+  details: EventDetails = {},
+  traceparent?: string,
+): OutboxEntry {
+  const body = {
+    orderId: order.id,
+    merchantId: order.merchantId,
+    orderVersion: version,
+    amount: Number(order.amount),
+    currency: order.currency,
+    expiresAt: order.expiresAt.toISOString(),
+    ...details,
+  };
+  return outboxEvent(type, body, now, traceparent);
+}
+
+/** An event about money that fits no order of ours. */
+export function outboxEvent(
+  type: OrderEventType,
+  details: Record<string, unknown>,
+  now: Date,
+  traceparent?: string,
+): OutboxEntry {
+  const id = uuidv7();
+  const body = { id, type, version: 1, occurredAt: now.toISOString(), ...details };
+  return { id, route: 'event', routingKey: type, body, ...(traceparent === undefined ? {} : { traceparent }) };
+}

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import { type NewOrder } from './new-order';
+
+/** The same for the same content, whatever the order of its keys; tells a repeated request from a conflicting one. */
+export function orderFingerprint(order: NewOrder): string {
+  const { merchantId = 'default', autoClose = true } = order;
+  // The key names the request; it is not part of what is asked for.
+  const withDefaults = { ...order, merchantId, autoClose, idempotencyKey: undefined };
+  return createHash('sha256').update(canonical(withDefaults)).digest('base64url');
+}
+
+function canonical(value: unknown): string {
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Date) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
+}

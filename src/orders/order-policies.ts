@@ -1,0 +1,37 @@
+import { checkPolicyOptions, type OrderPolicy, type OrderPolicyOptions, resolvePolicy } from './order-policy-options';
+
+/** What an order may say for itself. */
+export interface OwnPolicy {
+  readonly graceMs?: number | undefined;
+  readonly reminderOffsetsMs?: readonly number[] | undefined;
+}
+
+/** Finds the value that counts: the order's own, else its merchant's, else the global one. */
+export class OrderPolicies {
+  private readonly base: OrderPolicy;
+  private readonly merchants: ReadonlyMap<string, OrderPolicy>;
+
+  /** @throws InvalidOptionsError naming every bad value. */
+  constructor({ merchants = {}, ...base }: OrderPolicyOptions = {}) {
+    checkPolicyOptions({ ...base, merchants });
+    this.base = resolvePolicy(base);
+    this.merchants = new Map(Object.entries(merchants).map(([id, own]) => [id, resolvePolicy(base, own)]));
+  }
+
+  of(merchantId: string): OrderPolicy {
+    return this.merchants.get(merchantId) ?? this.base;
+  }
+
+  /** Grace of an order: its own or its merchant's, but at least what its payment method needs. */
+  graceMs(merchantId: string, provider?: string, own?: number): number {
+    const policy = this.of(merchantId);
+    const ofMethod = provider === undefined ? undefined : policy.graceMsByProvider[provider];
+    return Math.max(own ?? policy.graceMs, ofMethod ?? 0);
+  }
+
+  /** Whether a window is within the merchant's limits. */
+  allowsWindow(merchantId: string, windowMs: number): boolean {
+    const { minPaymentWindowMs, maxPaymentWindowMs } = this.of(merchantId);
+    return windowMs >= minPaymentWindowMs && windowMs <= maxPaymentWindowMs;
+  }
+}

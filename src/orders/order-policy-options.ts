@@ -1,0 +1,78 @@
+import { InvalidOptionsError } from '../errors';
+
+/** How long buyers have, and what happens around the deadline. All in milliseconds. */
+export interface OrderPolicy {
+  /** From placing to the deadline. @default 1_800_000 (30 min) */
+  readonly paymentWindowMs: number;
+  /** From the deadline to the begin of closing; the buyer never sees it. @default 0 */
+  readonly graceMs: number;
+  /** Grace of single payment methods, by provider name, where it is longer. @default {} */
+  readonly graceMsByProvider: Readonly<Record<string, number>>;
+  /** `order.expiring` is sent so long before the deadline; empty for never. @default [300_000] (5 min) */
+  readonly reminderOffsetsMs: readonly number[];
+  /** Shortest window that an order may ask for. @default 0 */
+  readonly minPaymentWindowMs: number;
+  /** Longest window that an order may ask for, extensions included. @default 31_622_400_000 (366 days) */
+  readonly maxPaymentWindowMs: number;
+}
+
+/** What the module takes: every value has a default, and merchants may have their own. */
+export interface OrderPolicyOptions extends Partial<OrderPolicy> {
+  /** Policies of single merchants, by merchant id; what they leave out comes from the global values. */
+  readonly merchants?: Readonly<Record<string, Partial<OrderPolicy>>>;
+}
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+const DEFAULTS: OrderPolicy = {
+  paymentWindowMs: 30 * MINUTE,
+  graceMs: 0,
+  graceMsByProvider: {},
+  reminderOffsetsMs: [5 * MINUTE],
+  minPaymentWindowMs: 0,
+  maxPaymentWindowMs: 366 * DAY,
+};
+
+/** The column is a 32-bit integer: 24.8 days. */
+const MAX_GRACE_MS = 2 ** 31 - 1;
+/** The engine takes deadlines of at most ten years. */
+const MAX_WINDOW_MS = 3_650 * DAY;
+const MAX_REMINDERS = 10;
+
+/** @throws InvalidOptionsError naming every bad value. */
+export function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
+  return Object.freeze({ ...DEFAULTS, ...base, ...own });
+}
+
+/** All problems of the options, merchants' included; throws when there are any. */
+export function checkPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): void {
+  const problems = problemsOf(resolvePolicy(base), '');
+  for (const [merchant, own] of Object.entries(merchants)) {
+    problems.push(...problemsOf(resolvePolicy(base, own), `merchants.${merchant}.`));
+  }
+  if (problems.length > 0) throw new InvalidOptionsError('orders', [...new Set(problems)]);
+}
+
+function problemsOf(policy: OrderPolicy, at: string): string[] {
+  const problems: string[] = [];
+  const check = (name: string, value: number, max: number): void => {
+    if (Number.isInteger(value) && value >= 0 && value <= max) return;
+    problems.push(`${at}${name} must be an integer from 0 to ${max} milliseconds (got ${value})`);
+  };
+  check('paymentWindowMs', policy.paymentWindowMs, MAX_WINDOW_MS);
+  check('graceMs', policy.graceMs, MAX_GRACE_MS);
+  check('minPaymentWindowMs', policy.minPaymentWindowMs, MAX_WINDOW_MS);
+  check('maxPaymentWindowMs', policy.maxPaymentWindowMs, MAX_WINDOW_MS);
+  for (const [name, ms] of Object.entries(policy.graceMsByProvider))
+    check(`graceMsByProvider.${name}`, ms, MAX_GRACE_MS);
+  for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, MAX_WINDOW_MS);
+  if (policy.reminderOffsetsMs.length > MAX_REMINDERS) {
+    problems.push(`${at}reminderOffsetsMs may have at most ${MAX_REMINDERS} entries`);
+  }
+  const { minPaymentWindowMs: min, maxPaymentWindowMs: max, paymentWindowMs: window } = policy;
+  if (window < min || window > max) {
+    problems.push(`${at}paymentWindowMs must lie between minPaymentWindowMs and maxPaymentWindowMs (got ${window})`);
+  }
+  return problems;
+}

@@ -1,0 +1,50 @@
+import { type ScheduleTimeout, type TimeoutRef } from '../timeouts';
+import { closesAt } from './decide-closing';
+import { type Order } from './order';
+
+/** Kind of the timeout that closes an order; its key is the order id. */
+export const ORDER_PAYMENT = 'order.payment';
+/** Kind of the reminders before the deadline; the key is order id and offset. */
+export const ORDER_REMINDER = 'order.reminder';
+
+type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
+
+/** The timeout that closes this order. */
+export function paymentTimeout(orderId: string): TimeoutRef {
+  return { kind: ORDER_PAYMENT, key: orderId };
+}
+
+/** One reminder of this order. */
+export function reminderTimeout(orderId: string, offsetMs: number): TimeoutRef {
+  return { kind: ORDER_REMINDER, key: `${orderId}:${offsetMs}` };
+}
+
+/** Order id and offset in a reminder's key. Order ids may contain colons. */
+export function parseReminderKey(key: string): { orderId: string; offsetMs: number } {
+  const colon = key.lastIndexOf(':');
+  return { orderId: key.slice(0, colon), offsetMs: Number(key.slice(colon + 1)) };
+}
+
+/** Everything that an order's deadline asks for. A reminder whose moment has passed at `now` is left out. */
+export function deadlineTimeouts(order: Deadline, now: Date, traceparent?: string): ScheduleTimeout[] {
+  const trace = traceparent === undefined ? {} : { traceparent };
+  const close = { ...paymentTimeout(order.id), dueAt: closesAt(order), ...trace };
+  const reminders = order.reminderOffsetsMs
+    .map((offsetMs) => ({
+      ...reminderTimeout(order.id, offsetMs),
+      dueAt: remindsAt(order.expiresAt, offsetMs),
+      ...trace,
+    }))
+    .filter(({ dueAt }) => dueAt > now);
+  return order.autoClose ? [close, ...reminders] : reminders;
+}
+
+/** All timeouts that an order may have, to call them off. */
+export function allTimeouts({ id, reminderOffsetsMs }: Pick<Deadline, 'id' | 'reminderOffsetsMs'>): TimeoutRef[] {
+  return [paymentTimeout(id), ...reminderOffsetsMs.map((offsetMs) => reminderTimeout(id, offsetMs))];
+}
+
+/** When a reminder is due. */
+export function remindsAt(expiresAt: Date, offsetMs: number): Date {
+  return new Date(expiresAt.getTime() - offsetMs);
+}

@@ -1,0 +1,120 @@
+import { type Provider } from '@nestjs/common';
+import { Outbox } from '../events';
+import { Inventory } from '../inventory';
+import { PaymentProviders } from '../payments';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../timeouts';
+import { AskProviders } from './ask-providers';
+import { CancelOrder } from './cancel-order';
+import { CheckPayment } from './check-payment';
+import { CloseUnpaidOrders } from './close-unpaid-orders';
+import { ExtendDeadline } from './extend-deadline';
+import { MarkPaid } from './mark-paid';
+import { OrderDesk } from './order-desk';
+import { OrderPolicies } from './order-policies';
+import { type OrderPolicyOptions } from './order-policy-options';
+import { ORDER_STORE, type OrderStore } from './order-store';
+import { PlaceOrders } from './place-orders';
+import { ReadHistory } from './read-history';
+import { ReadOrder } from './read-order';
+import { RegisterAttempt } from './register-attempt';
+import { RemindBeforeDeadline } from './remind-before-deadline';
+import { SetAutoClose } from './set-auto-close';
+import { SqlOrderStore } from './sql-order-store';
+
+/** Options of this room. */
+export interface OrdersOptions {
+  /** Payment windows, grace and reminders. */
+  readonly policies?: OrderPolicyOptions;
+}
+
+/** Injection token of OrdersOptions; to be provided by the module that lists ORDER_PROVIDERS. */
+export const ORDERS_OPTIONS = Symbol('order-timeout:orders-options');
+
+type Base = ResolvedTimeoutsOptions;
+
+const tables: Provider[] = [
+  { provide: Inventory, inject: [RESOLVED_TIMEOUTS_OPTIONS], useFactory: ({ schema }: Base) => new Inventory(schema) },
+  {
+    provide: ORDER_STORE,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory],
+    useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new SqlOrderStore(dataSource, schema, stock),
+  },
+  {
+    provide: OrderPolicies,
+    inject: [ORDERS_OPTIONS],
+    useFactory: ({ policies }: OrdersOptions) => new OrderPolicies(policies),
+  },
+  {
+    provide: OrderDesk,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, ORDER_STORE, TimeoutScheduler],
+    useFactory: ({ dataSource, schema }: Base, store: OrderStore, scheduler: TimeoutScheduler) =>
+      new OrderDesk({ dataSource, schema, store, scheduler }),
+  },
+];
+
+const useCases: Provider[] = [
+  {
+    provide: PlaceOrders,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies],
+    useFactory: (
+      { dataSource, schema }: Base,
+      scheduler: TimeoutScheduler,
+      inventory: Inventory,
+      policies: OrderPolicies,
+    ) => new PlaceOrders({ dataSource, schema, scheduler, inventory, policies }),
+  },
+  {
+    provide: ReadOrder,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler],
+    useFactory: ({ dataSource, schema }: Base, scheduler: TimeoutScheduler) =>
+      new ReadOrder(dataSource, scheduler, schema),
+  },
+  {
+    provide: ReadHistory,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: Base) => new ReadHistory(dataSource, schema),
+  },
+  {
+    provide: RegisterAttempt,
+    inject: [OrderDesk, OrderPolicies],
+    useFactory: (desk: OrderDesk, policies: OrderPolicies) => new RegisterAttempt(desk, policies),
+  },
+  { provide: MarkPaid, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new MarkPaid(desk) },
+  {
+    provide: CheckPayment,
+    inject: [ORDER_STORE, AskProviders, MarkPaid, ReadOrder],
+    useFactory: (store: OrderStore, ask: AskProviders, markPaid: MarkPaid, read: ReadOrder) =>
+      new CheckPayment(store, ask, markPaid, read),
+  },
+  {
+    provide: ExtendDeadline,
+    inject: [OrderDesk, OrderPolicies],
+    useFactory: (desk: OrderDesk, policies: OrderPolicies) => new ExtendDeadline(desk, policies),
+  },
+  { provide: CancelOrder, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new CancelOrder(desk) },
+  { provide: SetAutoClose, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new SetAutoClose(desk) },
+];
+
+const deadlines: Provider[] = [
+  {
+    provide: AskProviders,
+    inject: [PaymentProviders],
+    useFactory: (providers: PaymentProviders) => new AskProviders(providers),
+  },
+  {
+    provide: CloseUnpaidOrders,
+    inject: [ORDER_STORE, AskProviders],
+    useFactory: (store: OrderStore, ask: AskProviders) => new CloseUnpaidOrders(store, ask),
+  },
+  {
+    provide: RemindBeforeDeadline,
+    inject: [ORDER_STORE, Outbox],
+    useFactory: (store: OrderStore, outbox: Outbox) => new RemindBeforeDeadline(store, outbox),
+  },
+];
+
+/**
+ * Everything this room provides. It needs beside it: ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with
+ * its own order table provides its own ORDER_STORE after these.
+ */
+export const ORDER_PROVIDERS: Provider[] = [...tables, ...useCases, ...deadlines];

@@ -1,0 +1,89 @@
+import { type EntityManager } from 'typeorm';
+import { draftAttempt } from './attempt-draft';
+import { type NewAttempt } from './new-order';
+import { type OpenFile, type OrderDesk } from './order-desk';
+import { type OrderPolicies } from './order-policies';
+import { deadlineTimeouts, paymentTimeout } from './order-timeouts';
+import { isPayable, type OrderView } from './order-view';
+import { isSameAttempt, type PaymentAttempt } from './payment-attempt';
+import { AmendOrder } from './sql/amend-order';
+import { InsertAttempt } from './sql/insert-attempt';
+import { type ActionContext, BY_API } from './transition-cause';
+
+/** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order, or another amount, has it. */
+export type RegisterAttemptResult =
+  | { readonly outcome: 'registered' | 'replayed'; readonly order: OrderView }
+  | {
+      readonly outcome: 'rejected';
+      readonly code: 'ORDER_NOT_FOUND' | 'ORDER_EXPIRED' | 'ORDER_NOT_PAYABLE' | 'ATTEMPT_EXISTS';
+    };
+
+const rejected = (code: Extract<RegisterAttemptResult, { outcome: 'rejected' }>['code']): RegisterAttemptResult => ({
+  outcome: 'rejected',
+  code,
+});
+
+/**
+ * Lets an order be paid at a provider. Checked under the row lock: once the deadline has passed, or closing has begun,
+ * no new attempt comes in, so the attempts that are asked about at closing are all there are.
+ */
+export class RegisterAttempt {
+  private readonly insert: InsertAttempt;
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly policies: OrderPolicies,
+  ) {
+    this.insert = new InsertAttempt(desk.schema);
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  async execute(
+    orderId: string,
+    attempt: NewAttempt,
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<RegisterAttemptResult> {
+    const result = await this.desk.withOrder<RegisterAttemptResult>(
+      orderId,
+      caller,
+      (file) => this.register(file, attempt, by),
+      () => rejected('ORDER_NOT_FOUND'),
+    );
+    const isExpired = result.outcome === 'rejected' && result.code === 'ORDER_EXPIRED';
+    if (isExpired) this.desk.scheduler.wake([paymentTimeout(orderId)], 'passive');
+    return result;
+  }
+
+  private async register(file: OpenFile, input: NewAttempt, by: ActionContext): Promise<RegisterAttemptResult> {
+    const { tx, order, now } = file;
+    if (!isPayable(order, now)) return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
+    const attempt = draftAttempt(order, input, now);
+    const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
+    if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
+    if (!known || known.status === 'CREATED') {
+      if (!(await this.insert.asOpen(tx, attempt))) return rejected('ATTEMPT_EXISTS');
+      await this.raiseGrace(file, attempt, by);
+    }
+    return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
+  }
+
+  /** Some methods take longer to report a payment made in time: the order waits for the slowest of its own. */
+  private async raiseGrace(
+    { tx, order, now }: OpenFile,
+    { provider }: PaymentAttempt,
+    by: ActionContext,
+  ): Promise<void> {
+    const graceMs = this.policies.graceMs(order.merchantId, provider, order.graceMs);
+    if (graceMs === order.graceMs) return;
+    const evidence = { provider, graceMs };
+    const raised = await this.amend.execute(tx, order, { graceMs }, { by, reason: 'grace of the method', evidence });
+    const timeouts = deadlineTimeouts({ ...raised, reminderOffsetsMs: [] }, now, by.traceparent);
+    await this.desk.scheduler.schedule(tx, timeouts);
+  }
+}
+
+function asksTheSame(a: PaymentAttempt, b: PaymentAttempt): boolean {
+  return a.amount === b.amount && a.currency === b.currency;
+}

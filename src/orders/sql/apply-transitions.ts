@@ -1,0 +1,92 @@
+import { type EntityManager } from 'typeorm';
+import { announceAfterCommit } from '../../events';
+import { type Inventory, stockEffectCtes, type StockEffect } from '../../inventory';
+import { type Transition } from '../transition';
+
+/**
+ * Writes transitions, one statement per stock effect, however many orders: status, history, stock and event of an
+ * order all come from the row that the compare-and-set returned, so none of them can be written without the others.
+ */
+export class ApplyTransitions {
+  private readonly sql: Record<StockEffect | 'none', string>;
+
+  constructor(
+    schema: string,
+    private readonly inventory: Inventory,
+  ) {
+    this.sql = {
+      none: transitionSql(schema, 'none'),
+      release: transitionSql(schema, 'release'),
+      commit: transitionSql(schema, 'commit'),
+    };
+  }
+
+  async execute(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
+    const moved = new Set<string>();
+    if (transitions.length === 0) return moved;
+    const stocked = transitions.filter((step) => effectOf(step) !== 'none').map((step) => step.order.id);
+    // One lock statement for released and sold orders together: two would be two orders of locking.
+    await this.inventory.lock(tx, stocked);
+    for (const effect of ['none', 'release', 'commit'] as const) {
+      const steps = transitions.filter((step) => effectOf(step) === effect);
+      if (steps.length === 0) continue;
+      const rows = await tx.query<{ id: string }[]>(this.sql[effect], parameters(steps));
+      for (const { id } of rows) moved.add(id);
+    }
+    announceAfterCommit(tx);
+    return moved;
+  }
+}
+
+function effectOf({ to }: Transition): StockEffect | 'none' {
+  if (to === 'PAID') return 'commit';
+  return to === 'CLOSED' || to === 'CANCELLED' ? 'release' : 'none';
+}
+
+function parameters(steps: readonly Transition[]): unknown[] {
+  return [
+    steps.map(({ order }) => order.id),
+    steps.map(({ order }) => order.version),
+    steps.map(({ order }) => order.status),
+    steps.map(({ to }) => to),
+    steps.map(({ closingReason }) => closingReason),
+    steps.map(({ by }) => by.cause),
+    steps.map(({ by }) => by.actor ?? null),
+    steps.map(({ reason }) => reason),
+    steps.map(({ evidence }) => (evidence === null ? null : JSON.stringify(evidence))),
+    steps.map(({ by }) => by.traceparent ?? null),
+    steps.map(({ event }) => event.id),
+    steps.map(({ event }) => event.routingKey),
+    steps.map(({ event }) => JSON.stringify(event.body)),
+  ];
+}
+
+function transitionSql(schema: string, effect: StockEffect | 'none'): string {
+  // The money rule itself, checked in the statement that closes: no attempt may be able to take money, or have any.
+  const guard = `AND NOT EXISTS (
+            SELECT 1 FROM ${schema}.payment_attempt a WHERE a.order_id = o.id AND a.status <> 'CLOSED')`;
+  const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
+  // `= ANY` beside the join: of the join alone the planner makes a scan of all orders, 6 ms a batch at 40 000 rows.
+  return `
+    WITH step AS (
+      SELECT * FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                           $9::text[], $10::text[], $11::uuid[], $12::text[], $13::text[])
+        AS s(order_id, old_version, from_status, to_status, closing, cause, actor, reason, evidence, traceparent,
+             event_id, event_type, body)),
+    moved AS (
+      UPDATE ${schema}.orders o
+         SET status = s.to_status, version = o.version + 1, closing_reason = s.closing, ${stamp} updated_at = now()
+        FROM step s
+       WHERE o.id = ANY($1::text[]) AND o.id = s.order_id AND o.version = s.old_version AND o.status = s.from_status
+             ${effect === 'release' ? guard : ''}
+      RETURNING o.id, o.version, s.*),
+    history AS (
+      INSERT INTO ${schema}.order_history
+             (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
+      SELECT id, version, from_status, to_status, cause, actor, reason, evidence::jsonb, traceparent FROM moved),
+    event AS (
+      INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
+      SELECT event_id, 'event', event_type, body::jsonb, traceparent FROM moved)
+    ${effect === 'none' ? '' : `, ${stockEffectCtes(schema, effect, 'moved')}`}
+    SELECT id FROM moved`;
+}

@@ -1,0 +1,50 @@
+import { type EntityManager } from 'typeorm';
+import { type PaymentAttempt } from '../payment-attempt';
+
+/** Writes one attempt of a locked order. */
+export class InsertAttempt {
+  private readonly register: string;
+  private readonly pay: string;
+
+  constructor(schema: string) {
+    const insert = `
+      INSERT INTO ${schema}.payment_attempt AS a
+             (provider, reference, order_id, merchant_account, status, amount, currency, time_expire,
+              paid_amount, paid_currency, paid_at, transaction_id, evidence)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+      ON CONFLICT (provider, reference) DO UPDATE SET status = EXCLUDED.status, updated_at = now(), `;
+    this.register = `${insert} time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
+       WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED' RETURNING 1`;
+    this.pay = `${insert} paid_amount = EXCLUDED.paid_amount, paid_currency = EXCLUDED.paid_currency,
+             paid_at = EXCLUDED.paid_at, transaction_id = EXCLUDED.transaction_id, evidence = EXCLUDED.evidence
+       WHERE a.order_id = EXCLUDED.order_id AND a.status <> 'PAID' RETURNING 1`;
+  }
+
+  /** Registers an attempt, or turns the order's own CREATED one into an open one. False: it is taken. */
+  async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<boolean> {
+    return (await tx.query<unknown[]>(this.register, parameters(attempt, null))).length > 0;
+  }
+
+  /** Books a payment on the order's attempt, known or not. False: it is another order's, or booked already. */
+  async asPaid(tx: EntityManager, attempt: PaymentAttempt, evidence: object): Promise<boolean> {
+    return (await tx.query<unknown[]>(this.pay, parameters(attempt, evidence))).length > 0;
+  }
+}
+
+function parameters(attempt: PaymentAttempt, evidence: object | null): unknown[] {
+  return [
+    attempt.provider,
+    attempt.reference,
+    attempt.orderId,
+    attempt.merchantAccount,
+    attempt.status,
+    attempt.amount.toString(),
+    attempt.currency,
+    attempt.timeExpire?.toISOString() ?? null,
+    attempt.paidAmount?.toString() ?? null,
+    attempt.paidCurrency,
+    attempt.paidAt?.toISOString() ?? null,
+    attempt.transactionId,
+    evidence === null ? null : JSON.stringify(evidence),
+  ];
+}

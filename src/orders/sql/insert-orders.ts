@@ -1,0 +1,152 @@
+import { type EntityManager } from 'typeorm';
+import { draftAttempt } from '../attempt-draft';
+import { type OrderDraft } from '../order-draft';
+import { type ActionContext } from '../transition-cause';
+
+/** An order that was not there before. */
+export interface InsertedRow {
+  readonly id: string;
+  readonly expires_at: Date;
+  readonly created_at: Date;
+  /** Its first attempt is registered already, for another order. */
+  readonly attempt_taken: boolean;
+}
+
+/** What is there already under an order's id and idempotency key. */
+export interface PresentRow {
+  readonly id: string;
+  readonly order_fingerprint: string | null;
+  readonly key_fingerprint: string | null;
+}
+
+/** Writes new orders with lines, history, first attempt and idempotency key: one statement, however many. */
+export class InsertOrders {
+  private readonly insert: string;
+  private readonly lookUp: string;
+
+  constructor(schema: string) {
+    this.insert = insertSql(schema);
+    this.lookUp = `
+      SELECT r.id, o.fingerprint AS order_fingerprint, k.fingerprint AS key_fingerprint
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS r(id, scope, key)
+        LEFT JOIN ${schema}.orders o ON o.id = r.id
+        LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
+  }
+
+  /** Returns the new ones; an order whose id or idempotency key is taken is left out. */
+  execute(tx: EntityManager, drafts: readonly OrderDraft[], by: ActionContext): Promise<InsertedRow[]> {
+    const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
+    return tx.query(this.insert, [
+      ...json.map((rows) => JSON.stringify(rows)),
+      by.cause,
+      by.actor ?? null,
+      by.traceparent ?? null,
+    ]);
+  }
+
+  present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
+    return tx.query(this.lookUp, [
+      drafts.map((draft) => draft.id),
+      drafts.map(scopeOf),
+      drafts.map((draft) => draft.input.idempotencyKey ?? null),
+    ]);
+  }
+}
+
+/** Two merchants may choose the same key. */
+function scopeOf(draft: OrderDraft): string {
+  return `place:${draft.merchantId}`;
+}
+
+function orderJson(draft: OrderDraft): object {
+  return {
+    id: draft.id,
+    merchant_id: draft.merchantId,
+    amount: draft.amount.toString(),
+    currency: draft.input.currency,
+    window_ms: draft.windowMs ?? null,
+    expires_at: draft.input.expiresAt ?? null,
+    auto_close: draft.autoClose,
+    grace_ms: draft.graceMs,
+    offsets: `{${draft.reminderOffsetsMs.join(',')}}`,
+    metadata: draft.input.metadata ?? null,
+    fingerprint: draft.fingerprint,
+    scope: scopeOf(draft),
+    key: draft.input.idempotencyKey ?? null,
+  };
+}
+
+function lineJson(draft: OrderDraft): object[] {
+  return draft.input.lines.map((line, index) => ({
+    order_id: draft.id,
+    line_no: index + 1,
+    sku: line.sku,
+    quantity: line.quantity,
+    unit_amount: line.unitAmount.toString(),
+  }));
+}
+
+function attemptJson(draft: OrderDraft): object[] {
+  const { attempt, currency } = draft.input;
+  if (!attempt) return [];
+  const drafted = draftAttempt({ id: draft.id, amount: draft.amount, currency }, attempt, new Date(0));
+  const { provider, reference, merchantAccount, status, timeExpire } = drafted;
+  return [
+    {
+      order_id: draft.id,
+      provider,
+      reference,
+      merchant_account: merchantAccount,
+      status,
+      amount: drafted.amount.toString(),
+      currency: drafted.currency,
+      time_expire: timeExpire,
+    },
+  ];
+}
+
+function insertSql(schema: string): string {
+  // ORDER BY: two callers that place the same ids wait for each other in one order.
+  return `
+    WITH new_order AS (
+      SELECT * FROM json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
+        window_ms float8, expires_at timestamptz, auto_close boolean, grace_ms int, offsets text, metadata jsonb,
+        fingerprint text, scope text, key text)),
+    new_line AS (
+      SELECT * FROM json_to_recordset($2::json) AS r(order_id text, line_no int, sku text, quantity int,
+        unit_amount bigint)),
+    new_attempt AS (
+      SELECT * FROM json_to_recordset($3::json) AS r(order_id text, provider text, reference text,
+        merchant_account text, status text, amount bigint, currency text, time_expire timestamptz)),
+    keys AS (
+      INSERT INTO ${schema}.idempotency_key (scope, key, fingerprint, response)
+      SELECT scope, key, fingerprint, jsonb_build_object('orderId', id) FROM new_order
+       WHERE key IS NOT NULL ORDER BY scope, key
+      ON CONFLICT DO NOTHING RETURNING scope, key),
+    placed AS (
+      INSERT INTO ${schema}.orders (id, merchant_id, amount, currency, expires_at, auto_close, grace_ms,
+                                    reminder_offsets_ms, metadata, fingerprint)
+      SELECT id, merchant_id, amount, currency,
+             COALESCE(expires_at, now() + window_ms * interval '1 millisecond'), auto_close, grace_ms,
+             offsets::bigint[], metadata, fingerprint
+        FROM new_order n
+       WHERE n.key IS NULL OR EXISTS (SELECT 1 FROM keys k WHERE k.scope = n.scope AND k.key = n.key)
+       ORDER BY id
+      ON CONFLICT (id) DO NOTHING RETURNING id, expires_at, created_at),
+    lines AS (
+      INSERT INTO ${schema}.order_line (order_id, line_no, sku, quantity, unit_amount)
+      SELECT l.order_id, l.line_no, l.sku, l.quantity, l.unit_amount FROM new_line l JOIN placed p ON p.id = l.order_id),
+    attempts AS (
+      INSERT INTO ${schema}.payment_attempt
+             (order_id, provider, reference, merchant_account, status, amount, currency, time_expire)
+      SELECT a.order_id, a.provider, a.reference, a.merchant_account, a.status, a.amount, a.currency, a.time_expire
+        FROM new_attempt a JOIN placed p ON p.id = a.order_id
+      ON CONFLICT (provider, reference) DO NOTHING RETURNING order_id),
+    history AS (
+      INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
+      SELECT id, 1, NULL, 'PENDING', $4, $5, $6 FROM placed)
+    SELECT p.id, p.expires_at, p.created_at,
+           EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
+             AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken
+      FROM placed p`;
+}

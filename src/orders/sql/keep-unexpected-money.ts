@@ -1,0 +1,46 @@
+import { type EntityManager } from 'typeorm';
+import { announceAfterCommit } from '../../events';
+import { outboxEvent } from '../order-events';
+import { type UnexpectedMoney } from '../order-store';
+
+/** Keeps money that fits no order, with its event, once per (provider, reference, reason): reports come in doubles. */
+export class KeepUnexpectedMoney {
+  private readonly sql: string;
+
+  constructor(schema: string) {
+    this.sql = `
+      WITH money AS (
+        SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+                             $8::text[], $9::text[], $10::text[])
+          AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent)),
+      kept AS (
+        INSERT INTO ${schema}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason)
+        SELECT id, provider, reference, order_id, amount, currency, evidence::jsonb, reason FROM money
+        ON CONFLICT (provider, reference, reason) DO NOTHING RETURNING id)
+      INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
+      SELECT id, 'event', 'order.payment_late', body::jsonb, traceparent FROM money JOIN kept USING (id)`;
+  }
+
+  async execute(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void> {
+    if (money.length === 0) return;
+    const rows = money.map((one) => ({ ...one, event: eventOf(one) }));
+    await tx.query(this.sql, [
+      rows.map((row) => row.event.id),
+      rows.map((row) => row.provider),
+      rows.map((row) => row.reference),
+      rows.map((row) => row.orderId),
+      rows.map((row) => row.amount.toString()),
+      rows.map((row) => row.currency),
+      rows.map((row) => JSON.stringify(row.evidence)),
+      rows.map((row) => row.reason),
+      rows.map((row) => JSON.stringify(row.event.body)),
+      rows.map((row) => row.traceparent ?? null),
+    ]);
+    announceAfterCommit(tx);
+  }
+}
+
+function eventOf({ orderId, provider, reference, amount, currency, reason, now, traceparent }: UnexpectedMoney) {
+  const details = { orderId, provider, reference, amount: Number(amount), currency, reason };
+  return outboxEvent('order.payment_late', details, now, traceparent);
+}

@@ -1,0 +1,56 @@
+import { type EntityManager } from 'typeorm';
+import { type LockedOrder } from '../order';
+import { type LockedBatch } from '../order-store';
+import { type PaymentAttempt } from '../payment-attempt';
+import { type AttemptRow, ATTEMPT_COLUMNS, ORDER_COLUMNS, type OrderRow, toAttempt, toOrder } from './order-row';
+
+interface UnderLock {
+  readonly now: Date;
+  readonly attempts: AttemptRow[] | null;
+}
+
+/**
+ * Locks orders, then reads their attempts in a statement of its own. One joined statement would read the attempts of
+ * a snapshot older than the lock: an attempt that was registered in between would be missed, and its order closed
+ * although it can be paid.
+ */
+export class LockOrders {
+  private readonly wait: string;
+  private readonly skipLocked: string;
+  private readonly underLock: string;
+  private readonly existing: string;
+
+  constructor(schema: string) {
+    // ORDER BY: callers that wait for several orders wait in one global order.
+    const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
+    this.wait = lock;
+    this.skipLocked = `${lock} SKIP LOCKED`;
+    // clock_timestamp(): the transaction may have begun long before it got the lock.
+    this.underLock = `
+      SELECT clock_timestamp() AS now, (
+        SELECT json_agg(found) FROM (
+          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
+           ORDER BY a.created_at, a.provider, a.reference) found) AS attempts`;
+    this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
+  }
+
+  async execute(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
+    const rows = await tx.query<OrderRow[]>(mode === 'wait' ? this.wait : this.skipLocked, [ids]);
+    const [read] = await tx.query<UnderLock[]>(this.underLock, [rows.map((row) => row.id)]);
+    const orders = join(rows, (read?.attempts ?? []).map(toAttempt));
+    const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
+    return { now: read?.now ?? new Date(NaN), orders, busy: await this.existingOf(tx, missing) };
+  }
+
+  private async existingOf(tx: EntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await tx.query<{ id: string }[]>(this.existing, [ids]);
+    return new Set(rows.map((row) => row.id));
+  }
+}
+
+function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): Map<string, LockedOrder> {
+  const ofOrder = new Map<string, PaymentAttempt[]>(rows.map((row) => [row.id, []]));
+  for (const attempt of attempts) ofOrder.get(attempt.orderId)?.push(attempt);
+  return new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: ofOrder.get(row.id) ?? [] }]));
+}

@@ -1,0 +1,69 @@
+import { assertNever } from '../errors';
+import { type Finding } from './attempt-finding';
+
+/** How long to wait before asking again, and whether this wait uses up the attempts of the timeout. */
+export interface Wait {
+  readonly reason: string;
+  /** Milliseconds; absent: the engine's back-off. */
+  readonly afterMs?: number;
+  readonly counted: boolean;
+}
+
+/** A finding that decides nothing yet. */
+export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Still nothing after this: count attempts, so that the order is parked with an alert instead of asked for ever. */
+const MAX_DEFER_MS = 24 * HOUR;
+
+/** Pure: the wait that a finding asks for, `waitedMs` after the order became due. */
+export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
+  const counted = waitedMs > MAX_DEFER_MS;
+  switch (finding.type) {
+    case 'NO_PROVIDER':
+      return { reason: finding.reason, counted: true };
+    case 'IN_PROGRESS':
+      // A bank debit may take days: it is asked about for as long as it takes, and never parked.
+      return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false };
+    case 'NOT_FOUND_YET':
+      return notFound(finding.finalAt, waitedMs, now, counted);
+    case 'UNKNOWN': {
+      const afterMs = Math.max(unknownMs(waitedMs), Math.min(finding.retryAfterMs ?? 0, MINUTE));
+      return { reason: finding.reason, counted, ...(counted ? {} : { afterMs }) };
+    }
+    default:
+      return assertNever(finding);
+  }
+}
+
+/** A provider that is back must be noticed within seconds, one that stays away must not be hammered. */
+function unknownMs(waitedMs: number): number {
+  if (waitedMs < 10 * SECOND) return 2 * SECOND;
+  if (waitedMs < 5 * MINUTE) return 5 * SECOND;
+  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
+}
+
+/** WeChat asks for 3-5 s before the next query while the buyer is typing the password. */
+function inProgressMs(waitedMs: number): number {
+  if (waitedMs < 10 * MINUTE) return 4 * SECOND;
+  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
+}
+
+function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: boolean): Wait {
+  // The buyer may scan the code in the meantime, so look before `finalAt` too.
+  const pollMs = waitedMs < HOUR ? 15 * SECOND : MINUTE;
+  if (finalAt) {
+    const leftMs = Math.max(finalAt.getTime() - now.getTime(), SECOND / 2);
+    return {
+      reason: `not known to the provider; final at ${finalAt.toISOString()}`,
+      afterMs: Math.min(leftMs, pollMs),
+      counted: false,
+    };
+  }
+  const reason =
+    'not known to the provider, and the attempt has no timeExpire after which that is final; ' +
+    'send a time limit to the provider and register it with the attempt, or close the order by hand';
+  return { reason, counted, ...(counted ? {} : { afterMs: pollMs }) };
+}

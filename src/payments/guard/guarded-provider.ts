@@ -1,0 +1,99 @@
+import { setMaxListeners } from 'node:events';
+import { type Clock } from '../../clock';
+import { type PaymentAttemptRef } from '../payment-attempt-ref';
+import { type CloseOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type PaymentProvider } from '../payment-provider';
+import { CallAbandonedError } from './call-abandoned-error';
+import { CallSlots } from './call-slots';
+import { type GuardOptions, type ResolvedGuardOptions, resolveGuardOptions } from './guard-options';
+import { MerchantRateLimit } from './merchant-rate-limit';
+import { type BreakerState, ProviderBreaker } from './provider-breaker';
+import { withDeadline } from './with-deadline';
+
+type Call<T> = (signal: AbortSignal) => Promise<T>;
+
+/** When to come back after a wait for a slot was given up: our own queue is long, not the provider down. */
+const RETRY_WHEN_BUSY_MS = 1_000;
+
+/**
+ * Makes any provider safe to ask: time-out, circuit breaker, limited concurrency, rate limit per merchant account.
+ * Never throws; whatever goes wrong is UNKNOWN with the reason, which changes no order.
+ */
+export class GuardedProvider implements PaymentProvider {
+  readonly name: string;
+  private readonly options: ResolvedGuardOptions;
+  private readonly rate: MerchantRateLimit;
+  private readonly slots: CallSlots;
+  private readonly breaker: ProviderBreaker;
+
+  /** @throws InvalidOptionsError naming every bad option. */
+  constructor(
+    private readonly inner: PaymentProvider,
+    private readonly clock: Clock,
+    options: GuardOptions = {},
+  ) {
+    this.name = inner.name;
+    this.options = resolveGuardOptions(inner.name, options);
+    this.rate = new MerchantRateLimit(clock, this.options);
+    this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
+    this.breaker = new ProviderBreaker(clock, this.options);
+  }
+
+  /** For health and metrics. */
+  get breakerState(): BreakerState {
+    return this.breaker.state;
+  }
+
+  query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
+    return this.guard(attempt, signal, (inner) => this.inner.query(attempt, inner));
+  }
+
+  close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
+    return this.guard(attempt, signal, (inner) => this.inner.close(attempt, inner));
+  }
+
+  private async guard<T extends object>(
+    attempt: PaymentAttemptRef,
+    signal: AbortSignal,
+    call: Call<T>,
+  ): Promise<T | UnknownOutcome> {
+    // One shutdown signal is shared by every call in flight; at the 11th Node would warn of a leak that is none.
+    setMaxListeners(0, signal);
+    // Asked before the waits too: a call to a provider that is down must not use up a turn or a slot.
+    const refusal = this.breaker.refusal();
+    if (refusal) return refusal;
+    const turn = await this.rate.take(attempt.merchantAccount, signal);
+    if (turn.type === 'too-long') return unknown('rate limit of the merchant account is used up', turn.waitMs);
+    if (turn.type === 'aborted') return unknown('gave up waiting for the rate limit');
+    return this.inSlot(signal, () => this.breaker.run(() => this.timed(signal, call)));
+  }
+
+  private async inSlot<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T | UnknownOutcome> {
+    const slot = await this.slots.acquire(this.options.maxWaitMs, signal);
+    if (slot.type !== 'entered') return unknown(`too many calls in flight (${slot.type})`, RETRY_WHEN_BUSY_MS);
+    try {
+      return await call();
+    } catch (error) {
+      return unknown(`call failed: ${describe(error)}`);
+    } finally {
+      slot.release();
+    }
+  }
+
+  /** One call under its own time-out. Throws only when the caller gave up or the provider threw. */
+  private async timed<T>(signal: AbortSignal, call: Call<T>): Promise<T | UnknownOutcome> {
+    const { timeoutMs } = this.options;
+    const result = await withDeadline(this.clock, timeoutMs, signal, call);
+    if (result.type === 'value') return result.value;
+    if (result.type === 'aborted') throw new CallAbandonedError();
+    return { ...unknown(`no answer within ${timeoutMs} ms`), outage: true };
+  }
+}
+
+function unknown(reason: string, retryAfterMs?: number): UnknownOutcome {
+  return retryAfterMs === undefined ? { type: 'UNKNOWN', reason } : { type: 'UNKNOWN', reason, retryAfterMs };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,34 @@
+import { type Clock } from '../../clock';
+import { type ResolvedGuardOptions } from './guard-options';
+import { TokenBucket, type TokenResult } from './token-bucket';
+
+/** Buckets kept before full ones are forgotten: about 1 MB. */
+const MAX_BUCKETS = 10_000;
+
+/** One token bucket per merchant account: providers count per merchant, so one busy shop must not slow another. */
+export class MerchantRateLimit {
+  private readonly buckets = new Map<string, TokenBucket>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly options: ResolvedGuardOptions,
+  ) {}
+
+  /** Waits for a turn of this merchant account (undefined: the default one). */
+  take(merchantAccount: string | undefined, signal: AbortSignal): Promise<TokenResult> {
+    return this.bucket(merchantAccount ?? '').take(this.options.maxWaitMs, signal);
+  }
+
+  private bucket(key: string): TokenBucket {
+    const known = this.buckets.get(key);
+    if (known) return known;
+    if (this.buckets.size >= MAX_BUCKETS) this.forgetFullOnes();
+    const fresh = new TokenBucket(this.clock, this.options.ratePerSecond, this.options.burst);
+    this.buckets.set(key, fresh);
+    return fresh;
+  }
+
+  private forgetFullOnes(): void {
+    for (const [key, bucket] of this.buckets) if (bucket.isFull()) this.buckets.delete(key);
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { type CloseOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type VerifiedAnswer } from './verify-answer';
+
+const paid = z.object({
+  status: z.literal('PAID'),
+  /** Minor units as digits; 18 of them fit PostgreSQL's bigint. */
+  amount: z.string().regex(/^[1-9]\d{0,17}$/),
+  currency: z.string().regex(/^[A-Z]{3}$/),
+  paidAt: z.iso.datetime(),
+  transactionId: z.string().min(1).max(128),
+});
+const notFound = z.object({ status: z.literal('NOT_FOUND') });
+
+/** The pairs of HTTP status and body that are recognised, and nothing else. */
+const queryAnswers = {
+  200: z.discriminatedUnion('status', [
+    z.object({ status: z.enum(['OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED']) }),
+    paid,
+  ]),
+  404: notFound,
+};
+const closeAnswers = {
+  200: z.object({ status: z.enum(['CLOSED', 'ALREADY_CLOSED']) }),
+  409: z.object({ status: z.enum(['PAID', 'IN_PROGRESS']) }),
+  404: notFound,
+};
+
+/** What a verified answer to a query means. */
+export function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
+  const body = recognise(queryAnswers, answer);
+  if (!body) return unrecognised(answer);
+  if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
+  if (body.status !== 'PAID') return { type: body.status, evidence: answer.evidence };
+  const { amount, currency, paidAt, transactionId } = body;
+  return {
+    type: 'PAID',
+    amount: BigInt(amount),
+    currency,
+    paidAt: new Date(paidAt),
+    transactionId,
+    evidence: answer.evidence,
+  };
+}
+
+/** What a verified answer to a close means. */
+export function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
+  const body = recognise(closeAnswers, answer);
+  if (!body) return unrecognised(answer);
+  if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
+  return { type: body.status, evidence: answer.evidence };
+}
+
+function recognise<S extends z.ZodType>(
+  table: Readonly<Record<number, S>>,
+  answer: VerifiedAnswer,
+): z.output<S> | undefined {
+  return table[answer.httpStatus]?.safeParse(answer.body).data;
+}
+
+function unrecognised({ httpStatus, body, evidence }: VerifiedAnswer): UnknownOutcome {
+  const reason = `answer is not recognised: HTTP status ${httpStatus}, payment status ${JSON.stringify(body.status)}`;
+  return { type: 'UNKNOWN', reason, evidence };
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { type PaymentEvidence, type UnknownOutcome } from '../payment-outcome';
+import { type HttpAnswer, type HttpExchange } from './http-exchange';
+import { isFreshTimestamp, isSameSignature, signHttpResponse } from './http-message-signature';
+
+/** An answer that is certainly the provider's, to this very question. What it means is still open. */
+export interface VerifiedAnswer {
+  readonly type: 'VERIFIED';
+  readonly httpStatus: number;
+  readonly body: PaymentEvidence;
+  /** The provider's clock. */
+  readonly now: Date;
+  readonly evidence: PaymentEvidence;
+}
+
+const echo = z.looseObject({
+  reference: z.string(),
+  nonce: z.string(),
+  merchantAccount: z.string().nullable(),
+  now: z.iso.datetime(),
+});
+
+/** Checks signature, age and echo. Anything less than all of them is UNKNOWN, whatever the body claims. */
+export function verifyAnswer(
+  exchange: HttpExchange,
+  answer: HttpAnswer,
+  nowMs: number,
+): VerifiedAnswer | UnknownOutcome {
+  const { status, timestamp, signature, body } = answer;
+  if (timestamp === null || signature === null) return unverified(answer, 'it is not signed');
+  const expected = signHttpResponse(exchange.secret, { ...exchange, timestamp, status, body });
+  if (!isSameSignature(expected, signature)) return unverified(answer, 'its signature is wrong');
+  if (!isFreshTimestamp(timestamp, nowMs)) return unverified(answer, `its timestamp ${timestamp} is too far from now`);
+  const parsed = echo.safeParse(parseJson(body));
+  if (!parsed.success) return unverified(answer, 'its body is not as agreed');
+  const mismatch = findMismatch(exchange, parsed.data);
+  if (mismatch) return unverified(answer, `it is an answer to another question (${mismatch})`);
+  const evidence = { httpStatus: status, timestamp, body: parsed.data };
+  return { type: 'VERIFIED', httpStatus: status, body: parsed.data, now: new Date(parsed.data.now), evidence };
+}
+
+function findMismatch({ attempt, nonce }: HttpExchange, body: z.output<typeof echo>): string | undefined {
+  if (body.reference !== attempt.reference) return 'reference';
+  if (body.nonce !== nonce) return 'nonce';
+  return body.merchantAccount === (attempt.merchantAccount ?? null) ? undefined : 'merchant account';
+}
+
+function unverified(answer: HttpAnswer, why: string): UnknownOutcome {
+  return { type: 'UNKNOWN', reason: `answer with status ${answer.status} is not trusted: ${why}` };
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

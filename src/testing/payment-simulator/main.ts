@@ -1,0 +1,23 @@
+import { SIMULATOR_SECRET } from './merchant-secrets';
+import { PaymentSimulator } from './payment-simulator';
+
+/**
+ * The payment simulator as a process. Environment: PAYMENT_SIMULATOR_PORT (any free one), PAYMENT_SIMULATOR_HOST
+ * (127.0.0.1), PAYMENT_SIMULATOR_SECRET, PAYMENT_SIMULATOR_NAME (simulator). Prints one line `{"url":"http://..."}`
+ * when it listens; ends at SIGTERM or SIGINT, and with its parent if that holds an IPC channel to it.
+ */
+async function run(): Promise<void> {
+  const { env } = process;
+  const simulator = new PaymentSimulator({
+    name: env.PAYMENT_SIMULATOR_NAME ?? 'simulator',
+    secret: env.PAYMENT_SIMULATOR_SECRET ?? SIMULATOR_SECRET,
+  });
+  const url = await simulator.listen(Number(env.PAYMENT_SIMULATOR_PORT ?? 0), env.PAYMENT_SIMULATOR_HOST);
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(event, () => void simulator.close());
+  process.stdout.write(`${JSON.stringify({ url })}\n`);
+}
+
+run().catch((error: unknown) => {
+  process.stderr.write(`payment simulator cannot start: ${String(error)}\n`);
+  process.exitCode = 1;
+});

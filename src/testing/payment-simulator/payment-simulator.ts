@@ -1,0 +1,109 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { type Clock, SystemClock } from '../../clock';
+import { FaultPlan } from './fault-plan';
+import { type LedgerEntry } from './ledger-entry';
+import { MerchantSecrets } from './merchant-secrets';
+import { PaymentLedger } from './payment-ledger';
+import { ProviderEndpoint } from './provider-endpoint';
+import { jsonReply, type Reply, type SimulatorRequest } from './reply';
+import { ScriptEndpoint } from './script-endpoint';
+import { ShopNotifier } from './shop-notifier';
+import { SimulatorRoutes } from './simulator-routes';
+
+/** Longer request bodies are cut off. */
+const MAX_BODY_BYTES = 1_048_576;
+
+/** Settings of a PaymentSimulator; all have defaults. */
+export interface PaymentSimulatorOptions {
+  /** `provider` in notifications. @default "simulator" */
+  readonly name?: string;
+  /** Shared secret of the default merchant. @default SIMULATOR_SECRET */
+  readonly secret?: string;
+  /** Shared secrets of further merchants by account. */
+  readonly merchantSecrets?: Readonly<Record<string, string>>;
+  /** @default the machine's clock */
+  readonly clock?: Clock;
+}
+
+/**
+ * A payment provider for tests and demos: speaks the protocol of HttpPaymentProvider over real HTTP, with scripted
+ * buyers and faults. The truth of money is in its ledger: what was charged there was charged.
+ */
+export class PaymentSimulator {
+  private readonly server: Server;
+  private readonly stopping = new AbortController();
+  private readonly routes: SimulatorRoutes;
+  private readonly payments: PaymentLedger;
+  private readonly notifier: ShopNotifier;
+
+  constructor(options: PaymentSimulatorOptions = {}) {
+    const clock = options.clock ?? new SystemClock();
+    const secrets = new MerchantSecrets(options.secret, options.merchantSecrets);
+    const faults = new FaultPlan(clock);
+    this.notifier = new ShopNotifier(options.name ?? 'simulator', clock, secrets, this.stopping.signal);
+    this.payments = new PaymentLedger(clock, (payment) => this.notifier.announce(payment));
+    const provider = new ProviderEndpoint(clock, this.payments, faults, secrets, this.stopping.signal);
+    this.routes = new SimulatorRoutes(provider, new ScriptEndpoint(clock, this.payments, faults));
+    this.server = createServer((request, response) => void this.serve(request, response));
+  }
+
+  /** @param port 0: any free one. @returns the base URL. @throws what node says, e.g. EADDRINUSE. */
+  listen(port = 0, host = '127.0.0.1'): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(port, host, () => {
+        this.server.off('error', reject);
+        const address = this.server.address() as AddressInfo;
+        resolve(`http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`);
+      });
+    });
+  }
+
+  /** Every payment, as it stands now. */
+  ledger(): LedgerEntry[] {
+    return this.payments.entries();
+  }
+
+  /** Cuts every connection, hanging ones too, and stops the scripted buyers. A second call does nothing. */
+  async close(): Promise<void> {
+    this.stopping.abort();
+    this.payments.stop();
+    this.notifier.stop();
+    if (!this.server.listening) return;
+    await new Promise((resolve) => {
+      this.server.close(resolve);
+      this.server.closeAllConnections();
+    });
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      send(response, await this.routes.reply(await receive(request)));
+    } catch (error) {
+      // The peer went away or its body was too long; or a bug, which a 500 shows best.
+      send(response, jsonReply(500, { error: String(error) }));
+    }
+  }
+}
+
+async function receive(request: IncomingMessage): Promise<SimulatorRequest> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) throw new RangeError(`body is longer than ${MAX_BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  const { method = 'GET', url: path = '/', headers } = request;
+  return { method, path, headers, query: new URL(path, 'http://localhost').searchParams, body: Buffer.concat(chunks) };
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  if (response.destroyed || response.headersSent || reply.type === 'silence') return;
+  if (reply.type === 'cut') {
+    response.destroy();
+    return;
+  }
+  response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(reply.body);
+}

@@ -1,0 +1,135 @@
+import { Inventory } from '../../../src/inventory';
+import { createDatabase, type TestDatabase } from '../../support/database';
+
+const SCHEMA = 'order_timeout';
+
+describe('inventory on PostgreSQL', () => {
+  const inventory = new Inventory(SCHEMA);
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const setStock = (sku: string, onHand: number) => inventory.setStock(database.dataSource.manager, sku, onHand);
+  const level = async (sku: string) => (await inventory.read(database.dataSource.manager, [sku]))[0];
+  const reserve = (...demands: [string, Record<string, number>][]) =>
+    database.dataSource.transaction((tx) =>
+      inventory.reserve(
+        tx,
+        demands.map(([orderId, lines]) => ({
+          orderId,
+          lines: Object.entries(lines).map(([sku, quantity]) => ({ sku, quantity })),
+        })),
+      ),
+    );
+  const release = (...orders: string[]) => database.dataSource.transaction((tx) => inventory.release(tx, orders));
+  const commit = (...orders: string[]) => database.dataSource.transaction((tx) => inventory.commit(tx, orders));
+  const audit = () => inventory.audit(database.dataSource.manager);
+
+  it('reserves nothing at all when one sku of one order is short, and says which', async () => {
+    await setStock('a1', 10);
+    await setStock('a2', 1);
+    const outcome = await reserve(['s1', { a1: 2 }], ['s2', { a1: 3, a2: 2 }]);
+    expect(outcome).toEqual({
+      type: 'refused',
+      shortages: [{ sku: 'a2', wanted: 2, available: 1 }],
+      unknownSkus: [],
+      available: new Map([
+        ['a1', 10],
+        ['a2', 1],
+      ]),
+    });
+    expect(await level('a1')).toMatchObject({ reserved: 0, available: 10 });
+  });
+
+  it('tells an unknown sku apart from a short one', async () => {
+    await setStock('b1', 0);
+    const outcome = await reserve(['u1', { b1: 1, nowhere: 1 }]);
+    expect(outcome).toMatchObject({
+      unknownSkus: ['nowhere'],
+      shortages: [{ sku: 'b1', wanted: 1, available: 0 }],
+    });
+  });
+
+  it('adds up lines of one sku within an order and across orders', async () => {
+    await setStock('c1', 6);
+    const twice = [
+      { sku: 'c1', quantity: 2 },
+      { sku: 'c1', quantity: 1 },
+    ];
+    const demands = ['agg1', 'agg2'].map((orderId) => ({ orderId, lines: twice }));
+    const outcome = await database.dataSource.transaction((tx) => inventory.reserve(tx, demands));
+    expect(outcome).toEqual({ type: 'reserved' });
+    expect(await level('c1')).toEqual({ sku: 'c1', onHand: 6, reserved: 6, available: 0 });
+  });
+
+  it('counts a repeated reservation once', async () => {
+    await setStock('d1', 1);
+    expect(await reserve(['again', { d1: 1 }])).toEqual({ type: 'reserved' });
+    expect(await reserve(['again', { d1: 1 }])).toEqual({ type: 'reserved' });
+    expect(await level('d1')).toMatchObject({ reserved: 1 });
+  });
+
+  it('gives back exactly what several orders of one sku held', async () => {
+    await setStock('e1', 20);
+    await reserve(['r1', { e1: 1 }], ['r2', { e1: 2 }], ['r3', { e1: 4 }], ['r4', { e1: 8 }]);
+    expect(await release('r1', 'r2', 'r3')).toBe(3);
+    expect(await level('e1')).toMatchObject({ onHand: 20, reserved: 8 });
+    expect(await commit('r4')).toBe(1);
+    expect(await level('e1')).toMatchObject({ onHand: 12, reserved: 0 });
+  });
+
+  it('ends a reservation once, however often it is released and committed', async () => {
+    await setStock('f1', 5);
+    await reserve(['once', { f1: 5 }]);
+    const calls = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? release('once') : commit('once')));
+    const ended = await Promise.all(calls);
+    expect(ended.reduce((sum, lines) => sum + lines, 0)).toBe(1);
+    expect((await level('f1'))?.reserved).toBe(0);
+  });
+
+  it('refuses to set the stock below what is reserved', async () => {
+    await setStock('g1', 5);
+    await reserve(['held', { g1: 3 }]);
+    expect(await setStock('g1', 2)).toEqual({ type: 'below-reserved', reserved: 3 });
+    expect(await setStock('g1', 3)).toEqual({
+      type: 'set',
+      level: { sku: 'g1', onHand: 3, reserved: 3, available: 0 },
+    });
+  });
+
+  it('never sells more than there is to 400 buyers at once', async () => {
+    await setStock('hot', 100);
+    await setStock('warm', 1_000);
+    const outcomes = await Promise.all(
+      Array.from({ length: 400 }, (_, index) =>
+        reserve([`h${index}`, index % 2 ? { hot: 1, warm: 1 } : { warm: 1, hot: 1 }]),
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome.type === 'reserved')).toHaveLength(100);
+    expect(await level('hot')).toEqual({ sku: 'hot', onHand: 100, reserved: 100, available: 0 });
+    expect((await level('warm'))?.reserved).toBe(100);
+  });
+
+  it('mixes releases and commits of shared skus without a deadlock, and the sums stay exact', async () => {
+    const skus = ['m1', 'm2', 'm3', 'm4'];
+    for (const sku of skus) await setStock(sku, 1_000);
+    const orders = Array.from({ length: 120 }, (_, index) => `mix${index}`);
+    await Promise.all(
+      orders.map((id, index) =>
+        reserve([id, { [skus[index % 4] ?? '']: 1, [skus[(index + 1 + (index % 3)) % 4] ?? '']: 2 }]),
+      ),
+    );
+    const batches = Array.from({ length: 15 }, (_, index) => orders.slice(index * 8, index * 8 + 8).reverse());
+    await Promise.all(batches.map((batch, index) => (index % 3 === 0 ? commit(...batch) : release(...batch))));
+    expect(await audit()).toEqual([]);
+    for (const sku of skus) expect((await level(sku))?.reserved).toBe(0);
+  });
+
+  it('reports a counter that disagrees with its reservations', async () => {
+    await setStock('z1', 9);
+    await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 4 WHERE sku = 'z1'`);
+    expect(await audit()).toEqual([{ sku: 'z1', reserved: 4, expected: 0 }]);
+  });
+});

@@ -1,0 +1,254 @@
+import { transition } from '../../../src/orders/transition';
+import {
+  eventsOf,
+  fill,
+  newOrder,
+  openShop,
+  orphansOf,
+  type Shop,
+  settle,
+  settleUntilDone,
+  SCHEMA,
+  stockOf,
+} from './shop';
+
+const attempt = (reference: string, more: object = {}) => ({ provider: 'fake', reference, ...more });
+const soon = { paymentWindowMs: 60_000 };
+
+describe('closing unpaid orders on PostgreSQL', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [] });
+    await fill(shop, { apple: 100_000, pear: 100_000 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const statusOf = async (id: string) => (await shop.readOrder.execute(id))?.status;
+  const historyOf = async (id: string) => (await shop.history.execute(id)).map((entry) => entry.to);
+  /** Makes an order due without waiting: its deadline is moved into the past behind everybody's back. */
+  const expire = (...ids: string[]) =>
+    shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = ANY($1)`, [
+      ids,
+    ]);
+  const placed = async (overrides: Parameters<typeof newOrder>[0] = {}) => {
+    const order = newOrder(overrides);
+    const [result] = await shop.place.execute([order]);
+    expect(result?.outcome).toBe('placed');
+    return order.id;
+  };
+
+  it('closes an order nobody tried to pay: stock back, history, one event', async () => {
+    const before = await stockOf(shop, 'apple');
+    const id = await placed();
+    expect(await settle(shop, [id], 'sweep')).toEqual([{ type: 'done' }]);
+    expect(await shop.readOrder.execute(id)).toMatchObject({
+      status: 'CLOSED',
+      version: 2,
+      closedAt: expect.any(Date) as Date,
+    });
+    expect(await stockOf(shop, 'apple')).toEqual(before);
+    expect(await shop.history.execute(id)).toMatchObject([
+      { version: 1, from: null, to: 'PENDING', cause: 'api' },
+      { version: 2, from: 'PENDING', to: 'CLOSED', cause: 'sweep', reason: 'expired' },
+    ]);
+    expect(await eventsOf(shop, id)).toMatchObject([
+      { routing_key: 'order.closed', body: { version: 1, orderVersion: 2, reason: 'expired', amount: 1999 } },
+    ]);
+  });
+
+  it('does nothing the second time', async () => {
+    const id = await placed();
+    await settle(shop, [id]);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await historyOf(id)).toEqual(['PENDING', 'CLOSED']);
+    expect(await eventsOf(shop, id)).toHaveLength(1);
+  });
+
+  it('asks for the new deadline when the order was extended, grace included', async () => {
+    const id = await placed({ ...soon, graceMs: 5_000 });
+    const view = await shop.readOrder.execute(id);
+    expect(await settle(shop, [id])).toEqual([
+      { type: 'reschedule', dueAt: new Date((view?.expiresAt.getTime() ?? 0) + 5_000) },
+    ]);
+  });
+
+  it('lets go of an order that is gone, and of one that opted out', async () => {
+    const id = await placed({ autoClose: false });
+    expect(await settle(shop, ['never-was', id])).toEqual([{ type: 'done' }, { type: 'done' }]);
+    expect(await statusOf(id)).toBe('PENDING');
+  });
+
+  it('skips an order that somebody is working on, and closes the others of the batch', async () => {
+    const [busy, free] = [await placed(), await placed()];
+    await shop.dataSource.transaction(async (tx) => {
+      await tx.query(`SELECT 1 FROM ${SCHEMA}.orders WHERE id = $1 FOR UPDATE`, [busy]);
+      const outcomes = await settle(shop, [busy, free]);
+      expect(outcomes).toMatchObject([
+        { type: 'retry', counted: false, reason: 'the order row is locked' },
+        { type: 'done' },
+      ]);
+    });
+    expect([await statusOf(busy), await statusOf(free)]).toEqual(['PENDING', 'CLOSED']);
+  });
+
+  it('commits CLOSING before it asks, closes the attempt at the provider, then the order', async () => {
+    const id = await placed({ ...soon, attempt: attempt('close-me') });
+    await expire(id);
+    let seen: unknown;
+    shop.provider.answerQuery('close-me', async () => {
+      seen ??= { status: await statusOf(id), transactions: await shop.provider.openTransactions() };
+      return { type: shop.provider.calls.includes('close close-me') ? 'CLOSED' : 'OPEN' };
+    });
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(seen).toEqual({ status: 'CLOSING', transactions: 0 });
+    expect(shop.provider.calls.filter((call) => call.endsWith('close-me'))).toEqual([
+      'query close-me',
+      'close close-me',
+      'query close-me',
+    ]);
+    expect(await historyOf(id)).toEqual(['PENDING', 'CLOSING', 'CLOSED']);
+    expect((await eventsOf(shop, id)).map((event) => event.routing_key)).toEqual(['order.closing', 'order.closed']);
+    expect((await shop.readOrder.execute(id))?.attempts).toMatchObject([{ reference: 'close-me', status: 'CLOSED' }]);
+  });
+
+  it('marks an order paid when the provider says so, with the evidence, and sells the stock', async () => {
+    const before = await stockOf(shop, 'pear');
+    const id = await placed({
+      ...soon,
+      attempt: attempt('quiet'),
+      lines: [{ sku: 'pear', quantity: 3, unitAmount: 1 }],
+    });
+    await expire(id);
+    shop.provider.paid('quiet');
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await stockOf(shop, 'pear')).toEqual({ onHand: before.onHand - 3, reserved: before.reserved });
+    const [, , paid] = await shop.history.execute(id);
+    expect(paid).toMatchObject({
+      from: 'CLOSING',
+      to: 'PAID',
+      reason: 'compensated',
+      evidence: { attempts: [{ reference: 'quiet', type: 'PAID', amount: '1999', currency: 'EUR' }] },
+    });
+  });
+
+  it('never closes on UNKNOWN, and closes as soon as the provider is understood again', async () => {
+    const id = await placed({ ...soon, attempt: attempt('down') });
+    await expire(id);
+    shop.provider.answerQuery('down', { type: 'UNKNOWN', reason: 'connection refused' });
+    const [waiting] = await settle(shop, [id]);
+    expect(waiting).toMatchObject({ type: 'retry', counted: false });
+    expect(waiting?.type === 'retry' && waiting.afterMs).toBeLessThanOrEqual(6_000);
+    expect(await statusOf(id)).toBe('CLOSING');
+    shop.provider.answerQuery('down', { type: 'CLOSED' });
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('CLOSED');
+  });
+
+  it('treats a provider that throws like one that says nothing', async () => {
+    const id = await placed({ ...soon, attempt: attempt('throws') });
+    await expire(id);
+    shop.provider.answerQuery('throws', () => Promise.reject(new Error('socket hang up')));
+    expect(await settle(shop, [id])).toMatchObject([
+      { type: 'retry', counted: false, reason: expect.stringContaining('socket hang up') as string },
+    ]);
+  });
+
+  it('counts attempts, and names the remedy, when the provider is not configured here', async () => {
+    const id = await placed({ ...soon, attempt: { provider: 'nopay', reference: 'x' } });
+    await expire(id);
+    expect(await settle(shop, [id])).toMatchObject([
+      { type: 'retry', counted: true, reason: expect.stringContaining('no payment provider "nopay"') as string },
+    ]);
+    expect(await statusOf(id)).toBe('CLOSING');
+  });
+
+  it('parks an order that was paid too little, keeps the money on record and the stock reserved', async () => {
+    const id = await placed({ ...soon, attempt: attempt('short') });
+    await expire(id);
+    shop.provider.paid('short', 1_000n);
+    expect(await settle(shop, [id])).toMatchObject([
+      { type: 'park', reason: expect.stringContaining('paid 1000 EUR of 1999 EUR') as string },
+    ]);
+    expect(await statusOf(id)).toBe('CLOSING');
+    expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'amount-mismatch', amount: '1000' }]);
+  });
+
+  it('lets one paid attempt win, and closes the other one', async () => {
+    const id = await placed({ ...soon, attempt: attempt('two-a') });
+    await shop.register.execute(id, attempt('two-b'));
+    await expire(id);
+    shop.provider.paid('two-b');
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await shop.readOrder.execute(id)).toMatchObject({
+      status: 'PAID',
+      attempts: [
+        { reference: 'two-a', status: 'CLOSED' },
+        { reference: 'two-b', status: 'PAID' },
+      ],
+    });
+  });
+
+  it('keeps the second of two payments as surplus', async () => {
+    const id = await placed({ ...soon, attempt: attempt('dup-a') });
+    await shop.register.execute(id, attempt('dup-b'));
+    await expire(id);
+    shop.provider.paid('dup-a');
+    shop.provider.paid('dup-b');
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('PAID');
+    expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', amount: '1999' }]);
+  });
+
+  it('is not written at all when the money rule does not hold at the moment of closing', async () => {
+    const id = await placed();
+    const { orders, now } = await shop.dataSource.transaction((tx) => shop.store.lock(tx, [id], 'wait'));
+    const order = orders.get(id);
+    // Somebody without a lock smuggles an attempt in after the decision.
+    await shop.dataSource.query(
+      `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency)
+       VALUES ('fake', 'smuggled', $1, 'OPEN', 1999, 'EUR')`,
+      [id],
+    );
+    if (!order) throw new Error('the order is missing');
+    const step = transition(order, 'CLOSED', { by: { cause: 'message' }, now });
+    const moved = await shop.dataSource.transaction((tx) => shop.store.apply(tx, [step]));
+    expect([...moved]).toEqual([]);
+    expect(await historyOf(id)).toEqual(['PENDING']);
+    expect(await eventsOf(shop, id)).toEqual([]);
+  });
+
+  it('two batches over the same orders close each order once and give the stock back once', async () => {
+    const before = await stockOf(shop, 'apple');
+    const ids = await Promise.all(
+      Array.from({ length: 60 }, () =>
+        placed({
+          lines: [
+            { sku: 'apple', quantity: 2, unitAmount: 1 },
+            { sku: 'pear', quantity: 1, unitAmount: 1 },
+          ],
+        }),
+      ),
+    );
+    const pear = await stockOf(shop, 'pear');
+    await Promise.all([
+      settleUntilDone(shop, ids),
+      settleUntilDone(shop, [...ids].reverse()),
+      settleUntilDone(shop, ids),
+    ]);
+    const rows = await shop.dataSource.query<{ n: number }[]>(
+      `SELECT count(*)::int AS n FROM ${SCHEMA}.order_history WHERE order_id = ANY($1) AND to_status = 'CLOSED' GROUP BY order_id`,
+      [ids],
+    );
+    expect(rows).toHaveLength(60);
+    expect(rows.every((row) => row.n === 1)).toBe(true);
+    expect(await stockOf(shop, 'apple')).toEqual(before);
+    expect((await stockOf(shop, 'pear')).reserved).toBe(pear.reserved - 60);
+    expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
+  });
+
+  it('refuses to change or delete history', async () => {
+    for (const sql of [`UPDATE ${SCHEMA}.order_history SET cause = 'api'`, `DELETE FROM ${SCHEMA}.order_history`]) {
+      await expect(shop.dataSource.query(sql)).rejects.toThrow('append-only');
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { type DataSource } from 'typeorm';
+import {
+  type CloseOutcome,
+  type PaymentAttemptRef,
+  type PaymentProvider,
+  type QueryOutcome,
+} from '../../../src/payments';
+
+type Answer<T> = T | ((attempt: PaymentAttemptRef) => T | Promise<T>);
+
+/**
+ * A provider that says what the test tells it to, and can tell whether it is asked inside a transaction.
+ */
+export class FakeProvider implements PaymentProvider {
+  readonly calls: string[] = [];
+  private readonly queries = new Map<string, Answer<QueryOutcome>>();
+  private readonly closes = new Map<string, Answer<CloseOutcome>>();
+  private readonly closed = new Set<string>();
+
+  constructor(
+    readonly name: string,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  /** Without a script an attempt is OPEN until it is closed. */
+  answerQuery(reference: string, answer: Answer<QueryOutcome>): void {
+    this.queries.set(reference, answer);
+  }
+
+  answerClose(reference: string, answer: Answer<CloseOutcome>): void {
+    this.closes.set(reference, answer);
+  }
+
+  paid(reference: string, amount = 1_999n, currency = 'EUR'): void {
+    const evidence = { fake: true };
+    const outcome = {
+      type: 'PAID',
+      amount,
+      currency,
+      paidAt: new Date(),
+      transactionId: `t-${reference}`,
+      evidence,
+    } as const;
+    this.answerQuery(reference, outcome);
+    this.answerClose(reference, { type: 'PAID' });
+  }
+
+  async query(attempt: PaymentAttemptRef): Promise<QueryOutcome> {
+    this.calls.push(`query ${attempt.reference}`);
+    const answer = this.queries.get(attempt.reference);
+    if (answer) return typeof answer === 'function' ? answer(attempt) : answer;
+    return { type: this.closed.has(attempt.reference) ? 'CLOSED' : 'OPEN' };
+  }
+
+  async close(attempt: PaymentAttemptRef): Promise<CloseOutcome> {
+    this.calls.push(`close ${attempt.reference}`);
+    const answer = this.closes.get(attempt.reference);
+    if (answer) return typeof answer === 'function' ? answer(attempt) : answer;
+    this.closed.add(attempt.reference);
+    return { type: 'CLOSED' };
+  }
+
+  /** Whether a transaction of this database is open while the provider is being asked. */
+  async openTransactions(): Promise<number> {
+    const [row] = await this.dataSource.query<{ count: string }[]>(
+      `SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND state LIKE 'idle in transaction%'`,
+    );
+    return Number(row?.count);
+  }
+}

@@ -1,0 +1,106 @@
+import { fill, newOrder, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
+
+const SKUS = ['s0', 's1', 's2', 's3', 's4'];
+const TERMINAL = `to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND from_status <> to_status`;
+
+describe('orders under fire, on PostgreSQL', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [] });
+    await fill(shop, Object.fromEntries(SKUS.map((sku) => [sku, 10_000])));
+  });
+  afterAll(() => shop.database.drop());
+
+  /** Shared skus in different orders of lines: the recipe for deadlocks. */
+  const placeMany = async (
+    count: number,
+    overrides: (index: number) => Parameters<typeof newOrder>[0] = () => ({}),
+  ) => {
+    const orders = Array.from({ length: count }, (_, index) => {
+      const skus = [SKUS[index % 5], SKUS[(index * 3 + 1) % 5]];
+      const lines = skus.map((sku = 's0') => ({ sku, quantity: 1 + (index % 3), unitAmount: 1 }));
+      return newOrder({ lines, ...overrides(index) });
+    });
+    const results = await shop.place.execute(orders);
+    expect(results.every((result) => result.outcome === 'placed')).toBe(true);
+    return orders.map((order) => order.id);
+  };
+  const pay = (orderId: string) =>
+    shop.markPaid.execute({ orderId, provider: 'fake', reference: `p-${orderId}`, amount: 1_999, currency: 'EUR' });
+  const terminalRows = (ids: readonly string[]) =>
+    shop.dataSource.query<{ order_id: string; to_status: string; n: number }[]>(
+      `SELECT order_id, min(to_status) AS to_status, count(*)::int AS n FROM ${SCHEMA}.order_history
+        WHERE order_id = ANY($1) AND ${TERMINAL} GROUP BY order_id`,
+      [ids],
+    );
+  /** What every reservation must look like, given how its order ended. */
+  const wrongReservations = (ids: readonly string[]) =>
+    shop.dataSource.query<unknown[]>(
+      `SELECT o.id, o.status, r.state FROM ${SCHEMA}.orders o JOIN ${SCHEMA}.reservation r ON r.order_id = o.id
+        WHERE o.id = ANY($1) AND r.state <> CASE o.status WHEN 'PAID' THEN 'COMMITTED' WHEN 'PENDING' THEN 'RESERVED'
+                                             WHEN 'CLOSING' THEN 'RESERVED' ELSE 'RELEASED' END`,
+      [ids],
+    );
+  const chunks = (ids: readonly string[], size: number) =>
+    Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ids.slice(index * size, (index + 1) * size));
+
+  it('lets exactly one of pay and close win each of 200 orders', async () => {
+    const ids = await placeMany(200);
+    const closing = chunks(ids, 25).map((chunk) => settleUntilDone(shop, chunk));
+    const outcomes = await Promise.all(ids.map(pay));
+    await Promise.all(closing);
+    const rows = await terminalRows(ids);
+    expect(rows).toHaveLength(200);
+    expect(rows.filter((row) => row.n !== 1)).toEqual([]);
+    const paid = outcomes.filter((result) => result.outcome === 'paid').length;
+    expect(rows.filter((row) => row.to_status === 'PAID')).toHaveLength(paid);
+    expect(outcomes.filter((result) => result.outcome === 'late')).toHaveLength(200 - paid);
+    expect(await wrongReservations(ids)).toEqual([]);
+    expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
+  });
+
+  it('survives pay, cancel, extend, register and close of orders that share skus, without a deadlock', async () => {
+    const ids = await placeMany(150, (index) => (index % 2 === 0 ? { paymentWindowMs: 60_000 } : {}));
+    const hands = ids.flatMap((id, index) => {
+      const register = () => shop.register.execute(id, { provider: 'fake', reference: `r-${id}` });
+      const all = [
+        () => pay(id),
+        () => shop.cancel.execute({ orderId: id }),
+        () => shop.extend.execute({ orderId: id, byMs: 1_000 }),
+        register,
+      ];
+      return [all[index % 4], all[(index + 1) % 4]].map((hand) => hand?.());
+    });
+    const closing = [...chunks(ids, 30), ...chunks([...ids].reverse(), 40)].map((chunk) =>
+      settleUntilDone(shop, chunk),
+    );
+    await Promise.all([...hands, ...closing]);
+    expect(shop.failures).toEqual([]);
+    expect((await terminalRows(ids)).filter((row) => row.n !== 1)).toEqual([]);
+    expect(await wrongReservations(ids)).toEqual([]);
+    expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
+  });
+
+  it('never closes an order with an attempt that came in while the deadline was being handled', async () => {
+    const ids = await placeMany(120, () => ({ paymentWindowMs: 60_000 }));
+    const expire = `UPDATE ${SCHEMA}.orders SET expires_at = now() WHERE id = ANY($1)`;
+    const registering = ids.map((id) => shop.register.execute(id, { provider: 'stuck', reference: `stuck-${id}` }));
+    const closing = chunks(ids, 20).map(async (chunk) => {
+      await shop.dataSource.query(expire, [chunk]);
+      return settleUntilDone(shop, chunk, 3);
+    });
+    await Promise.all([...registering, ...closing]);
+    const closedWithOpenAttempt = await shop.dataSource.query<unknown[]>(
+      `SELECT o.id FROM ${SCHEMA}.orders o JOIN ${SCHEMA}.payment_attempt a ON a.order_id = o.id
+        WHERE o.id = ANY($1) AND o.status IN ('CLOSED', 'CANCELLED') AND a.status <> 'CLOSED'`,
+      [ids],
+    );
+    expect(closedWithOpenAttempt).toEqual([]);
+  });
+
+  it('books each of ten reports of one payment once', async () => {
+    const [id = ''] = await placeMany(1);
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => pay(id)));
+    expect(outcomes.map((result) => result.outcome).sort()).toEqual([...Array<string>(9).fill('already-paid'), 'paid']);
+  });
+});

@@ -1,0 +1,180 @@
+import { AbstractLogger, type EntityManager } from 'typeorm';
+import { Outbox } from '../../../src/events';
+import { Inventory } from '../../../src/inventory';
+import { CancelOrder } from '../../../src/orders/cancel-order';
+import { AskProviders } from '../../../src/orders/ask-providers';
+import { type AttemptFinding } from '../../../src/orders/attempt-finding';
+import { CheckPayment } from '../../../src/orders/check-payment';
+import { CloseUnpaidOrders } from '../../../src/orders/close-unpaid-orders';
+import { ExtendDeadline } from '../../../src/orders/extend-deadline';
+import { MarkPaid } from '../../../src/orders/mark-paid';
+import { type NewOrder } from '../../../src/orders/new-order';
+import { OrderDesk } from '../../../src/orders/order-desk';
+import { OrderPolicies } from '../../../src/orders/order-policies';
+import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
+import { ORDER_PAYMENT, ORDER_REMINDER } from '../../../src/orders/order-timeouts';
+import { PlaceOrders } from '../../../src/orders/place-orders';
+import { ReadHistory } from '../../../src/orders/read-history';
+import { ReadOrder } from '../../../src/orders/read-order';
+import { RegisterAttempt } from '../../../src/orders/register-attempt';
+import { RemindBeforeDeadline } from '../../../src/orders/remind-before-deadline';
+import { SetAutoClose } from '../../../src/orders/set-auto-close';
+import { SqlOrderStore } from '../../../src/orders/sql-order-store';
+import { PaymentProviders } from '../../../src/payments';
+import { type DueTimeout, type TimeoutOutcome, type TimeoutRef, TimeoutScheduler } from '../../../src/timeouts';
+import { TimeoutQueries } from '../../../src/timeouts/timeout-queries';
+import { createDatabase } from '../../support/database';
+import { FakeProvider } from './fake-provider';
+
+export const SCHEMA = 'order_timeout';
+
+/** A shop on a real database, with the engine's scheduler but without its clocks: the test says what is due when. */
+export type Shop = Awaited<ReturnType<typeof openShop>>;
+
+export async function openShop(policies: OrderPolicyOptions = {}) {
+  const database = await createDatabase();
+  const { dataSource } = database;
+  const woken: TimeoutRef[] = [];
+  const failures: string[] = [];
+  // The use cases repeat what a deadlock ended, so a test that wants none has to look at the single statements.
+  Object.assign(dataSource, { logger: new FailureLog(failures) });
+  const scheduler = new TimeoutScheduler({
+    dataSource,
+    queries: new TimeoutQueries(SCHEMA),
+    writesWakeUps: true,
+    horizonMs: 86_400_000,
+    checkKind: () => undefined,
+    wake: (refs) => woken.push(...refs),
+  });
+  const inventory = new Inventory(SCHEMA);
+  const resolved = new OrderPolicies(policies);
+  const store = new SqlOrderStore(dataSource, SCHEMA, inventory);
+  const provider = new FakeProvider('fake', dataSource);
+  const ask = new AskProviders(new PaymentProviders([provider]));
+  const desk = new OrderDesk({ dataSource, schema: SCHEMA, store, scheduler });
+  const markPaid = new MarkPaid(desk);
+  const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
+  return {
+    database,
+    dataSource,
+    scheduler,
+    woken,
+    /** SQLSTATEs of failed statements. */
+    failures,
+    inventory,
+    store,
+    provider,
+    markPaid,
+    readOrder,
+    place: new PlaceOrders({ dataSource, schema: SCHEMA, scheduler, inventory, policies: resolved }),
+    register: new RegisterAttempt(desk, resolved),
+    check: new CheckPayment(store, ask, markPaid, readOrder),
+    extend: new ExtendDeadline(desk, resolved),
+    cancel: new CancelOrder(desk),
+    setAutoClose: new SetAutoClose(desk),
+    history: new ReadHistory(dataSource, SCHEMA),
+    closing: new CloseUnpaidOrders(store, ask),
+    reminding: new RemindBeforeDeadline(store, new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 })),
+  };
+}
+
+class FailureLog extends AbstractLogger {
+  constructor(private readonly failures: string[]) {
+    super('all');
+  }
+
+  override logQueryError(error: string | Error): void {
+    this.failures.push((error as { code?: string }).code ?? String(error));
+  }
+
+  protected writeLog(): void {}
+}
+
+let counter = 0;
+
+/** A small valid order; already due unless the test says otherwise. */
+export function newOrder(overrides: Partial<NewOrder> = {}): NewOrder {
+  return {
+    id: `order-${++counter}`,
+    amount: 1_999,
+    currency: 'EUR',
+    paymentWindowMs: 0,
+    lines: [{ sku: 'apple', quantity: 1, unitAmount: 1_999 }],
+    ...overrides,
+  };
+}
+
+export function dueOf(
+  key: string,
+  overrides: Partial<DueTimeout<AttemptFinding[]>> = {},
+): DueTimeout<AttemptFinding[]> {
+  const dueAt = new Date();
+  return { kind: ORDER_PAYMENT, key, generation: '1', dueAt, attempts: 0, payload: {}, cause: 'message', ...overrides };
+}
+
+/** What the engine does with one batch: settle, and where that is asked for, ask outside and settle again. */
+export async function settle(shop: Shop, ids: readonly string[], cause: DueTimeout['cause'] = 'message') {
+  const due = ids.map((id) => dueOf(id, { cause }));
+  const first = await shop.dataSource.transaction((tx) => shop.closing.settle(due, tx));
+  const asking = due.filter((_, index) => first[index]?.type === 'ask');
+  if (asking.length === 0) return first;
+  const signal = new AbortController().signal;
+  const answered = await Promise.all(
+    asking.map(async (timeout) => ({ ...timeout, answer: await shop.closing.ask(timeout, signal) })),
+  );
+  const second = await shop.dataSource.transaction((tx) => shop.closing.settle(answered, tx));
+  const answers = new Map(answered.map((timeout, index) => [timeout.key, second[index]]));
+  return due.map((timeout, index) => answers.get(timeout.key) ?? first[index]) as TimeoutOutcome[];
+}
+
+/** Settles again and again, as the engine does, until nothing asks to be tried again. */
+export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds = 50): Promise<TimeoutOutcome[]> {
+  let left = [...ids];
+  const last = new Map<string, TimeoutOutcome>();
+  for (let round = 0; left.length > 0 && round < rounds; round++) {
+    const outcomes = await settle(shop, left);
+    left.forEach((id, index) => last.set(id, outcomes[index] as TimeoutOutcome));
+    left = left.filter((id) => last.get(id)?.type === 'retry');
+  }
+  return ids.map((id) => last.get(id) as TimeoutOutcome);
+}
+
+export interface StoredEvent {
+  readonly routing_key: string;
+  readonly body: Record<string, unknown>;
+}
+
+export function eventsOf(shop: Shop, orderId: string): Promise<StoredEvent[]> {
+  return shop.dataSource.query(
+    `SELECT routing_key, body FROM ${SCHEMA}.outbox WHERE route = 'event' AND body->>'orderId' = $1 ORDER BY id`,
+    [orderId],
+  );
+}
+
+export function orphansOf(
+  shop: Shop,
+  orderId: string,
+): Promise<{ reason: string; amount: string; reference: string }[]> {
+  return shop.dataSource.query(
+    `SELECT reason, amount, reference FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+    [orderId],
+  );
+}
+
+export function timeoutsOf(shop: Shop, orderId: string): Promise<{ kind: string; key: string; due_at: Date }[]> {
+  return shop.dataSource.query(
+    `SELECT kind, key, due_at FROM ${SCHEMA}.timeout
+      WHERE (kind = '${ORDER_PAYMENT}' AND key = $1) OR (kind = '${ORDER_REMINDER}' AND key LIKE $1 || ':%') ORDER BY kind, key`,
+    [orderId],
+  );
+}
+
+export async function stockOf(shop: Shop, sku: string): Promise<{ onHand: number; reserved: number }> {
+  const [level] = await shop.inventory.read(shop.dataSource.manager, [sku]);
+  return { onHand: level?.onHand ?? -1, reserved: level?.reserved ?? -1 };
+}
+
+export function fill(shop: Shop, stock: Record<string, number>, tx?: EntityManager): Promise<unknown> {
+  const manager = tx ?? shop.dataSource.manager;
+  return Promise.all(Object.entries(stock).map(([sku, onHand]) => shop.inventory.setStock(manager, sku, onHand)));
+}

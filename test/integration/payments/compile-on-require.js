@@ -1,0 +1,18 @@
+// Preloaded with `node -r`: lets a child process run a TypeScript entry of src without a build.
+const { readFileSync } = require('node:fs');
+const { transformSync } = require('@swc/core');
+
+require.extensions['.ts'] = (module, filename) => {
+  const { code } = transformSync(readFileSync(filename, 'utf8'), {
+    filename,
+    swcrc: false,
+    sourceMaps: 'inline',
+    module: { type: 'commonjs' },
+    jsc: {
+      target: 'es2022',
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
+    },
+  });
+  module._compile(code, filename);
+};

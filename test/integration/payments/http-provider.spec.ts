@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { SystemClock } from '../../../src/clock';
+import { GuardedProvider, HttpPaymentProvider, type PaymentAttemptRef } from '../../../src/payments';
+import {
+  type ConformanceFault,
+  describePaymentProvider,
+  type FaultInput,
+  PaymentSimulator,
+  SIMULATOR_SECRET,
+} from '../../../src/testing';
+import { SimulatorClient } from './simulator-client';
+
+const SHOP_A = 'the-secret-of-shop-a';
+const never = new AbortController().signal;
+const clock = new SystemClock();
+const simulator = new PaymentSimulator({ merchantSecrets: { 'shop-a': SHOP_A, 'shop-b': 'the-secret-of-shop-b' } });
+let baseUrl: string;
+let http: HttpPaymentProvider;
+let client: SimulatorClient;
+
+const FAULTS: Readonly<Record<ConformanceFault, FaultInput>> = {
+  silent: { fault: 'hang' },
+  failing: { fault: 'error' },
+  forged: { fault: 'wrong-signature' },
+  'answers-lost': { fault: 'lost-response' },
+};
+
+describe('HttpPaymentProvider', () => {
+  beforeAll(async () => {
+    baseUrl = await simulator.listen();
+    client = new SimulatorClient(baseUrl);
+    http = new HttpPaymentProvider(
+      { name: 'simulator', baseUrl, secret: SIMULATOR_SECRET, merchantSecrets: { 'shop-a': SHOP_A } },
+      clock,
+    );
+  });
+  afterEach(() => client.clearFaults());
+  afterAll(() => simulator.close());
+
+  describe('keeps the contract of PaymentProvider', () => {
+    const cases = describePaymentProvider(
+      () => ({
+        provider: http,
+        openAttempt: () => client.create(),
+        unknownAttempt: () => Promise.resolve(anUnknownAttempt()),
+        pay: async (attempt) => (await client.pay(attempt)) === 200,
+        inject: async (fault) => {
+          await client.addFault(FAULTS[fault]);
+          return () => client.clearFaults();
+        },
+      }),
+      ['silent', 'failing', 'forged', 'answers-lost'],
+    );
+    it.each(cases)('$name', (each) => each.run());
+  });
+
+  describe('before the simulator', () => {
+    it('sees every state of a payment', async () => {
+      const open = await client.create();
+      expect(await http.query(open, never)).toMatchObject({ type: 'OPEN' });
+      const processing = await client.create({ script: { buyer: 'pays-after', ms: 0, processingMs: 60_000 } });
+      expect(await http.query(processing, never)).toMatchObject({ type: 'PROCESSING' });
+      expect(await http.close(processing, never)).toMatchObject({ type: 'IN_PROGRESS' });
+      const authorized = await client.create({ script: { buyer: 'pays-after', ms: 0, authorizes: true } });
+      expect(await http.query(authorized, never)).toMatchObject({ type: 'AUTHORIZED' });
+      const paid = await client.create({ amount: '900719925474099312', script: { buyer: 'pays-after', ms: 0 } });
+      expect(await http.query(paid, never)).toMatchObject({ type: 'PAID', amount: 900_719_925_474_099_312n });
+      expect(await http.close(paid, never)).toMatchObject({ type: 'PAID' });
+      expect(await client.refund(paid)).toBe(200);
+      expect(await http.query(paid, never)).toMatchObject({ type: 'REFUNDED' });
+      expect(await http.close(open, never)).toMatchObject({ type: 'CLOSED' });
+      expect(await http.query(open, never)).toMatchObject({ type: 'CLOSED' });
+      expect(await http.close(open, never)).toMatchObject({ type: 'ALREADY_CLOSED' });
+      expect(await http.query(anUnknownAttempt(), never)).toMatchObject({
+        type: 'NOT_FOUND',
+        providerNow: expect.any(Date) as Date,
+      });
+    });
+
+    it('finds a payment only for the merchant account that it belongs to', async () => {
+      const ofShopA = await client.create({ merchantAccount: 'shop-a' });
+      const { provider, reference, amount, currency, createdAt } = ofShopA;
+      const ofNobody = { provider, reference, amount, currency, createdAt };
+      expect(await http.query(ofShopA, never)).toMatchObject({ type: 'OPEN' });
+      expect(await http.query(ofNobody, never)).toMatchObject({ type: 'NOT_FOUND' });
+      expect(await http.close({ ...ofShopA, merchantAccount: 'shop-b' }, never)).toMatchObject({ type: 'UNKNOWN' });
+      expect(await client.truthOf(ofShopA)).toMatchObject({ status: 'OPEN' });
+    });
+
+    it.each<FaultInput>([
+      { fault: 'unsigned' },
+      { fault: 'wrong-signature' },
+      { fault: 'wrong-reference' },
+      { fault: 'wrong-nonce' },
+      { fault: 'unrecognised' },
+      { fault: 'garbage' },
+      { fault: 'skewed-clock' },
+      { fault: 'error', status: 500 },
+      { fault: 'error', status: 429, retryAfterSeconds: 3 },
+      { fault: 'drop' },
+    ])('draws no conclusion under the fault %j', async (fault) => {
+      const attempt = await client.create({ faults: [fault] });
+      expect(await http.query(attempt, never)).toMatchObject({ type: 'UNKNOWN' });
+      expect(await http.close(attempt, never)).toMatchObject({ type: 'UNKNOWN' });
+    });
+
+    it('is refused by the simulator when it signs with the wrong secret', async () => {
+      const impostor = new HttpPaymentProvider({ name: 'x', baseUrl, secret: 'not-the-right-secret' }, clock);
+      const attempt = await client.create();
+      expect(await impostor.close(attempt, never)).toMatchObject({ type: 'UNKNOWN' });
+      expect(await client.truthOf(attempt)).toMatchObject({ status: 'OPEN', closes: 0 });
+    });
+
+    it('behind the guard, a provider that hangs is UNKNOWN after the time-out', async () => {
+      const guarded = new GuardedProvider(http, clock, { timeoutMs: 50 });
+      const attempt = await client.create({ faults: [{ fault: 'hang', times: 1 }] });
+      expect(await guarded.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', outage: true });
+      expect(await guarded.query(attempt, never)).toMatchObject({ type: 'OPEN' });
+    });
+
+    it('behind the guard, an outage opens the breaker and its end closes it', async () => {
+      const guarded = new GuardedProvider(http, clock, { breakerThreshold: 2, breakerOpenMs: 30 });
+      const attempt = await client.create();
+      await client.addFault({ fault: 'error', times: 2 });
+      await guarded.query(attempt, never);
+      await guarded.query(attempt, never);
+      const refused = await guarded.query(attempt, never);
+      expect(refused).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('breaker') as string });
+      await clock.sleep('retryAfterMs' in refused ? (refused.retryAfterMs ?? 0) : 0);
+      expect(await guarded.query(attempt, never)).toMatchObject({ type: 'OPEN' });
+    });
+  });
+});
+
+function anUnknownAttempt(): PaymentAttemptRef {
+  const reference = `unknown-${randomUUID()}`;
+  return { provider: 'simulator', reference, amount: 1n, currency: 'EUR', createdAt: new Date() };
+}

@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { mergeLines, selectUnfit, type StockDemand } from '../../../src/inventory';
+
+const demand = (orderId: string, lines: Record<string, number>): StockDemand => ({
+  orderId,
+  lines: Object.entries(lines).map(([sku, quantity]) => ({ sku, quantity })),
+});
+
+describe('choosing the orders that stock does not suffice for', () => {
+  it('serves first come first served, and lets a smaller one behind a big one through', () => {
+    const demands = [demand('1', { a: 3 }), demand('2', { a: 3 }), demand('3', { a: 2 })];
+    expect(selectUnfit(demands, new Map([['a', 5]]))).toEqual([
+      { orderId: '2', shortages: [{ sku: 'a', wanted: 3, available: 2 }], unknownSkus: [] },
+    ]);
+  });
+
+  it('names unknown skus', () => {
+    expect(selectUnfit([demand('1', { a: 1, b: 1 })], new Map([['a', 1]]))).toEqual([
+      { orderId: '1', shortages: [], unknownSkus: ['b'] },
+    ]);
+  });
+
+  it('never promises more than there is, and refuses nobody who would still fit', () => {
+    const sku = fc.constantFrom('a', 'b', 'c');
+    const lines = fc.array(fc.record({ sku, quantity: fc.integer({ min: 1, max: 4 }) }), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    const stock = fc.dictionary(sku, fc.integer({ min: 0, max: 12 }));
+    fc.assert(
+      fc.property(fc.array(lines, { maxLength: 8 }), stock, (orders, levels) => {
+        const available = new Map(Object.entries(levels));
+        const demands = orders.map((wanted, index) => ({ orderId: `${index}`, lines: wanted }));
+        const unfit = new Set(selectUnfit(demands, available).map(({ orderId }) => orderId));
+        const left = new Map(available);
+        for (const { orderId, lines: wanted } of demands) {
+          const fits = mergeLines(wanted).every((line) => (left.get(line.sku) ?? -1) >= line.quantity);
+          expect(unfit.has(orderId)).toBe(!fits);
+          if (!fits) continue;
+          for (const line of mergeLines(wanted)) left.set(line.sku, (left.get(line.sku) ?? 0) - line.quantity);
+        }
+        expect([...left.values()].every((rest) => rest >= 0)).toBe(true);
+      }),
+    );
+  });
+});

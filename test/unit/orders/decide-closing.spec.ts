@@ -1,0 +1,87 @@
+import { decideClosing } from '../../../src/orders/decide-closing';
+import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
+import { at, attempt, NOW, order, paid } from './orders';
+
+const PAYMENTS = {
+  none: [],
+  closed: [attempt({ status: 'CLOSED' })],
+  created: [attempt({ status: 'CREATED' })],
+  open: [attempt()],
+  unknown: [attempt({ status: 'UNKNOWN' })],
+  paid: [paid()],
+  'paid and open': [paid(), attempt({ reference: 'a-2' })],
+  'paid in part': [paid({ paidAmount: 99n })],
+  'paid in part and open': [paid({ paidAmount: 99n }), attempt({ reference: 'a-2' })],
+  'paid in dollars': [paid({ paidCurrency: 'USD' })],
+  'paid in two parts': [paid({ paidAmount: 60n }), paid({ paidAmount: 40n, reference: 'a-2' })],
+} as const;
+type Payment = keyof typeof PAYMENTS;
+
+describe('the first decision about a due order', () => {
+  const decide = (status: OrderStatus, payment: Payment, overrides: Parameters<typeof order>[0] = {}) =>
+    decideClosing(order({ status, attempts: PAYMENTS[payment], ...overrides }), NOW);
+
+  it.each<[OrderStatus, Payment, object]>([
+    ['PENDING', 'none', { type: 'close', to: 'CLOSED' }],
+    ['PENDING', 'closed', { type: 'close', to: 'CLOSED' }],
+    ['PENDING', 'created', { type: 'ask', entersClosing: true }],
+    ['PENDING', 'open', { type: 'ask', entersClosing: true }],
+    ['PENDING', 'unknown', { type: 'ask', entersClosing: true }],
+    ['PENDING', 'paid', { type: 'pay' }],
+    ['PENDING', 'paid and open', { type: 'pay' }],
+    ['PENDING', 'paid in part', { type: 'park' }],
+    ['PENDING', 'paid in part and open', { type: 'ask', entersClosing: true }],
+    ['PENDING', 'paid in dollars', { type: 'park' }],
+    ['PENDING', 'paid in two parts', { type: 'pay' }],
+    ['CLOSING', 'none', { type: 'close', to: 'CLOSED' }],
+    ['CLOSING', 'closed', { type: 'close', to: 'CLOSED' }],
+    ['CLOSING', 'created', { type: 'ask', entersClosing: false }],
+    ['CLOSING', 'open', { type: 'ask', entersClosing: false }],
+    ['CLOSING', 'unknown', { type: 'ask', entersClosing: false }],
+    ['CLOSING', 'paid', { type: 'pay' }],
+    ['CLOSING', 'paid and open', { type: 'pay' }],
+    ['CLOSING', 'paid in part', { type: 'park' }],
+    ['CLOSING', 'paid in part and open', { type: 'ask', entersClosing: false }],
+    ['CLOSING', 'paid in dollars', { type: 'park' }],
+    ['CLOSING', 'paid in two parts', { type: 'pay' }],
+    ['PAID', 'paid', { type: 'terminal' }],
+    ['PAID', 'paid and open', { type: 'ask', entersClosing: false }],
+  ])('%s with payment %s: %j', (status, payment, expected) => {
+    expect(decide(status, payment)).toMatchObject(expected);
+  });
+
+  const DECIDED = ORDER_STATUSES.filter((status) => !['PENDING', 'CLOSING', 'PAID'].includes(status));
+  it.each(
+    DECIDED.flatMap((status) => (Object.keys(PAYMENTS) as Payment[]).map((payment) => [status, payment] as const)),
+  )('%s with payment %s is left alone', (status, payment) => {
+    expect(decide(status, payment)).toEqual({ type: 'terminal' });
+  });
+
+  it('cancels what was called off', () => {
+    expect(decide('CLOSING', 'closed', { closingReason: 'cancelled' })).toEqual({ type: 'close', to: 'CANCELLED' });
+  });
+
+  it.each([
+    ['at the very millisecond of the deadline', { expiresAt: NOW }, { type: 'close', to: 'CLOSED' }],
+    ['one millisecond early', { expiresAt: at(1) }, { type: 'not-due', dueAt: at(1) }],
+    ['within the grace', { graceMs: 1_001 }, { type: 'not-due', dueAt: at(1) }],
+    ['at the end of the grace', { graceMs: 1_000 }, { type: 'close', to: 'CLOSED' }],
+    ['with auto-close off', { autoClose: false }, { type: 'opted-out' }],
+  ])('%s: %j', (_, overrides, expected) => {
+    expect(decide('PENDING', 'none', overrides)).toEqual(expected);
+  });
+
+  it('goes on closing whatever happens to deadline and auto-close after it has begun', () => {
+    const moved = { expiresAt: at(60_000), autoClose: false };
+    expect(decide('CLOSING', 'open', moved)).toEqual({ type: 'ask', entersClosing: false });
+  });
+
+  it('names amount and remedy when it parks', () => {
+    expect(decide('PENDING', 'paid in part')).toMatchObject({
+      reason: expect.stringMatching(/paid 99 EUR of 100 EUR; refund/) as string,
+    });
+    expect(decide('PENDING', 'paid in dollars')).toMatchObject({
+      reason: expect.stringContaining('100 USD') as string,
+    });
+  });
+});

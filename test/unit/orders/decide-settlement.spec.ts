@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { type AttemptFinding, type Finding } from '../../../src/orders/attempt-finding';
+import { decideSettlement } from '../../../src/orders/decide-settlement';
+import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
+
+const DUE = at(-1_000);
+const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({ provider: 'fake', reference, finding });
+const CLOSED: Finding = { type: 'CLOSED', evidence: {} };
+const UNKNOWN: Finding = { type: 'UNKNOWN', reason: 'down' };
+const IN_PROGRESS: Finding = { type: 'IN_PROGRESS', reason: 'paying' };
+const NO_PROVIDER: Finding = { type: 'NO_PROVIDER', reason: 'add it' };
+const closing = order({ status: 'CLOSING', closingReason: 'expired', attempts: [attempt()] });
+const two = { ...closing, attempts: [attempt(), attempt({ reference: 'a-2' })] };
+
+describe('the decision after asking', () => {
+  it.each<[string, Finding, object]>([
+    ['closed', CLOSED, { type: 'closed' }],
+    ['paid', PAID_OUTCOME, { type: 'paid' }],
+    ['paid too little', { ...PAID_OUTCOME, amount: 99n }, { type: 'park' }],
+    ['paid more than enough', { ...PAID_OUTCOME, amount: 101n }, { type: 'paid' }],
+    ['paid in another currency', { ...PAID_OUTCOME, currency: 'USD' }, { type: 'park' }],
+    ['being paid', IN_PROGRESS, { type: 'wait', counted: false, afterMs: 4_000 }],
+    ['unknown', UNKNOWN, { type: 'wait', counted: false, afterMs: 2_000 }],
+    ['not found yet', { type: 'NOT_FOUND_YET', finalAt: at(3_000) }, { type: 'wait', counted: false, afterMs: 3_000 }],
+    ['not found, without limit', { type: 'NOT_FOUND_YET', finalAt: null }, { type: 'wait', counted: false }],
+    ['not configured', NO_PROVIDER, { type: 'wait', counted: true }],
+  ])('one attempt, %s', (_, finding, expected) => {
+    expect(decideSettlement(closing, [on(finding)], NOW, DUE)).toMatchObject(expected);
+  });
+
+  it.each<[string, Finding, Finding, object]>([
+    ['both closed', CLOSED, CLOSED, { type: 'closed' }],
+    ['one paid, one closed', PAID_OUTCOME, CLOSED, { type: 'paid' }],
+    ['one paid, one unknown', PAID_OUTCOME, UNKNOWN, { type: 'paid', wait: { counted: false } }],
+    ['one closed, one unknown', CLOSED, UNKNOWN, { type: 'wait', counted: false }],
+    ['one in part, one unknown', { ...PAID_OUTCOME, amount: 50n }, UNKNOWN, { type: 'wait', counted: false }],
+    ['one unknown, one without provider', UNKNOWN, NO_PROVIDER, { type: 'wait', counted: false }],
+    ['two halves', { ...PAID_OUTCOME, amount: 50n }, { ...PAID_OUTCOME, amount: 50n }, { type: 'paid' }],
+  ])('two attempts, %s', (_, first, second, expected) => {
+    expect(decideSettlement(two, [on(first), on(second, 'a-2')], NOW, DUE)).toMatchObject(expected);
+  });
+
+  it('waits when an attempt has no answer', () => {
+    expect(decideSettlement(two, [on(CLOSED)], NOW, DUE)).toMatchObject({ type: 'wait', counted: false });
+  });
+
+  it('cancels what was called off', () => {
+    const cancelled = { ...closing, closingReason: 'cancelled' as const };
+    expect(decideSettlement(cancelled, [on(CLOSED)], NOW, DUE)).toEqual({ type: 'cancelled' });
+  });
+
+  it('leaves an order alone that was decided meanwhile, but goes on closing the rest of a paid one', () => {
+    expect(decideSettlement({ ...closing, status: 'CLOSED' }, [on(PAID_OUTCOME)], NOW, DUE)).toEqual({
+      type: 'decided',
+    });
+    const settlement = decideSettlement({ ...two, status: 'PAID' }, [on(CLOSED), on(UNKNOWN, 'a-2')], NOW, DUE);
+    expect(settlement).toMatchObject({ type: 'decided', wait: { counted: false } });
+  });
+
+  it.each([
+    [5, 2_000],
+    [60, 5_000],
+    [299, 5_000],
+    [600, 15_000],
+    [7_200, 60_000],
+  ])('asks a silent provider again, %i s after the deadline, in %i ms', (waitedS, afterMs) => {
+    expect(decideSettlement(closing, [on(UNKNOWN)], NOW, at(-waitedS * 1_000))).toMatchObject({ afterMs });
+  });
+
+  it('heeds what the provider asks for, up to a minute', () => {
+    const patient = (retryAfterMs: number) => decideSettlement(closing, [on({ ...UNKNOWN, retryAfterMs })], NOW, DUE);
+    expect(patient(20_000)).toMatchObject({ afterMs: 20_000 });
+    expect(patient(3_600_000)).toMatchObject({ afterMs: 60_000 });
+  });
+
+  it('counts attempts after a day of silence, so that a person hears of it; a slow bank is waited for', () => {
+    const days = at(-25 * 3_600_000);
+    expect(decideSettlement(closing, [on(UNKNOWN)], NOW, days)).toMatchObject({ type: 'wait', counted: true });
+    expect(decideSettlement(closing, [on(IN_PROGRESS)], NOW, days)).toMatchObject({ type: 'wait', counted: false });
+  });
+
+  const findings = fc.constantFrom<Finding>(
+    CLOSED,
+    UNKNOWN,
+    IN_PROGRESS,
+    NO_PROVIDER,
+    PAID_OUTCOME,
+    { ...PAID_OUTCOME, amount: 40n },
+    { ...PAID_OUTCOME, currency: 'USD' },
+    { type: 'NOT_FOUND_YET', finalAt: null },
+  );
+
+  it('closes only if every attempt is closed, and pays if and only if enough money is there', () => {
+    fc.assert(
+      fc.property(fc.array(findings, { maxLength: 4 }), fc.boolean(), (found, hasPart) => {
+        const references = found.map((_, index) => `a-${index}`);
+        const part = hasPart ? [paid({ reference: 'part', paidAmount: 60n })] : [];
+        const subject = { ...closing, attempts: [...part, ...references.map((reference) => attempt({ reference }))] };
+        const settlement = decideSettlement(
+          subject,
+          found.map((finding, index) => on(finding, references[index])),
+          NOW,
+          DUE,
+        );
+        const inEuro = found.flatMap((one) => (one.type === 'PAID' && one.currency === 'EUR' ? [one.amount] : []));
+        const sum = inEuro.reduce((total, amount) => total + amount, hasPart ? 60n : 0n);
+        const isAllClosed = !hasPart && found.every((one) => one.type === 'CLOSED');
+        expect(settlement.type === 'paid').toBe(sum >= 100n);
+        expect(settlement.type === 'closed').toBe(isAllClosed);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { moneyReceived } from '../../../src/orders/money-received';
+import { at, attempt, order, paid } from './orders';
+
+describe('adding up the money of an order', () => {
+  it('sees nothing in attempts that are not paid', () => {
+    expect(moneyReceived(order(), [attempt(), attempt({ status: 'CLOSED' })])).toEqual({ type: 'nothing' });
+  });
+
+  it('gives back the later of two full payments', () => {
+    const [first, second] = [paid({ reference: 'b', paidAt: at(-9) }), paid({ reference: 'a', paidAt: at(-3) })];
+    expect(moneyReceived(order(), [second, first])).toEqual({ type: 'sufficient', surplus: [second] });
+  });
+
+  it('counts every payment once: what is needed and what is surplus make up all of them', () => {
+    const payments = fc.array(
+      fc.record({ paidAmount: fc.bigInt({ min: 1n, max: 120n }), paidCurrency: fc.constantFrom('EUR', 'USD') }),
+      { maxLength: 6 },
+    );
+    fc.assert(
+      fc.property(payments, (list) => {
+        const all = list.map((payment, index) => paid({ ...payment, reference: `p-${index}`, paidAt: at(index) }));
+        const money = moneyReceived(order(), all);
+        const euros = all
+          .filter((one) => one.paidCurrency === 'EUR')
+          .reduce((sum, one) => sum + (one.paidAmount ?? 0n), 0n);
+        expect(money.type === 'sufficient').toBe(euros >= 100n);
+        if (money.type !== 'sufficient') return;
+        const needed = all.filter((one) => !money.surplus.includes(one));
+        const sum = needed.reduce((total, one) => total + (one.paidAmount ?? 0n), 0n);
+        expect(needed.every((one) => one.paidCurrency === 'EUR')).toBe(true);
+        expect(sum >= 100n).toBe(true);
+        expect(sum - (needed.at(-1)?.paidAmount ?? 0n) < 100n).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { type Facts, nextStep, type Step } from '../../../src/orders/next-step';
+import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
+import { at, attempt, attempts, closeOutcomes, NOW, PAID_OUTCOME, queryOutcomes } from './orders';
+
+const MINUTE = 60_000;
+const old = attempt({ createdAt: at(-10 * MINUTE) });
+const young = attempt({ createdAt: at(-MINUTE) });
+const query = (type: string): QueryOutcome =>
+  (type === 'UNKNOWN' ? { type, reason: 'down' } : type === 'PAID' ? PAID_OUTCOME : { type }) as QueryOutcome;
+const close = (type: string): CloseOutcome =>
+  (type === 'UNKNOWN' ? { type, reason: 'down' } : { type }) as CloseOutcome;
+const name = (step: Step): string => (step.type === 'conclude' ? step.finding.type : step.type);
+
+describe('the interrogation of one attempt', () => {
+  it.each([
+    ['PAID', 'PAID'],
+    ['CLOSED', 'CLOSED'],
+    ['REFUNDED', 'CLOSED'],
+    ['PROCESSING', 'IN_PROGRESS'],
+    ['AUTHORIZED', 'IN_PROGRESS'],
+    ['NOT_FOUND', 'NOT_FOUND_YET'],
+    ['UNKNOWN', 'UNKNOWN'],
+    ['OPEN', 'close'],
+  ])('after the query says %s: %s', (answer, expected) => {
+    expect(name(nextStep(old, {}, NOW))).toBe('query');
+    expect(name(nextStep(old, { query: query(answer) }, NOW))).toBe(expected);
+  });
+
+  it.each([
+    ['CLOSED', 'CLOSED', 'confirm'],
+    ['ALREADY_CLOSED', 'CLOSED', 'confirm'],
+    ['PAID', 'confirm', 'confirm'],
+    ['NOT_FOUND', 'confirm', 'confirm'],
+    ['UNKNOWN', 'confirm', 'confirm'],
+    ['IN_PROGRESS', 'IN_PROGRESS', 'IN_PROGRESS'],
+  ])('after closing says %s: %s for an old attempt, %s for a young one', (answer, ofOld, ofYoung) => {
+    const facts = { query: query('OPEN'), close: close(answer) };
+    expect(name(nextStep(old, facts, NOW))).toBe(ofOld);
+    expect(name(nextStep(young, facts, NOW))).toBe(ofYoung);
+  });
+
+  it.each([
+    ['CLOSED', 'CLOSED', 'CLOSED'],
+    ['CLOSED', 'OPEN', 'IN_PROGRESS'],
+    ['CLOSED', 'PAID', 'PAID'],
+    ['CLOSED', 'UNKNOWN', 'UNKNOWN'],
+    ['CLOSED', 'NOT_FOUND', 'NOT_FOUND_YET'],
+    ['PAID', 'PAID', 'PAID'],
+    ['PAID', 'OPEN', 'IN_PROGRESS'],
+    ['UNKNOWN', 'OPEN', 'UNKNOWN'],
+    ['UNKNOWN', 'CLOSED', 'CLOSED'],
+    ['NOT_FOUND', 'OPEN', 'IN_PROGRESS'],
+  ])('after closing says %s and the query %s: %s', (closed, confirmed, expected) => {
+    const facts = { query: query('OPEN'), close: close(closed), confirmation: query(confirmed) };
+    expect(name(nextStep(young, facts, NOW))).toBe(expected);
+  });
+
+  it('takes the word of a close without another query once the time limit and the margin are over', () => {
+    const facts = { query: query('OPEN'), close: close('CLOSED') };
+    expect(name(nextStep({ ...young, timeExpire: at(-MINUTE) }, facts, NOW))).toBe('CLOSED');
+    expect(name(nextStep({ ...young, timeExpire: at(-MINUTE + 1) }, facts, NOW))).toBe('confirm');
+  });
+
+  it.each([
+    ['before time limit and margin', { timeExpire: at(-MINUTE + 1) }, { type: 'NOT_FOUND_YET', finalAt: at(1) }],
+    ['without a time limit', { timeExpire: null }, { type: 'NOT_FOUND_YET', finalAt: null }],
+    ['after time limit and margin', { timeExpire: at(-MINUTE) }, { type: 'CLOSED' }],
+    ['of what never left our side', { status: 'CREATED' as const }, { type: 'CLOSED' }],
+  ])('NOT_FOUND %s', (_, overrides, finding) => {
+    const step = nextStep({ ...old, ...overrides }, { query: query('NOT_FOUND') }, NOW);
+    expect(step).toMatchObject({ type: 'conclude', finding });
+  });
+
+  it("goes by the provider's clock where it is told", () => {
+    const limited = { ...old, timeExpire: at(-2 * MINUTE) };
+    const facts: Facts = { query: { type: 'NOT_FOUND', providerNow: at(-90_000) } };
+    expect(name(nextStep(limited, facts, NOW))).toBe('NOT_FOUND_YET');
+  });
+
+  it('ends after three questions at most, and calls an attempt closed only on a positive answer', () => {
+    fc.assert(
+      fc.property(attempts, queryOutcomes, closeOutcomes, queryOutcomes, (subject, first, closing, second) => {
+        const facts: { -readonly [K in keyof Facts]: Facts[K] } = {};
+        let step = nextStep(subject, facts, NOW);
+        for (let asked = 0; step.type !== 'conclude'; asked++) {
+          expect(asked).toBeLessThan(3);
+          if (step.type === 'query') facts.query = first;
+          if (step.type === 'close') facts.close = closing;
+          if (step.type === 'confirm') facts.confirmation = second;
+          step = nextStep(subject, facts, NOW);
+        }
+        const last = facts.confirmation ?? facts.close ?? facts.query;
+        if (step.finding.type === 'CLOSED') {
+          expect(['CLOSED', 'ALREADY_CLOSED', 'REFUNDED', 'NOT_FOUND']).toContain(last?.type);
+          if (last?.type === 'NOT_FOUND') {
+            const isOver = subject.timeExpire !== null && subject.timeExpire.getTime() + MINUTE <= NOW.getTime();
+            expect(subject.status === 'CREATED' || isOver).toBe(true);
+          }
+        }
+        if (last?.type === 'PAID') expect(step.finding.type).toBe('PAID');
+        if (last?.type === 'UNKNOWN') expect(step.finding.type).toBe('UNKNOWN');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

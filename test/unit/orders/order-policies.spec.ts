@@ -1,0 +1,33 @@
+import { OrderPolicies } from '../../../src/orders/order-policies';
+
+describe('order policies', () => {
+  const policies = new OrderPolicies({
+    paymentWindowMs: 600_000,
+    graceMs: 1_000,
+    graceMsByProvider: { bank: 60_000 },
+    merchants: { m1: { graceMs: 0, maxPaymentWindowMs: 700_000 } },
+  });
+
+  it('takes from the merchant what it sets, and the rest from the global values', () => {
+    expect(policies.of('m1')).toMatchObject({ graceMs: 0, paymentWindowMs: 600_000 });
+    expect(policies.of('other')).toMatchObject({ graceMs: 1_000 });
+  });
+
+  it('lets the order decide on its grace, but gives a slow method what it needs', () => {
+    expect(policies.graceMs('other')).toBe(1_000);
+    expect(policies.graceMs('other', undefined, 5)).toBe(5);
+    expect(policies.graceMs('m1', 'bank')).toBe(60_000);
+    expect(policies.graceMs('m1', 'card', 7)).toBe(7);
+  });
+
+  it('knows the limits of each merchant', () => {
+    expect(policies.allowsWindow('m1', 700_000)).toBe(true);
+    expect(policies.allowsWindow('m1', 700_001)).toBe(false);
+    expect(policies.allowsWindow('other', 700_001)).toBe(true);
+  });
+
+  it('names all bad values at once', () => {
+    const bad = { paymentWindowMs: -1, reminderOffsetsMs: [0.5], merchants: { x: { minPaymentWindowMs: 9_000_000 } } };
+    expect(() => new OrderPolicies(bad)).toThrow(/paymentWindowMs must be .*got -1.*reminderOffsetsMs.*merchants\.x\./);
+  });
+});

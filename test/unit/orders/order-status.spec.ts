@@ -1,0 +1,35 @@
+import {
+  canTransition,
+  isUndecided,
+  ORDER_STATUSES,
+  type OrderStatus,
+  TRANSITIONS,
+} from '../../../src/orders/order-status';
+
+describe('the order status table', () => {
+  it('reaches every status from PENDING', () => {
+    const reached = new Set<OrderStatus>(['PENDING']);
+    for (const status of reached) for (const next of TRANSITIONS[status]) reached.add(next);
+    expect([...reached].sort()).toEqual([...ORDER_STATUSES].sort());
+  });
+
+  it('has no way back to PENDING, and no circle at all', () => {
+    const visit = (status: OrderStatus, path: readonly OrderStatus[]): void => {
+      expect(path).not.toContain(status);
+      for (const next of TRANSITIONS[status]) visit(next, [...path, status]);
+    };
+    for (const status of ORDER_STATUSES) visit(status, []);
+  });
+
+  it('ends in PAID or CLOSED_REFUNDED only', () => {
+    expect(ORDER_STATUSES.filter((status) => TRANSITIONS[status].length === 0)).toEqual(['PAID', 'CLOSED_REFUNDED']);
+  });
+
+  it.each(ORDER_STATUSES)('never leaves PAID for %s', (status) => {
+    expect(canTransition('PAID', status)).toBe(false);
+  });
+
+  it('leaves only PENDING and CLOSING to the deadline', () => {
+    expect(ORDER_STATUSES.filter(isUndecided)).toEqual(['PENDING', 'CLOSING']);
+  });
+});

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { type LockedOrder } from '../../../src/orders/order';
+import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
+import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
+
+export const NOW = new Date('2026-01-01T12:00:00Z');
+export const at = (offsetMs: number): Date => new Date(NOW.getTime() + offsetMs);
+
+/** An order that fell due a second ago. */
+export function order(overrides: Partial<LockedOrder> = {}): LockedOrder {
+  return {
+    id: 'o-1',
+    merchantId: 'default',
+    status: 'PENDING',
+    version: 1,
+    amount: 100n,
+    currency: 'EUR',
+    expiresAt: at(-1_000),
+    autoClose: true,
+    graceMs: 0,
+    reminderOffsetsMs: [],
+    closingReason: null,
+    createdAt: at(-60_000),
+    closedAt: null,
+    paidAt: null,
+    attempts: [],
+    ...overrides,
+  };
+}
+
+export function attempt(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt {
+  return {
+    orderId: 'o-1',
+    provider: 'fake',
+    reference: 'a-1',
+    merchantAccount: null,
+    status: 'OPEN',
+    amount: 100n,
+    currency: 'EUR',
+    timeExpire: null,
+    createdAt: at(-30_000),
+    paidAmount: null,
+    paidCurrency: null,
+    paidAt: null,
+    transactionId: null,
+    ...overrides,
+  };
+}
+
+export function paid(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt {
+  return attempt({ status: 'PAID', paidAmount: 100n, paidCurrency: 'EUR', paidAt: at(-5_000), ...overrides });
+}
+
+export const PAID_OUTCOME = {
+  type: 'PAID',
+  amount: 100n,
+  currency: 'EUR',
+  paidAt: at(-5_000),
+  transactionId: 't-1',
+  evidence: {},
+} as const;
+
+export const queryOutcomes: fc.Arbitrary<QueryOutcome> = fc.oneof(
+  fc
+    .constantFrom('OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED', 'NOT_FOUND')
+    .map((type) => ({ type })),
+  fc.constant(PAID_OUTCOME),
+  fc.constant<QueryOutcome>({ type: 'UNKNOWN', reason: 'down' }),
+);
+
+export const closeOutcomes: fc.Arbitrary<CloseOutcome> = fc
+  .constantFrom('CLOSED', 'ALREADY_CLOSED', 'PAID', 'IN_PROGRESS', 'NOT_FOUND', 'UNKNOWN')
+  .map((type) => (type === 'UNKNOWN' ? { type, reason: 'down' } : { type }) as CloseOutcome);
+
+export const attempts: fc.Arbitrary<PaymentAttempt> = fc
+  .record({
+    status: fc.constantFrom('CREATED' as const, 'OPEN' as const, 'UNKNOWN' as const),
+    ageMs: fc.integer({ min: 0, max: 20 * 60_000 }),
+    expireMs: fc.option(fc.integer({ min: -10 * 60_000, max: 10 * 60_000 })),
+  })
+  .map(({ status, ageMs, expireMs }) =>
+    attempt({ status, createdAt: at(-ageMs), timeExpire: expireMs === null ? null : at(expireMs) }),
+  );

@@ -1,0 +1,233 @@
+import { InvalidOptionsError } from '../../../src/errors';
+import { GuardedProvider, type GuardOptions, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
+import { anAttempt } from './an-attempt';
+import { ManualClock } from './manual-clock';
+
+type Answer = (signal: AbortSignal) => Promise<QueryOutcome>;
+
+const never = new AbortController().signal;
+const open: Answer = () => Promise.resolve({ type: 'OPEN' });
+const down: Answer = () => Promise.resolve({ type: 'UNKNOWN', reason: 'status 503', outage: true });
+const puzzled: Answer = () => Promise.resolve({ type: 'UNKNOWN', reason: 'odd status' });
+const throws: Answer = () => Promise.reject(new Error('socket hang up'));
+const hangs: Answer = () => new Promise(() => undefined);
+
+/** A provider whose answer can be changed, behind a guard on a manual clock. */
+function guarded(options: GuardOptions = {}) {
+  const clock = new ManualClock();
+  const script = { answer: open, calls: 0 };
+  const inner: PaymentProvider = {
+    name: 'pay',
+    query: (_, signal) => {
+      script.calls += 1;
+      return script.answer(signal);
+    },
+    close: () => Promise.resolve({ type: 'CLOSED' }),
+  };
+  const guard = new GuardedProvider(inner, clock, { breakerThreshold: 3, ...options });
+  const ask = (signal = never, merchantAccount?: string) =>
+    guard.query(anAttempt(merchantAccount === undefined ? {} : { merchantAccount }), signal);
+  return { clock, script, guard, ask };
+}
+
+describe('GuardedProvider', () => {
+  it('hands on what the provider says, and its name', async () => {
+    const { guard, ask } = guarded();
+    expect(guard.name).toBe('pay');
+    expect(await ask()).toEqual({ type: 'OPEN' });
+    expect(await guard.close(anAttempt(), never)).toEqual({ type: 'CLOSED' });
+  });
+
+  it('names every bad option at once', () => {
+    const build = (): unknown => guarded({ timeoutMs: 0, concurrency: 1.5 });
+    expect(build).toThrow(InvalidOptionsError);
+    expect(build).toThrow(/2 problems: timeoutMs: .*; concurrency: /);
+  });
+
+  it('turns a throw into UNKNOWN with its message', async () => {
+    const { script, ask } = guarded();
+    script.answer = throws;
+    expect(await ask()).toEqual({ type: 'UNKNOWN', reason: 'call failed: socket hang up' });
+  });
+
+  it('turns a synchronous throw into UNKNOWN too', async () => {
+    const { script, ask } = guarded();
+    script.answer = () => {
+      throw new TypeError('no such merchant');
+    };
+    expect(await ask()).toMatchObject({ type: 'UNKNOWN', reason: 'call failed: no such merchant' });
+  });
+
+  it('answers UNKNOWN after the time-out even if the provider ignores its signal', async () => {
+    const { clock, script, ask } = guarded({ timeoutMs: 5_000 });
+    let seen: AbortSignal | undefined;
+    script.answer = (signal) => {
+      seen = signal;
+      return hangs(signal);
+    };
+    const answer = ask();
+    await clock.advance(4_999);
+    expect(seen?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(await answer).toEqual({ type: 'UNKNOWN', reason: 'no answer within 5000 ms', outage: true });
+    expect(seen?.aborted).toBe(true);
+  });
+
+  it('ends at once when the caller aborts, leaves no timer and does not blame the provider', async () => {
+    const { clock, script, guard, ask } = guarded({ breakerThreshold: 1 });
+    script.answer = hangs;
+    const caller = new AbortController();
+    const answer = ask(caller.signal);
+    await clock.advance(10);
+    caller.abort();
+    expect(await answer).toMatchObject({ type: 'UNKNOWN' });
+    expect(clock.pendingTimers).toBe(0);
+    expect(guard.breakerState).toBe('closed');
+  });
+
+  describe('circuit breaker', () => {
+    it.each([
+      ['outages', down],
+      ['throws', throws],
+    ])('opens after the given number of %s in a row and then does not call at all', async (_, answer) => {
+      const { script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
+      script.answer = answer;
+      for (let i = 0; i < 3; i++) await ask();
+      expect(guard.breakerState).toBe('open');
+      expect(await ask()).toMatchObject({
+        type: 'UNKNOWN',
+        reason: expect.stringMatching('breaker') as string,
+        retryAfterMs: 2_000,
+      });
+      expect(script.calls).toBe(3);
+    });
+
+    it('opens after time-outs', async () => {
+      const { clock, script, guard, ask } = guarded({ timeoutMs: 100, breakerThreshold: 1 });
+      script.answer = hangs;
+      void ask();
+      await clock.advance(100);
+      expect(guard.breakerState).toBe('open');
+    });
+
+    it('stays closed when answers are odd but the provider is alive', async () => {
+      const { script, guard, ask } = guarded();
+      script.answer = puzzled;
+      for (let i = 0; i < 10; i++) await ask();
+      expect(guard.breakerState).toBe('closed');
+    });
+
+    it('starts counting again after a good answer', async () => {
+      const { script, guard, ask } = guarded();
+      for (const answer of [down, down, open, down, down]) {
+        script.answer = answer;
+        await ask();
+      }
+      expect(guard.breakerState).toBe('closed');
+    });
+
+    it('lets one call try after the pause and closes when it goes well, though the wall clock was set back', async () => {
+      const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
+      script.answer = down;
+      for (let i = 0; i < 3; i++) await ask();
+      clock.wallOffsetMs -= 3_600_000;
+      await clock.advance(2_000);
+      script.answer = open;
+      expect(await ask()).toEqual({ type: 'OPEN' });
+      expect(guard.breakerState).toBe('closed');
+    });
+
+    it('sends only one call to a recovering provider; the others come back later', async () => {
+      const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000, timeoutMs: 500 });
+      script.answer = down;
+      for (let i = 0; i < 3; i++) await ask();
+      await clock.advance(2_000);
+      script.answer = hangs;
+      const test = ask();
+      await clock.advance(0);
+      expect(guard.breakerState).toBe('half-open');
+      expect(await ask()).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });
+      expect(script.calls).toBe(4);
+      await clock.advance(500);
+      expect(await test).toMatchObject({ outage: true });
+      expect(guard.breakerState).toBe('open');
+    });
+
+    it('is not closed by a caller that gives up the test', async () => {
+      const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
+      script.answer = down;
+      for (let i = 0; i < 3; i++) await ask();
+      await clock.advance(2_000);
+      script.answer = hangs;
+      const caller = new AbortController();
+      const test = ask(caller.signal);
+      await clock.advance(0);
+      caller.abort();
+      expect(await test).toMatchObject({ type: 'UNKNOWN' });
+      expect(guard.breakerState).toBe('open');
+    });
+  });
+
+  describe('limits', () => {
+    it('keeps calls in flight within the concurrency and lets the next in as soon as one ends', async () => {
+      const { clock, script, ask } = guarded({ concurrency: 2 });
+      const ends: (() => void)[] = [];
+      script.answer = () => new Promise((resolve) => ends.push(() => resolve({ type: 'OPEN' })));
+      const answers = [ask(), ask(), ask()];
+      await clock.advance(0);
+      expect(script.calls).toBe(2);
+      ends[0]?.();
+      await clock.advance(0);
+      expect(script.calls).toBe(3);
+      ends.forEach((end) => end());
+      expect(await Promise.all(answers)).toHaveLength(3);
+    });
+
+    it('passes the slot on when a waiting caller gave up, so the queue does not stall', async () => {
+      const { clock, script, ask } = guarded({ concurrency: 1, maxWaitMs: 3_000 });
+      let end: () => void = () => undefined;
+      script.answer = () => new Promise((resolve) => (end = () => resolve({ type: 'OPEN' })));
+      const impatient = new AbortController();
+      const [first, second, third] = [ask(), ask(impatient.signal), ask()];
+      await clock.advance(0);
+      impatient.abort();
+      expect(await second).toMatchObject({ type: 'UNKNOWN' });
+      script.answer = open;
+      end();
+      expect(await first).toEqual({ type: 'OPEN' });
+      expect(await third).toEqual({ type: 'OPEN' });
+      expect(script.calls).toBe(2);
+    });
+
+    it('refuses a call that waited too long for a slot, and one that finds the queue full', async () => {
+      const { clock, script, ask } = guarded({ concurrency: 1, queueLimit: 1, maxWaitMs: 300 });
+      script.answer = hangs;
+      void ask();
+      const waiting = ask();
+      await clock.advance(0);
+      expect(await ask()).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('full') as string });
+      await clock.advance(300);
+      expect(await waiting).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('expired') as string });
+    });
+
+    it('lets many calls share one signal without a leak warning', async () => {
+      const warn = jest.spyOn(process, 'emitWarning');
+      const { clock, script, ask } = guarded();
+      script.answer = hangs;
+      const shared = new AbortController();
+      const answers = Array.from({ length: 20 }, () => ask(shared.signal));
+      await clock.advance(0);
+      shared.abort();
+      await Promise.all(answers);
+      expect(warn).not.toHaveBeenCalled();
+      warn.mockRestore();
+    });
+
+    it('limits the rate for each merchant account by itself', async () => {
+      const { ask } = guarded({ ratePerSecond: 1, maxWaitMs: 0 });
+      expect(await ask(never, 'shop-a')).toEqual({ type: 'OPEN' });
+      expect(await ask(never, 'shop-a')).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });
+      expect(await ask(never, 'shop-b')).toEqual({ type: 'OPEN' });
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { type CloseOutcome, type PaymentAttemptRef, type QueryOutcome } from '../../../src/payments';
+import { type ConformanceFault, describePaymentProvider, type PaymentProviderBench } from '../../../src/testing';
+import { anAttempt } from './an-attempt';
+
+/** A provider in memory that keeps the contract; the mutants below each break it in one way. */
+class MemoryBench implements PaymentProviderBench {
+  readonly provider = {
+    name: 'memory',
+    query: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.query(attempt, signal),
+    close: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.close(attempt, signal),
+  };
+  readonly states = new Map<string, 'OPEN' | 'PAID' | 'CLOSED'>();
+  fault: ConformanceFault | undefined;
+  private count = 0;
+
+  openAttempt = async (): Promise<PaymentAttemptRef> => {
+    const attempt = anAttempt({ reference: `r${(this.count += 1)}` });
+    this.states.set(attempt.reference, 'OPEN');
+    return attempt;
+  };
+  unknownAttempt = async (): Promise<PaymentAttemptRef> => anAttempt({ reference: 'unknown' });
+  pay = async ({ reference }: PaymentAttemptRef): Promise<boolean> => {
+    if (this.states.get(reference) !== 'OPEN') return false;
+    this.states.set(reference, 'PAID');
+    return true;
+  };
+  inject = async (fault: ConformanceFault): Promise<() => Promise<void>> => {
+    this.fault = fault;
+    return async () => (this.fault = undefined);
+  };
+
+  async query({ reference, amount, currency }: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
+    await this.reached(signal);
+    const type = this.states.get(reference) ?? 'NOT_FOUND';
+    if (type !== 'PAID') return { type };
+    return { type, amount, currency, paidAt: new Date(), transactionId: 't', evidence: {} };
+  }
+
+  async close({ reference }: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
+    if (this.fault === 'answers-lost') this.states.set(reference, 'CLOSED');
+    await this.reached(signal);
+    const state = this.states.get(reference);
+    if (state === 'OPEN') this.states.set(reference, 'CLOSED');
+    const answers = { OPEN: 'CLOSED', PAID: 'PAID', CLOSED: 'ALREADY_CLOSED' } as const;
+    return { type: state ? answers[state] : 'NOT_FOUND' };
+  }
+
+  protected async reached(signal: AbortSignal): Promise<void> {
+    if (this.fault === 'silent') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    if (signal.aborted || this.fault) throw new Error('no usable answer');
+  }
+}
+
+const FAULTS: readonly ConformanceFault[] = ['silent', 'failing', 'forged', 'answers-lost'];
+
+async function failuresOf(bench: MemoryBench): Promise<string[]> {
+  const failed: string[] = [];
+  for (const each of describePaymentProvider(() => bench, FAULTS)) await each.run().catch(() => failed.push(each.name));
+  return failed;
+}
+
+describe('the conformance suite of payment providers', () => {
+  it('has nothing to say against a provider that keeps the contract', async () => {
+    expect(await failuresOf(new MemoryBench())).toEqual([]);
+  });
+
+  it('leaves out the cases of faults that the bench cannot inject', () => {
+    const all = describePaymentProvider(() => new MemoryBench(), FAULTS);
+    expect(describePaymentProvider(() => new MemoryBench()).length).toBeLessThan(all.length);
+  });
+
+  it.each<[string, (bench: MemoryBench) => void, RegExp]>([
+    [
+      'answers CLOSED but lets the buyer pay',
+      (bench) => (bench.close = async () => ({ type: 'CLOSED' })),
+      /buyer is refused/,
+    ],
+    [
+      'takes what is not there for closed',
+      (bench) => (bench.query = async () => ({ type: 'CLOSED' })),
+      /never heard of/,
+    ],
+    [
+      'closes when it is asked only',
+      (bench) => {
+        const query = bench.query.bind(bench);
+        bench.query = async (attempt, signal) => {
+          const outcome = await query(attempt, signal);
+          if (outcome.type === 'OPEN') bench.states.set(attempt.reference, 'CLOSED');
+          return outcome;
+        };
+      },
+      /changes nothing/,
+    ],
+    [
+      'gives the money back on close',
+      (bench) => {
+        const close = bench.close.bind(bench);
+        bench.close = async (attempt, signal) => {
+          const outcome = await close(attempt, signal);
+          if (outcome.type === 'PAID') bench.states.set(attempt.reference, 'CLOSED');
+          return outcome;
+        };
+      },
+      /leaves the payment alone/,
+    ],
+    [
+      'takes an error for unpaid',
+      (bench) => {
+        const query = bench.query.bind(bench);
+        bench.query = (attempt, signal) => query(attempt, signal).catch(() => ({ type: 'OPEN' }));
+      },
+      /server error/,
+    ],
+    [
+      'believes a forged answer',
+      (bench) => {
+        const close = bench.close.bind(bench);
+        bench.close = (attempt, signal) =>
+          bench.fault === 'forged' ? Promise.resolve({ type: 'CLOSED' }) : close(attempt, signal);
+      },
+      /forged/,
+    ],
+    [
+      'cannot close twice',
+      (bench) => {
+        const close = bench.close.bind(bench);
+        bench.close = async (attempt, signal) => {
+          const outcome = await close(attempt, signal);
+          return outcome.type === 'ALREADY_CLOSED' ? { type: 'UNKNOWN', reason: 'state error' } : outcome;
+        };
+      },
+      /closing twice/,
+    ],
+  ])('finds a provider that %s', async (_, breakIt, finding) => {
+    const bench = new MemoryBench();
+    breakIt(bench);
+    expect((await failuresOf(bench)).some((name) => finding.test(name))).toBe(true);
+  });
+});

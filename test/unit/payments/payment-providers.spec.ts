@@ -1,0 +1,25 @@
+import { DuplicatePaymentProviderError, type PaymentProvider, PaymentProviders } from '../../../src/payments';
+
+function named(name: string): PaymentProvider {
+  return {
+    name,
+    query: () => Promise.resolve({ type: 'OPEN' }),
+    close: () => Promise.resolve({ type: 'CLOSED' }),
+  };
+}
+
+describe('PaymentProviders', () => {
+  it('finds a provider by its name and nothing by another', () => {
+    const alipay = named('alipay');
+    const providers = new PaymentProviders([alipay, named('stripe')]);
+    expect(providers.get('alipay')).toBe(alipay);
+    expect(providers.get('paypal')).toBeUndefined();
+    expect(providers.names()).toEqual(['alipay', 'stripe']);
+  });
+
+  it('refuses two providers of one name and says which', () => {
+    const build = (): unknown => new PaymentProviders([named('alipay'), named('alipay')]);
+    expect(build).toThrow(DuplicatePaymentProviderError);
+    expect(build).toThrow(/"alipay"/);
+  });
+});
