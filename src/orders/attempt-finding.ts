@@ -10,7 +10,13 @@ export type Finding =
   | { readonly type: 'IN_PROGRESS'; readonly reason: string }
   /** Not known there, which proves nothing before `finalAt`; null: the attempt has no time_expire to wait for. */
   | { readonly type: 'NOT_FOUND_YET'; readonly finalAt: Date | null }
-  | { readonly type: 'UNKNOWN'; readonly reason: string; readonly retryAfterMs?: number }
+  /** `isKnownThere`: before that the provider had said that it knows the attempt. */
+  | {
+      readonly type: 'UNKNOWN';
+      readonly reason: string;
+      readonly retryAfterMs?: number;
+      readonly isKnownThere?: true;
+    }
   /** This process has no such provider. */
   | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
@@ -31,7 +37,8 @@ export function applyFinding(attempt: PaymentAttempt, finding: Finding | undefin
       return { ...attempt, status: 'CLOSED' };
     case 'UNKNOWN':
       // An attempt that never left our side stays recognisable as such.
-      return attempt.status === 'CREATED' ? attempt : { ...attempt, status: 'UNKNOWN' };
+      if (attempt.status === 'CREATED' && !finding.isKnownThere) return attempt;
+      return { ...attempt, status: 'UNKNOWN' };
     case 'IN_PROGRESS':
       return { ...attempt, status: 'OPEN' };
     default:

@@ -35,7 +35,9 @@ export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   if (found) return conclude(found);
   if (!facts.close) return { type: 'close' };
   if (!facts.confirmation) return afterClose(attempt, facts.close, now);
-  return conclude(readQuery(attempt, facts.confirmation, now) ?? stillOpen(facts.close));
+  // The provider knows the attempt, so whatever our row says, it has left our side.
+  const confirmed = readQuery({ ...attempt, status: 'OPEN' }, facts.confirmation, now) ?? stillOpen(facts.close);
+  return conclude(confirmed.type === 'UNKNOWN' ? { ...confirmed, isKnownThere: true } : confirmed);
 }
 
 /** Pure: what one query proves, without closing anything. Undefined: the attempt is open. */

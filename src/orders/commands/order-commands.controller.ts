@@ -1,5 +1,6 @@
-import { Controller, UseFilters } from '@nestjs/common';
+import { Controller, Inject, UseFilters } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
+import { CLOCK, type Clock } from '../../clock';
 import { RABBIT_TRANSPORT, RabbitContext } from '../../rabbit';
 import { CancelOrder } from '../cancel-order';
 import { ExtendDeadline, type NewDeadline } from '../extend-deadline';
@@ -7,38 +8,52 @@ import { accepted, InputPipe, newDeadlineCommandSchema, newOrderSchema } from '.
 import { MarkPaid, type ReportedPayment } from '../mark-paid';
 import { type NewAttempt, type NewOrder } from '../new-order';
 import { PlaceOrders } from '../place-orders';
+import { ReadOrder } from '../read-order';
 import { RegisterAttempt } from '../register-attempt';
 import { CommandErrorFilter } from './command-error.filter';
-import { type CancelCommand, cancelledSchema, paidSchema, attemptedSchema } from './command-schemas';
+import { attemptedSchema, type CancelCommand, cancelledSchema, paidSchema } from './command-schemas';
+import { OneAtATime } from './one-at-a-time';
 import { senderOf } from './sender-of';
+
+type Result = { readonly outcome: string; readonly code?: string };
+
+/**
+ * Another instance may still be placing the order that this command is about, as the broker spreads the commands of
+ * one sender over all of them. Placing takes milliseconds.
+ */
+const PATIENCE_MS = 1_000;
 
 /**
  * Commands that arrive over AMQP; the routing key is the pattern. They come at least once, so each is harmless when
- * repeated. What is refused is parked with its reason.
+ * repeated. Those of one order are worked off in the order they were sent. What is refused is parked with its reason.
  */
 @Controller()
 @UseFilters(CommandErrorFilter)
 export class OrderCommandsController {
+  private readonly perOrder = new OneAtATime();
+
   constructor(
     private readonly placeOrders: PlaceOrders,
     private readonly registerAttempt: RegisterAttempt,
     private readonly markPaid: MarkPaid,
     private readonly extendDeadline: ExtendDeadline,
     private readonly cancelOrder: CancelOrder,
+    private readonly readOrder: ReadOrder,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @EventPattern<string>('order.placed', RABBIT_TRANSPORT)
   async placed(@Payload(new InputPipe(newOrderSchema)) order: NewOrder, @Ctx() context: RabbitContext): Promise<void> {
-    const [result] = await this.placeOrders.execute([order], senderOf(context));
+    const [result] = await this.perOrder.run(order.id, () => this.placeOrders.execute([order], senderOf(context)));
     if (result) accepted(order.id, result);
   }
 
   @EventPattern<string>('payment.attempted', RABBIT_TRANSPORT)
-  async attempted(
+  attempted(
     @Payload(new InputPipe(attemptedSchema)) { orderId, ...attempt }: NewAttempt & { orderId: string },
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    accepted(orderId, await this.registerAttempt.execute(orderId, attempt, senderOf(context)));
+    return this.act(orderId, () => this.registerAttempt.execute(orderId, attempt, senderOf(context)));
   }
 
   /** Money is never refused: what fits no order is kept as an orphan payment and reported. */
@@ -47,22 +62,36 @@ export class OrderCommandsController {
     @Payload(new InputPipe(paidSchema)) payment: ReportedPayment,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    await this.markPaid.execute(payment, senderOf(context));
+    await this.perOrder.run(payment.orderId, async () => {
+      // Asked first, as money for an unknown order is kept apart for good: the order would close although it was paid.
+      if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
+      await this.markPaid.execute(payment, senderOf(context));
+    });
   }
 
   @EventPattern<string>('order.extended', RABBIT_TRANSPORT)
-  async extended(
+  extended(
     @Payload(new InputPipe(newDeadlineCommandSchema)) deadline: NewDeadline,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    accepted(deadline.orderId, await this.extendDeadline.execute(deadline, senderOf(context)));
+    return this.act(deadline.orderId, () => this.extendDeadline.execute(deadline, senderOf(context)));
   }
 
   @EventPattern<string>('order.cancelled', RABBIT_TRANSPORT)
-  async cancelled(
+  cancelled(
     @Payload(new InputPipe(cancelledSchema)) command: CancelCommand,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    accepted(command.orderId, await this.cancelOrder.execute(command, senderOf(context)));
+    return this.act(command.orderId, () => this.cancelOrder.execute(command, senderOf(context)));
+  }
+
+  private async act<T extends Result>(orderId: string, execute: () => Promise<T>): Promise<void> {
+    const result = await this.perOrder.run(orderId, async () => {
+      const first = await execute();
+      if (first.code !== 'ORDER_NOT_FOUND') return first;
+      await this.clock.sleep(PATIENCE_MS);
+      return execute();
+    });
+    accepted(orderId, result);
   }
 }

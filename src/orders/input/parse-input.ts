@@ -20,7 +20,9 @@ export function parseInput<T>(schema: z.ZodType<T>, input: unknown, at?: string)
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.flatMap((issue) => toProblems(issue, at ? [at] : []));
-  const errors = problems.slice(0, MAX_PROBLEMS);
+  // A number that is too large is no safe integer either: one sentence is enough.
+  const distinct = new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem]));
+  const errors = [...distinct.values()].slice(0, MAX_PROBLEMS);
   const sentence = errors.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ');
   throw new RequestRejectedError('VALIDATION_FAILED', sentence, { errors });
 }

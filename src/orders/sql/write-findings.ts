@@ -17,16 +17,19 @@ export class WriteFindings {
       UPDATE ${schema}.payment_attempt a
          SET status = f.status, evidence = f.evidence::jsonb, paid_amount = f.paid_amount, paid_currency = f.paid_currency,
              paid_at = f.paid_at, transaction_id = f.transaction_id, updated_at = now()
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[], $8::text[])
-          AS f(provider, reference, status, evidence, paid_amount, paid_currency, paid_at, transaction_id)
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[], $8::text[],
+                    $9::boolean[])
+          AS f(provider, reference, status, evidence, paid_amount, paid_currency, paid_at, transaction_id, known)
        WHERE a.provider = f.provider AND a.reference = f.reference AND a.status NOT IN ('PAID', 'CLOSED')
-         AND a.status <> f.status AND NOT (a.status = 'CREATED' AND f.status = 'UNKNOWN')`;
+         AND a.status <> f.status AND NOT (a.status = 'CREATED' AND f.status = 'UNKNOWN' AND NOT f.known)`;
   }
 
   async execute(tx: EntityManager, findings: readonly AttemptFinding[]): Promise<void> {
     const rows = findings.flatMap(({ provider, reference, finding }) => {
       const written = writtenOf(finding);
-      return written ? [{ provider, reference, ...written, paid: finding.type === 'PAID' ? finding : undefined }] : [];
+      const paid = finding.type === 'PAID' ? finding : undefined;
+      const isKnown = finding.type === 'UNKNOWN' && finding.isKnownThere === true;
+      return written ? [{ provider, reference, ...written, paid, isKnown }] : [];
     });
     if (rows.length === 0) return;
     await tx.query(this.sql, [
@@ -38,6 +41,7 @@ export class WriteFindings {
       rows.map((row) => row.paid?.currency ?? null),
       rows.map((row) => row.paid?.paidAt.toISOString() ?? null),
       rows.map((row) => row.paid?.transactionId ?? null),
+      rows.map((row) => row.isKnown),
     ]);
   }
 }

@@ -58,7 +58,7 @@ export class GuardedProvider implements PaymentProvider {
     call: Call<T>,
   ): Promise<T | UnknownOutcome> {
     // One shutdown signal is shared by every call in flight; at the 11th Node would warn of a leak that is none.
-    setMaxListeners(0, signal);
+    setMaxListeners(Infinity, signal);
     // Asked before the waits too: a call to a provider that is down must not use up a turn or a slot.
     const refusal = this.breaker.refusal();
     if (refusal) return refusal;

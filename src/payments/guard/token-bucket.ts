@@ -7,8 +7,8 @@ export type TokenResult =
 /**
  * At most `burst` turns at once and `ratePerSecond` in the long run, handed out first come, first served.
  *
- * Own code, because the packages cannot do what closing needs: `limiter` 4 cannot abort a wait (a given-up caller
- * would use up a turn) and `bottleneck` has had no release since 2019; neither takes a clock.
+ * Own code, because `limiter` 4.1 cannot do what closing needs: a wait in it cannot be aborted, so a caller that gave
+ * up would still use up a turn, and it reads the time itself instead of taking a clock.
  */
 export class TokenBucket {
   /** Negative: turns promised to callers that still wait. */

@@ -153,6 +153,30 @@ describe('closing unpaid orders on PostgreSQL', () => {
     ]);
   });
 
+  it('closes an attempt that never left our side as soon as the provider says that it does not know it', async () => {
+    const id = await placed({ ...soon, attempt: attempt('shelf', { handedOver: false }) });
+    await expire(id);
+    shop.provider.answerQuery('shelf', { type: 'UNKNOWN', reason: 'down' });
+    await settle(shop, [id]);
+    expect((await shop.readOrder.execute(id))?.attempts).toMatchObject([{ status: 'CREATED' }]);
+    shop.provider.answerQuery('shelf', { type: 'NOT_FOUND' });
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+  });
+
+  it('remembers that a provider has known an attempt which we took for unsent', async () => {
+    const id = await placed({ ...soon, attempt: attempt('leaked', { handedOver: false }) });
+    await expire(id);
+    shop.provider.answerQuery('leaked', () => {
+      const isFirst = shop.provider.calls.filter((call) => call === 'query leaked').length === 1;
+      return isFirst ? { type: 'OPEN' } : { type: 'UNKNOWN', reason: 'down' };
+    });
+    shop.provider.answerClose('leaked', { type: 'UNKNOWN', reason: 'down' });
+    await settle(shop, [id]);
+    shop.provider.answerQuery('leaked', { type: 'NOT_FOUND' });
+    expect(await settle(shop, [id])).toMatchObject([{ type: 'retry', counted: false }]);
+    expect(await statusOf(id)).toBe('CLOSING');
+  });
+
   it('counts attempts, and names the remedy, when the provider is not configured here', async () => {
     const id = await placed({ ...soon, attempt: { provider: 'nopay', reference: 'x' } });
     await expire(id);
@@ -197,6 +221,18 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await statusOf(id)).toBe('PAID');
     expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', amount: '1999' }]);
+  });
+
+  it('writes nothing for an order that is not what it was when the decision was made', async () => {
+    const id = await placed(soon);
+    const { orders, now } = await shop.dataSource.transaction((tx) => shop.store.lock(tx, [id], 'wait'));
+    const order = orders.get(id);
+    if (!order) throw new Error('the order is missing');
+    await shop.extend.execute({ orderId: id, byMs: 1_000 });
+    const step = transition(order, 'CLOSED', { by: { cause: 'message' }, now });
+    expect([...(await shop.dataSource.transaction((tx) => shop.store.apply(tx, [step])))]).toEqual([]);
+    expect(await historyOf(id)).toEqual(['PENDING', 'PENDING']);
+    expect(await eventsOf(shop, id)).toEqual([]);
   });
 
   it('is not written at all when the money rule does not hold at the moment of closing', async () => {

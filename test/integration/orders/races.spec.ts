@@ -98,6 +98,22 @@ describe('orders under fire, on PostgreSQL', () => {
     expect(closedWithOpenAttempt).toEqual([]);
   });
 
+  it('closes and sells batches of orders that share many skus in every order, without a deadlock', async () => {
+    const many = Array.from({ length: 40 }, (_, index) => `many-${index}`);
+    await fill(shop, Object.fromEntries(many.map((sku) => [sku, 10_000])));
+    const ids = await placeMany(480, (index) => ({
+      lines: [0, 1, 2, 3].map((line) => {
+        const sku = many[(index * (line + 3) + line * 11) % many.length] ?? '';
+        return { sku, quantity: 1, unitAmount: 1 };
+      }),
+    }));
+    const paying = ids.filter((_, index) => index % 4 === 0).map(pay);
+    await Promise.all([...paying, ...chunks(ids, 12).map((chunk) => settleUntilDone(shop, chunk))]);
+    expect(shop.failures).toEqual([]);
+    expect(await wrongReservations(ids)).toEqual([]);
+    expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
+  });
+
   it('books each of ten reports of one payment once', async () => {
     const [id = ''] = await placeMany(1);
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => pay(id)));

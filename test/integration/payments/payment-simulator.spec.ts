@@ -1,5 +1,5 @@
 import { SystemClock } from '../../../src/clock';
-import { HttpPaymentProvider, type PaymentAttemptRef } from '../../../src/payments';
+import { HttpPaymentProvider } from '../../../src/payments';
 import { SimulatorClient } from './simulator-client';
 import { SimulatorProcess } from './simulator-process';
 
@@ -51,17 +51,6 @@ describe('the payment simulator as a process', () => {
     expect(await http.query(attempt, never)).toMatchObject({ type: 'OPEN' });
   });
 
-  it.each([
-    ['before-effect', 'PAID'],
-    ['after-effect', 'CLOSED'],
-  ] as const)('delays a close %s, so that a buyer in between finds it %s', async (phase, expected) => {
-    const attempt = await client.create({ faults: [{ fault: 'latency', ms: 150, phase, on: 'close' }] });
-    const closing = http.close(attempt, never);
-    await closeArrived(attempt, phase);
-    await client.pay(attempt);
-    expect(await closing).toMatchObject({ type: expected });
-  });
-
   it('says what is wrong with a script', async () => {
     const bad = { reference: 'x', amount: 0, currency: 'euro', script: { buyer: 'steals' } };
     const { status, json } = await client.send('POST', '/script/payments', bad);
@@ -93,10 +82,4 @@ describe('the payment simulator as a process', () => {
     const port = new URL(running.url).port;
     await expect(SimulatorProcess.start({ PAYMENT_SIMULATOR_PORT: port })).rejects.toThrow(/ended with 1 .*EADDRINUSE/);
   });
-
-  /** With the latency after the effect, waits until the close has happened; else there is nothing to see. */
-  async function closeArrived(attempt: PaymentAttemptRef, phase: string): Promise<void> {
-    if (phase === 'before-effect') return;
-    while ((await client.truthOf(attempt))?.status !== 'CLOSED');
-  }
 });

@@ -96,6 +96,13 @@ describe('the notification of the shop', () => {
     expect(shop.news).toHaveLength(1);
   });
 
+  it('tells of it too when the buyer acted long before the script', async () => {
+    const script = { buyer: 'pays-after', ms: 3_600_000, processingMs: 20 } as const;
+    await client.pay(await client.create({ script, notify: { url: shopUrl } }));
+    await shop.received(1);
+    expect(shop.news).toHaveLength(1);
+  });
+
   it('is lost when scripted so, and the ledger says it was', async () => {
     const attempt = await client.create({ notify: { url: shopUrl, lost: true } });
     await client.pay(attempt);

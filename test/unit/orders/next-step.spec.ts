@@ -72,6 +72,14 @@ describe('the interrogation of one attempt', () => {
     expect(step).toMatchObject({ type: 'conclude', finding });
   });
 
+  it('does not believe that an attempt never left our side once the provider has known it', () => {
+    const created = { ...young, status: 'CREATED' as const };
+    const facts = { query: query('OPEN'), close: close('UNKNOWN') };
+    expect(name(nextStep(created, { ...facts, confirmation: query('NOT_FOUND') }, NOW))).toBe('NOT_FOUND_YET');
+    const silent = nextStep(created, { ...facts, confirmation: query('UNKNOWN') }, NOW);
+    expect(silent).toMatchObject({ finding: { type: 'UNKNOWN', isKnownThere: true } });
+  });
+
   it("goes by the provider's clock where it is told", () => {
     const limited = { ...old, timeExpire: at(-2 * MINUTE) };
     const facts: Facts = { query: { type: 'NOT_FOUND', providerNow: at(-90_000) } };
@@ -95,7 +103,8 @@ describe('the interrogation of one attempt', () => {
           expect(['CLOSED', 'ALREADY_CLOSED', 'REFUNDED', 'NOT_FOUND']).toContain(last?.type);
           if (last?.type === 'NOT_FOUND') {
             const isOver = subject.timeExpire !== null && subject.timeExpire.getTime() + MINUTE <= NOW.getTime();
-            expect(subject.status === 'CREATED' || isOver).toBe(true);
+            const neverLeft = subject.status === 'CREATED' && first.type === 'NOT_FOUND';
+            expect(neverLeft || isOver).toBe(true);
           }
         }
         if (last?.type === 'PAID') expect(step.finding.type).toBe('PAID');

@@ -61,9 +61,7 @@ export const PAID_OUTCOME = {
 } as const;
 
 export const queryOutcomes: fc.Arbitrary<QueryOutcome> = fc.oneof(
-  fc
-    .constantFrom('OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED', 'NOT_FOUND')
-    .map((type) => ({ type })),
+  fc.constantFrom('OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED', 'NOT_FOUND').map((type) => ({ type })),
   fc.constant(PAID_OUTCOME),
   fc.constant<QueryOutcome>({ type: 'UNKNOWN', reason: 'down' }),
 );

@@ -113,7 +113,10 @@ describe('HttpPaymentProvider', () => {
       'does not ask for the merchant account %s without a secret',
       async (merchantAccount) => {
         const { http, requests } = provider({ body: { status: 'OPEN' } }, { merchantSecrets: { 'shop-a': SECRET } });
-        expect(await http.query(anAttempt({ merchantAccount }), never)).toMatchObject({ type: 'UNKNOWN' });
+        expect(await http.query(anAttempt({ merchantAccount }), never)).toMatchObject({
+          type: 'UNKNOWN',
+          reason: expect.stringMatching('no secret is configured') as string,
+        });
         expect(requests).toEqual([]);
       },
     );

@@ -39,6 +39,15 @@ describe('TokenBucket', () => {
     expect(await bucket.take(999, never)).toEqual({ type: 'too-long', waitMs: 1_000 });
   });
 
+  it('saves up no more than the burst, however long nobody asks', async () => {
+    const clock = new ManualClock();
+    const bucket = new TokenBucket(clock, 10, 2);
+    await clock.advance(3_600_000);
+    await bucket.take(0, never);
+    await bucket.take(0, never);
+    expect(await bucket.take(0, never)).toEqual({ type: 'too-long', waitMs: 100 });
+  });
+
   it('never gives more than burst + rate x time, whenever it is asked', async () => {
     await fc.assert(
       fc.asyncProperty(

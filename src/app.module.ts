@@ -1,0 +1,52 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { SystemClock } from './clock';
+import { type ServiceConfig } from './config';
+import { OperationsModule } from './operations';
+import { type OrderTimeoutOptions } from './order-timeout-options';
+import { OrderTimeoutModule } from './order-timeout.module';
+import { ProblemFilter } from './orders/http';
+import { HttpPaymentProvider } from './payments';
+import { typeOrmOptions } from './type-orm-options';
+
+/** The service: the module that hosts import, with a database connection, HTTP and operations around it. */
+@Module({})
+export class AppModule {
+  static forRoot(config: ServiceConfig): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        TypeOrmModule.forRoot(typeOrmOptions(config.database)),
+        OrderTimeoutModule.forRootAsync({
+          http: true,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
+        }),
+        OperationsModule,
+      ],
+      // Beside the controllers' own use of it: for what reaches no controller, such as unknown routes and bad JSON.
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
+    };
+  }
+}
+
+function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+  const { http, database, rabbit, transport, ladder, horizonMs, sweep, orders, paymentProvider, shutdownTimeoutMs } =
+    config;
+  const providers = paymentProvider ? [new HttpPaymentProvider(paymentProvider, new SystemClock())] : [];
+  return {
+    dataSource,
+    schema: database.schema,
+    rabbit,
+    transport,
+    ladder,
+    horizonMs,
+    sweep,
+    orders,
+    providers,
+    apiKeys: http.apiKeys,
+    shutdownTimeoutMs,
+  };
+}

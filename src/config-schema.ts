@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { LOG_LEVELS } from './operations';
+import { findApiKeyProblems } from './orders/http';
+
+const DAY_MS = 86_400_000;
+const MAX_WINDOW_MS = 3_650 * DAY_MS;
+
+function integer(min: number, max: number) {
+  const error = `must be an integer from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, { error, abort: true })
+    .transform(Number)
+    .pipe(z.int().min(min, error).max(max, error));
+}
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
+const integers = list.pipe(z.array(integer(0, MAX_WINDOW_MS)));
+const oneOf = <T extends string>(values: readonly T[]) => z.enum(values, `must be one of ${values.join(', ')}`);
+/** Never echoed: it holds the password. */
+const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind}` });
+const required = { error: 'must be set' };
+
+const policy = z.strictObject({
+  paymentWindowMs: z.number().optional(),
+  graceMs: z.number().optional(),
+  graceMsByProvider: z.record(z.string(), z.number()).optional(),
+  reminderOffsetsMs: z.array(z.number()).optional(),
+  minPaymentWindowMs: z.number().optional(),
+  maxPaymentWindowMs: z.number().optional(),
+});
+
+const policies = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be JSON, e.g. {"shop-1":{"paymentWindowMs":900000}}' });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(z.string(), policy));
+
+/** The environment but for the order policies, which are checked apart. */
+export const configSchema = z.object({
+  PORT: integer(0, 65_535).default(3_000),
+  HOST: z.string().default('0.0.0.0'),
+  API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
+  DATABASE_URL: z.string(required).pipe(url(/^postgres(ql)?$/, 'a postgresql:// URL')),
+  DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
+  DATABASE_SCHEMA: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be a plain lower-case name')
+    .default('order_timeout'),
+  RABBITMQ_URLS: z
+    .string(required)
+    .pipe(list.pipe(z.array(url(/^amqps?$/, 'an amqp:// or amqps:// URL')).min(1, 'must name at least one URL'))),
+  RABBITMQ_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be letters, digits, ".", "_" or "-"')
+    .default('order-timeout.v1'),
+  RABBITMQ_QUEUE_TYPE: oneOf(['quorum', 'classic']).default('quorum'),
+  DELAY_TRANSPORT: oneOf(['auto', 'delayed-exchange', 'ladder', 'none']).default('auto'),
+  LADDER_BASE: integer(2, 100).optional(),
+  LADDER_UNIT_MS: integer(1, DAY_MS).optional(),
+  HORIZON_MS: integer(1_000, 30 * DAY_MS).default(DAY_MS),
+  SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(30_000),
+  SWEEP_MARGIN_MS: integer(0, DAY_MS).default(5_000),
+  HTTP_PAYMENT_PROVIDER_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
+    .default('http'),
+  HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
+  HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
+  SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
+});
+
+/** The order policies in the environment. */
+export const policySchema = z.object({
+  PAYMENT_WINDOW_MS: integer(0, MAX_WINDOW_MS).optional(),
+  GRACE_MS: integer(0, 2 ** 31 - 1).optional(),
+  REMINDER_OFFSETS_MS: integers.optional(),
+  MERCHANT_POLICIES: policies.optional(),
+});
+
+function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
+  const problems = keys.length === 0 ? ['must name at least one key'] : findApiKeyProblems(keys);
+  for (const message of problems) context.addIssue({ code: 'custom', message });
+}

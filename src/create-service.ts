@@ -1,0 +1,30 @@
+import { NestFactory } from '@nestjs/core';
+import { type NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module';
+import { type ServiceConfig } from './config';
+import { PinoLogger } from './operations';
+import { limitBodies } from './orders/http';
+import { RabbitServer } from './rabbit';
+
+/**
+ * Builds the service; `start` it then. Rejects when the database cannot be reached within half a minute; the broker
+ * may be down.
+ */
+export async function createService(config: ServiceConfig): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(config), {
+    abortOnError: false,
+    // Our own limits instead of Nest's 100 KiB.
+    bodyParser: false,
+    logger: new PinoLogger(config.logLevel),
+  });
+  app.disable('x-powered-by');
+  limitBodies(app);
+  app.connectMicroservice({ strategy: app.get(RabbitServer) });
+  return app;
+}
+
+/** Consumes commands and listens for requests. Commands first: their consumer must be known before the engine connects. */
+export async function startService(app: NestExpressApplication, { port, host }: ServiceConfig['http']): Promise<void> {
+  await app.startAllMicroservices();
+  await app.listen(port, host);
+}

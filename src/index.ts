@@ -1,0 +1,134 @@
+// The module
+export { OrderTimeoutModule } from './order-timeout.module';
+export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './order-timeout.module-definition';
+export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './order-timeout-options';
+export { migrate, NewerSchemaError, orderTimeoutMigrations } from './database';
+
+// Timeouts of any kind
+export {
+  ASK,
+  DONE,
+  DuplicateTimeoutHandlerError,
+  type DueTimeout,
+  HandlerContractError,
+  InvalidTimeoutError,
+  InvalidTimeoutHandlerError,
+  MissingTimeoutHandlerError,
+  ParkedTimeouts,
+  type ScheduledTimeout,
+  type ScheduleTimeout,
+  type SettledRow,
+  type SweepOptions,
+  type TimeoutCause,
+  TimeoutEngine,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutHandlerOptions,
+  type TimeoutHandlerSingle,
+  type TimeoutObserver,
+  TimeoutObservers,
+  type TimeoutOutcome,
+  type TimeoutRecord,
+  type TimeoutRef,
+  TimeoutScheduler,
+  TimeoutsModule,
+  type TimeoutsOptions,
+  UnknownTimeoutKindError,
+} from './timeouts';
+export { type DelayTransportSetting } from './delay';
+
+// Orders
+export {
+  type ActionContext,
+  type AttemptStatus,
+  type AttemptView,
+  CancelOrder,
+  type CancelOrderResult,
+  CheckPayment,
+  type ClosingReason,
+  ExtendDeadline,
+  type ExtendDeadlineResult,
+  type HistoryEntry,
+  type LockedBatch,
+  type LockedOrder,
+  MarkPaid,
+  type MarkPaidResult,
+  type MinorUnits,
+  type NewAttempt,
+  type NewDeadline,
+  type NewOrder,
+  type NewOrderLine,
+  type Order,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  ORDER_STORE,
+  type OrderEventType,
+  type OrderLineView,
+  type OrderPolicy,
+  type OrderPolicyOptions,
+  type OrderStatus,
+  type OrderStore,
+  type OrderView,
+  type PaymentAttempt,
+  type PlaceRejection,
+  PlaceOrders,
+  type PlaceResult,
+  ReadHistory,
+  ReadOrder,
+  RegisterAttempt,
+  type RegisterAttemptResult,
+  type ReportedPayment,
+  SetAutoClose,
+  type SetAutoCloseResult,
+  type Transition,
+  type TransitionCause,
+  type UnexpectedMoney,
+} from './orders';
+
+// Stock
+export {
+  Inventory,
+  type ReserveOutcome,
+  type SetStockOutcome,
+  type StockDemand,
+  type StockDifference,
+  type StockLevel,
+  type StockLine,
+  type StockShortage,
+} from './inventory';
+
+// Payments
+export {
+  type CloseOutcome,
+  DuplicatePaymentProviderError,
+  GuardedProvider,
+  type GuardOptions,
+  type HttpPaymentOptions,
+  HttpPaymentProvider,
+  type NotFoundOutcome,
+  type PaidOutcome,
+  type PaymentAttemptRef,
+  type PaymentEvidence,
+  type PaymentProvider,
+  PaymentProviders,
+  type QueryOutcome,
+  type UnknownOutcome,
+} from './payments';
+
+// RabbitMQ and events
+export { Outbox, type OutboxEntry } from './events';
+export {
+  type QueueType,
+  RABBIT_TRANSPORT,
+  RabbitContext,
+  RabbitClient,
+  type RabbitOptions,
+  RabbitServer,
+} from './rabbit';
+
+// Operations
+export { type LogLevel, Metrics, OperationsModule, PinoLogger } from './operations';
+
+// Time and errors
+export { type Clock, CLOCK, SystemClock } from './clock';
+export { CodedError, InvalidOptionsError } from './errors';

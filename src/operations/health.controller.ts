@@ -1,0 +1,42 @@
+import { Controller, Get, Header, Res } from '@nestjs/common';
+import { type MomentaryState, ServiceState } from './service-state';
+
+interface Readiness extends Omit<MomentaryState, 'isReady'> {
+  /** `degraded`: everything works, but punctuality or events wait for the broker. */
+  readonly status: 'ready' | 'degraded' | 'not-ready';
+  readonly engine: 'ready' | 'starting-or-stopping';
+  readonly database: 'up' | 'down';
+}
+
+/** Probes of an orchestrator; no API key. */
+@Controller('health')
+export class HealthController {
+  constructor(private readonly state: ServiceState) {}
+
+  /** Answers while the event loop runs, whatever else is down: a restart would mend nothing. */
+  @Get('live')
+  @Header('Cache-Control', 'no-store')
+  live(): { status: 'alive' } {
+    return { status: 'alive' };
+  }
+
+  /** 200 when requests can be served: the broker may be away, the database may not. */
+  @Get('ready')
+  @Header('Cache-Control', 'no-store')
+  async ready(@Res({ passthrough: true }) response: { status(code: number): unknown }): Promise<Readiness> {
+    const readiness = assess(this.state.now(), await this.state.isDatabaseUp());
+    if (readiness.status === 'not-ready') response.status(503);
+    return readiness;
+  }
+}
+
+function assess({ isReady, ...rest }: MomentaryState, isDatabaseUp: boolean): Readiness {
+  const isDegraded = rest.broker === 'down' || rest.messagePath === 'down';
+  const status = isReady && isDatabaseUp ? (isDegraded ? 'degraded' : 'ready') : 'not-ready';
+  return {
+    status,
+    engine: isReady ? 'ready' : 'starting-or-stopping',
+    database: isDatabaseUp ? 'up' : 'down',
+    ...rest,
+  };
+}

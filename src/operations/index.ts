@@ -1,0 +1,4 @@
+export { Metrics } from './metrics';
+export { OperationsModule } from './operations.module';
+export { LOG_LEVELS, type LogLevel, PinoLogger } from './pino-logger';
+export { type MomentaryState, ServiceState } from './service-state';

@@ -1,0 +1,59 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock, within } from '../clock';
+import { Outbox } from '../events';
+import { RabbitClient } from '../rabbit';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine } from '../timeouts';
+
+type UpOrDown = 'up' | 'down';
+
+/** What the process knows of itself without asking anybody. */
+export interface MomentaryState {
+  /** Started, and everything overdue at the start handled once; false again while stopping. */
+  readonly isReady: boolean;
+  readonly broker: UpOrDown;
+  /** `off`: the transport is `none`, the sweep is the clock. */
+  readonly messagePath: UpOrDown | 'off';
+  /** Absent until the broker has answered for the first time. */
+  readonly transport?: string;
+}
+
+/** An orchestrator gives a probe 1-5 s; a database that needs longer than this is not usable anyway. */
+const PATIENCE_MS = 2_000;
+
+/** How the service is, for health and metrics. */
+@Injectable()
+export class ServiceState {
+  constructor(
+    private readonly engine: TimeoutEngine,
+    private readonly client: RabbitClient,
+    private readonly outbox: Outbox,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  now(): MomentaryState {
+    const { transport, isReady, isMessagePathUp } = this.engine;
+    const path = isMessagePathUp ? 'up' : 'down';
+    return {
+      isReady,
+      broker: this.client.isUp ? 'up' : 'down',
+      messagePath: transport === 'none' ? 'off' : path,
+      ...(transport === undefined ? {} : { transport }),
+    };
+  }
+
+  /** Whether the database answers within 2 s. */
+  isDatabaseUp(): Promise<boolean> {
+    const answer = this.options.dataSource.query('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+    return within(this.clock, PATIENCE_MS, answer, false);
+  }
+
+  /** Undefined when the database does not answer within 2 s. */
+  backlog(): Promise<{ rows: number; oldestSeconds: number } | undefined> {
+    const answer = this.outbox.backlog(this.options.dataSource).catch(() => undefined);
+    return within(this.clock, PATIENCE_MS, answer, undefined);
+  }
+}

@@ -1,0 +1,74 @@
+import { SystemClock } from './clock';
+import { InvalidOptionsError } from './errors';
+import { OrderPolicies, type OrderPolicyOptions } from './orders';
+import { ApiKeys, findApiKeyProblems } from './orders/http';
+import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
+import { resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts';
+
+/** Options of OrderTimeoutModule. */
+export interface OrderTimeoutOptions extends TimeoutsOptions {
+  /** Payment windows, grace and reminders; global and by merchant. */
+  readonly orders?: OrderPolicyOptions;
+  /** Who can be asked about payments. Each is guarded by time-out, breaker and limits. @default [] */
+  readonly providers?: readonly PaymentProvider[];
+  /** How hard single providers may be asked, by provider name. @default {} */
+  readonly guards?: Readonly<Record<string, GuardOptions>>;
+  /**
+   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. `'open'`
+   * leaves it to guards of the host.
+   */
+  readonly apiKeys?: readonly string[] | 'open';
+  /** Brings the tables up to date at start-up. @default true */
+  readonly migrate?: boolean;
+}
+
+/** What must be known before the options are: it decides what the module consists of. */
+export interface OrderTimeoutExtras {
+  /** Makes the providers injectable everywhere. @default true */
+  readonly isGlobal?: boolean;
+  /** Mounts the HTTP API under /orders and /inventory. @default false */
+  readonly http?: boolean;
+}
+
+export interface ResolvedOrderTimeoutOptions {
+  readonly timeouts: TimeoutsOptions;
+  readonly orders: OrderPolicyOptions;
+  readonly providers: readonly PaymentProvider[];
+  readonly guards: Readonly<Record<string, GuardOptions>>;
+  readonly apiKeys: ApiKeys | 'open';
+  readonly migrate: boolean;
+}
+
+/** @throws InvalidOptionsError naming every bad option. */
+export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
+  const { orders = {}, providers = [], guards = {}, apiKeys = [], migrate = true, ...timeouts } = options;
+  const names = providers.map(({ name }) => name);
+  const problems = [
+    ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
+    ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
+    ...problemsOf(() => new PaymentProviders(providers)),
+    ...providers.flatMap((one) => problemsOf(() => new GuardedProvider(one, new SystemClock(), guards[one.name]))),
+    ...strangers(Object.keys(guards), names),
+    ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
+    ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
+  ];
+  if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
+  const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
+  return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, migrate });
+}
+
+function strangers(guarded: readonly string[], names: readonly string[]): string[] {
+  const unknown = guarded.filter((name) => !names.includes(name));
+  return unknown.map((name) => `guards.${name} guards no provider; there are: ${names.join(', ') || 'none'}`);
+}
+
+/** Problems of a part that checks itself. */
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems;
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}

@@ -1,0 +1,31 @@
+import { ConfigurableModuleBuilder, Module, type Provider } from '@nestjs/common';
+import { type OrderTimeoutExtras, type OrderTimeoutOptions, resolveOrderTimeoutOptions } from './order-timeout-options';
+
+const RAW_OPTIONS = Symbol('order-timeout:raw-options');
+
+/** Injection token of ResolvedOrderTimeoutOptions. */
+export const ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:options');
+
+const resolved = (http: boolean): Provider => ({
+  provide: ORDER_TIMEOUT_OPTIONS,
+  inject: [RAW_OPTIONS],
+  useFactory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions(raw, http),
+});
+
+const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({ optionsInjectionToken: RAW_OPTIONS })
+  .setClassMethodName('forRoot')
+  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false }, (given, { http = false }) => ({
+    ...given,
+    providers: [...(given.providers ?? []), resolved(http)],
+    exports: [ORDER_TIMEOUT_OPTIONS],
+  }))
+  .build();
+
+/** Holds the checked options, apart so that TimeoutsModule can be made from them. */
+@Module({})
+export class OrderTimeoutOptionsModule extends definition.ConfigurableModuleClass {}
+
+/** What `OrderTimeoutModule.forRoot` takes. */
+export type OrderTimeoutModuleOptions = typeof definition.OPTIONS_TYPE;
+/** What `OrderTimeoutModule.forRootAsync` takes. */
+export type OrderTimeoutModuleAsyncOptions = typeof definition.ASYNC_OPTIONS_TYPE;

@@ -1,0 +1,56 @@
+import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { migrate } from './database';
+import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
+import {
+  ORDER_TIMEOUT_OPTIONS,
+  type OrderTimeoutModuleAsyncOptions,
+  type OrderTimeoutModuleOptions,
+  OrderTimeoutOptionsModule,
+} from './order-timeout.module-definition';
+import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
+import { OrderCommandsController } from './orders/commands';
+import { InventoryController, OrderActionsController, OrdersController } from './orders/http';
+import { TimeoutsModule } from './timeouts';
+
+const HTTP_CONTROLLERS = [OrdersController, OrderActionsController, InventoryController];
+
+/**
+ * Closes unpaid orders on time: the engine, orders, stock and payments in one module. To take AMQP commands too:
+ * `app.connectMicroservice({ strategy: app.get(RabbitServer) })`.
+ */
+@Module({})
+export class OrderTimeoutModule implements OnModuleInit {
+  constructor(@Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions) {}
+
+  static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
+    return compose(OrderTimeoutOptionsModule.forRoot(options), options);
+  }
+
+  /** `http` and `isGlobal` stand beside `useFactory`, as they decide what the module consists of. */
+  static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
+    return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
+  }
+
+  /** Before the engine starts, which is at bootstrap. */
+  async onModuleInit(): Promise<void> {
+    const { dataSource, schema } = this.options.timeouts;
+    if (this.options.migrate) await migrate(dataSource, schema);
+  }
+}
+
+function compose(options: DynamicModule, { isGlobal = true, http = false }: OrderTimeoutExtras): DynamicModule {
+  const timeouts = TimeoutsModule.forRootAsync({
+    isGlobal,
+    imports: [options],
+    inject: [ORDER_TIMEOUT_OPTIONS],
+    useFactory: (resolved: ResolvedOrderTimeoutOptions) => resolved.timeouts,
+  });
+  return {
+    module: OrderTimeoutModule,
+    global: isGlobal,
+    imports: [options, timeouts],
+    providers: ORDER_TIMEOUT_PROVIDERS,
+    controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
+    exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
+  };
+}

@@ -1,0 +1,49 @@
+import { type Provider } from '@nestjs/common';
+import { CLOCK, type Clock } from './clock';
+import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
+import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
+import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders';
+import { CommandRejectedError } from './orders/commands';
+import { API_KEYS } from './orders/http';
+import { GuardedProvider, PaymentProviders } from './payments';
+import { RabbitClient, RabbitServer, type Verdict } from './rabbit';
+
+/** Commands in hand at once: enough to keep a pool of 20 connections busy, and to leave it some. */
+const COMMAND_PREFETCH = 16;
+
+const apiKeys: Provider = {
+  provide: API_KEYS,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
+};
+
+const orders: Provider = {
+  provide: ORDERS_OPTIONS,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions): OrdersOptions => ({ policies: options.orders }),
+};
+
+const payments: Provider = {
+  provide: PaymentProviders,
+  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK],
+  useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock) =>
+    new PaymentProviders(
+      providers.map((one) =>
+        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, guards[one.name]),
+      ),
+    ),
+};
+
+const commands: Provider = {
+  provide: RabbitServer,
+  inject: [RabbitClient],
+  useFactory: (client: RabbitClient) => new RabbitServer({ client, prefetch: COMMAND_PREFETCH, judge }),
+};
+
+/** CommandErrorFilter has judged with the message at hand; what it did not reject is delivered again. */
+function judge(error: unknown): Verdict {
+  return error instanceof CommandRejectedError ? { type: 'park', park: error.park } : { type: 'again' };
+}
+
+/** Everything OrderTimeoutModule provides itself. */
+export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [apiKeys, orders, payments, ...ORDER_PROVIDERS, commands];

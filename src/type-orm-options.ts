@@ -1,0 +1,33 @@
+import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
+import { type ServiceConfig } from './config';
+import { isDatabaseAway } from './timeouts';
+
+/** Ten tries, three seconds apart: a database that starts beside us is there by then. */
+const CONNECT_TRIES = 10;
+const CONNECT_PAUSE_MS = 3_000;
+/** For a connection of the pool too; without it a request would wait for ever while the pool is used up. */
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Ours take milliseconds; whatever takes longer holds locks that everybody waits for. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** How the service connects to PostgreSQL. A wrong password is not tried again, a server that is away is. */
+export function typeOrmOptions({ url, poolSize }: ServiceConfig['database']): TypeOrmModuleOptions {
+  return {
+    type: 'postgres',
+    url,
+    poolSize,
+    entities: [],
+    synchronize: false,
+    applicationName: 'nestjs-order-timeout',
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    extra: {
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    },
+    retryAttempts: CONNECT_TRIES,
+    retryDelay: CONNECT_PAUSE_MS,
+    toRetry: isDatabaseAway,
+    verboseRetryLog: true,
+  };
+}

@@ -1,0 +1,147 @@
+import { type ConsumeMessage } from 'amqplib';
+import { until } from '../support/engine';
+import { anOrder, bodyOf, openService, type RunningService } from './running-service';
+
+describe('commands over AMQP', () => {
+  let service: RunningService;
+
+  beforeAll(async () => {
+    service = await openService();
+    await service.call('put', '/inventory/apple', { onHand: 100 }).expect(200);
+  });
+
+  afterAll(() => service.close());
+
+  const read = async (id: string): Promise<Record<string, unknown>> =>
+    (await service.call('get', `/orders/${id}`)).body as Record<string, unknown>;
+
+  const reaches = (id: string, status: string): Promise<void> => until(async () => (await read(id)).status === status);
+
+  async function parkedFor(messageId: string): Promise<ConsumeMessage> {
+    const find = () => service.parked.find(({ properties }) => properties.messageId === messageId);
+    await until(() => find() !== undefined);
+    return find() as ConsumeMessage;
+  }
+
+  it('places, tries, extends and pays an order', async () => {
+    const order = anOrder();
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    service.command('order.placed', order, { appId: 'php-shop', headers: { traceparent } });
+    await reaches(order.id, 'PENDING');
+    service.command('payment.attempted', { orderId: order.id, provider: 'p', reference: order.id });
+    await until(async () => ((await read(order.id)).attempts as unknown[]).length === 1);
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    service.command('order.extended', { orderId: order.id, expiresAt, reason: 'asked' });
+    await until(async () => (await read(order.id)).expiresAt === expiresAt);
+    service.command('order.paid', {
+      orderId: order.id,
+      provider: 'p',
+      reference: order.id,
+      amount: 1_999,
+      currency: 'EUR',
+    });
+    await reaches(order.id, 'PAID');
+    const { body } = await service.call('get', `/orders/${order.id}/history`);
+    expect(body[0]).toMatchObject({ to: 'PENDING', cause: 'command', actor: 'php-shop', traceparent });
+  });
+
+  it('cancels an order', async () => {
+    const order = anOrder();
+    service.command('order.placed', order);
+    await reaches(order.id, 'PENDING');
+    service.command('order.cancelled', { orderId: order.id, reason: 'no' });
+    await reaches(order.id, 'CANCELLED');
+  });
+
+  it('takes the same command twice without harm', async () => {
+    const order = anOrder();
+    service.command('order.placed', order, { messageId: 'twice-1' });
+    service.command('order.placed', order, { messageId: 'twice-2' });
+    service.command('order.cancelled', { orderId: order.id });
+    service.command('order.cancelled', { orderId: order.id });
+    await reaches(order.id, 'CANCELLED');
+    const { body } = await service.call('get', `/orders/${order.id}/history`);
+    expect(body).toHaveLength(2);
+    expect(service.parked.map(({ properties }) => String(properties.messageId))).not.toContain('twice-2');
+  });
+
+  it('works off the commands of one order in the order they were sent', async () => {
+    const orders = Array.from({ length: 50 }, () => anOrder());
+    for (const { id, amount, currency, ...rest } of orders) {
+      service.command('order.placed', { id, amount, currency, ...rest });
+      service.command('order.paid', { orderId: id, provider: 'p', reference: id, amount, currency });
+    }
+    for (const { id } of orders) await reaches(id, 'PAID');
+    expect(service.parked).toEqual([]);
+  });
+
+  it('waits for an order that another instance is still placing', async () => {
+    const order = anOrder();
+    service.command('order.cancelled', { orderId: order.id });
+    service.command('order.paid', {
+      orderId: `${order.id}-b`,
+      provider: 'p',
+      reference: 'b',
+      amount: 1_999,
+      currency: 'EUR',
+    });
+    await service.call('post', '/orders', order).expect(201);
+    await service.call('post', '/orders', { ...order, id: `${order.id}-b` }).expect(201);
+    await reaches(order.id, 'CANCELLED');
+    await reaches(`${order.id}-b`, 'PAID');
+  });
+
+  it('keeps a payment for an unknown order as an orphan, and reports it', async () => {
+    service.command('order.paid', { orderId: 'ghost', provider: 'p', reference: 'g', amount: 7, currency: 'EUR' });
+    const isLate = (event: ConsumeMessage): boolean => event.fields.routingKey === 'order.payment_late';
+    await until(() => service.events.some(isLate));
+    expect(bodyOf(service.events.find(isLate))).toMatchObject({ orderId: 'ghost', amount: 7, reason: 'unknown-order' });
+  });
+
+  it.each([
+    ['no JSON', 'order.placed', '{"id":', 'INVALID_JSON', 'not JSON'],
+    ['a bad field', 'order.placed', anOrder({ amount: -1 }), 'VALIDATION_FAILED', 'amount must be an integer from 1'],
+    ['an unknown field', 'order.cancelled', { orderId: 'x', why: 1 }, 'VALIDATION_FAILED', 'why is not a known field'],
+    ['no object', 'order.placed', 'null', 'VALIDATION_FAILED', 'JSON object'],
+    ['an unknown order', 'order.cancelled', { orderId: 'ghost' }, 'ORDER_NOT_FOUND', 'there is no order "ghost"'],
+    [
+      'no stock',
+      'order.placed',
+      anOrder({ lines: [{ sku: 'apple', quantity: 101, unitAmount: 1 }] }),
+      'OUT_OF_STOCK',
+      'of 101',
+    ],
+    [
+      'an attempt on nothing',
+      'payment.attempted',
+      { orderId: 'ghost', provider: 'p', reference: 'r' },
+      'ORDER_NOT_FOUND',
+      'ghost',
+    ],
+  ])('parks %s with the reason', async (_, name, body, code, reason) => {
+    const messageId = `bad-${code}-${reason}`;
+    service.command(name, body, { messageId, headers: { tenant: 'a' } });
+    const { properties, fields, content } = await parkedFor(messageId);
+    expect(properties.headers).toMatchObject({ 'x-ot-error-code': code, tenant: 'a' });
+    expect(properties.headers?.['x-ot-error-reason']).toContain(reason);
+    expect(fields.routingKey).toBe(name);
+    expect(content.toString()).toBe(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+
+  it('parks another order under a known id', async () => {
+    const order = anOrder();
+    service.command('order.placed', order);
+    await reaches(order.id, 'PENDING');
+    service.command('order.placed', { ...order, amount: 1 }, { messageId: 'other-content' });
+    expect((await parkedFor('other-content')).properties.headers).toMatchObject({ 'x-ot-error-code': 'ORDER_EXISTS' });
+  });
+
+  it('delivers a command again after a fault, and parks it when that does not help', async () => {
+    await service.database.dataSource.query('ALTER TABLE order_timeout.order_line RENAME TO hidden');
+    service.command('order.placed', anOrder(), { messageId: 'fault' });
+    const { properties } = await parkedFor('fault');
+    await service.database.dataSource.query('ALTER TABLE order_timeout.hidden RENAME TO order_line');
+    expect(properties.headers).toMatchObject({ 'x-ot-error-code': 'HANDLER_FAILED' });
+    expect(properties.headers?.['x-ot-error-reason']).toContain('order_line');
+  });
+});

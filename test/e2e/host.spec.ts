@@ -1,0 +1,101 @@
+import { type INestApplication, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { OrderTimeoutModule, type OrderTimeoutOptions, PlaceOrders, Inventory, ReadOrder } from '../../src';
+import { createDatabase, onServer, type TestDatabase, urlOf } from '../support/database';
+import { until } from '../support/engine';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
+import { anOrder } from './running-service';
+
+describe('a host that imports the module', () => {
+  let databases: TestDatabase[];
+  let vhost: TestVhost;
+  let apps: INestApplication[];
+
+  beforeAll(async () => {
+    databases = await Promise.all([createDatabase(), createDatabase()]);
+    vhost = await createVhost();
+  });
+
+  beforeEach(() => {
+    apps = [];
+  });
+
+  afterEach(async () => {
+    for (const app of apps) await app.close();
+  });
+
+  afterAll(async () => {
+    for (const database of databases) await database.drop();
+    await vhost.drop();
+  });
+
+  const optionsOf = (index: number, prefix: string): OrderTimeoutOptions => ({
+    dataSource: databases[index]?.dataSource as DataSource,
+    rabbit: { urls: [vhost.url], queueType: 'classic', prefix },
+    transport: 'ladder',
+    ladder: { base: 8 },
+    horizonMs: 60_000,
+  });
+
+  async function start(module: ReturnType<typeof OrderTimeoutModule.forRoot>): Promise<INestApplication> {
+    @Module({ imports: [module] })
+    class Host {}
+    const app = await NestFactory.create(Host, { logger: false, abortOnError: false });
+    apps.push(app);
+    return app.init();
+  }
+
+  it('closes orders through the module API, in two applications of one process', async () => {
+    const one = await start(OrderTimeoutModule.forRoot(optionsOf(0, 'one')));
+    const two = await start(OrderTimeoutModule.forRootAsync({ useFactory: () => optionsOf(1, 'two') }));
+    for (const [index, app] of [one, two].entries()) {
+      const manager = (databases[index] as TestDatabase).dataSource.manager;
+      await app.get(Inventory).setStock(manager, 'apple', 10);
+      const { id, amount, currency, lines } = anOrder();
+      const [placed] = await app.get(PlaceOrders).execute([{ id, amount, currency, lines, paymentWindowMs: 100 }]);
+      expect(placed?.outcome).toBe('placed');
+      await until(async () => (await app.get(ReadOrder).execute(id))?.status === 'CLOSED');
+    }
+  });
+
+  it('has no routes of ours unless it asks for them', async () => {
+    const app = await start(OrderTimeoutModule.forRoot(optionsOf(0, 'quiet')));
+    await request(app.getHttpServer())
+      .get('/orders/x')
+      .expect(404, /Cannot GET/);
+  });
+
+  it('has guarded routes with problems when it asks for them, and its own errors stay its own', async () => {
+    const app = await start(OrderTimeoutModule.forRoot({ ...optionsOf(0, 'open'), http: true, apiKeys: 'open' }));
+    await request(app.getHttpServer())
+      .get('/orders/x')
+      .expect(404, /ORDER_NOT_FOUND/);
+    await request(app.getHttpServer())
+      .get('/else')
+      .expect(404, /Cannot GET/);
+  });
+
+  it('cannot boot with bad options, and hears of all of them', async () => {
+    const bad = { ...optionsOf(0, 'ä'), horizonMs: 1, http: true };
+    await expect(start(OrderTimeoutModule.forRoot(bad))).rejects.toThrow(/problems: .*prefix.*horizonMs.*apiKeys/);
+  });
+
+  it('gets its tables at the first start, in a schema of its own', async () => {
+    const name = `ot_test_empty_${process.pid}`;
+    await onServer(`CREATE DATABASE ${name}`);
+    const dataSource = await new DataSource({ type: 'postgres', url: urlOf(name), poolSize: 5 }).initialize();
+    try {
+      const app = await start(
+        OrderTimeoutModule.forRoot({ ...optionsOf(0, 'fresh'), dataSource, schema: 'own_schema' }),
+      );
+      expect(await app.get(ReadOrder).execute('x')).toBeUndefined();
+      await app.close();
+      apps.pop();
+    } finally {
+      await dataSource.destroy();
+      await onServer(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
+  });
+});

@@ -1,0 +1,128 @@
+import { type NestExpressApplication } from '@nestjs/platform-express';
+import { loadConfig } from '../../src/config';
+import { createService, startService } from '../../src/create-service';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { until } from '../support/engine';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
+import { Gate } from './gate';
+import { anOrder, type Call, callerOf, environmentOf, openService, type RunningService } from './running-service';
+
+describe('health and metrics', () => {
+  let service: RunningService;
+
+  beforeAll(async () => {
+    service = await openService();
+  });
+
+  afterAll(() => service.close());
+
+  const get = (path: string): Call => service.call('get', path, undefined, null);
+
+  it('answers without a key', async () => {
+    await get('/health/live').expect(200, { status: 'alive' });
+    await get('/health/ready').expect(200, {
+      status: 'ready',
+      engine: 'ready',
+      database: 'up',
+      broker: 'up',
+      messagePath: 'up',
+      transport: 'ladder',
+    });
+  });
+
+  it('exports what the engine did, and how things stand', async () => {
+    await service.call('put', '/inventory/apple', { onHand: 1 }).expect(200);
+    const order = anOrder({ paymentWindowMs: 50 });
+    await service.call('post', '/orders', order).expect(201);
+    await until(async () => (await service.call('get', `/orders/${order.id}`)).body.status === 'CLOSED');
+    const { text, headers } = await get('/metrics').expect(200);
+    expect(headers['content-type']).toMatch(/^text\/plain;.* version=0.0.4/);
+    expect(text).toMatch(/order_timeout_lateness_seconds_bucket\{le="0.005",kind="order.payment",cause="\w+"\} \d/);
+    expect(text).toMatch(/order_timeout_settled_total\{kind="order.payment",cause="\w+",outcome="done"\} 1/);
+    expect(text).toContain('order_timeout_outbox_rows ');
+    expect(text).toContain('order_timeout_outbox_oldest_seconds ');
+    expect(text).toContain('order_timeout_transport{name="ladder"} 1');
+    expect(text).toContain('order_timeout_message_path_up 1');
+    expect(text).toContain('order_timeout_database_up 1');
+    expect(text).toContain('nodejs_eventloop_lag_seconds');
+  });
+});
+
+describe('a database that goes away', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let app: NestExpressApplication;
+  let gate: Gate;
+
+  beforeAll(async () => {
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    gate = await Gate.to(database.url);
+    await gate.open();
+    const config = loadConfig(environmentOf(gate.url, vhost.url));
+    app = await createService(config);
+    await startService(app, config.http);
+  });
+
+  afterAll(async () => {
+    await app.close();
+    await gate.shut();
+    await database.drop();
+    await vhost.drop();
+  });
+
+  it('is answered with 503 until it is back, while the process stays alive', async () => {
+    const call = callerOf(app);
+    const ready = (status: number) => async (): Promise<boolean> =>
+      (await call('get', '/health/ready')).status === status;
+    await until(ready(200));
+    await gate.shut();
+    await until(ready(503));
+    const { body, headers } = await call('get', '/orders/o-1').expect(503);
+    expect(body).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+    expect(headers['retry-after']).toBe('5');
+    await call('get', '/health/live').expect(200);
+    const { text } = await call('get', '/metrics').expect(200);
+    expect(text).toContain('order_timeout_database_up 0');
+    await gate.open();
+    await until(ready(200));
+    await call('get', '/orders/o-1').expect(404);
+  });
+});
+
+describe('a broker that is away', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let app: NestExpressApplication;
+  let gate: Gate;
+
+  beforeAll(async () => {
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    gate = await Gate.to(vhost.url);
+    const config = loadConfig(environmentOf(database.url, gate.url));
+    app = await createService(config);
+    await startService(app, config.http);
+  });
+
+  afterAll(async () => {
+    await app.close();
+    await gate.shut();
+    await database.drop();
+    await vhost.drop();
+  });
+
+  const health = async () => (await callerOf(app)('get', '/health/ready')).body;
+
+  it('neither stops the start nor the closing, and is used once it is there', async () => {
+    const call = callerOf(app);
+    await until(async () => (await health()).status === 'degraded');
+    expect(await health()).toMatchObject({ engine: 'ready', database: 'up', broker: 'down', messagePath: 'down' });
+    await call('put', '/inventory/apple', { onHand: 1 }).expect(200);
+    const order = anOrder({ paymentWindowMs: 100 });
+    await call('post', '/orders', order).expect(201);
+    await until(async () => (await call('get', `/orders/${order.id}`)).body.status === 'CLOSED');
+
+    await gate.open();
+    await until(async () => (await health()).status === 'ready');
+    await until(async () => (await call('get', '/metrics')).text.includes('order_timeout_outbox_rows 0'));
+  });
+});

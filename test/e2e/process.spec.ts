@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createDatabase } from '../support/database';
+import { createVhost } from '../support/rabbit-vhost';
+import { environmentOf } from './running-service';
+
+const root = join(__dirname, '..', '..');
+const compile = join(root, 'test/integration/payments/compile-on-require.js');
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly exited: Promise<number | null>;
+}
+
+function start(env: Record<string, string>): Run {
+  const args = ['-r', compile, join(root, 'src/main.ts')];
+  const child = spawn(process.execPath, args, { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
+  return { child, output, exited: once(child, 'close').then(([code]) => code as number | null) };
+}
+
+describe('the process', () => {
+  it('ends with one sentence and code 1 when the environment is wrong', async () => {
+    const { output, exited } = start({ PORT: 'x', DATABASE_URL: 'postgresql://u:hunter2@db/x' });
+    expect(await exited).toBe(1);
+    expect(output.stderr.trim().split('\n')).toEqual([
+      'nestjs-order-timeout cannot start: ORDER_TIMEOUT/INVALID_OPTIONS: environment: 3 problems: ' +
+        'PORT must be an integer from 0 to 65535; API_KEYS must be set; RABBITMQ_URLS must be set',
+    ]);
+  });
+
+  it('ends with one sentence and code 1 when the database refuses it', async () => {
+    const url = new URL(process.env.DATABASE_URL ?? '');
+    url.pathname = '/no_such_database';
+    const { output, exited } = start(environmentOf(url.href, 'amqp://127.0.0.1:1'));
+    expect(await exited).toBe(1);
+    expect(output.stderr).toBe('nestjs-order-timeout cannot start: database "no_such_database" does not exist\n');
+  });
+
+  it('logs in JSON, and ends in order at SIGTERM', async () => {
+    const [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    const run = start({ ...environmentOf(database.url, vhost.url), LOG_LEVEL: 'info' });
+    while (!run.output.stdout.includes('Nest application successfully started'))
+      await once(run.child.stdout ?? run.child, 'data');
+    run.child.kill('SIGTERM');
+    await run.exited;
+    const lines = run.output.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { context: string; msg: string });
+    expect(lines.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^stopped: 0 deliveries given back/));
+    expect(run.output.stderr).toBe('');
+    await database.drop();
+    await vhost.drop();
+  });
+});

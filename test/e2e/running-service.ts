@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { type NestExpressApplication } from '@nestjs/platform-express';
+import { type Channel, connect, type ConsumeMessage } from 'amqplib';
+import request from 'supertest';
+import { loadConfig } from '../../src/config';
+import { createService, startService } from '../../src/create-service';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { until } from '../support/engine';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
+
+export const PREFIX = 'order-timeout.v1';
+export const KEYS = { all: 'key-of-everything', reader: 'key-of-reader', stock: 'key-of-stock' };
+
+const entry = (name: string, key: string, scopes: string): string =>
+  `${name}:${createHash('sha256').update(key).digest('hex')}:${scopes}`;
+
+export const API_KEYS = [
+  entry('shop', KEYS.all, '*'),
+  entry('reader', KEYS.reader, 'orders:read'),
+  entry('stock', KEYS.stock, 'inventory:write'),
+].join(',');
+
+/** The members that tests read as what they are; all others are unknown. */
+interface Body extends Record<string, unknown> {
+  readonly status: string;
+  readonly code: string;
+  readonly expiresAt: string;
+  readonly reserved: number;
+  readonly available: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly body: Body;
+}
+
+/** A request of supertest, whose answers are not `any`. */
+export interface Call extends PromiseLike<Answer> {
+  set(name: string, value: string): Call;
+  expect(status: number, body?: object | RegExp): Call;
+}
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** The whole service on a database and a vhost of its own, and a program beside it that speaks AMQP. */
+export interface RunningService {
+  readonly app: NestExpressApplication;
+  readonly database: TestDatabase;
+  readonly vhost: TestVhost;
+  /** A request with the key that may everything, unless another is given; null: none. */
+  call(method: Method, path: string, body?: object | string, key?: string | null): Call;
+  /** Publishes a command. */
+  command(name: string, body: unknown, properties?: object): void;
+  /** Events and parked messages since the start. */
+  readonly events: ConsumeMessage[];
+  readonly parked: ConsumeMessage[];
+  close(): Promise<void>;
+}
+
+export async function openService(environment: Record<string, string> = {}): Promise<RunningService> {
+  const [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+  const config = loadConfig({ ...environmentOf(database.url, vhost.url), ...environment });
+  const app = await createService(config);
+  await startService(app, config.http);
+  const call = callerOf(app);
+  await until(async () => (await call('get', '/health/ready')).body.status === 'ready');
+  const shop = await openShop(vhost.url);
+  return {
+    app,
+    database,
+    vhost,
+    call,
+    ...shop,
+    close: async () => {
+      await shop.close();
+      await app.close();
+      await database.drop();
+      await vhost.drop();
+    },
+  };
+}
+
+export function environmentOf(databaseUrl: string, rabbitUrl: string): Record<string, string> {
+  return {
+    PORT: '0',
+    HOST: '127.0.0.1',
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: '10',
+    RABBITMQ_URLS: rabbitUrl,
+    RABBITMQ_QUEUE_TYPE: 'classic',
+    DELAY_TRANSPORT: 'ladder',
+    LADDER_BASE: '8',
+    HORIZON_MS: '60000',
+    REMINDER_OFFSETS_MS: '60000',
+    API_KEYS,
+    LOG_LEVEL: process.env.TEST_LOGS ? 'debug' : 'silent',
+    SHUTDOWN_TIMEOUT_MS: '3000',
+  };
+}
+
+export function callerOf(app: NestExpressApplication): RunningService['call'] {
+  return (method, path, body, key = KEYS.all) => {
+    const sent = request(app.getHttpServer())[method](path);
+    if (key !== null) void sent.set('x-api-key', key);
+    if (body !== undefined) void sent.set('content-type', 'application/json').send(body);
+    return sent as unknown as Call;
+  };
+}
+
+async function openShop(url: string) {
+  const connection = await connect(url);
+  const channel = await connection.createChannel();
+  const events: ConsumeMessage[] = [];
+  const parked: ConsumeMessage[] = [];
+  const { queue } = await channel.assertQueue('', { exclusive: true });
+  await channel.bindQueue(queue, `${PREFIX}.events`, '#');
+  await keep(channel, queue, events);
+  await keep(channel, `${PREFIX}.parked`, parked);
+  return {
+    events,
+    parked,
+    command: (name: string, body: unknown, properties: object = {}) => {
+      const content = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+      channel.publish(`${PREFIX}.commands`, name, content, { persistent: true, ...properties });
+    },
+    close: () => connection.close(),
+  };
+}
+
+function keep(channel: Channel, queue: string, into: ConsumeMessage[]): Promise<unknown> {
+  return channel.consume(queue, (message) => message && into.push(message), { noAck: true });
+}
+
+/** What an AMQP message carries as JSON. */
+export function bodyOf(message: ConsumeMessage | undefined): Record<string, unknown> {
+  return JSON.parse(message?.content.toString() ?? 'null') as Record<string, unknown>;
+}
+
+let counter = 0;
+
+/** The body of a small valid order. */
+export function anOrder(overrides: Record<string, unknown> = {}) {
+  return {
+    id: `order-${++counter}`,
+    amount: 1_999,
+    currency: 'EUR',
+    paymentWindowMs: 600_000,
+    lines: [{ sku: 'apple', quantity: 1, unitAmount: 1_999 }],
+    ...overrides,
+  };
+}

@@ -1,0 +1,143 @@
+import { Test, type TestingModule } from '@nestjs/testing';
+import {
+  CancelOrder,
+  MarkPaid,
+  ORDER_PROVIDERS,
+  ORDERS_OPTIONS,
+  PlaceOrders,
+  ReadHistory,
+  ReadOrder,
+} from '../../../src/orders';
+import { Inventory } from '../../../src/inventory';
+import { PaymentProviders } from '../../../src/payments';
+import { TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { Recorder, until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { FakeProvider } from './fake-provider';
+import { newOrder, SCHEMA } from './shop';
+
+describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let module: TestingModule;
+  let provider: FakeProvider;
+  const settled = new Recorder();
+
+  beforeAll(async () => {
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    provider = new FakeProvider('fake', database.dataSource);
+    module = await Test.createTestingModule({
+      imports: [
+        TimeoutsModule.forRoot({
+          dataSource: database.dataSource,
+          rabbit: { urls: [vhost.url], queueType: 'classic' },
+          transport: 'ladder',
+          ladder: { base: 8 },
+          shutdownTimeoutMs: 3_000,
+        }),
+      ],
+      providers: [
+        ...ORDER_PROVIDERS,
+        { provide: ORDERS_OPTIONS, useValue: { policies: { reminderOffsetsMs: [] } } },
+        { provide: PaymentProviders, useValue: new PaymentProviders([provider]) },
+      ],
+    }).compile();
+    module.get(TimeoutObservers).add({
+      settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),
+      away: () => undefined,
+      undecodable: () => undefined,
+      transport: () => undefined,
+    });
+    await module.init();
+    const inventory = module.get(Inventory);
+    for (const sku of ['apple', 'cursed']) await inventory.setStock(database.dataSource.manager, sku, 1_000);
+  });
+  afterAll(async () => {
+    await module.close();
+    await Promise.all([database.drop(), vhost.drop()]);
+  });
+
+  const place = async (orders: ReturnType<typeof newOrder>[]) => {
+    const results = await module.get(PlaceOrders).execute(orders);
+    expect(results.every((result) => result.outcome === 'placed')).toBe(true);
+    return orders.map((order) => order.id);
+  };
+  const statusOf = async (id: string) => (await module.get(ReadOrder).execute(id))?.status;
+  const outcomesOf = (id: string) => settled.rows.filter((row) => row.due.key === id).map((row) => row.outcome.type);
+  const done = (ids: readonly string[]) =>
+    settled.until(() => ids.every((id) => outcomesOf(id).includes('done') || outcomesOf(id).includes('park')));
+
+  it('closes unpaid orders by the message, not before their deadline, and leaves the paid ones', async () => {
+    const window = { paymentWindowMs: 700 };
+    const ids = await place(Array.from({ length: 40 }, () => newOrder(window)));
+    const [paid = ''] = await place([newOrder({ paymentWindowMs: 900 })]);
+    await module
+      .get(MarkPaid)
+      .execute({ orderId: paid, provider: 'fake', reference: 'quick', amount: 1_999, currency: 'EUR' });
+    await done(ids);
+    const rows = await database.dataSource.query<{ status: string; early: boolean; cause: string }[]>(
+      `SELECT o.status, o.closed_at < o.expires_at AS early, h.cause FROM ${SCHEMA}.orders o
+         JOIN ${SCHEMA}.order_history h ON h.order_id = o.id AND h.version = o.version WHERE o.id = ANY($1)`,
+      [ids],
+    );
+    expect(rows).toEqual(Array(40).fill({ status: 'CLOSED', early: false, cause: 'message' }));
+    expect(await statusOf(paid)).toBe('PAID');
+  });
+
+  it('asks the provider through the engine, and comes back when it was silent', async () => {
+    let answers = 0;
+    provider.answerQuery('flaky', () => {
+      answers += 1;
+      return answers === 1 ? { type: 'UNKNOWN', reason: 'connection refused' } : { type: 'CLOSED' };
+    });
+    const [id = ''] = await place([
+      newOrder({ paymentWindowMs: 50, attempt: { provider: 'fake', reference: 'flaky' } }),
+    ]);
+    await done([id]);
+    expect(outcomesOf(id)).toEqual(['ask', 'retry', 'ask', 'done']);
+    expect((await module.get(ReadHistory).execute(id)).map((entry) => entry.to)).toEqual([
+      'PENDING',
+      'CLOSING',
+      'CLOSED',
+    ]);
+  });
+
+  it('handles a cancelled order with an open attempt at once, long before its deadline', async () => {
+    const attempt = { provider: 'fake', reference: 'to-cancel' };
+    const [id = ''] = await place([newOrder({ paymentWindowMs: 3_600_000, attempt })]);
+    await module.get(CancelOrder).execute({ orderId: id });
+    await done([id]);
+    expect(await statusOf(id)).toBe('CANCELLED');
+  });
+
+  it('lets an order whose stock is corrupt fall out of its batch, and closes the others', async () => {
+    const cursed = newOrder({ paymentWindowMs: 600, lines: [{ sku: 'cursed', quantity: 1, unitAmount: 1 }] });
+    const others = Array.from({ length: 20 }, () => newOrder({ paymentWindowMs: 600 }));
+    const ids = await place([...others.slice(0, 10), cursed, ...others.slice(10)]);
+    // Giving back what is not reserved violates the counter's CHECK, and takes the whole transaction with it.
+    await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 0 WHERE sku = 'cursed'`);
+    await done(ids.filter((id) => id !== cursed.id));
+    await settled.until(() => outcomesOf(cursed.id).includes('retry'));
+    expect(await statusOf(cursed.id)).toBe('PENDING');
+    expect((await module.get(ReadHistory).execute(cursed.id)).map((entry) => entry.to)).toEqual(['PENDING']);
+    await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 1 WHERE sku = 'cursed'`);
+    await done([cursed.id]);
+    expect(await statusOf(cursed.id)).toBe('CLOSED');
+  });
+
+  it('answers a read of an overdue order at once, and closes it', async () => {
+    const [id = ''] = await place([newOrder({ paymentWindowMs: 3_600_000 })]);
+    await database.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 ms' WHERE id = $1`, [
+      id,
+    ]);
+    await database.dataSource.query(
+      `UPDATE ${SCHEMA}.timeout SET due_at = now(), next_attempt_at = now() WHERE kind = 'order.payment' AND key = $1`,
+      [id],
+    );
+    expect(await module.get(ReadOrder).execute(id)).toMatchObject({ expired: true, payable: false });
+    await until(async () => (await statusOf(id)) === 'CLOSED');
+    const history = await module.get(ReadHistory).execute(id);
+    expect(history.at(-1)).toMatchObject({ to: 'CLOSED', cause: 'passive' });
+  });
+});

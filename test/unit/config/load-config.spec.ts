@@ -1,0 +1,147 @@
+import { loadConfig } from '../../../src/config';
+import { InvalidOptionsError } from '../../../src/errors';
+
+const HASH = 'a'.repeat(64);
+const minimal = {
+  DATABASE_URL: 'postgresql://u:secret-password@db/shop',
+  RABBITMQ_URLS: 'amqp://a:secret-password@one, amqps://two',
+  API_KEYS: `shop:${HASH}:orders:read+orders:write`,
+};
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadConfig', () => {
+  it('fills in every default', () => {
+    expect(loadConfig(minimal)).toEqual({
+      http: { port: 3_000, host: '0.0.0.0', apiKeys: [minimal.API_KEYS] },
+      database: { url: minimal.DATABASE_URL, poolSize: 20, schema: 'order_timeout' },
+      rabbit: {
+        urls: ['amqp://a:secret-password@one', 'amqps://two'],
+        prefix: 'order-timeout.v1',
+        queueType: 'quorum',
+      },
+      transport: 'auto',
+      ladder: {},
+      horizonMs: 86_400_000,
+      sweep: { intervalMs: 30_000, marginMs: 5_000 },
+      orders: {},
+      paymentProvider: undefined,
+      logLevel: 'info',
+      shutdownTimeoutMs: 10_000,
+    });
+  });
+
+  it('reads everything that can be set', () => {
+    const config = loadConfig({
+      ...minimal,
+      PORT: '8080',
+      LADDER_BASE: '8',
+      LADDER_UNIT_MS: '500',
+      PAYMENT_WINDOW_MS: '900000',
+      GRACE_MS: '5000',
+      REMINDER_OFFSETS_MS: '60000, 10000',
+      MERCHANT_POLICIES: '{"shop-1":{"graceMs":1,"graceMsByProvider":{"alipay":2}}}',
+      HTTP_PAYMENT_PROVIDER_URL: 'http://pay/v1',
+      HTTP_PAYMENT_PROVIDER_SECRET: 's'.repeat(16),
+    });
+    expect(config).toMatchObject({
+      http: { port: 8_080 },
+      ladder: { base: 8, unitMs: 500 },
+      orders: {
+        paymentWindowMs: 900_000,
+        graceMs: 5_000,
+        reminderOffsetsMs: [60_000, 10_000],
+        merchants: { 'shop-1': { graceMs: 1, graceMsByProvider: { alipay: 2 } } },
+      },
+      paymentProvider: { name: 'http', baseUrl: 'http://pay/v1', secret: 's'.repeat(16) },
+    });
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(loadConfig({ ...minimal, PORT: '', HORIZON_MS: '' })).toMatchObject({
+      http: { port: 3_000 },
+      horizonMs: 86_400_000,
+    });
+  });
+
+  it('names every bad variable at once', () => {
+    const problems = problemsOf({
+      PORT: '99999',
+      DATABASE_URL: 'mysql://x',
+      DATABASE_POOL_SIZE: 'many',
+      DATABASE_SCHEMA: 'Drop Table',
+      RABBITMQ_URLS: 'http://x',
+      RABBITMQ_PREFIX: 'ä',
+      RABBITMQ_QUEUE_TYPE: 'stream',
+      DELAY_TRANSPORT: 'pigeon',
+      LADDER_BASE: '1',
+      HORIZON_MS: '-1',
+      SWEEP_INTERVAL_MS: '1e3',
+      PAYMENT_WINDOW_MS: '0x10',
+      MERCHANT_POLICIES: '{',
+      API_KEYS: 'nonsense',
+      HTTP_PAYMENT_PROVIDER_URL: 'ftp://x',
+      HTTP_PAYMENT_PROVIDER_SECRET: 'short',
+      LOG_LEVEL: 'loud',
+      SHUTDOWN_TIMEOUT_MS: '1.5',
+    });
+    const named = new Set(problems.map((problem) => problem.split(/[ .]/)[0]));
+    expect([...named].sort()).toEqual([
+      'API_KEYS',
+      'DATABASE_POOL_SIZE',
+      'DATABASE_SCHEMA',
+      'DATABASE_URL',
+      'DELAY_TRANSPORT',
+      'HORIZON_MS',
+      'HTTP_PAYMENT_PROVIDER_SECRET',
+      'HTTP_PAYMENT_PROVIDER_URL',
+      'LADDER_BASE',
+      'LOG_LEVEL',
+      'MERCHANT_POLICIES',
+      'PAYMENT_WINDOW_MS',
+      'PORT',
+      'RABBITMQ_PREFIX',
+      'RABBITMQ_QUEUE_TYPE',
+      'RABBITMQ_URLS',
+      'SHUTDOWN_TIMEOUT_MS',
+      'SWEEP_INTERVAL_MS',
+    ]);
+  });
+
+  it('asks for what it cannot do without', () => {
+    expect(problemsOf({})).toEqual(['API_KEYS must be set', 'DATABASE_URL must be set', 'RABBITMQ_URLS must be set']);
+  });
+
+  it.each([
+    [
+      'a policy out of range',
+      { MERCHANT_POLICIES: '{"m":{"graceMs":-1}}' },
+      'order policies: merchants.m.graceMs must be',
+    ],
+    ['an unknown policy', { MERCHANT_POLICIES: '{"m":{"grace":1}}' }, 'MERCHANT_POLICIES.m'],
+    ['a provider without its secret', { HTTP_PAYMENT_PROVIDER_URL: 'http://x' }, 'must be set together'],
+    ['a unit beyond the horizon', { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' }, 'ladder: horizonMs must be'],
+    ['no key at all', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],
+    ['no broker at all', { RABBITMQ_URLS: ',' }, 'RABBITMQ_URLS must name at least one URL'],
+  ])('refuses %s', (_, environment, problem) => {
+    expect(problemsOf({ ...minimal, ...environment }).join('; ')).toContain(problem);
+  });
+
+  it('never repeats a password, a key or a secret', () => {
+    const problems = problemsOf({
+      DATABASE_URL: 'mysql://u:hunter2@db',
+      RABBITMQ_URLS: 'http://u:hunter2@mq',
+      API_KEYS: 'shop:hunter2:*',
+      HTTP_PAYMENT_PROVIDER_SECRET: 'hunter2',
+    }).join('; ');
+    expect(problems).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,52 @@
+import { DataSource } from 'typeorm';
+import { InvalidOptionsError } from '../../../src/errors';
+import { type OrderTimeoutOptions, resolveOrderTimeoutOptions } from '../../../src/order-timeout-options';
+import { type PaymentProvider } from '../../../src/payments';
+
+const dataSource = new DataSource({ type: 'postgres' });
+const provider = (name: string): PaymentProvider => ({
+  name,
+  query: async () => ({ type: 'OPEN' }),
+  close: async () => ({ type: 'CLOSED' }),
+});
+const good: OrderTimeoutOptions = { dataSource, rabbit: { urls: ['amqp://mq'] } };
+
+function problemsOf(options: OrderTimeoutOptions, http = false): string {
+  try {
+    resolveOrderTimeoutOptions(options, http);
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems.join('; ');
+    throw error;
+  }
+  return '';
+}
+
+describe('options of OrderTimeoutModule', () => {
+  it('need a DataSource and a broker, and nothing more', () => {
+    expect(resolveOrderTimeoutOptions(good, false)).toMatchObject({ migrate: true, providers: [], orders: {} });
+  });
+
+  it('are all checked before one error names what is wrong', () => {
+    const problems = problemsOf(
+      {
+        dataSource,
+        rabbit: { urls: [] },
+        horizonMs: 5,
+        orders: { graceMs: -1 },
+        providers: [provider('a'), provider('a')],
+        guards: { a: { timeoutMs: 0 }, b: {} },
+        apiKeys: ['x'],
+      },
+      true,
+    );
+    for (const part of ['rabbit.urls', 'horizonMs', 'orders.graceMs', '"a"', 'timeoutMs', 'guards.b', 'API key 1']) {
+      expect(problems).toContain(part);
+    }
+  });
+
+  it('keep the HTTP API shut without keys, unless the host says that it guards the routes itself', () => {
+    expect(problemsOf(good, true)).toContain('apiKeys must name at least one key');
+    expect(problemsOf({ ...good, apiKeys: 'open' }, true)).toBe('');
+    expect(problemsOf(good, false)).toBe('');
+  });
+});

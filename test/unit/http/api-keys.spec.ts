@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { InvalidOptionsError } from '../../../src/errors';
+import { ApiKeyGuard, ApiKeys, RequireScope } from '../../../src/orders/http';
+
+const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
+const keys = new ApiKeys([
+  `shop:${hash('k1')}:orders:read+orders:write`,
+  `stock:${hash('k2')}:inventory:write`,
+  `root:${hash('k3').toUpperCase()}:*`,
+]);
+
+class Routes {
+  @RequireScope('orders:write')
+  write(this: void): void {}
+
+  @RequireScope('orders:read', 'inventory:write')
+  either(this: void): void {}
+
+  forgotten(this: void): void {}
+}
+
+const problem = (code: string): Error => expect.objectContaining({ problem: code }) as Error;
+
+function enter(route: keyof Routes, headers: Record<string, string | string[]>, using: ApiKeys | 'open' = keys) {
+  const request: { headers: typeof headers; orderTimeoutActor?: string } = { headers };
+  const context = {
+    getHandler: () => Routes.prototype[route],
+    switchToHttp: () => ({ getRequest: () => request }),
+  } as unknown as ExecutionContext;
+  return { allowed: new ApiKeyGuard(using, new Reflector()).canActivate(context), actor: request.orderTimeoutActor };
+}
+
+describe('API keys', () => {
+  it('open what their scopes allow, by either header', () => {
+    expect(enter('write', { 'x-api-key': 'k1' })).toEqual({ allowed: true, actor: 'shop' });
+    expect(enter('write', { authorization: 'Bearer k1' })).toEqual({ allowed: true, actor: 'shop' });
+    expect(enter('either', { authorization: 'bearer  k2' })).toEqual({ allowed: true, actor: 'stock' });
+    expect(enter('write', { 'x-api-key': 'k3' })).toEqual({ allowed: true, actor: 'root' });
+  });
+
+  it.each<[string, Record<string, string | string[]>]>([
+    ['no header', {}],
+    ['an empty key', { 'x-api-key': '' }],
+    ['another scheme', { authorization: 'Basic azE=' }],
+    ['a wrong key', { 'x-api-key': 'k4' }],
+    ['the hash instead of the key', { 'x-api-key': hash('k1') }],
+    ['two keys', { 'x-api-key': ['k1', 'k1'] }],
+  ])('answer 401 to %s', (_, headers) => {
+    expect(() => enter('write', headers)).toThrow(problem('UNAUTHORIZED'));
+  });
+
+  it('answer 403 to a key without the scope', () => {
+    expect(() => enter('write', { 'x-api-key': 'k2' })).toThrow('key "stock" lacks the scope orders:write');
+  });
+
+  it('keep a route whose scope was forgotten shut to all but *', () => {
+    expect(() => enter('forgotten', { 'x-api-key': 'k1' })).toThrow(problem('FORBIDDEN'));
+    expect(enter('forgotten', { 'x-api-key': 'k3' }).allowed).toBe(true);
+  });
+
+  it('are not asked for where the host guards the routes', () => {
+    expect(enter('write', {}, 'open')).toEqual({ allowed: true, actor: undefined });
+  });
+
+  it('are refused at boot, all bad ones at once, without being repeated', () => {
+    const bad = ['', 'a b:xyz:*', `ok:${hash('x')}:orders:fly`, `ok:${hash('y')}:*`, `none:${hash('z')}`];
+    const error: unknown = (() => {
+      try {
+        return new ApiKeys(bad);
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    const { problems } = error as InvalidOptionsError;
+    expect(error).toBeInstanceOf(InvalidOptionsError);
+    for (const part of [
+      'API key 1',
+      'API key 2',
+      'API key 3 has unknown scopes',
+      'API key 5',
+      'name "ok" is used twice',
+    ]) {
+      expect(problems.join('; ')).toContain(part);
+    }
+    expect(problems.join('; ')).not.toContain('xyz');
+  });
+});

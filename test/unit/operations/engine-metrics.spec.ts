@@ -1,0 +1,40 @@
+import { Registry } from 'prom-client';
+import { EngineMetrics } from '../../../src/operations/engine-metrics';
+import { type SettledRow } from '../../../src/timeouts';
+
+const row = (type: SettledRow['outcome']['type'], lateMs: number): SettledRow =>
+  ({
+    due: {
+      kind: 'k',
+      key: 'x',
+      generation: '1',
+      dueAt: new Date(100_000 - lateMs),
+      attempts: 0,
+      payload: {},
+      cause: 'message',
+    },
+    outcome: { type },
+  }) as SettledRow;
+
+describe('EngineMetrics', () => {
+  it('measures the lateness of what is done, and counts every outcome', async () => {
+    const registry = new Registry();
+    const metrics = new EngineMetrics(registry);
+    metrics.settled('k', [row('done', 20), row('done', -3), row('retry', 90_000)], 100_000);
+    metrics.away('k');
+    metrics.undecodable('k');
+    metrics.transport('ladder');
+    const text = await registry.metrics();
+    expect(text).toContain('order_timeout_lateness_seconds_count{kind="k",cause="message"} 2');
+    expect(text).toContain('order_timeout_lateness_seconds_sum{kind="k",cause="message"} 0.02');
+    expect(text).toContain('order_timeout_lateness_seconds_bucket{le="0.005",kind="k",cause="message"} 1');
+    expect(text).toContain('order_timeout_settled_total{kind="k",cause="message",outcome="retry"} 1');
+    expect(text).toContain('order_timeout_away_total{kind="k"} 1');
+    expect(text).toContain('order_timeout_undecodable_total{kind="k"} 1');
+    expect(text).toContain('order_timeout_transport_switches_total{name="ladder"} 1');
+  });
+
+  it('can exist several times in one process', () => {
+    expect(() => [new EngineMetrics(new Registry()), new EngineMetrics(new Registry())]).not.toThrow();
+  });
+});
