@@ -1,0 +1,34 @@
+// node scripts/broker.mjs [--directory D] [--profile plain|plugin] [--port P] [--management-port M]
+// One throw-away RabbitMQ in the foreground, see stack/throw-away.mjs for its protocol.
+import { join } from 'node:path';
+import { main } from './setup/main.mjs';
+import { showProgress } from './setup/progress.mjs';
+import { delayedExchangeFor } from './stack/private-stack.mjs';
+import { obtainRabbitmq } from './stack/obtain-rabbitmq.mjs';
+import { rabbitmqServer } from './stack/rabbitmq-server.mjs';
+import { passwords } from './stack/secrets.mjs';
+import { readOptions, throwAwayPlace } from './stack/throw-away-place.mjs';
+import { serveThrowAway } from './stack/throw-away.mjs';
+
+/** @param {Record<string, string | undefined>} options */
+function wantedPorts({ port, 'management-port': management }) {
+  return { ...(port && { amqp: Number(port) }), ...(management && { management: Number(management) }) };
+}
+
+await main(async ({ args, signal }) => {
+  const options = readOptions(args, ['directory', 'profile', 'port', 'management-port']);
+  const profile = options.profile ?? 'plain';
+  const place = await throwAwayPlace(options.directory);
+  const { home, user, directory } = place;
+  const spec = await showProgress('preparing a throw-away RabbitMQ', async (note) => {
+    const installation = await obtainRabbitmq({ home, shared: Boolean(user), signal, note });
+    const delayedExchange =
+      profile === 'plugin' ? await delayedExchangeFor(installation, { home, user, signal }) : undefined;
+    const given = { installation, delayedExchange, ports: wantedPorts(options), password: passwords(home).rabbitmq };
+    return rabbitmqServer({ ...place, ...given, name: 'throw-away', logFile: join(directory, 'rabbitmq.log') });
+  });
+  const { url: amqpUrl, managementUrl, delayedExchange } = spec.access;
+  // Its data is flushed within a second; what takes 5 more is the management plugin waiting for nobody.
+  spec.stopLimitMs = 2000;
+  await serveThrowAway(spec, { signal, access: { amqpUrl, managementUrl, profile, delayedExchange } });
+});

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { contentStamp } from './content-stamp.mjs';
+import { withLock } from './lock.mjs';
+import { npm } from './npm.mjs';
+import { repository } from './paths.mjs';
+import { noteWhileWaiting, showProgress } from './progress.mjs';
+import { run } from './run.mjs';
+
+const limitMs = 5 * 60_000;
+const configuration = ['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+/** @typedef {{ script: string, output: string, inputs: string[] }} Build */
+
+/** @type {Build} */
+export const serviceBuild = { script: 'build', output: 'dist', inputs: ['src', ...configuration] };
+/** @type {Build} */
+export const examplesBuild = {
+  script: 'build:examples',
+  output: 'dist-examples',
+  inputs: ['examples', 'src', ...configuration],
+};
+
+// Inside the output, so that whoever deletes the output deletes the claim that it is up to date.
+const stampFile = ({ output }) => join(repository, output, '.content-stamp');
+
+/** @param {Build} build */
+function isUpToDate(build, stamp) {
+  return existsSync(stampFile(build)) && readFileSync(stampFile(build), 'utf8') === stamp;
+}
+
+/**
+ * Builds what has changed since it was built last.
+ *
+ * @param {Build} build
+ * @param {{ signal?: AbortSignal }} [options]
+ */
+export async function ensureBuild(build, { signal } = {}) {
+  if (isUpToDate(build, contentStamp(repository, build.inputs))) return;
+  await showProgress(`npm run ${build.script}`, (note) =>
+    withLock(build.output, { limitMs, signal, whileWaiting: noteWhileWaiting(note, 'another run builds it') }, () =>
+      make(build, signal),
+    ),
+  );
+}
+
+/** @param {Build} build */
+async function make(build, signal) {
+  // Taken before the build: what changes meanwhile is built again next time.
+  const stamp = contentStamp(repository, build.inputs);
+  if (isUpToDate(build, stamp)) return;
+  await run(...npm(['run', '--silent', build.script]), {
+    cwd: repository,
+    limitMs,
+    signal,
+    what: `npm run ${build.script}`,
+    remedy: 'mend what the compiler says above',
+  });
+  writeFileSync(stampFile(build), stamp);
+}

@@ -1,0 +1,63 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJson } from './files.mjs';
+import { withLock } from './lock.mjs';
+import { npm } from './npm.mjs';
+import { repository, stackFolder } from './paths.mjs';
+import { noteWhileWaiting, showProgress } from './progress.mjs';
+import { run } from './run.mjs';
+
+const limitMs = 10 * 60_000;
+
+/** @typedef {{ packages?: Record<string, { version?: string, optional?: boolean, link?: boolean }> }} LockFile */
+
+/**
+ * npm writes what it installed into node_modules/.package-lock.json, as its very last step. Comparing it with
+ * package-lock.json sees an install that was cut short, a changed lock file, and an install made by hand.
+ *
+ * @param {LockFile | undefined} wanted     package-lock.json
+ * @param {LockFile | undefined} installed  node_modules/.package-lock.json
+ * @returns {boolean}
+ */
+export function isInstalled(wanted, installed) {
+  const present = installed?.packages;
+  if (!present) return false;
+  return Object.entries(wanted?.packages ?? {}).every(([path, { version, optional, link }]) => {
+    // The root is no package; what is optional may be for another platform.
+    if (path === '' || optional || link) return true;
+    return present[path]?.version === version;
+  });
+}
+
+const readLock = (...path) => readJson(join(repository, ...path));
+const areInstalled = () => isInstalled(readLock('package-lock.json'), readLock('node_modules', '.package-lock.json'));
+
+/**
+ * @param {{ signal?: AbortSignal }} [options]
+ */
+export async function ensureDependencies({ signal } = {}) {
+  if (areInstalled()) return;
+  await showProgress('dependencies (npm ci)', (note) =>
+    withLock(
+      'dependencies',
+      { limitMs, signal, whileWaiting: noteWhileWaiting(note, 'another run installs them') },
+      async () => {
+        if (!areInstalled()) await install(signal);
+      },
+    ),
+  );
+}
+
+async function install(signal) {
+  const logFile = join(stackFolder('log'), 'npm-ci.log');
+  rmSync(logFile, { force: true });
+  // Development packages too, whatever NODE_ENV says: they build and test.
+  await run(...npm(['ci', '--include=dev', '--no-audit', '--no-fund']), {
+    cwd: repository,
+    limitMs,
+    signal,
+    logFile,
+    what: 'npm ci',
+    remedy: 'read what npm says above; is the package registry reachable (npm ping)?',
+  });
+}

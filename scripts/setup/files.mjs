@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+/**
+ * Written aside and renamed, so that a reader never sees half a file.
+ *
+ * @param {string} path
+ * @param {string} text
+ * @param {number} [mode]
+ */
+export function writeAtomically(path, text, mode = 0o600) {
+  const aside = `${path}.${randomUUID()}`;
+  writeFileSync(aside, text, { mode });
+  renameSync(aside, path);
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} value
+ * @param {number} [mode]
+ */
+export function writeJson(path, value, mode) {
+  writeAtomically(path, `${JSON.stringify(value, null, 2)}\n`, mode);
+}
+
+/**
+ * @param {string} path
+ * @returns {any} undefined where the file is missing or not JSON (a half-written foreign file counts as missing)
+ */
+export function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {number} count
+ * @returns {string[]} the last non-empty lines
+ */
+export function lastLines(path, count = 30) {
+  try {
+    const lines = readFileSync(path, 'utf8').split(/\r?\n|\r/);
+    return lines.filter((line) => line.trim() !== '').slice(-count);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,91 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stackFolder } from './paths.mjs';
+import { identify, isAlive } from './process-identity.mjs';
+import { SetupError } from './setup-error.mjs';
+import { waitUntil } from './wait.mjs';
+
+// A lock file is written right after it was created: empty for longer than this means its owner died in between.
+const emptyForMs = 5000;
+
+/** @param {string} path */
+function createOwned(path) {
+  try {
+    writeFileSync(path, JSON.stringify(identify(process.pid)), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** @param {string} path */
+function isStale(path) {
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (text === '') return Date.now() - statSync(path).mtimeMs > emptyForMs;
+    return !isAlive(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Removes the lock of a dead owner. Only one process at a time may do so: otherwise the second one
+ * could remove the lock that a third has just taken.
+ *
+ * @param {string} path
+ */
+function breakIfStale(path) {
+  if (!isStale(path)) return;
+  const breaking = `${path}.breaking`;
+  if (!createOwned(breaking)) {
+    if (isStale(breaking)) rmSync(breaking, { force: true });
+    return;
+  }
+  if (isStale(path)) rmSync(path, { force: true });
+  rmSync(breaking, { force: true });
+}
+
+/**
+ * @param {string} name
+ * @returns {(() => void) | undefined} what gives the lock back, or undefined when another process holds it
+ */
+export function tryLock(name) {
+  const path = join(stackFolder('locks'), `${name}.lock`);
+  breakIfStale(path);
+  if (!createOwned(path)) return undefined;
+  const release = () => {
+    process.off('exit', release);
+    rmSync(path, { force: true });
+  };
+  process.on('exit', release);
+  return release;
+}
+
+/**
+ * One process of this clone at a time.
+ *
+ * @template T
+ * @param {string} name
+ * @param {{ limitMs: number, signal?: AbortSignal, whileWaiting?: (wait: () => Promise<any>) => Promise<any> }} options
+ *   `whileWaiting` shows that somebody else has the lock; not called when it is free
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function withLock(name, { limitMs, signal, whileWaiting = (wait) => wait() }, work) {
+  const wait = () => waitUntil(() => tryLock(name), { limitMs, signal });
+  const release = tryLock(name) ?? (await whileWaiting(wait));
+  if (!release) throw heldTooLong(name, limitMs);
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}
+
+function heldTooLong(name, limitMs) {
+  return new SetupError('LOCKED', `another run of this clone holds "${name}" for more than ${limitMs / 1000} s`, {
+    remedy: `end that run, or remove ${join(stackFolder('locks'), `${name}.lock`)}`,
+  });
+}

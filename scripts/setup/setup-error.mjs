@@ -1,0 +1,49 @@
+import { stackDirectory } from './paths.mjs';
+
+/**
+ * A set-up step that cannot go on. `code` is stable, `remedy` is what the reader can do about it.
+ */
+export class SetupError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   * @param {{ remedy?: string, logTail?: string[], logFile?: string, cause?: unknown }} [details]
+   */
+  constructor(code, message, { remedy, logTail, logFile, cause } = {}) {
+    super(message, { cause });
+    this.name = 'SetupError';
+    this.code = `SETUP/${code}`;
+    this.remedy = remedy;
+    this.logTail = logTail ?? [];
+    this.logFile = logFile;
+  }
+}
+
+/**
+ * The whole story for a terminal: what, how to mend it, and the end of the log.
+ *
+ * @param {unknown} error
+ * @returns {string}
+ */
+export function describeError(error) {
+  if (isForeignFile(error)) return describeError(foreignFile(error));
+  if (!(error instanceof SetupError)) return String(error instanceof Error ? (error.stack ?? error.message) : error);
+  const lines = [`${error.code}: ${error.message}`];
+  if (error.logTail.length > 0) lines.push('  last lines of the log:', ...error.logTail.map((line) => `  | ${line}`));
+  if (error.logFile) lines.push(`  whole log: ${error.logFile}`);
+  if (error.remedy) lines.push(`  what to do: ${error.remedy}`);
+  return lines.join('\n');
+}
+
+/** Files that an earlier run left as another user. @param {any} error */
+const isForeignFile = (error) =>
+  !(error instanceof SetupError) &&
+  (error?.code === 'EACCES' || error?.code === 'EPERM') &&
+  typeof error.path === 'string' &&
+  error.path.startsWith(stackDirectory);
+
+const foreignFile = (/** @type {any} */ error) =>
+  new SetupError('FOREIGN_FILES', `${error.path} belongs to another user`, {
+    remedy: `run this as the user who ran it before, or let that user run: npm run stack -- reset --all`,
+    cause: error,
+  });

@@ -1,0 +1,112 @@
+// Owns the private servers of one clone, so that they outlive the run that asked for them and serve the next,
+// and so that nothing is left when the last user is gone, even by `kill -9`.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lastLines } from '../setup/files.mjs';
+import { tryLock } from '../setup/lock.mjs';
+import { identify } from '../setup/process-identity.mjs';
+import { readRequests, readState, removeRequest, removeState, writeState } from './state.mjs';
+import { startServer, stopServer } from './supervisor.mjs';
+import { isPinned, livingUsers } from './users.mjs';
+
+const pollMs = 200;
+const pollsPerUserCheck = 5;
+const self = identify(process.pid);
+
+/** @type {Map<string, { spec: import('./supervisor.mjs').ServerSpec, server?: import('./supervisor.mjs').Server }>} */
+const owned = new Map();
+/** @type {import('./state.mjs').StackState} */
+const state = { keeper: self, stopping: false, servers: {} };
+let shouldStop = false;
+
+/** @param {string} name @param {Partial<import('./state.mjs').ServerState>} change */
+function tell(name, change) {
+  state.servers[name] = { ...state.servers[name], ...change };
+  writeState(state);
+}
+
+/** @param {string} name @param {Error} error */
+function tellFailure(name, error) {
+  owned.delete(name);
+  const { logFile } = state.servers[name];
+  tell(name, { status: 'failed', pid: 0, startTime: '', problem: error.message, logTail: lastLines(logFile) });
+}
+
+/** @param {import('./supervisor.mjs').ServerSpec} spec */
+async function start(spec) {
+  const { name, logFile, access, ports } = spec;
+  owned.set(name, { spec });
+  // State first, request second: who waits for the request to be taken then reads an answer that is about it.
+  state.servers[name] = { status: 'starting', pid: 0, startTime: '', logFile, access, ports };
+  writeState(state);
+  removeRequest(name);
+  try {
+    const onSpawn = (server) => {
+      owned.set(name, { spec, server });
+      tell(name, identify(server.pid));
+    };
+    const server = await startServer(spec, { onSpawn });
+    tell(name, { status: 'ready' });
+    void server.exited.then((how) => !shouldStop && tellFailure(name, new Error(`ended by itself (${how})`)));
+  } catch (error) {
+    tellFailure(name, error);
+  }
+}
+
+function takeRequests() {
+  for (const spec of readRequests()) {
+    if (owned.has(spec.name)) removeRequest(spec.name);
+    else void start(spec);
+  }
+}
+
+const isUnused = () => livingUsers().length === 0 && !isPinned(self) && readRequests().length === 0;
+
+/** The lock keeps a new user from counting on servers that are about to go. */
+function stopIfUnused() {
+  if (!isUnused()) return;
+  const release = tryLock('stack');
+  if (!release) return;
+  shouldStop = isUnused();
+  if (shouldStop) announceStop();
+  release();
+}
+
+function announceStop() {
+  state.stopping = true;
+  writeState(state);
+}
+
+/** Somebody deleted .stack, or another keeper took over. */
+const isDisowned = () => readState()?.keeper.pid !== process.pid;
+
+async function keep() {
+  writeState(state);
+  for (let poll = 1; !shouldStop; poll += 1) {
+    takeRequests();
+    if (poll % pollsPerUserCheck === 0) {
+      if (isDisowned()) return;
+      stopIfUnused();
+    }
+    await sleep(pollMs);
+  }
+}
+
+async function stopAll() {
+  shouldStop = true;
+  await Promise.all([...owned.values()].map(({ server, spec }) => server && stopServer(server, spec)));
+}
+
+process.on('SIGTERM', () => {
+  shouldStop = true;
+  announceStop();
+});
+process.on('SIGINT', () => {});
+process.on('SIGHUP', () => {});
+try {
+  await keep();
+} finally {
+  const disowned = isDisowned();
+  await stopAll();
+  if (!disowned) removeState();
+}
+process.exit(0);

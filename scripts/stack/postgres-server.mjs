@@ -1,0 +1,80 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../setup/run.mjs';
+import { userName } from './secrets.mjs';
+import { makeServerFolder, writeServerFile } from './server-user.mjs';
+
+const databaseName = 'order_timeout';
+const limitMs = 60_000;
+const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+/**
+ * Makes a cluster with our user and database in it. Aside and then renamed: one that was cut short is never used.
+ *
+ * @param {{ bin: string, directory: string, password: string, user?: import('./server-user.mjs').ServerUser, signal?: AbortSignal }} options
+ */
+async function initialise({ bin, directory, password, user, signal }) {
+  const cluster = join(directory, 'cluster');
+  if (existsSync(cluster)) return;
+  const aside = join(directory, 'cluster.new');
+  const passwordFile = join(directory, 'password');
+  rmSync(aside, { recursive: true, force: true });
+  writeServerFile(passwordFile, password, user);
+  const options = { ...user, env: environment, cwd: directory, limitMs, signal };
+  const encoding = ['--encoding=UTF8', '--locale=C'];
+  const login = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, `--username=${userName}`];
+  await run(join(bin, 'initdb'), ['-D', aside, ...encoding, ...login], options);
+  rmSync(passwordFile, { force: true });
+  // The single-user mode needs neither a port nor psql, which the npm package does not have.
+  const input = `CREATE DATABASE ${databaseName}\n`;
+  await run(join(bin, 'postgres'), ['--single', '-j', '-D', aside, 'postgres'], { ...options, input });
+  renameSync(aside, cluster);
+}
+
+/**
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} options.directory
+ * @param {number} options.basePort
+ * @param {string} options.password
+ * @param {import('./postgres-installation.mjs').PostgresInstallation} options.installation
+ * @param {import('./server-user.mjs').ServerUser} [options.user]
+ * @param {string} options.logFile
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<import('./supervisor.mjs').ServerSpec>}
+ */
+export async function postgresServer(options) {
+  const { name, directory, basePort, password, installation, user, logFile, signal } = options;
+  makeServerFolder(directory, user);
+  await initialise({ bin: installation.bin, directory, password, user, signal });
+  const cluster = join(directory, 'cluster');
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: basePort,
+    unix_socket_directories: '',
+    max_connections: 200,
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+  };
+  return {
+    name,
+    command: join(installation.bin, 'postgres'),
+    args: ['-D', cluster, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+    cwd: directory,
+    env: environment,
+    user,
+    ports: [basePort],
+    // The port opens before recovery is through; only this file tells when it is.
+    readyFile: { path: join(cluster, 'postmaster.pid'), line: 8, text: 'ready' },
+    // Fast shutdown; SIGTERM would wait for every client to leave by itself.
+    stopSignal: 'SIGINT',
+    stopLimitMs: 15_000,
+    startLimitMs: 60_000,
+    logFile,
+    access: {
+      url: `postgresql://${userName}:${password}@127.0.0.1:${basePort}/${databaseName}`,
+      version: installation.version,
+      directory,
+    },
+  };
+}

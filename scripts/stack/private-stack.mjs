@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import { readJson, writeJson } from '../setup/files.mjs';
+import { withLock } from '../setup/lock.mjs';
+import { openFolder, repository, stackFolder } from '../setup/paths.mjs';
+import { say, showProgress } from '../setup/progress.mjs';
+import { run } from '../setup/run.mjs';
+import { together } from '../setup/together.mjs';
+import { obtainDelayedExchange } from './delayed-exchange.mjs';
+import { ensureKeeper, readyServer, requestServer } from './keeper-client.mjs';
+import { findFreeBlock, isBlockFree } from './ports.mjs';
+import { obtainPostgres } from './postgres-installation.mjs';
+import { postgresServer } from './postgres-server.mjs';
+import { obtainRabbitmq } from './obtain-rabbitmq.mjs';
+import { rabbitmqServer } from './rabbitmq-server.mjs';
+import { passwords } from './secrets.mjs';
+import { serverHome } from './server-user.mjs';
+import { registerUser } from './users.mjs';
+
+// A download of RabbitMQ, a download of PostgreSQL and a start, each within its own limit.
+const lockLimitMs = 12 * 60_000;
+
+/** @typedef {'postgres' | 'rabbitmq-plain' | 'rabbitmq-plugin'} ServerName */
+/** @typedef {{ signal: AbortSignal | undefined, note: (text: string) => void }} Step */
+
+const portsFile = () => join(stackFolder(), 'ports.json');
+/** @param {ServerName} name @returns {number} */
+const basePortOf = (name) => readJson(portsFile())[name];
+
+/** The ports a server had last time, so that a URL written down stays true; others where they are taken. */
+async function settlePorts(name) {
+  const { [name]: known, ...others } = readJson(portsFile()) ?? {};
+  if (known && (await isBlockFree(known))) return;
+  const base = await findFreeBlock(`${repository}\n${name}`, Object.values(others));
+  writeJson(portsFile(), { ...others, [name]: base });
+}
+
+/** @param {ServerName} name @param {Step} step */
+async function specOf(name, step) {
+  const place = serverHome();
+  const common = { name, user: place.user, logFile: join(stackFolder('log'), `${name}.log`), signal: step.signal };
+  const make = name === 'postgres' ? postgresSpec : rabbitmqSpec;
+  return make({ ...common, home: place.home }, step);
+}
+
+/** The version stands in the name: neither server opens the data of a newer one. */
+const dataFolder = (home, name, version) => join(home, 'data', `${name}-${version}`);
+
+async function postgresSpec(options, { signal, note }) {
+  const { home, user, name } = options;
+  const installation = await obtainPostgres({ home, shared: Boolean(user), signal, note });
+  const directory = dataFolder(home, name, installation.version.split('.')[0]);
+  note('starting');
+  const password = passwords(home).postgres;
+  return postgresServer({ ...options, directory, basePort: basePortOf(name), password, installation });
+}
+
+async function rabbitmqSpec(options, { signal, note }) {
+  const { home, user, name } = options;
+  const installation = await obtainRabbitmq({ home, shared: Boolean(user), signal, note });
+  const delayedExchange = name === 'rabbitmq-plugin' ? await delayedExchangeFor(installation, options) : undefined;
+  const directory = dataFolder(home, name, installation.version);
+  note('starting');
+  const basePort = basePortOf(name);
+  const password = passwords(home).rabbitmq;
+  return rabbitmqServer({ ...options, directory, basePort, password, installation, delayedExchange, prometheus: true });
+}
+
+/**
+ * @param {import('./rabbitmq-installation.mjs').RabbitmqInstallation} installation
+ * @param {{ home: string, user?: import('./server-user.mjs').ServerUser, signal?: AbortSignal }} options
+ */
+export async function delayedExchangeFor(installation, { home, user, signal }) {
+  const outDirectory = join(home, 'delayed-exchange-stand-in');
+  const made = await obtainDelayedExchange(installation, { outDirectory });
+  if (user && made.folders.length > 0) await run('chmod', ['-R', 'a+rX', outDirectory], { limitMs: 10_000, signal });
+  return made;
+}
+
+const titles = {
+  postgres: 'private PostgreSQL',
+  'rabbitmq-plain': 'private RabbitMQ',
+  'rabbitmq-plugin': 'private RabbitMQ with delayed exchange',
+};
+
+/** @param {ServerName} name */
+function ensureServer(name, signal) {
+  return showProgress(titles[name], async (note) => {
+    const spec = await specOf(name, { signal, note });
+    return (await requestServer(spec, { signal })).access;
+  });
+}
+
+/**
+ * Whoever starts, or deletes, servers of this clone does so alone.
+ *
+ * @template T
+ * @param {AbortSignal | undefined} signal
+ * @param {() => Promise<T>} work
+ */
+export function withStackLock(signal, work) {
+  const whileWaiting = (/** @type {() => Promise<any>} */ wait) =>
+    showProgress('waiting for another run of this clone', wait);
+  return withLock('stack', { limitMs: lockLimitMs, signal, whileWaiting }, work);
+}
+
+/**
+ * Private servers of this clone, started where they do not run yet. They stop soon after the last process
+ * that called this is gone.
+ *
+ * @param {ServerName[]} names
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {Promise<Record<string, Record<string, string>>>} how to reach them, by name
+ */
+export function ensurePrivateServers(names, { signal } = {}) {
+  registerUser();
+  return withStackLock(signal, async () => {
+    const missing = names.filter((name) => !readyServer(name));
+    if (missing.length > 0) await startMissing(missing, signal);
+    return Object.fromEntries(names.map((name) => [name, readyServer(name)?.access ?? {}]));
+  });
+}
+
+/** @param {ServerName[]} names */
+async function startMissing(names, signal) {
+  const { home, movedBecause } = serverHome();
+  if (movedBecause) say(`The servers live in ${home} and not in this clone: ${movedBecause}.`);
+  openFolder(join(home, 'data'));
+  // First, because it ends what a killed keeper left on the ports.
+  await ensureKeeper({ signal });
+  // One after the other: two servers must not find the same free block.
+  for (const name of names) await settlePorts(name);
+  await together(
+    signal,
+    names.map((name) => (/** @type {AbortSignal} */ either) => ensureServer(name, either)),
+  );
+}

@@ -1,0 +1,85 @@
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+/**
+ * @typedef {object} RabbitmqInstallation
+ * @property {string} rabbitHome  holds sbin/ and plugins/
+ * @property {string} erlangBin   holds erl and erlc
+ * @property {string} version
+ * @property {string[]} pluginFolders
+ * @property {string[]} libraryFolders  where shared libraries came along with it
+ */
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+const namesIn = (/** @type {string} */ folder) => (existsSync(folder) ? readdirSync(folder) : []);
+const newestFirst = (/** @type {string} */ a, /** @type {string} */ b) => b.localeCompare(a, 'en', { numeric: true });
+
+/** @param {string} root @returns {string | undefined} */
+function findRabbitHome(root) {
+  const library = join(root, 'usr/lib/rabbitmq/lib');
+  const homes = namesIn(library).filter((name) => name.startsWith('rabbitmq_server-'));
+  const paths = homes.sort(newestFirst).map((name) => join(library, name));
+  return paths.find((path) => isExecutable(join(path, 'sbin/rabbitmq-server')));
+}
+
+/** @param {string} root @returns {string | undefined} */
+function findErlangBin(root) {
+  const folders = [join(root, 'usr/lib/erlang/bin')];
+  if (root === '/') folders.push(...(process.env.PATH ?? '').split(delimiter));
+  return folders.find((folder) => folder && isExecutable(join(folder, 'erl')));
+}
+
+/** @param {string} root */
+function findLibraryFolders(root) {
+  if (root === '/') return [];
+  const parents = [join(root, 'usr/lib'), join(root, 'lib')];
+  return parents.flatMap((parent) =>
+    namesIn(parent)
+      .filter((n) => n.includes('-linux-'))
+      .map((n) => join(parent, n)),
+  );
+}
+
+/** RABBITMQ_PLUGINS_DIR is RabbitMQ's own name for "further plugins are here". */
+function pluginFoldersOf(root, rabbitHome) {
+  const folders = [
+    join(rabbitHome, 'plugins'),
+    join(root, 'usr/lib/rabbitmq/plugins'),
+    ...(process.env.RABBITMQ_PLUGINS_DIR ?? '').split(delimiter),
+  ];
+  return [...new Set(folders)].filter((folder) => folder && existsSync(folder));
+}
+
+/**
+ * @param {string} root  '/' for what is installed, a folder for what was unpacked there
+ * @returns {RabbitmqInstallation | undefined}
+ */
+export function findRabbitmq(root) {
+  const given = root === '/' ? process.env.RABBITMQ_HOME : undefined;
+  const rabbitHome = given && isExecutable(join(given, 'sbin/rabbitmq-server')) ? given : findRabbitHome(root);
+  const erlangBin = findErlangBin(root);
+  if (!rabbitHome || !erlangBin) return undefined;
+  return {
+    rabbitHome,
+    erlangBin,
+    version: /rabbitmq_server-([\w.~+-]+)$/.exec(rabbitHome)?.[1] ?? 'unknown',
+    pluginFolders: pluginFoldersOf(root, rabbitHome),
+    libraryFolders: findLibraryFolders(root),
+  };
+}
+
+/** @param {RabbitmqInstallation} installation */
+export const binaryNextTo = ({ erlangBin }, name) => {
+  const erts = namesIn(dirname(erlangBin)).filter((entry) => entry.startsWith('erts-'));
+  const folders = [erlangBin, ...erts.map((entry) => join(dirname(erlangBin), entry, 'bin'))];
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+};

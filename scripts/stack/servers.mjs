@@ -1,0 +1,105 @@
+import { say } from '../setup/progress.mjs';
+import { assertReachable, chooseSource, explainChoice, hasDockerEngine } from './choose-source.mjs';
+import { ensureDockerServers } from './docker-stack.mjs';
+import { ensurePrivateServers } from './private-stack.mjs';
+
+/** @typedef {import('./private-stack.mjs').ServerName} ServerName */
+/** @typedef {Record<string, string>} Access  url, and for a broker managementUrl and delayedExchange */
+
+const what = {
+  postgres: 'PostgreSQL',
+  'rabbitmq-plain': 'RabbitMQ',
+  'rabbitmq-plugin': 'RabbitMQ with delayed exchange',
+};
+
+/** What names a server that runs already, and its management API. @type {Record<ServerName, string[]>} */
+const variables = {
+  postgres: ['DATABASE_URL'],
+  'rabbitmq-plain': ['RABBITMQ_URLS', 'RABBITMQ_MANAGEMENT_URL'],
+  'rabbitmq-plugin': ['RABBITMQ_PLUGIN_URLS', 'RABBITMQ_PLUGIN_MANAGEMENT_URL'],
+};
+const isGiven = (/** @type {ServerName} */ name) => Boolean(process.env[variables[name][0]]);
+
+/**
+ * The management API of a broker that came without one is where RabbitMQ puts it.
+ *
+ * @param {string} urls
+ * @returns {string}
+ */
+export function managementUrlOf(urls) {
+  const { protocol, username, password, hostname } = new URL(urls.split(',')[0]);
+  const [scheme, port] = protocol === 'amqps:' ? ['https', 15_671] : ['http', 15_672];
+  return `${scheme}://${username || 'guest'}:${password || 'guest'}@${hostname}:${port}`;
+}
+
+/** @param {ServerName} name @param {{ mayBeDown: boolean }} options @returns {Promise<Access>} */
+async function accessGiven(name, { mayBeDown }) {
+  const [variable, managementVariable] = variables[name];
+  const url = process.env[variable] ?? '';
+  await assertReachable(variable, url).catch((error) => {
+    if (!mayBeDown || error.code !== 'SETUP/NOT_REACHABLE') throw error;
+    say(`Warning: ${error.message}. The service starts and waits for it.`);
+  });
+  if (!managementVariable) return { url };
+  const managementUrl = process.env[managementVariable] ?? managementUrlOf(url);
+  if (name === 'rabbitmq-plain') return { url, managementUrl };
+  return { url, managementUrl, delayedExchange: process.env.DELAYED_EXCHANGE ?? 'genuine' };
+}
+
+/** @param {ServerName[]} names @returns {Record<import('./choose-source.mjs').SourceKind, ServerName[]>} */
+function sortBySource(names) {
+  const hasDocker = !names.every(isGiven) && hasDockerEngine();
+  /** @type {Record<string, ServerName[]>} */
+  const sorted = { given: [], docker: [], private: [] };
+  for (const name of names) {
+    const facts = { variable: variables[name][0], isGiven: isGiven(name), hasDocker, platform: process.platform };
+    sorted[chooseSource(facts)].push(name);
+  }
+  for (const [kind, members] of Object.entries(sorted).filter(([, { length }]) => length > 0)) {
+    const titles = members.map((name) => what[name]);
+    const named = members.map((name) => variables[name][0]);
+    say(explainChoice(/** @type {any} */ (kind), titles, named));
+  }
+  return sorted;
+}
+
+/**
+ * Each server from the best place there is: named by the environment, Docker, or a private one.
+ *
+ * @param {ServerName[]} names
+ * @param {{ signal?: AbortSignal, brokerMayBeDown?: boolean }} [options]
+ * @returns {Promise<Record<ServerName, Access>>}
+ */
+export async function ensureServers(names, { signal, brokerMayBeDown = false } = {}) {
+  const sorted = sortBySource(names);
+  // First, because a wrong variable is told at once, and not after a download.
+  const given = sorted.given.map(async (name) => {
+    const mayBeDown = brokerMayBeDown && name !== 'postgres';
+    return [name, await accessGiven(name, { mayBeDown })];
+  });
+  const ofGiven = Object.fromEntries(await Promise.all(given));
+  const ofDocker = sorted.docker.length > 0 ? await ensureDockerServers(sorted.docker, { signal }) : {};
+  const ofPrivate = sorted.private.length > 0 ? await ensurePrivateServers(sorted.private, { signal }) : {};
+  return { ...ofGiven, ...ofDocker, ...ofPrivate };
+}
+
+/**
+ * What the service and the tests read from their environment.
+ *
+ * @param {Partial<Record<ServerName, Access>>} servers
+ * @returns {Record<string, string>} broker of the profile "plain" first, else the one with the plugin
+ */
+export function environmentFor(servers) {
+  const { postgres, 'rabbitmq-plain': plain, 'rabbitmq-plugin': plugin } = servers;
+  const main = plain ?? plugin;
+  /** @type {Record<string, string | undefined>} */
+  const env = {
+    DATABASE_URL: postgres?.url,
+    RABBITMQ_URLS: main?.url,
+    RABBITMQ_MANAGEMENT_URL: main?.managementUrl,
+    RABBITMQ_PLUGIN_URLS: plugin?.url,
+    RABBITMQ_PLUGIN_MANAGEMENT_URL: plugin?.managementUrl,
+    DELAYED_EXCHANGE: plugin?.delayedExchange,
+  };
+  return /** @type {any} */ (Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)));
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openFolder } from '../setup/paths.mjs';
+import { reserveFreeBlock } from './ports.mjs';
+import { isPlainPath, makeServerFolder, serverHome } from './server-user.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
+
+/**
+ * Folder, ports and user of a throw-away server.
+ *
+ * @param {string | undefined} wanted  a folder; without it one is made, and removed at the end
+ * @returns {Promise<{ home: string, user: import('./server-user.mjs').ServerUser | undefined, directory: string, basePort: number }>}
+ */
+export async function throwAwayPlace(wanted) {
+  const { home, user } = serverHome();
+  const directory = wanted ? resolve(wanted) : temporaryFolder(home);
+  if (!isPlainPath(directory)) {
+    throw new SetupError('BAD_DIRECTORY', `${directory}: only plain letters, digits and ._+-/ in the path`, {
+      remedy: 'name another --directory',
+    });
+  }
+  makeServerFolder(directory, user);
+  return { home, user, directory, basePort: await reserveFreeBlock(directory) };
+}
+
+function temporaryFolder(home) {
+  const directory = mkdtempSync(join(openFolder(join(home, 'throw-away')), 'server-'));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/**
+ * @param {string[]} args
+ * @param {string[]} names  of options that take a value
+ * @returns {Record<string, string | undefined>}
+ */
+export function readOptions(args, names) {
+  const options = Object.fromEntries(names.map((name) => [name, { type: /** @type {const} */ ('string') }]));
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (cause) {
+    const remedy = `options: ${names.map((name) => `--${name}`).join(' ')}`;
+    throw new SetupError('USAGE', cause.message, { remedy, cause });
+  }
+}

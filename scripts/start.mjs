@@ -1,0 +1,45 @@
+// npm start: the service on a real broker and database, from a bare clone.
+import { ensureBuild, serviceBuild } from './setup/build.mjs';
+import { ensureDependencies } from './setup/dependencies.mjs';
+import { runInForeground } from './setup/foreground.mjs';
+import { main } from './setup/main.mjs';
+import { repository } from './setup/paths.mjs';
+import { say } from './setup/progress.mjs';
+import { together } from './setup/together.mjs';
+import { hasDockerEngine } from './stack/choose-source.mjs';
+import { brokerForService } from './stack/profile.mjs';
+import { localApiKey } from './stack/secrets.mjs';
+import { environmentFor, ensureServers } from './stack/servers.mjs';
+
+const defaultPort = '3000';
+
+/**
+ * An API that moves money is never open: without keys of the operator's own it gets one, for this machine only.
+ *
+ * @returns {Record<string, string>}
+ */
+function serviceEnvironment() {
+  const port = process.env.PORT || defaultPort;
+  if (process.env.API_KEYS) return { PORT: port };
+  const { entry, path } = localApiKey();
+  const headers = `-H "Authorization: Bearer $(cat '${path}')" -H 'content-type: application/json'`;
+  say(`API_KEYS is not set: the service takes the key in ${path}, and requests of this machine only. Try:`);
+  say(`  curl -X PUT ${headers} -d '{"onHand":10}' http://127.0.0.1:${port}/inventory/apple`);
+  return { PORT: port, HOST: process.env.HOST || '127.0.0.1', API_KEYS: entry };
+}
+
+await main(async ({ args, signal }) => {
+  const broker = brokerForService({ isGiven: Boolean(process.env.RABBITMQ_URLS), hasDocker: hasDockerEngine() });
+  const [, servers] = await together(signal, [
+    async (either) => {
+      await ensureDependencies({ signal: either });
+      await ensureBuild(serviceBuild, { signal: either });
+    },
+    (either) => ensureServers([broker, 'postgres'], { signal: either, brokerMayBeDown: true }),
+  ]);
+  return runInForeground(process.execPath, ['--enable-source-maps', 'dist/main.js', ...args], {
+    cwd: repository,
+    env: { ...process.env, ...serviceEnvironment(), ...environmentFor(servers) },
+    signal,
+  });
+});

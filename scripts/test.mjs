@@ -1,0 +1,97 @@
+// npm test: everything that must hold, from a bare clone. With arguments: jest alone, with these arguments.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBuild, serviceBuild } from './setup/build.mjs';
+import { ensureDependencies } from './setup/dependencies.mjs';
+import { runInForeground } from './setup/foreground.mjs';
+import { main } from './setup/main.mjs';
+import { npm } from './setup/npm.mjs';
+import { repository } from './setup/paths.mjs';
+import { say, seconds, showProgress } from './setup/progress.mjs';
+import { run } from './setup/run.mjs';
+import { describeError } from './setup/setup-error.mjs';
+import { together } from './setup/together.mjs';
+import { environmentFor, ensureServers } from './stack/servers.mjs';
+
+const checkLimitMs = 10 * 60_000;
+const jestLimitMs = 60 * 60_000;
+
+/** @param {string} what @param {[string, string[]]} command @returns {(signal: AbortSignal) => Promise<unknown>} */
+const check =
+  (what, [command, args]) =>
+  (signal) =>
+    showProgress(what, () => run(command, args, { cwd: repository, limitMs: checkLimitMs, signal, what }));
+
+const npmScript = (/** @type {string} */ name) => check(`npm run ${name}`, npm(['run', '--silent', name]));
+const node = (/** @type {string[]} */ ...args) => check(`node ${args.slice(0, 2).join(' ')}`, [process.execPath, args]);
+
+// By name: what a folder after --test means differs between versions of Node.
+const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) => join('scripts', 'tests', name));
+
+/** One at a time: each of them fills a core, and the servers start beside them. */
+const checks = {
+  format: npmScript('format:check'),
+  lint: npmScript('lint'),
+  types: npmScript('typecheck'),
+  build: (/** @type {AbortSignal} */ signal) => ensureBuild(serviceBuild, { signal }),
+  'set-up types': node(join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'scripts'),
+  'set-up tests': node('--test', ...ownTests),
+};
+
+/** @typedef {{ name: string, ms: number, error?: unknown }} CheckResult */
+
+/** @returns {Promise<CheckResult>} a failed check is a result: the others are still worth knowing */
+async function runCheck(name, check, signal) {
+  const startedAt = performance.now();
+  const ms = () => performance.now() - startedAt;
+  try {
+    await check(signal);
+    return { name, ms: ms() };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { name, ms: ms(), error };
+  }
+}
+
+async function runChecks(signal) {
+  const results = [];
+  for (const [name, check] of Object.entries(checks)) results.push(await runCheck(name, check, signal));
+  return results;
+}
+
+/** @param {CheckResult[]} results */
+function printChecks(results) {
+  for (const { error } of results) if (error) say(`\n${describeError(error)}`);
+  say('');
+  for (const { name, ms, error } of results)
+    say(`${error ? 'FAIL' : 'ok  '}  ${name.padEnd(12)} ${seconds(ms).padStart(8)}`);
+  say('');
+}
+
+/** @param {string[]} args @param {Record<string, string>} env @param {AbortSignal} signal */
+function runJest(args, env, signal) {
+  const jest = join(repository, 'node_modules', 'jest', 'bin', 'jest.js');
+  return runInForeground(process.execPath, [jest, ...args], {
+    cwd: repository,
+    env: { ...process.env, ...env },
+    owns: 'process',
+    limitMs: jestLimitMs,
+    signal,
+  });
+}
+
+await main(async ({ args, signal }) => {
+  const [results, servers] = await together(signal, [
+    async (either) => {
+      await ensureDependencies({ signal: either });
+      return args.length === 0 ? runChecks(either) : [];
+    },
+    (either) => ensureServers(['rabbitmq-plain', 'rabbitmq-plugin', 'postgres'], { signal: either }),
+  ]);
+  if (args.length === 0) printChecks(results);
+  // Last, so that its line of counts closes the output.
+  const code = await runJest(args, environmentFor(servers), signal);
+  const failed = results.filter(({ error }) => error).map(({ name }) => name);
+  if (failed.length > 0) say(`failed: ${failed.join(', ')} (see above)`);
+  return code || (failed.length > 0 ? 1 : 0);
+});
