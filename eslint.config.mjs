@@ -3,7 +3,18 @@ import tseslint from 'typescript-eslint';
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
 
 export default tseslint.config(
-  { ignores: ['dist', 'dist-examples', 'coverage', '.stack', '**/*.js', '**/*.mjs'] },
+  {
+    ignores: [
+      'dist',
+      'dist-examples',
+      'coverage',
+      '.stack',
+      'test/architecture/fixtures',
+      '**/*.js',
+      '**/*.mjs',
+      '**/*.cjs',
+    ],
+  },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openFolder } from '../setup/paths.mjs';
+import { isAlive } from '../setup/process-identity.mjs';
 import { reserveFreeBlock } from './ports.mjs';
 import { isPlainPath, makeServerFolder, serverHome } from './server-user.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
@@ -25,9 +26,17 @@ export async function throwAwayPlace(wanted) {
 }
 
 function temporaryFolder(home) {
-  const directory = mkdtempSync(join(openFolder(join(home, 'throw-away')), 'server-'));
-  process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const parent = openFolder(join(home, 'throw-away'));
+  removeAbandoned(parent);
+  const directory = mkdtempSync(join(parent, `${process.pid}-`));
+  process.on('exit', () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 }));
   return directory;
+}
+
+/** What a killed one could not remove. @param {string} parent */
+function removeAbandoned(parent) {
+  const abandoned = readdirSync(parent).filter((name) => !isAlive({ pid: Number.parseInt(name, 10), startTime: '' }));
+  for (const name of abandoned) rmSync(join(parent, name), { recursive: true, force: true });
 }
 
 /**

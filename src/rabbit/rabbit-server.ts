@@ -21,8 +21,12 @@ interface ServerPlan {
   judge(error: unknown): Verdict;
 }
 
-/** After an error that may pass, so that the message does not turn round in a hot loop. */
-const PAUSE_MS = 1_000;
+/**
+ * After an error that may pass, so that the message does not turn round in a hot loop; doubled up to the longest, as
+ * giving back counts as a delivery up to RabbitMQ 4.2, and a command must outlast an outage of an hour.
+ */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Transport strategy for `app.connectMicroservice({ strategy })`: commands come by a topic exchange in plain JSON,
@@ -32,6 +36,7 @@ const PAUSE_MS = 1_000;
 export class RabbitServer extends Server implements CustomTransportStrategy {
   override readonly transportId = RABBIT_TRANSPORT;
   private consumer: ManualAckConsumer | undefined;
+  private pauseMs = FIRST_PAUSE_MS;
 
   constructor(private readonly plan: ServerPlan) {
     super();
@@ -67,6 +72,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       const rejected = await this.run(pattern, delivery);
       if (rejected) await this.plan.client.parked.park(delivery, rejected);
       else delivery.settle('ack');
+      this.pauseMs = FIRST_PAUSE_MS;
     } catch (error) {
       await this.failed(delivery, error);
     }
@@ -89,7 +95,11 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       `command failed, will be delivered again: ${error instanceof Error ? error.message : String(error)}`,
     );
     delivery.settle('requeue');
-    await this.consumer?.pause(PAUSE_MS);
+    // Several commands fail together; only the first of them pauses, and doubles the next pause.
+    if (!this.consumer?.isConsuming) return;
+    const pauseMs = this.pauseMs;
+    this.pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    await this.consumer.pause(pauseMs);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
-import { announceAfterCommit, type Outbox } from '../events';
+import { announceAfterCommit, type Outbox, type OutboxEntry } from '../events';
 import { type LockedRow } from './locked-timeout';
 import { type ResolvedOutcome } from './resolve-outcome';
 import { type SettlementQueries } from './settlement-queries';
@@ -91,29 +91,34 @@ export class OutcomeRecorder {
   private async park(tx: EntityManager, parked: readonly OfType<'park'>[]): Promise<void> {
     if (parked.length === 0) return;
     const { kind, queries, outbox } = this.plan;
-    const reasons = parked.map(({ outcome }) => outcome.reason.slice(0, MAX_REASON));
-    const attempts = parked.map(({ outcome }) => outcome.attempts);
-    await tx.query(queries.park, [kind, ...identities(parked), attempts, reasons]);
+    const [rows] = await tx.query<[{ key: string; occurred_at: Date }[], number]>(queries.park, [
+      kind,
+      ...identities(parked),
+      parked.map(({ outcome }) => outcome.attempts),
+      parked.map(({ outcome }) => outcome.reason.slice(0, MAX_REASON)),
+    ]);
+    const parkedAt = new Map(rows.map((row) => [row.key, row.occurred_at]));
     await outbox.append(
       tx,
-      parked.map(({ row }, index) => parkedEvent(kind, row, attempts[index] ?? 0, reasons[index] ?? '')),
+      parked.flatMap((item) => {
+        const occurredAt = parkedAt.get(item.row.key);
+        return occurredAt ? [parkedEvent(kind, item, occurredAt)] : [];
+      }),
     );
   }
 }
 
-function parkedEvent(
-  kind: string,
-  row: LockedRow,
-  attempts: number,
-  reason: string,
-): Parameters<Outbox['append']>[1][number] {
+function parkedEvent(kind: string, { row, outcome }: OfType<'park'>, occurredAt: Date): OutboxEntry {
   const id = uuidv7();
+  const { key, generation, traceparent } = row;
+  const { attempts, reason } = outcome;
+  const event = { id, type: 'timeout.parked', version: 1, occurredAt: occurredAt.toISOString() };
   return {
     id,
     route: 'event',
     routingKey: 'timeout.parked',
-    body: { id, type: 'timeout.parked', version: 1, kind, key: row.key, generation: row.generation, attempts, reason },
-    traceparent: row.traceparent ?? undefined,
+    body: { ...event, kind, key, generation, attempts, reason: reason.slice(0, MAX_REASON) },
+    traceparent: traceparent ?? undefined,
   };
 }
 

@@ -62,6 +62,7 @@ export class SettlementQueries {
         FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS w(key, generation, due_at) ${match} ${returning}`;
     this.park = `
       UPDATE ${schema}.timeout t SET state = 'parked', attempts = w.attempts, lease = NULL, last_error = w.reason
-        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[]) AS w(key, generation, attempts, reason) ${match}`;
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[]) AS w(key, generation, attempts, reason) ${match}
+      RETURNING t.key, now() AS occurred_at`;
   }
 }

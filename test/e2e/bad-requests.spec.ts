@@ -32,8 +32,8 @@ describe('bad requests', () => {
         status,
         code,
         type: `urn:order-timeout:problem:${code}`,
-        title: expect.any(String),
-        detail: expect.any(String),
+        title: expect.any(String) as unknown,
+        detail: expect.any(String) as unknown,
       },
     });
     expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8');

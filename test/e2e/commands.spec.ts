@@ -13,7 +13,7 @@ describe('commands over AMQP', () => {
   afterAll(() => service.close());
 
   const read = async (id: string): Promise<Record<string, unknown>> =>
-    (await service.call('get', `/orders/${id}`)).body as Record<string, unknown>;
+    (await service.call('get', `/orders/${id}`)).body;
 
   const reaches = (id: string, status: string): Promise<void> => until(async () => (await read(id)).status === status);
 

@@ -1,3 +1,4 @@
+import { type Server } from 'node:http';
 import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import request from 'supertest';
@@ -7,6 +8,8 @@ import { createDatabase, onServer, type TestDatabase, urlOf } from '../support/d
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 import { anOrder } from './running-service';
+
+const requestTo = (app: INestApplication) => request(app.getHttpServer() as Server);
 
 describe('a host that imports the module', () => {
   let databases: TestDatabase[];
@@ -62,17 +65,17 @@ describe('a host that imports the module', () => {
 
   it('has no routes of ours unless it asks for them', async () => {
     const app = await start(OrderTimeoutModule.forRoot(optionsOf(0, 'quiet')));
-    await request(app.getHttpServer())
+    await requestTo(app)
       .get('/orders/x')
       .expect(404, /Cannot GET/);
   });
 
   it('has guarded routes with problems when it asks for them, and its own errors stay its own', async () => {
     const app = await start(OrderTimeoutModule.forRoot({ ...optionsOf(0, 'open'), http: true, apiKeys: 'open' }));
-    await request(app.getHttpServer())
+    await requestTo(app)
       .get('/orders/x')
       .expect(404, /ORDER_NOT_FOUND/);
-    await request(app.getHttpServer())
+    await requestTo(app)
       .get('/else')
       .expect(404, /Cannot GET/);
   });

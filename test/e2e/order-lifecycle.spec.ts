@@ -120,7 +120,7 @@ describe('the life of an order, through HTTP', () => {
       { id: good.id, outcome: 'placed' },
       { id: known.id, outcome: 'replayed' },
       { id: known.id, outcome: 'rejected', code: 'ORDER_EXISTS' },
-      { outcome: 'rejected', code: 'UNKNOWN_SKU', detail: expect.stringContaining('none') },
+      { outcome: 'rejected', code: 'UNKNOWN_SKU', detail: expect.stringContaining('none') as unknown },
     ]);
   });
 });

@@ -89,7 +89,7 @@ describe('input schemas', () => {
     ['metadata', { note: 'x'.repeat(9_000) }],
     ['metadata', { note: 'NUL \0' }],
     ['metadata', { '\ud800': 1 }],
-    ['metadata', JSON.parse('{"a":'.repeat(20) + '1' + '}'.repeat(20))],
+    ['metadata', JSON.parse('{"a":'.repeat(20) + '1' + '}'.repeat(20)) as unknown],
     ['attempt', 'alipay'],
     ['colour', 'red'],
   ])('refuse an order whose %s is %j', (field, value) => {
@@ -106,7 +106,7 @@ describe('input schemas', () => {
 
   it('say what is missing', () => {
     expect(problemsOf(newAttemptSchema, { provider: 'p' })).toEqual([
-      { path: 'reference', message: expect.stringMatching(/^is missing; it must be text of 1 to 128/) },
+      { path: 'reference', message: expect.stringMatching(/^is missing; it must be text of 1 to 128/) as unknown },
     ]);
     expect(problemsOf(newOrderSchema, undefined)[0]?.message).toContain('content-type application/json');
   });

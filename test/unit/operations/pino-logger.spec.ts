@@ -10,11 +10,15 @@ describe('PinoLogger', () => {
     Logger.overrideLogger(new PinoLogger('debug', destination));
   });
 
-  afterAll(() => Logger.overrideLogger(false));
+  afterAll(() => {
+    Logger.overrideLogger(false);
+  });
 
   it('writes one JSON object per line, with the level by name and the context', () => {
     new Logger('Room').log('hello');
-    expect(lines).toEqual([{ level: 'info', time: expect.stringMatching(/Z$/), context: 'Room', msg: 'hello' }]);
+    expect(lines).toEqual([
+      { level: 'info', time: expect.stringMatching(/Z$/) as unknown, context: 'Room', msg: 'hello' },
+    ]);
   });
 
   it('keeps the stack of an error apart from its sentence', () => {

@@ -1,0 +1,98 @@
+// Who may know whom (docs/architecture.md, "Rooms"). Every rule says what goes wrong without it.
+const rooms = {
+  clock: [],
+  errors: [],
+  rabbit: [],
+  delay: ['rabbit'],
+  events: ['rabbit'],
+  timeouts: ['delay', 'rabbit', 'events'],
+  inventory: [],
+  payments: [],
+  // `rabbit` only for its transport strategy, which the command controllers are written for.
+  orders: ['timeouts', 'events', 'payments', 'inventory', 'rabbit'],
+  database: ['events', 'timeouts', 'inventory', 'orders'],
+  operations: ['rabbit', 'delay', 'events', 'timeouts', 'inventory', 'payments', 'orders', 'database'],
+  testing: ['payments'],
+};
+/** Leaves that every room stands on. */
+const free = ['clock', 'errors'];
+
+const roomRules = Object.entries(rooms).map(([room, may]) => ({
+  name: `${room}-knows-only-what-it-may`,
+  comment: `${room} may use ${[...may, ...free].join(', ')}; an arrow the other way would make the rooms one`,
+  severity: 'error',
+  from: { path: `^src/${room}/` },
+  to: { path: '^src/', pathNot: `^src/(${[room, ...may, ...free].join('|')})/` },
+}));
+
+const onlyIn = (name, packages, where, reason) => ({
+  name,
+  comment: reason,
+  severity: 'error',
+  from: { path: '^src/', pathNot: where },
+  to: { path: `node_modules/(${packages})/` },
+});
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...roomRules,
+    {
+      name: 'no-circular',
+      comment: 'two files that need each other are one thing, and load in an order that nobody chose',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'rooms-by-their-index',
+      comment: "what a room's index does not export may change without asking anybody",
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: { path: '^src/([^/]+)/.+', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'] },
+    },
+    onlyIn(
+      'amqp-in-rabbit',
+      'amqplib|amqp-connection-manager',
+      '^src/rabbit/',
+      'the traps of the clients are handled once',
+    ),
+    onlyIn(
+      'sdk-in-its-adapter',
+      'alipay-sdk|stripe|wechatpay-axios-plugin',
+      '^src/payments/(alipay|stripe|wechat-pay)/',
+      'an SDK is optional, and its quirks stay in its adapter',
+    ),
+    onlyIn(
+      'prometheus-in-operations',
+      'prom-client|pino',
+      '^src/operations/',
+      'the engine reports to observers and knows no monitoring',
+    ),
+    onlyIn(
+      'breaker-in-the-guard',
+      'cockatiel',
+      '^src/payments/guard/',
+      'one place decides how hard a provider may be asked',
+    ),
+    {
+      name: 'no-test-kit-in-production',
+      comment: 'the simulator must not be loaded by a service that handles money',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/testing/' },
+      to: { path: '^src/testing/' },
+    },
+    {
+      name: 'no-dev-dependency-in-production',
+      comment: 'it would be missing in the image and in every host',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm-peer', 'type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+  },
+};
