@@ -1,27 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createDatabase } from '../support/database';
 import { createVhost } from '../support/rabbit-vhost';
+import { startServiceProcess as start } from '../support/service-process';
 import { environmentOf } from './running-service';
-
-const root = join(__dirname, '..', '..');
-const compile = join(root, 'test/integration/payments/compile-on-require.js');
-
-interface Run {
-  readonly child: ChildProcess;
-  readonly output: { stdout: string; stderr: string };
-  readonly exited: Promise<number | null>;
-}
-
-function start(env: Record<string, string>): Run {
-  const args = ['-r', compile, join(root, 'src/main.ts')];
-  const child = spawn(process.execPath, args, { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
-  const output = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
-  return { child, output, exited: once(child, 'close').then(([code]) => code as number | null) };
-}
 
 describe('the process', () => {
   it('ends with one sentence and code 1 when the environment is wrong', async () => {

@@ -1,0 +1,23 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const root = join(__dirname, '..', '..');
+const compile = join(root, 'test/integration/payments/compile-on-require.js');
+
+/** The service as a process of its own, from the sources. */
+export interface ServiceProcess {
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly exited: Promise<number | null>;
+}
+
+/** Starts src/main.ts with exactly this environment (and PATH). */
+export function startServiceProcess(env: Record<string, string>): ServiceProcess {
+  const args = ['-r', compile, join(root, 'src/main.ts')];
+  const child = spawn(process.execPath, args, { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
+  return { child, output, exited: once(child, 'close').then(([code]) => code as number | null) };
+}
