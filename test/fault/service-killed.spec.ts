@@ -101,7 +101,7 @@ describe('a service that is killed in mid-work and started again', () => {
     expect(await count(`order_timeout.order_history WHERE to_status IN ('CLOSED', 'PAID')`)).toBe(ORDERS);
     expect(await count(`order_timeout.orders WHERE closed_at < expires_at`)).toBe(0);
     expect(await count(`order_timeout.orders WHERE closed_at > expires_at + interval '40 seconds'`)).toBe(0);
-    const stock = await database.dataSource.query('SELECT on_hand, reserved FROM order_timeout.inventory');
+    const stock = await database.dataSource.query<unknown[]>('SELECT on_hand, reserved FROM order_timeout.inventory');
     expect(stock).toEqual([{ on_hand: 1_000 - (2 * ORDERS) / 3, reserved: 0 }]);
     // Nothing stays behind: no timeout, and no message that was not handed over.
     await until(

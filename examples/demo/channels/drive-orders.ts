@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type PaymentInput } from 'nestjs-order-timeout/testing';
+import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
+import { type PaymentSimulatorProcess, PROVIDER } from '../servers/payment-simulator-process';
+import { type ShopChannels } from './shop-channel';
+
+export interface Stage {
+  readonly channels: ShopChannels;
+  readonly simulator: PaymentSimulatorProcess;
+  /** Where the provider tells the shop of a payment. */
+  readonly notifyUrl: (orderId: string) => string;
+  readonly notifyHeaders: Readonly<Record<string, string>>;
+  /** The database's clock minus ours, milliseconds: deadlines are the database's. */
+  readonly databaseAheadMs: number;
+  readonly signal: AbortSignal;
+  /** Called as each order is placed. */
+  readonly onPlaced: () => void;
+}
+
+const CURRENCY = 'EUR';
+
+/**
+ * Places every order at its time and lets its shop act. Ends when all have been placed and acted upon.
+ *
+ * @returns one sentence for each order whose shop was refused something.
+ */
+export async function driveOrders(orders: readonly PlannedOrder[], stage: Stage): Promise<string[]> {
+  const startedAt = Date.now();
+  const troubles = await Promise.all(
+    orders.map(async (order) => {
+      try {
+        await sleep(Math.max(startedAt + order.placeAtMs - Date.now(), 0), undefined, { signal: stage.signal });
+        await drive(order, stage);
+        return [];
+      } catch (error) {
+        stage.signal.throwIfAborted();
+        return [`${order.id}: ${error instanceof Error ? error.message : String(error)}`];
+      }
+    }),
+  );
+  return troubles.flat();
+}
+
+async function drive(order: PlannedOrder, stage: Stage): Promise<void> {
+  const placedAt = Date.now();
+  if (order.payment) await stage.simulator.create(paymentOf(order, placedAt, stage));
+  await stage.channels[order.channel].place({
+    id: order.id,
+    amount: order.amount,
+    currency: CURRENCY,
+    expiresAt: inDatabaseTime(placedAt + order.windowMs, stage),
+    lines: order.lines,
+    ...(order.payment ? { attempt: { provider: PROVIDER, reference: referenceOf(order) } } : {}),
+  });
+  stage.onPlaced();
+  if (!order.action) return;
+  await sleep(Math.max(placedAt + order.action.atMs - Date.now(), 0), undefined, { signal: stage.signal });
+  await act(order, order.action, placedAt, stage);
+}
+
+function act(order: PlannedOrder, action: PlannedAction, placedAt: number, stage: Stage): Promise<void> {
+  const channel = stage.channels[order.channel];
+  switch (action.type) {
+    case 'report-paid': {
+      const { id: orderId, amount } = order;
+      return channel.reportPaid({
+        orderId,
+        provider: PROVIDER,
+        reference: referenceOf(order),
+        amount,
+        currency: CURRENCY,
+      });
+    }
+    case 'cancel':
+      return channel.cancel(order.id);
+    case 'move-deadline':
+      return channel.moveDeadline(order.id, inDatabaseTime(placedAt + action.toMs, stage));
+  }
+}
+
+function inDatabaseTime(at: number, { databaseAheadMs }: Stage): Date {
+  return new Date(Math.round(at + databaseAheadMs));
+}
+
+function paymentOf(order: PlannedOrder, placedAt: number, stage: Stage): PaymentInput {
+  const { paysAtMs, notify, notifyDelayMs: delayMs = 0, faults } = order.payment ?? { faults: [] };
+  return {
+    reference: referenceOf(order),
+    amount: order.amount,
+    currency: CURRENCY,
+    script: paysAtMs === undefined ? { buyer: 'never' } : { buyer: 'pays-at', at: placedAt + paysAtMs },
+    faults: [...faults],
+    ...(notify && {
+      notify: { url: stage.notifyUrl(order.id), headers: { ...stage.notifyHeaders }, lost: notify === 'lost', delayMs },
+    }),
+  };
+}

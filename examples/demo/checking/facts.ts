@@ -1,0 +1,81 @@
+import { type PlannedOrder } from '../buyers/planned-order';
+
+/** An entry of the append-only history. Instants are epoch milliseconds by the database's clock. */
+export interface HistoryFact {
+  readonly version: number;
+  readonly from: string | null;
+  readonly to: string;
+  readonly cause: string;
+  readonly occurredAt: number;
+}
+
+export interface ReservationFact {
+  readonly sku: string;
+  readonly quantity: number;
+  readonly state: string;
+}
+
+/** What the payment provider's own books say. */
+export interface LedgerFact {
+  readonly status: string;
+  readonly isClosed: boolean;
+  /** How often a buyer was turned away. */
+  readonly refusedPays: number;
+}
+
+/** One order as it was planned and as it was found. */
+export interface OrderFact {
+  readonly plan: PlannedOrder;
+  /** Absent: it is not in the database. */
+  readonly stored?: {
+    readonly status: string;
+    readonly version: number;
+    /** Epoch milliseconds. */
+    readonly expiresAt: number;
+    readonly graceMs: number;
+  };
+  readonly history: readonly HistoryFact[];
+  readonly reservations: readonly ReservationFact[];
+  /** Absent: no payment was begun. */
+  readonly ledger?: LedgerFact;
+}
+
+/** An event as a subscriber got it; `deliveries` of the same id count once. */
+export interface EventFact {
+  readonly id: string;
+  readonly type: string;
+  readonly orderId: string;
+  readonly orderVersion: number;
+  readonly deliveries: number;
+}
+
+export interface StockFact {
+  readonly sku: string;
+  readonly initial: number;
+  readonly onHand: number;
+  readonly reserved: number;
+}
+
+/** Everything that is known at the end of a run. */
+export interface Facts {
+  readonly orders: readonly OrderFact[];
+  readonly stock: readonly StockFact[];
+  readonly events: readonly EventFact[];
+  /** Rows of the shop's own table, written in the transactions that placed orders by the module API. */
+  readonly baskets: readonly string[];
+  /** Orders in the database that nobody planned: those of transactions that were rolled back. */
+  readonly unplannedOrders: readonly string[];
+  readonly outboxRows: number;
+  readonly pendingTimeouts: number;
+  readonly parkedTimeouts: readonly string[];
+  /** Messages in the parked queue, each with its reason. */
+  readonly parkedMessages: readonly string[];
+  /** Money that fits no order. */
+  readonly orphanPayments: readonly string[];
+  /** Requests of the shop that failed or were refused. */
+  readonly troubles: readonly string[];
+  /** The service was killed in the middle. */
+  readonly wasKilled: boolean;
+}
+
+export const TERMINAL: readonly string[] = ['PAID', 'CLOSED', 'CANCELLED'];

@@ -1,0 +1,24 @@
+import { type Facts } from './facts';
+
+/** Something that must hold at the end of every run, whatever the seed, the transport and the faults. */
+export interface Invariant {
+  readonly name: string;
+  readonly says: string;
+  /** One sentence for each thing that is not as it must be; empty: it holds. */
+  readonly violations: (facts: Facts) => readonly string[];
+}
+
+/** An invariant and what was found. */
+export interface CheckResult {
+  readonly name: string;
+  readonly says: string;
+  readonly holds: boolean;
+  readonly violations: readonly string[];
+}
+
+export function check(invariants: readonly Invariant[], facts: Facts): CheckResult[] {
+  return invariants.map(({ name, says, violations }) => {
+    const found = violations(facts);
+    return { name, says, holds: found.length === 0, violations: found };
+  });
+}

@@ -1,0 +1,92 @@
+import { type HistoryFact, type OrderFact, TERMINAL } from './facts';
+import { type Invariant } from './invariant';
+
+/** The message path is up: a sweep alone would need longer. */
+const NORMAL_LIMIT_MS = 5_000;
+/** The service or the provider was away for a while. */
+const TROUBLE_LIMIT_MS = 40_000;
+
+/** Orders, one by one: placed, never early, in time, and rightly. */
+export const ORDER_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'all-placed',
+    says: 'every order that was placed is there, and every request was answered',
+    violations: ({ orders, troubles }) => [
+      ...troubles,
+      ...of(orders, ({ stored }) => (stored ? undefined : 'is not in the database')),
+    ],
+  },
+  {
+    name: 'never-early',
+    says: '0 orders closed before their deadline',
+    violations: ({ orders }) => of(orders, earliness),
+  },
+  {
+    name: 'in-time',
+    says: '0 unpaid orders open 5 s after their deadline (40 s where the service was killed or the provider failed)',
+    violations: ({ orders, wasKilled }) => of(orders, (order) => tardiness(order, wasKilled)),
+  },
+  {
+    name: 'paid-stays-paid',
+    says: '0 orders closed or cancelled although the provider has the money (every order compared with its ledger)',
+    violations: ({ orders }) =>
+      of(orders, ({ ledger, stored }) =>
+        ledger?.status === 'PAID' && stored?.status !== 'PAID'
+          ? `is ${stored?.status ?? 'missing'}, and paid at the provider`
+          : undefined,
+      ),
+  },
+  {
+    name: 'unpaid-not-paid',
+    says: 'without money at the provider an order is CLOSED, or CANCELLED by its buyer',
+    violations: ({ orders }) => of(orders, wrongEnd),
+  },
+  {
+    name: 'late-payers-refused',
+    says: 'whoever pays after the deadline is turned away by the provider',
+    violations: ({ orders, wasKilled }) => of(orders, (order) => lateMoney(order, wasKilled)),
+  },
+];
+
+function of(orders: readonly OrderFact[], judge: (order: OrderFact) => string | undefined): string[] {
+  return orders.flatMap((order) => {
+    const problem = judge(order);
+    return problem === undefined ? [] : [`${order.plan.id} ${problem}`];
+  });
+}
+
+const isClosing = ({ to, cause }: HistoryFact): boolean =>
+  (to === 'CLOSING' || to === 'CLOSED') && !['api', 'command'].includes(cause);
+
+function earliness({ stored, history }: OrderFact): string | undefined {
+  if (!stored) return undefined;
+  const dueAt = stored.expiresAt + stored.graceMs;
+  const early = history.find((entry) => isClosing(entry) && entry.occurredAt < dueAt);
+  return early && `became ${early.to} ${dueAt - early.occurredAt} ms early`;
+}
+
+function tardiness({ plan, stored, history, ledger }: OrderFact, wasKilled: boolean): string | undefined {
+  if (!stored || ledger?.status === 'PAID') return undefined;
+  const hasTrouble = wasKilled || (plan.payment?.faults.length ?? 0) > 0;
+  const limitMs = hasTrouble ? TROUBLE_LIMIT_MS : NORMAL_LIMIT_MS;
+  if (!TERMINAL.includes(stored.status)) return `is still ${stored.status}`;
+  const end = history.find(({ to }) => TERMINAL.includes(to));
+  const lateMs = end ? end.occurredAt - stored.expiresAt - stored.graceMs : 0;
+  return lateMs > limitMs ? `was open ${lateMs} ms after its deadline (limit ${limitMs} ms)` : undefined;
+}
+
+function wrongEnd({ plan, stored, ledger }: OrderFact): string | undefined {
+  if (!stored || ledger?.status === 'PAID') return undefined;
+  const expected = plan.action?.type === 'cancel' ? 'CANCELLED' : 'CLOSED';
+  return stored.status === expected ? undefined : `is ${stored.status}, not ${expected}`;
+}
+
+function lateMoney({ plan, ledger }: OrderFact, wasKilled: boolean): string | undefined {
+  if (ledger?.isClosed && ledger.status === 'PAID') return 'was paid after it was closed at the provider';
+  if (plan.group !== 'pays-too-late') return undefined;
+  if (ledger?.status === 'PAID') {
+    // While the service is dead nobody closes at the provider; the money then counts, and the order is PAID.
+    return wasKilled ? undefined : 'was paid 2 s after the deadline, and not closed at the provider by then';
+  }
+  return ledger && ledger.refusedPays > 0 ? undefined : 'had a late buyer who was not refused';
+}

@@ -1,0 +1,110 @@
+import { type EventFact, type Facts, type HistoryFact, type OrderFact, TERMINAL } from './facts';
+import { type Invariant } from './invariant';
+
+/** The event that each status sends. */
+const EVENT_OF: Readonly<Record<string, string>> = {
+  CLOSING: 'order.closing',
+  CLOSED: 'order.closed',
+  CANCELLED: 'order.cancelled',
+  PAID: 'order.paid',
+};
+
+/** History, events and transactions. */
+export const RECORD_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'one-terminal-entry',
+    says: 'every order has exactly one terminal entry in its history, and is in that status',
+    violations: ({ orders }) => orders.flatMap(terminalProblems),
+  },
+  {
+    name: 'history-gapless',
+    says: 'history versions run from 1 to the version of the order, and each entry starts where the last one ended',
+    violations: ({ orders }) => orders.flatMap(gaps),
+  },
+  {
+    name: 'events-delivered',
+    says: 'every transition has one event id, delivered at least once',
+    violations: ({ orders, events }) => undelivered(orders, events),
+  },
+  {
+    name: 'events-known',
+    says: 'no event tells of something that is not in the history',
+    violations: ({ orders, events }) => strangers(orders, events),
+  },
+  {
+    name: 'nothing-left',
+    says: 'the outbox is empty, and no timeout is pending',
+    violations: ({ outboxRows, pendingTimeouts }) => [
+      ...(outboxRows > 0 ? [`${outboxRows} rows in the outbox`] : []),
+      ...(pendingTimeouts > 0 ? [`${pendingTimeouts} timeouts pending`] : []),
+    ],
+  },
+  {
+    name: 'nothing-parked',
+    says: 'no timeout and no message is parked',
+    violations: ({ parkedTimeouts, parkedMessages }) => [
+      ...parkedTimeouts.map((timeout) => `timeout ${timeout}`),
+      ...parkedMessages.map((message) => `message ${message}`),
+    ],
+  },
+  {
+    name: 'same-transaction',
+    says: "an order placed by the module API is there if, and only if, the shop's own transaction committed",
+    violations: basketProblems,
+  },
+];
+
+function terminalProblems({ plan, stored, history }: OrderFact): string[] {
+  const ends = history.filter(({ to, from }) => TERMINAL.includes(to) && from !== to).map(({ to }) => to);
+  if (ends.length !== 1) return [`${plan.id} has ${ends.length} terminal entries: ${ends.join(', ') || 'none'}`];
+  return ends[0] === stored?.status
+    ? []
+    : [`${plan.id} is ${stored?.status ?? 'missing'}, its history says ${ends[0]}`];
+}
+
+function gaps({ plan, stored, history }: OrderFact): string[] {
+  const versions = history.map(({ version }) => version);
+  const isGapless = versions.every((version, index) => version === index + 1);
+  if (!isGapless || versions.length !== (stored?.version ?? 0)) {
+    return [`${plan.id} has version ${stored?.version ?? 0} and history ${versions.join(', ') || 'none'}`];
+  }
+  const breaks = history.filter((entry, index) => entry.from !== (history[index - 1]?.to ?? null));
+  return breaks.map(({ version }) => `${plan.id} jumps at version ${version}`);
+}
+
+const eventKey = (orderId: string, version: number, type: string): string => `${type} of ${orderId} v${version}`;
+
+function expectedEvents(orders: readonly OrderFact[]): string[] {
+  const isMove = ({ from, to }: HistoryFact): boolean => from !== to && to in EVENT_OF;
+  return orders.flatMap(({ plan, history }) =>
+    history.filter(isMove).map(({ to, version }) => eventKey(plan.id, version, EVENT_OF[to] ?? to)),
+  );
+}
+
+function undelivered(orders: readonly OrderFact[], events: readonly EventFact[]): string[] {
+  const ids = new Map<string, number>();
+  for (const { orderId, orderVersion, type } of events) {
+    const key = eventKey(orderId, orderVersion, type);
+    ids.set(key, (ids.get(key) ?? 0) + 1);
+  }
+  return expectedEvents(orders).flatMap((key) => {
+    const count = ids.get(key) ?? 0;
+    return count === 1 ? [] : [`${key} came under ${count} ids`];
+  });
+}
+
+function strangers(orders: readonly OrderFact[], events: readonly EventFact[]): string[] {
+  const expected = new Set(expectedEvents(orders));
+  const keys = events.map(({ orderId, orderVersion, type }) => eventKey(orderId, orderVersion, type));
+  return keys.filter((key) => !expected.has(key));
+}
+
+function basketProblems({ orders, baskets, unplannedOrders }: Facts): string[] {
+  const written = new Set(baskets);
+  const placed = orders.filter(({ plan, stored }) => plan.channel === 'module' && stored).map(({ plan }) => plan.id);
+  return [
+    ...placed.filter((id) => !written.has(id)).map((id) => `${id} is there without its basket`),
+    ...unplannedOrders.map((id) => `${id} is there, and its transaction was rolled back`),
+    ...baskets.filter((id) => !placed.includes(id)).map((id) => `the basket of ${id} is there without its order`),
+  ];
+}

@@ -1,0 +1,110 @@
+import { DataSource } from 'typeorm';
+import { type HistoryFact, type ReservationFact } from '../checking/facts';
+
+const SCHEMA = 'order_timeout';
+
+export interface StoredOrder {
+  readonly id: string;
+  readonly status: string;
+  readonly version: number;
+  readonly expiresAt: number;
+  readonly graceMs: number;
+}
+
+/** How far a run is. */
+export interface Progress {
+  readonly byStatus: Readonly<Record<string, number>>;
+  readonly outboxRows: number;
+  readonly pendingTimeouts: number;
+}
+
+const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
+
+/** Reads the service's tables, past all of its code. */
+export class DemoRecords {
+  private constructor(private readonly dataSource: DataSource) {}
+
+  static async open(url: string): Promise<DemoRecords> {
+    return new DemoRecords(await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize());
+  }
+
+  close(): Promise<void> {
+    return this.dataSource.destroy();
+  }
+
+  execute(sql: string): Promise<unknown> {
+    return this.dataSource.query(sql);
+  }
+
+  /** The database's clock minus ours, milliseconds: the best of five looks. */
+  async aheadMs(): Promise<number> {
+    let best = { aheadMs: 0, took: Infinity };
+    for (let look = 0; look < 5; look++) {
+      const before = Date.now();
+      const [row] = await this.dataSource.query<{ now: number }[]>(`SELECT ${epochMs('clock_timestamp()')} AS now`);
+      const took = Date.now() - before;
+      if (row && took < best.took) best = { aheadMs: row.now - before - took / 2, took };
+    }
+    return best.aheadMs;
+  }
+
+  async progress(): Promise<Progress> {
+    const rows = await this.dataSource.query<{ status: string; count: number }[]>(
+      `SELECT status, count(*)::int AS count FROM ${SCHEMA}.orders GROUP BY status`,
+    );
+    const [left] = await this.dataSource.query<{ outbox: number; timeouts: number }[]>(
+      `SELECT (SELECT count(*)::int FROM ${SCHEMA}.outbox) AS outbox,
+              (SELECT count(*)::int FROM ${SCHEMA}.timeout WHERE state = 'pending') AS timeouts`,
+    );
+    return {
+      byStatus: Object.fromEntries(rows.map(({ status, count }) => [status, count])),
+      outboxRows: left?.outbox ?? 0,
+      pendingTimeouts: left?.timeouts ?? 0,
+    };
+  }
+
+  orders(): Promise<StoredOrder[]> {
+    return this.dataSource.query(
+      `SELECT id, status, version, grace_ms AS "graceMs", ${epochMs('expires_at')} AS "expiresAt" FROM ${SCHEMA}.orders`,
+    );
+  }
+
+  history(): Promise<(HistoryFact & { orderId: string })[]> {
+    return this.dataSource.query(
+      `SELECT order_id AS "orderId", version, from_status AS "from", to_status AS "to", cause,
+              ${epochMs('occurred_at')} AS "occurredAt"
+         FROM ${SCHEMA}.order_history ORDER BY order_id, version`,
+    );
+  }
+
+  reservations(): Promise<(ReservationFact & { orderId: string })[]> {
+    return this.dataSource.query(
+      `SELECT order_id AS "orderId", sku, qty AS quantity, state FROM ${SCHEMA}.reservation`,
+    );
+  }
+
+  stock(): Promise<{ sku: string; onHand: number; reserved: number }[]> {
+    return this.dataSource.query(`SELECT sku, on_hand AS "onHand", reserved FROM ${SCHEMA}.inventory ORDER BY sku`);
+  }
+
+  baskets(): Promise<string[]> {
+    return this.texts('SELECT order_id AS text FROM basket');
+  }
+
+  parkedTimeouts(): Promise<string[]> {
+    return this.texts(
+      `SELECT kind || ' ' || key || ': ' || coalesce(last_error, '') AS text
+         FROM ${SCHEMA}.timeout WHERE state = 'parked'`,
+    );
+  }
+
+  orphanPayments(): Promise<string[]> {
+    return this.texts(
+      `SELECT reference || ' ' || amount || ' ' || currency || ': ' || reason AS text FROM ${SCHEMA}.orphan_payment`,
+    );
+  }
+
+  private async texts(sql: string): Promise<string[]> {
+    return (await this.dataSource.query<{ text: string }[]>(sql)).map(({ text }) => text);
+  }
+}

@@ -1,0 +1,86 @@
+import { type ChannelModel } from 'amqplib';
+import { type DemoPlan } from '../buyers/plan-orders';
+import { referenceOf } from '../buyers/planned-order';
+import { type Facts, type LedgerFact, type OrderFact } from '../checking/facts';
+import { type PaymentSimulatorProcess } from '../servers/payment-simulator-process';
+import { type DemoRecords, type StoredOrder } from './demo-records';
+import { type EventListener } from './event-listener';
+
+interface Sources {
+  readonly plan: DemoPlan;
+  readonly records: DemoRecords;
+  readonly simulator: PaymentSimulatorProcess;
+  readonly listener: EventListener;
+  readonly broker: ChannelModel;
+  readonly prefix: string;
+  readonly troubles: readonly string[];
+  readonly wasKilled: boolean;
+}
+
+/** Asks everybody who knows something: the database, the provider, the broker and the subscriber. */
+export async function gatherFacts(sources: Sources): Promise<Facts> {
+  const { plan, records, listener, broker, prefix, troubles, wasKilled } = sources;
+  const { outboxRows, pendingTimeouts } = await records.progress();
+  const levels = await records.stock();
+  const stored = await records.orders();
+  const planned = new Set(plan.orders.map(({ id }) => id));
+  return {
+    orders: await orderFacts(sources, stored),
+    unplannedOrders: stored.map(({ id }) => id).filter((id) => !planned.has(id)),
+    stock: levels.map((level) => ({ ...level, initial: plan.stock.get(level.sku) ?? 0 })),
+    events: listener.facts(),
+    baskets: await records.baskets(),
+    outboxRows,
+    pendingTimeouts,
+    parkedTimeouts: await records.parkedTimeouts(),
+    parkedMessages: await parkedMessages(broker, `${prefix}.parked`),
+    orphanPayments: await records.orphanPayments(),
+    troubles,
+    wasKilled,
+  };
+}
+
+async function orderFacts({ plan, records, simulator }: Sources, rows: readonly StoredOrder[]): Promise<OrderFact[]> {
+  const stored = new Map(rows.map((row) => [row.id, row]));
+  const history = groupByOrder(await records.history());
+  const reservations = groupByOrder(await records.reservations());
+  const ledger = new Map((await simulator.ledger()).map((entry) => [entry.reference, entry]));
+  return plan.orders.map((planned) => {
+    const row = stored.get(planned.id);
+    const entry = ledger.get(referenceOf(planned));
+    const books: LedgerFact | undefined = entry && {
+      status: entry.status,
+      isClosed: entry.closedAt !== null,
+      refusedPays: entry.refusedPays,
+    };
+    return {
+      plan: planned,
+      history: history.get(planned.id) ?? [],
+      reservations: reservations.get(planned.id) ?? [],
+      ...(row && { stored: row }),
+      ...(books && { ledger: books }),
+    };
+  });
+}
+
+function groupByOrder<T extends { readonly orderId: string }>(rows: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) groups.set(row.orderId, [...(groups.get(row.orderId) ?? []), row]);
+  return groups;
+}
+
+/** Takes them off the queue, which is deleted at the end anyway. */
+async function parkedMessages(broker: ChannelModel, queue: string): Promise<string[]> {
+  const channel = await broker.createChannel();
+  const found: string[] = [];
+  for (
+    let message = await channel.get(queue, { noAck: true });
+    message;
+    message = await channel.get(queue, { noAck: true })
+  ) {
+    const { headers = {} } = message.properties;
+    found.push(`${message.fields.routingKey}: ${String(headers['x-ot-error-reason'] ?? 'no reason given')}`);
+  }
+  await channel.close();
+  return found;
+}

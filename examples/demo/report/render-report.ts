@@ -1,0 +1,67 @@
+import { TERMINAL } from '../checking/facts';
+import { type CheckResult } from '../checking/invariant';
+import { type Lateness } from '../checking/lateness';
+import { type DemoReport } from './demo-report';
+import { textTable } from './text-table';
+
+/** More of one kind tell nothing new. */
+const SHOWN_VIOLATIONS = 5;
+
+/** Pure: the report for people. */
+export function renderReport(report: DemoReport): string {
+  return [
+    outcomes(report),
+    lateness(report),
+    stock(report),
+    `  ${report.events.ids} events, in ${report.events.deliveries} deliveries\n`,
+    report.checks.map(checkLine).join(''),
+    verdict(report),
+  ].join('\n');
+}
+
+function outcomes({ groups }: DemoReport): string {
+  const numbers = (counts: Readonly<Record<string, number>>): string =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  const rows = groups.map(({ says, orders, byStatus, byCause }) => [
+    says,
+    String(orders),
+    ...TERMINAL.map((status) => String(byStatus[status] ?? '')),
+    numbers(byCause),
+  ]);
+  return textTable(['the buyer …', 'orders', ...TERMINAL, 'ended by'], rows, [1, 2, 3, 4]);
+}
+
+function lateness({ lateness: { reaction, settling, settlingInTrouble } }: DemoReport): string {
+  const row = (name: string, { count, p50, p99, max }: Lateness): string[] => [
+    name,
+    String(count),
+    ...[p50, p99, max].map((ms) => `${Math.round(ms)} ms`),
+  ];
+  const rows = [
+    row('deadline → first step', reaction),
+    row('deadline → closed or paid', settling),
+    row('… where the provider is slow or fails', settlingInTrouble),
+  ];
+  return textTable(['lateness (database clock)', 'orders', 'p50', 'p99', 'max'], rows, [1, 2, 3, 4]);
+}
+
+function stock({ stock: levels }: DemoReport): string {
+  const rows = levels.map(({ sku, initial, onHand, reserved }) =>
+    [sku, initial, initial - onHand, onHand, reserved].map(String),
+  );
+  return textTable(['stock', 'start', 'sold', 'on hand', 'reserved'], rows, [1, 2, 3, 4]);
+}
+
+function checkLine({ says, holds, violations }: CheckResult): string {
+  const shown = violations.slice(0, SHOWN_VIOLATIONS).map((violation) => `      ${violation}\n`);
+  const rest = violations.length - shown.length;
+  return [`  ${holds ? '✓' : '✗'} ${says}\n`, ...shown, ...(rest > 0 ? [`      … and ${rest} more\n`] : [])].join('');
+}
+
+function verdict({ passed, checks, orders, transportInUse, seconds, seed }: DemoReport): string {
+  const failed = checks.filter(({ holds }) => !holds).length;
+  const outcome = passed ? `all ${checks.length} invariants hold` : `${failed} of ${checks.length} invariants FAIL`;
+  return `  ${outcome}: ${orders} orders by ${transportInUse} in ${seconds.toFixed(0)} s (--seed ${seed})\n`;
+}

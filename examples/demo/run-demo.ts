@@ -1,0 +1,72 @@
+import { type DemoPlan, planOrders } from './buyers/plan-orders';
+import { driveOrders, type Stage } from './channels/drive-orders';
+import { type DemoOptions } from './demo-options';
+import { gatherFacts } from './observing/gather-facts';
+import { openProgress } from './observing/progress-view';
+import { watchRun } from './observing/watch-run';
+import { type DemoReport, reportOn } from './report/demo-report';
+import { type CleanUp } from './servers/clean-up';
+import { killAndRestart } from './servers/kill-and-restart';
+import { openStage, type Theatre } from './servers/open-stage';
+
+interface Run {
+  readonly options: DemoOptions;
+  readonly environment: { readonly databaseUrl: string; readonly rabbitUrls: readonly string[] };
+  /** Progress for people goes here. */
+  readonly output: NodeJS.WriteStream;
+  readonly cleanUp: CleanUp;
+  readonly signal: AbortSignal;
+  readonly onDeath: (sentence: string) => void;
+}
+
+/** From the last buyer's last act to the end of everything; longer than the longest limit of a check. */
+const AFTER_LIMIT_MS = 42_000;
+
+/** Sets everything up, lets the orders happen, and judges what became of them. */
+export async function runDemo(run: Run): Promise<DemoReport> {
+  const { options, output, signal } = run;
+  const plan = planOrders(options.seed, options.orders);
+  const theatre = await openStage({ ...run, transport: options.transport, stock: plan.stock });
+  output.write(
+    `  ready: deadlines wait by ${theatre.transportInUse}; ${options.orders} orders, --seed ${options.seed}\n`,
+  );
+  const startedAt = performance.now();
+  const troubles = await perform(plan, theatre, run);
+  const facts = await gatherFacts({ ...theatre, plan, troubles, wasKilled: options.faults });
+  const seconds = (performance.now() - startedAt) / 1_000;
+  signal.throwIfAborted();
+  return reportOn({ ...options, transportInUse: theatre.transportInUse, seconds }, facts);
+}
+
+/** @returns what the shops were refused. */
+async function perform(plan: DemoPlan, theatre: Theatre, { options, output, signal }: Run): Promise<string[]> {
+  const lastActMs = Math.max(...plan.orders.map(endOf));
+  const view = openProgress(plan.orders.length, output);
+  const endsAt = performance.now() + lastActMs;
+  let placed = 0;
+  let isDriven = false;
+  let note = 'the service runs';
+  const stage: Stage = { ...theatre, signal, onPlaced: () => (placed += 1) };
+  const driven = driveOrders(plan.orders, stage).finally(() => (isDriven = true));
+  const faults = options.faults
+    ? killAndRestart(theatre.service, lastActMs / 2, signal, (text) => (note = text))
+    : Promise.resolve();
+  const watched = watchRun({
+    ...theatre,
+    total: plan.orders.length,
+    view,
+    placed: () => placed,
+    note: () => note,
+    isQuiet: () => isDriven && performance.now() > endsAt,
+    limitMs: lastActMs + AFTER_LIMIT_MS,
+    signal,
+  });
+  const [troubles] = await Promise.all([driven, watched, faults]);
+  return troubles;
+}
+
+/** When the last thing about an order happens that is not the service's doing, milliseconds after the start. */
+function endOf({ placeAtMs, windowMs, payment, action }: DemoPlan['orders'][number]): number {
+  const movedTo = action?.type === 'move-deadline' ? action.toMs : 0;
+  return placeAtMs + Math.max(windowMs, movedTo, payment?.paysAtMs ?? 0);
+}

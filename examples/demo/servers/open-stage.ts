@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type INestApplicationContext } from '@nestjs/common';
+import { type ChannelModel } from 'amqplib';
+import { AmqpChannel } from '../channels/amqp-channel';
+import { type Stage } from '../channels/drive-orders';
+import { HttpChannel } from '../channels/http-channel';
+import { type Transport } from '../demo-options';
+import { DemoRecords } from '../observing/demo-records';
+import { EventListener } from '../observing/event-listener';
+import { CREATE_BASKET } from '../shop/basket';
+import { openShop } from '../shop/open-shop';
+import { Shop } from '../shop/shop';
+import { clearBroker, connectBroker } from './broker-room';
+import { type CleanUp } from './clean-up';
+import { DemoDatabase } from './demo-database';
+import { freePort } from './free-port';
+import { PaymentSimulatorProcess } from './payment-simulator-process';
+import { ServiceProcess } from './service-process';
+
+interface Setting {
+  readonly environment: { readonly databaseUrl: string; readonly rabbitUrls: readonly string[] };
+  readonly transport: Transport;
+  readonly stock: ReadonlyMap<string, number>;
+  readonly output: NodeJS.WriteStream;
+  readonly cleanUp: CleanUp;
+  readonly signal: AbortSignal;
+  readonly onDeath: (sentence: string) => void;
+}
+
+/** Everything that runs, for as long as the demo does. */
+export interface Theatre extends Omit<Stage, 'signal' | 'onPlaced'> {
+  readonly service: ServiceProcess;
+  readonly records: DemoRecords;
+  readonly listener: EventListener;
+  readonly broker: ChannelModel;
+  readonly prefix: string;
+  readonly transportInUse: string;
+}
+
+interface Ground {
+  readonly database: DemoDatabase;
+  readonly prefix: string;
+  readonly logs: string;
+}
+
+/** Sets the demo up: each thing notes at once how it is to be undone. */
+export async function openStage(setting: Setting): Promise<Theatre> {
+  const { environment, cleanUp, signal, onDeath } = setting;
+  const ground = await prepareGround(setting);
+  const { prefix, logs, database } = ground;
+  const broker = await connectBroker(environment.rabbitUrls);
+  broker.on('error', (error: Error) => onDeath(`the demo's own connection to the broker broke: ${error.message}`));
+  cleanUp.add('closing the connection to the broker', () => broker.close());
+  const listener = await EventListener.open(broker, prefix);
+
+  const simulatorSecret = randomBytes(24).toString('hex');
+  const simulator = new PaymentSimulatorProcess(join(logs, 'payment-simulator.log'), simulatorSecret, onDeath);
+  cleanUp.add('ending the payment simulator', () => simulator.stop());
+  await simulator.start(signal);
+
+  const apiKey = randomBytes(24).toString('hex');
+  const service = new ServiceProcess({
+    ...{ port: await freePort(), apiKey, databaseUrl: database.url, rabbitUrls: environment.rabbitUrls, prefix },
+    ...{ transport: setting.transport, simulatorUrl: simulator.url, simulatorSecret },
+    ...{ logFile: join(logs, 'service.log'), onDeath },
+  });
+  cleanUp.add('ending the service', () => service.stop());
+  const transportInUse = await service.start(signal);
+
+  const records = await DemoRecords.open(database.url);
+  cleanUp.add('closing the connection to the database', () => records.close());
+  await records.execute(CREATE_BASKET);
+  const shop = await startShop(setting, ground);
+  const http = new HttpChannel(service.url, apiKey, signal);
+  for (const [sku, onHand] of setting.stock) await http.setStock(sku, onHand);
+  return {
+    ...{ service, records, listener, broker, prefix, transportInUse, simulator },
+    channels: { http, amqp: await AmqpChannel.open(broker, prefix), module: shop.get(Shop) },
+    notifyUrl: (orderId) => `${service.url}/orders/${orderId}/paid`,
+    notifyHeaders: { 'x-api-key': apiKey },
+    databaseAheadMs: await records.aheadMs(),
+  };
+}
+
+/** A database, names on the broker and a folder that are only this run's. */
+async function prepareGround({ environment, cleanUp, output }: Setting): Promise<Ground> {
+  const run = randomBytes(4).toString('hex');
+  const logs = mkdtempSync(join(tmpdir(), 'order-timeout-demo-'));
+  cleanUp.add('deleting the logs', () => rm(logs, { recursive: true, force: true }), { isEvidence: true });
+  const database = new DemoDatabase(environment.databaseUrl, `order_timeout_demo_${run}`);
+  cleanUp.add('dropping the database', () => database.drop());
+  await database.create();
+  const prefix = `order-timeout.demo-${run}`;
+  cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
+  output.write(`  database order_timeout_demo_${run}, broker names ${prefix}.*, logs in ${logs}\n`);
+  return { database, prefix, logs };
+}
+
+async function startShop(
+  { environment, transport, cleanUp }: Setting,
+  { database, prefix, logs }: Ground,
+): Promise<INestApplicationContext> {
+  const shop = await openShop({
+    databaseUrl: database.url,
+    rabbitUrls: environment.rabbitUrls,
+    prefix,
+    transport,
+    logFile: join(logs, 'shop.log'),
+  });
+  cleanUp.add('ending the shop', () => shop.close());
+  return shop;
+}

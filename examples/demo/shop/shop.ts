@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { CancelOrder, ExtendDeadline, MarkPaid, PlaceOrders } from 'nestjs-order-timeout';
+import { DataSource } from 'typeorm';
+import { type OrderRequest, type PaymentReport, type ShopChannel } from '../channels/shop-channel';
+import { DemoError } from '../demo-error';
+import { Basket } from './basket';
+
+/** Every so manieth checkout fails after the order was placed, and is repeated: nothing may remain of the failed one. */
+const FAILS_EVERY = 10;
+
+class PaymentPageDown extends Error {}
+
+/** A shop that imports the module: its basket and the order are one transaction. */
+@Injectable()
+export class Shop implements ShopChannel {
+  private checkouts = 0;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly placeOrders: PlaceOrders,
+    private readonly markPaid: MarkPaid,
+    private readonly cancelOrder: CancelOrder,
+    private readonly extendDeadline: ExtendDeadline,
+  ) {}
+
+  async place(order: OrderRequest): Promise<void> {
+    this.checkouts += 1;
+    if (this.checkouts % FAILS_EVERY === 0) {
+      // A checkout that is rolled back. Its id never comes again, so an order under it would be found.
+      const { id, amount, currency, expiresAt, lines } = order;
+      await this.checkout({ id: `${id}-rolled-back`, amount, currency, expiresAt, lines }, true);
+    }
+    await this.checkout(order, false);
+  }
+
+  async reportPaid(payment: PaymentReport): Promise<void> {
+    const { outcome } = await this.markPaid.execute(payment);
+    if (outcome !== 'paid' && outcome !== 'already-paid') throw new DemoError(`${payment.orderId}: payment ${outcome}`);
+  }
+
+  async cancel(orderId: string): Promise<void> {
+    const result = await this.cancelOrder.execute({ orderId, reason: 'the buyer changed his mind' });
+    if (result.outcome === 'rejected') throw new DemoError(`${orderId} could not be cancelled: ${result.code}`);
+  }
+
+  async moveDeadline(orderId: string, expiresAt: Date): Promise<void> {
+    const result = await this.extendDeadline.execute({ orderId, expiresAt });
+    if (result.outcome === 'rejected') throw new DemoError(`the deadline of ${orderId} was not moved: ${result.code}`);
+  }
+
+  private async checkout(order: OrderRequest, fails: boolean): Promise<void> {
+    const pieces = order.lines.reduce((sum, { quantity }) => sum + quantity, 0);
+    const work = this.dataSource.transaction(async (tx) => {
+      await tx.insert(Basket, { orderId: order.id, pieces });
+      const [result] = await this.placeOrders.execute([order], { cause: 'api', actor: 'demo-shop' }, tx);
+      if (result?.outcome !== 'placed') throw new DemoError(`${order.id} was not placed: ${JSON.stringify(result)}`);
+      if (fails) throw new PaymentPageDown();
+    });
+    await work.catch((error: unknown) => {
+      if (!(error instanceof PaymentPageDown)) throw error;
+    });
+  }
+}
