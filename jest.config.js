@@ -36,6 +36,8 @@ module.exports = {
   collectCoverageFrom: ['src/**/*.ts', '!src/main.ts'],
   coverageProvider: 'v8',
   testTimeout: 30_000,
+  // Most of the time is spent waiting for deadlines and servers, so both cores are used.
+  maxWorkers: 2,
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   projects: [
     project('unit'),

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { type Clock, type Timer } from './clock';
 
@@ -21,6 +22,8 @@ export class SystemClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve();
+    // Many waits share one stop signal; Node takes more than ten for a leak and warns.
+    if (signal) setMaxListeners(0, signal);
     return new Promise((resolve) => {
       const timer = this.after(ms, finish);
       function finish(): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Logger } from '@nestjs/common';
+import { ConsoleLogger, type LoggerService } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
   type DueTimeout,
@@ -12,7 +12,9 @@ import {
 } from '../../src/timeouts';
 import { type TestDatabase } from './database';
 
-Logger.overrideLogger(process.env.TEST_LOGS ? ['log', 'warn', 'error'] : false);
+/** TEST_LOGS=1 shows what the engine says. */
+const ignore = (): void => undefined;
+const SILENT: LoggerService = { log: ignore, warn: ignore, error: ignore };
 
 /** A running engine with the given handlers, on a database and broker of the test's own. */
 export interface TestEngine {
@@ -74,7 +76,9 @@ export async function startEngine(
       }),
     ],
     providers: handlers.map((handler) => ({ provide: randomUUID(), useValue: handler })),
-  }).compile();
+  })
+    .setLogger(process.env.TEST_LOGS ? new ConsoleLogger() : SILENT)
+    .compile();
   const settled = new Recorder();
   module.get(TimeoutObservers).add({
     settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),

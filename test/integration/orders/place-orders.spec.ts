@@ -120,6 +120,17 @@ describe('placing orders on PostgreSQL', () => {
     expect(await countOf('orders', second.id)).toBe(0);
   });
 
+  it('refuses the second of two orders with one idempotency key in one request', async () => {
+    const [first, second] = [1, 2].map(() => newOrder({ ...soon, idempotencyKey: 'shared' }));
+    if (!first || !second) throw new Error('unreachable');
+    expect(await shop.place.execute([first, second, first])).toMatchObject([
+      { outcome: 'placed' },
+      { outcome: 'rejected', id: second.id, code: 'IDEMPOTENCY_KEY_REUSED' },
+      { outcome: 'replayed' },
+    ]);
+    expect(await countOf('orders', second.id)).toBe(0);
+  });
+
   it('does not burn the idempotency key of an order that was refused', async () => {
     const greedy = newOrder({
       ...soon,

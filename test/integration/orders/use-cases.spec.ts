@@ -103,7 +103,10 @@ describe('use cases about one order, on PostgreSQL', () => {
     it('has the other open attempts closed at once, so that nobody pays twice', async () => {
       const id = await placed({ attempt: attempt('other-open') });
       expect(await pay(id, 'this-one')).toMatchObject({ outcome: 'paid' });
-      expect(await kinds(id)).toEqual(['order.payment']);
+      const [closing, ...rest] = await timeoutsOf(shop, id);
+      expect([closing?.kind, rest]).toEqual(['order.payment', []]);
+      const { createdAt, expiresAt } = (await shop.readOrder.execute(id)) ?? {};
+      expect(closing?.due_at.getTime()).toBeLessThan(((createdAt?.getTime() ?? 0) + (expiresAt?.getTime() ?? 0)) / 2);
       expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
       const view = await shop.readOrder.execute(id);
       expect(view).toMatchObject({ status: 'PAID', attempts: [{ status: 'CLOSED' }, { status: 'PAID' }] });
