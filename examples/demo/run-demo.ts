@@ -1,5 +1,6 @@
 import { type DemoPlan, planOrders } from './buyers/plan-orders';
 import { driveOrders, type Stage } from './channels/drive-orders';
+import { type RefusalFact } from './checking/facts';
 import { type DemoOptions } from './demo-options';
 import { gatherFacts } from './observing/gather-facts';
 import { openProgress } from './observing/progress-view';
@@ -31,15 +32,15 @@ export async function runDemo(run: Run): Promise<DemoReport> {
     `  ready: deadlines wait by ${theatre.transportInUse}; ${options.orders} orders, --seed ${options.seed}\n`,
   );
   const startedAt = performance.now();
-  const troubles = await perform(plan, theatre, run);
-  const facts = await gatherFacts({ ...theatre, plan, troubles, wasKilled: options.faults });
+  const refusals = await perform(plan, theatre, run);
+  const facts = await gatherFacts({ ...theatre, plan, refusals, wasKilled: options.faults });
   const seconds = (performance.now() - startedAt) / 1_000;
   signal.throwIfAborted();
   return reportOn({ ...options, transportInUse: theatre.transportInUse, seconds }, facts);
 }
 
 /** @returns what the shops were refused. */
-async function perform(plan: DemoPlan, theatre: Theatre, { options, output, signal }: Run): Promise<string[]> {
+async function perform(plan: DemoPlan, theatre: Theatre, { options, output, signal }: Run): Promise<RefusalFact[]> {
   const lastActMs = Math.max(...plan.orders.map(endOf));
   const view = openProgress(plan.orders.length, output);
   const endsAt = performance.now() + lastActMs;
@@ -61,8 +62,8 @@ async function perform(plan: DemoPlan, theatre: Theatre, { options, output, sign
     limitMs: lastActMs + AFTER_LIMIT_MS,
     signal,
   });
-  const [troubles] = await Promise.all([driven, watched, faults]);
-  return troubles;
+  const [refusals] = await Promise.all([driven, watched, faults]);
+  return refusals;
 }
 
 /** When the last thing about an order happens that is not the service's doing, milliseconds after the start. */

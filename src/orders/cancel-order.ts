@@ -7,8 +7,8 @@ import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
 
 /**
- * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED, or PAID
- * if the buyer was quicker.
+ * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED (CLOSED
+ * where its deadline had begun the closing), or PAID if the buyer was quicker.
  */
 export type CancelOrderResult =
   | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }

@@ -1,5 +1,5 @@
 import { type ConfirmChannel, type Message } from 'amqplib';
-import { type Clock, type Timer } from '../clock';
+import { type Clock, type Timer, within } from '../clock';
 import { KeptChannel } from './kept-channel';
 import { type Publication, type PublishOutcome } from './publication';
 import { type RabbitConnection } from './rabbit-connection';
@@ -63,9 +63,10 @@ export class ConfirmedPublisher {
     return Promise.all(publications.map((publication) => this.publishOne(publication)));
   }
 
-  /** Resolves when nothing is unconfirmed. */
+  /** Waits for the open confirms, at most as long as for any; then gives the rest up. */
   async close(): Promise<void> {
-    await this.kept.channel?.waitForConfirms().catch(() => undefined);
+    const confirms = this.kept.channel?.waitForConfirms().catch(() => undefined);
+    if (this.pending.size > 0 && confirms) await within(this.clock, this.plan.confirmTimeoutMs, confirms, undefined);
     await this.kept.close();
     this.giveUpAll();
   }
@@ -73,7 +74,11 @@ export class ConfirmedPublisher {
   private async publishOne(publication: Publication): Promise<PublishOutcome> {
     while (this.pending.size >= this.plan.window) await new Promise<void>((resolve) => this.waiting.push(resolve));
     const channel = this.kept.channel;
-    if (!channel || this.connection.isBlocked) return 'unknown';
+    if (!channel || this.connection.isBlocked) {
+      // Nothing of ours will be settled, so the next one in the queue has to be woken here.
+      this.waiting.shift()?.();
+      return 'unknown';
+    }
     return new Promise((resolve) => this.send(channel, publication, new Unconfirmed(resolve)));
   }
 

@@ -3,7 +3,7 @@ import { settle, type Settlement } from './settlement';
 
 /** One message with the channel it came by. Settled exactly once; later calls do nothing. */
 export class Delivery {
-  private isSettled = false;
+  private settled = false;
 
   constructor(
     readonly message: ConsumeMessage,
@@ -19,9 +19,14 @@ export class Delivery {
     return this.message.properties.headers ?? {};
   }
 
+  /** Somebody has settled it already, e.g. the shutdown, which gives back what is in hand. */
+  get isSettled(): boolean {
+    return this.settled;
+  }
+
   settle(settlement: Settlement): void {
-    if (this.isSettled) return;
-    this.isSettled = true;
+    if (this.settled) return;
+    this.settled = true;
     settle(this.channel, this.message, settlement);
     this.onSettled(this);
   }

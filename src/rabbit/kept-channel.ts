@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
-import { type Clock, type Timer } from '../clock';
+import { type Clock, type Timer, within } from '../clock';
 import { type RabbitConnection } from './rabbit-connection';
 
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;
+const CLOSE_MS = 2_000;
 
 /** What makes a channel, and what to do with it. */
 export interface ChannelPlan<C extends Channel> {
@@ -47,14 +48,24 @@ export class KeptChannel<C extends Channel> {
 
   /** Gives up the channel on purpose; it is opened anew with back-off. */
   async reset(): Promise<void> {
-    await this.current?.close().catch(() => undefined);
+    await this.end(this.current);
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
     this.unsubscribe();
     this.reopenTimer?.cancel();
-    await this.current?.close().catch(() => undefined);
+    await this.end(this.current);
+  }
+
+  /** A broker that does not answer must not hold up a shutdown. */
+  private async end(channel: C | undefined): Promise<void> {
+    if (!channel) return;
+    // In a turn of its own: closing a channel that is closed already throws.
+    const closing = Promise.resolve()
+      .then(() => channel.close())
+      .catch(() => undefined);
+    await within(this.clock, CLOSE_MS, closing, undefined);
   }
 
   private async tryOpen(model: ChannelModel): Promise<void> {
@@ -88,7 +99,7 @@ export class KeptChannel<C extends Channel> {
   }
 
   private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
-    void channel?.close().catch(() => undefined);
+    void this.end(channel);
     if (this.isClosed || this.connection.model !== model) return;
     this.logger.error(`could not be opened, trying again: ${error instanceof Error ? error.message : String(error)}`);
     this.reopenLater(model);

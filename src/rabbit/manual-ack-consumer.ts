@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Channel, type ConsumeMessage } from 'amqplib';
 import { type Clock, type Timer, within } from '../clock';
 import { Delivery } from './delivery';
@@ -49,6 +50,7 @@ export class ManualAckConsumer {
     if (this.isPaused || this.isStopped) return;
     this.isPaused = true;
     await this.cancel();
+    if (this.isStopped) return;
     this.resuming = this.clock.after(ms, () => void this.resume());
   }
 
@@ -79,8 +81,9 @@ export class ManualAckConsumer {
 
   private async consume(channel: Channel): Promise<void> {
     const onMessage = (message: ConsumeMessage | null): void => this.received(channel, message);
-    const { consumerTag } = await channel.consume(this.plan.queue, onMessage, { noAck: false });
-    this.consumerTag = consumerTag;
+    // Chosen here and known at once, so that a cancel can follow before the answer to consume is there.
+    this.consumerTag = randomUUID();
+    await channel.consume(this.plan.queue, onMessage, { noAck: false, consumerTag: this.consumerTag });
   }
 
   private received(channel: Channel, message: ConsumeMessage | null): void {

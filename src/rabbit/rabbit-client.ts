@@ -38,14 +38,14 @@ export class RabbitClient {
     private readonly clock: Clock,
   ) {
     this.names = new TopologyNames(options.prefix);
-    this.publishing = new RabbitConnection(options, 'publish');
-    this.consuming = new RabbitConnection(options, 'consume');
+    this.publishing = new RabbitConnection(options, 'publish', clock);
+    this.consuming = new RabbitConnection(options, 'consume', clock);
     this.publisher = new ConfirmedPublisher(this.publishing, clock, {
       window: options.publishWindow,
       confirmTimeoutMs: options.confirmTimeoutMs,
       prepare: () => this.declareForPublishing(),
     });
-    this.parked = new ParkedQueue(this.publisher, this.names);
+    this.parked = new ParkedQueue(this.publisher, this.names, clock);
   }
 
   /** Begins to connect; returns at once, the broker may be down. */

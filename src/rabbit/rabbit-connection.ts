@@ -1,7 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
 import { type ChannelModel } from 'amqplib';
+import { type Clock, within } from '../clock';
 import { type ResolvedRabbitOptions } from './rabbit-options';
+
+/** A broker that does not answer must not hold up a shutdown. */
+const CLOSE_MS = 2_000;
 
 type Listener = (connection: ChannelModel) => void;
 
@@ -21,6 +25,7 @@ export class RabbitConnection {
   constructor(
     private readonly options: ResolvedRabbitOptions,
     readonly purpose: 'publish' | 'consume',
+    private readonly clock: Clock,
   ) {
     this.logger = new Logger(`RabbitConnection:${purpose}`);
   }
@@ -67,8 +72,9 @@ export class RabbitConnection {
   async close(): Promise<void> {
     this.listeners.clear();
     this.current = undefined;
-    await this.manager?.close();
+    const closing = this.manager?.close().catch(() => undefined);
     this.manager = undefined;
+    if (closing) await within(this.clock, CLOSE_MS, closing, undefined);
   }
 
   private opened(connection: ChannelModel): void {

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout/testing';
+import { type RefusalFact } from '../checking/facts';
 import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
 import { type PaymentSimulatorProcess, PROVIDER } from '../servers/payment-simulator-process';
+import { RefusedError } from './refused-error';
 import { type ShopChannels } from './shop-channel';
 
 export interface Stage {
@@ -22,11 +24,11 @@ const CURRENCY = 'EUR';
 /**
  * Places every order at its time and lets its shop act. Ends when all have been placed and acted upon.
  *
- * @returns one sentence for each order whose shop was refused something.
+ * @returns what shops were refused, or got no answer to.
  */
-export async function driveOrders(orders: readonly PlannedOrder[], stage: Stage): Promise<string[]> {
+export async function driveOrders(orders: readonly PlannedOrder[], stage: Stage): Promise<RefusalFact[]> {
   const startedAt = Date.now();
-  const troubles = await Promise.all(
+  const refusals = await Promise.all(
     orders.map(async (order) => {
       try {
         await sleep(Math.max(startedAt + order.placeAtMs - Date.now(), 0), undefined, { signal: stage.signal });
@@ -34,11 +36,12 @@ export async function driveOrders(orders: readonly PlannedOrder[], stage: Stage)
         return [];
       } catch (error) {
         stage.signal.throwIfAborted();
-        return [`${order.id}: ${error instanceof Error ? error.message : String(error)}`];
+        const says = error instanceof Error ? error.message : String(error);
+        return [{ orderId: order.id, code: error instanceof RefusedError ? error.code : 'NO_ANSWER', says }];
       }
     }),
   );
-  return troubles.flat();
+  return refusals.flat();
 }
 
 async function drive(order: PlannedOrder, stage: Stage): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoError } from '../demo-error';
+import { RefusedError } from './refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from './shop-channel';
 
 /** Longer than the service is away when it is killed and started again. */
@@ -40,9 +41,8 @@ export class HttpChannel implements ShopChannel {
     for (;;) {
       const answer = await this.tryOnce(method, path, body);
       if (answer.type === 'accepted') return;
-      if (answer.type === 'refused' || performance.now() > endsAt) {
-        throw new DemoError(`${method} ${path}: ${answer.reason}`);
-      }
+      if (answer.type === 'refused') throw new RefusedError(answer.code, `${method} ${path}: ${answer.reason}`);
+      if (performance.now() > endsAt) throw new DemoError(`${method} ${path} got no answer: ${answer.reason}`);
       await sleep(PAUSE_MS, undefined, { signal: this.signal });
     }
   }
@@ -54,7 +54,9 @@ export class HttpChannel implements ShopChannel {
       const response = await fetch(this.base + path, { method, headers, body: JSON.stringify(body), signal });
       const text = await response.text();
       if (response.ok) return { type: 'accepted' };
-      return { type: response.status >= 500 ? 'again' : 'refused', reason: `${response.status} ${text}` };
+      if (response.status >= 500) return { type: 'again', reason: `${response.status} ${text}` };
+      const { code, detail } = JSON.parse(text) as { code: string; detail?: string };
+      return { type: 'refused', code, reason: `${response.status} ${code}: ${detail ?? ''}` };
     } catch (error) {
       this.signal.throwIfAborted();
       return { type: 'again', reason: error instanceof Error ? error.message : String(error) };
@@ -64,5 +66,6 @@ export class HttpChannel implements ShopChannel {
 
 type HttpAnswer =
   | { readonly type: 'accepted' }
-  /** `again`: nobody answered, or the service had trouble. */
-  | { readonly type: 'refused' | 'again'; readonly reason: string };
+  | { readonly type: 'refused'; readonly code: string; readonly reason: string }
+  /** Nobody answered, or the service had trouble. */
+  | { readonly type: 'again'; readonly reason: string };

@@ -56,6 +56,20 @@ export interface StockFact {
   readonly reserved: number;
 }
 
+/** Something that the service refused, or never answered: a request, or a command that was parked. */
+export interface RefusalFact {
+  readonly orderId: string;
+  readonly code: string;
+  readonly says: string;
+}
+
+/** Money that the service keeps without an order. */
+export interface OrphanFact {
+  readonly orderId: string;
+  readonly reason: string;
+  readonly says: string;
+}
+
 /** Everything that is known at the end of a run. */
 export interface Facts {
   readonly orders: readonly OrderFact[];
@@ -68,12 +82,10 @@ export interface Facts {
   readonly outboxRows: number;
   readonly pendingTimeouts: number;
   readonly parkedTimeouts: readonly string[];
-  /** Messages in the parked queue, each with its reason. */
-  readonly parkedMessages: readonly string[];
-  /** Money that fits no order. */
-  readonly orphanPayments: readonly string[];
-  /** Requests of the shop that failed or were refused. */
-  readonly troubles: readonly string[];
+  readonly parkedMessages: readonly RefusalFact[];
+  readonly orphanPayments: readonly OrphanFact[];
+  /** By the answers that the shops got. */
+  readonly refusals: readonly RefusalFact[];
   /** The service was killed in the middle. */
   readonly wasKilled: boolean;
 }

@@ -1,5 +1,6 @@
 import { type HistoryFact, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
+import { unexplained } from './outage';
 
 /** The message path is up: a sweep alone would need longer. */
 const NORMAL_LIMIT_MS = 5_000;
@@ -11,9 +12,9 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'all-placed',
     says: 'every order that was placed is there, and every request was answered',
-    violations: ({ orders, troubles }) => [
-      ...troubles,
-      ...of(orders, ({ stored }) => (stored ? undefined : 'is not in the database')),
+    violations: (facts) => [
+      ...unexplained(facts.refusals, facts).map(({ orderId, says }) => `${orderId}: ${says}`),
+      ...of(facts.orders, ({ stored }) => (stored ? undefined : 'is not in the database')),
     ],
   },
   {
@@ -39,12 +40,12 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'unpaid-not-paid',
     says: 'without money at the provider an order is CLOSED, or CANCELLED by its buyer',
-    violations: ({ orders }) => of(orders, wrongEnd),
+    violations: ({ orders, wasKilled }) => of(orders, (order) => wrongEnd(order, wasKilled)),
   },
   {
     name: 'late-payers-refused',
-    says: 'whoever pays after the deadline is turned away by the provider',
-    violations: ({ orders, wasKilled }) => of(orders, (order) => lateMoney(order, wasKilled)),
+    says: 'whoever pays after the deadline is turned away by the provider, or the order is PAID',
+    violations: ({ orders }) => of(orders, lateMoney),
   },
 ];
 
@@ -75,18 +76,20 @@ function tardiness({ plan, stored, history, ledger }: OrderFact, wasKilled: bool
   return lateMs > limitMs ? `was open ${lateMs} ms after its deadline (limit ${limitMs} ms)` : undefined;
 }
 
-function wrongEnd({ plan, stored, ledger }: OrderFact): string | undefined {
+function wrongEnd({ plan, stored, ledger }: OrderFact, wasKilled: boolean): string | undefined {
   if (!stored || ledger?.status === 'PAID') return undefined;
   const expected = plan.action?.type === 'cancel' ? 'CANCELLED' : 'CLOSED';
+  // The deadline may have passed before the dead service heard of the cancellation.
+  if (wasKilled && stored.status === 'CLOSED') return undefined;
   return stored.status === expected ? undefined : `is ${stored.status}, not ${expected}`;
 }
 
-function lateMoney({ plan, ledger }: OrderFact, wasKilled: boolean): string | undefined {
+function lateMoney({ plan, stored, ledger }: OrderFact): string | undefined {
   if (ledger?.isClosed && ledger.status === 'PAID') return 'was paid after it was closed at the provider';
   if (plan.group !== 'pays-too-late') return undefined;
   if (ledger?.status === 'PAID') {
-    // While the service is dead nobody closes at the provider; the money then counts, and the order is PAID.
-    return wasKilled ? undefined : 'was paid 2 s after the deadline, and not closed at the provider by then';
+    // While the service is dead, or the breaker waits for a failing provider, nobody closes there: the money counts.
+    return stored?.status === 'PAID' ? undefined : 'was paid 2 s after the deadline, and its order is not PAID';
   }
   return ledger && ledger.refusedPays > 0 ? undefined : 'had a late buyer who was not refused';
 }

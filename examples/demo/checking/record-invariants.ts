@@ -1,5 +1,6 @@
 import { type EventFact, type Facts, type HistoryFact, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
+import { paidBeforePlaced, unexplained } from './outage';
 
 /** The event that each status sends. */
 const EVENT_OF: Readonly<Record<string, string>> = {
@@ -29,7 +30,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'events-known',
     says: 'no event tells of something that is not in the history',
-    violations: ({ orders, events }) => strangers(orders, events),
+    violations: strangers,
   },
   {
     name: 'nothing-left',
@@ -42,9 +43,9 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'nothing-parked',
     says: 'no timeout and no message is parked',
-    violations: ({ parkedTimeouts, parkedMessages }) => [
-      ...parkedTimeouts.map((timeout) => `timeout ${timeout}`),
-      ...parkedMessages.map((message) => `message ${message}`),
+    violations: (facts) => [
+      ...facts.parkedTimeouts.map((timeout) => `timeout ${timeout}`),
+      ...unexplained(facts.parkedMessages, facts).map(({ says }) => `message ${says}`),
     ],
   },
   {
@@ -93,8 +94,12 @@ function undelivered(orders: readonly OrderFact[], events: readonly EventFact[])
   });
 }
 
-function strangers(orders: readonly OrderFact[], events: readonly EventFact[]): string[] {
-  const expected = new Set(expectedEvents(orders));
+function strangers(facts: Facts): string[] {
+  const expected = new Set(expectedEvents(facts.orders));
+  const explained = paidBeforePlaced(facts);
+  const isExplained = ({ type, orderId }: EventFact): boolean =>
+    type === 'order.payment_late' && explained.has(orderId);
+  const events = facts.events.filter((event) => !isExplained(event));
   const keys = events.map(({ orderId, orderVersion, type }) => eventKey(orderId, orderVersion, type));
   return keys.filter((key) => !expected.has(key));
 }

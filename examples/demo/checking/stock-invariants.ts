@@ -1,5 +1,6 @@
-import { type Facts, type OrderFact, type StockFact } from './facts';
+import { type OrderFact, type StockFact } from './facts';
 import { type Invariant } from './invariant';
+import { paidBeforePlaced } from './outage';
 
 /** What becomes of the pieces of an order in each status; in all others they stay reserved. */
 const STATE_OF: Readonly<Record<string, string>> = { PAID: 'COMMITTED', CLOSED: 'RELEASED', CANCELLED: 'RELEASED' };
@@ -21,7 +22,10 @@ export const STOCK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no-stray-money',
     says: 'no money without an order',
-    violations: ({ orphanPayments }: Facts) => orphanPayments,
+    violations: (facts) => {
+      const explained = paidBeforePlaced(facts);
+      return facts.orphanPayments.filter(({ orderId }) => !explained.has(orderId)).map(({ says }) => says);
+    },
   },
 ];
 

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { type HistoryFact, type ReservationFact } from '../checking/facts';
+import { type HistoryFact, type OrphanFact, type ReservationFact } from '../checking/facts';
 
 const SCHEMA = 'order_timeout';
 
@@ -98,9 +98,11 @@ export class DemoRecords {
     );
   }
 
-  orphanPayments(): Promise<string[]> {
-    return this.texts(
-      `SELECT reference || ' ' || amount || ' ' || currency || ': ' || reason AS text FROM ${SCHEMA}.orphan_payment`,
+  orphanPayments(): Promise<OrphanFact[]> {
+    return this.dataSource.query(
+      `SELECT coalesce(order_id, '') AS "orderId", reason,
+              reference || ' ' || amount || ' ' || currency || ': ' || reason AS says
+         FROM ${SCHEMA}.orphan_payment`,
     );
   }
 

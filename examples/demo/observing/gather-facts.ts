@@ -1,7 +1,7 @@
-import { type ChannelModel } from 'amqplib';
+import { type ChannelModel, type GetMessage } from 'amqplib';
 import { type DemoPlan } from '../buyers/plan-orders';
 import { referenceOf } from '../buyers/planned-order';
-import { type Facts, type LedgerFact, type OrderFact } from '../checking/facts';
+import { type Facts, type LedgerFact, type OrderFact, type RefusalFact } from '../checking/facts';
 import { type PaymentSimulatorProcess } from '../servers/payment-simulator-process';
 import { type DemoRecords, type StoredOrder } from './demo-records';
 import { type EventListener } from './event-listener';
@@ -13,13 +13,13 @@ interface Sources {
   readonly listener: EventListener;
   readonly broker: ChannelModel;
   readonly prefix: string;
-  readonly troubles: readonly string[];
+  readonly refusals: readonly RefusalFact[];
   readonly wasKilled: boolean;
 }
 
 /** Asks everybody who knows something: the database, the provider, the broker and the subscriber. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
-  const { plan, records, listener, broker, prefix, troubles, wasKilled } = sources;
+  const { plan, records, listener, broker, prefix, refusals, wasKilled } = sources;
   const { outboxRows, pendingTimeouts } = await records.progress();
   const levels = await records.stock();
   const stored = await records.orders();
@@ -35,7 +35,7 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
     parkedTimeouts: await records.parkedTimeouts(),
     parkedMessages: await parkedMessages(broker, `${prefix}.parked`),
     orphanPayments: await records.orphanPayments(),
-    troubles,
+    refusals,
     wasKilled,
   };
 }
@@ -70,17 +70,28 @@ function groupByOrder<T extends { readonly orderId: string }>(rows: readonly T[]
 }
 
 /** Takes them off the queue, which is deleted at the end anyway. */
-async function parkedMessages(broker: ChannelModel, queue: string): Promise<string[]> {
+async function parkedMessages(broker: ChannelModel, queue: string): Promise<RefusalFact[]> {
   const channel = await broker.createChannel();
-  const found: string[] = [];
+  const found: RefusalFact[] = [];
   for (
     let message = await channel.get(queue, { noAck: true });
     message;
     message = await channel.get(queue, { noAck: true })
   ) {
     const { headers = {} } = message.properties;
-    found.push(`${message.fields.routingKey}: ${String(headers['x-ot-error-reason'] ?? 'no reason given')}`);
+    const says = `${message.fields.routingKey}: ${String(headers['x-ot-error-reason'] ?? 'no reason given')}`;
+    found.push({ orderId: orderIdOf(message), code: String(headers['x-ot-error-code'] ?? 'UNKNOWN'), says });
   }
   await channel.close();
   return found;
+}
+
+/** What is parked may be anything. */
+function orderIdOf({ content }: GetMessage): string {
+  try {
+    const body = JSON.parse(content.toString('utf8')) as { orderId?: string; id?: string } | null;
+    return body?.orderId ?? body?.id ?? 'no order';
+  } catch {
+    return 'no order';
+  }
 }

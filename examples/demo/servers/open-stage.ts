@@ -53,6 +53,7 @@ export async function openStage(setting: Setting): Promise<Theatre> {
   const ground = await prepareGround(setting);
   const { prefix, logs, database } = ground;
   const broker = await connectBroker(environment.rabbitUrls);
+  cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
   broker.on('error', (error: Error) => onDeath(`the demo's own connection to the broker broke: ${error.message}`));
   cleanUp.add('closing the connection to the broker', () => broker.close());
   const listener = await EventListener.open(broker, prefix);
@@ -92,10 +93,9 @@ async function prepareGround({ environment, cleanUp, output }: Setting): Promise
   const logs = mkdtempSync(join(tmpdir(), 'order-timeout-demo-'));
   cleanUp.add('deleting the logs', () => rm(logs, { recursive: true, force: true }), { isEvidence: true });
   const database = new DemoDatabase(environment.databaseUrl, `order_timeout_demo_${run}`);
-  cleanUp.add('dropping the database', () => database.drop());
   await database.create();
+  cleanUp.add('dropping the database', () => database.drop());
   const prefix = `order-timeout.demo-${run}`;
-  cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
   output.write(`  database order_timeout_demo_${run}, broker names ${prefix}.*, logs in ${logs}\n`);
   return { database, prefix, logs };
 }

@@ -25,8 +25,8 @@ interface Readiness {
   readonly transport?: string;
 }
 
-const START_LIMIT_MS = 45_000;
-const LOG_TAIL_LINES = 12;
+const START_LIMIT_MS = 30_000;
+const LOG_TAIL_LINES = 5;
 
 /** The service itself, exactly as it is deployed: `node dist/main.js` and its environment. */
 export class ServiceProcess {

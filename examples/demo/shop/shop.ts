@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CancelOrder, ExtendDeadline, MarkPaid, PlaceOrders } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
+import { RefusedError } from '../channels/refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from '../channels/shop-channel';
-import { DemoError } from '../demo-error';
 import { Basket } from './basket';
 
 /** Every so manieth checkout fails after the order was placed, and is repeated: nothing may remain of the failed one. */
@@ -35,17 +35,18 @@ export class Shop implements ShopChannel {
 
   async reportPaid(payment: PaymentReport): Promise<void> {
     const { outcome } = await this.markPaid.execute(payment);
-    if (outcome !== 'paid' && outcome !== 'already-paid') throw new DemoError(`${payment.orderId}: payment ${outcome}`);
+    if (outcome !== 'paid' && outcome !== 'already-paid')
+      throw new RefusedError(outcome, `payment of ${payment.orderId}: ${outcome}`);
   }
 
   async cancel(orderId: string): Promise<void> {
     const result = await this.cancelOrder.execute({ orderId, reason: 'the buyer changed his mind' });
-    if (result.outcome === 'rejected') throw new DemoError(`${orderId} could not be cancelled: ${result.code}`);
+    if (result.outcome === 'rejected') throw new RefusedError(result.code, `${orderId}: ${result.code}`);
   }
 
   async moveDeadline(orderId: string, expiresAt: Date): Promise<void> {
     const result = await this.extendDeadline.execute({ orderId, expiresAt });
-    if (result.outcome === 'rejected') throw new DemoError(`the deadline of ${orderId} was not moved: ${result.code}`);
+    if (result.outcome === 'rejected') throw new RefusedError(result.code, `${orderId}: ${result.code}`);
   }
 
   private async checkout(order: OrderRequest, fails: boolean): Promise<void> {
@@ -53,7 +54,7 @@ export class Shop implements ShopChannel {
     const work = this.dataSource.transaction(async (tx) => {
       await tx.insert(Basket, { orderId: order.id, pieces });
       const [result] = await this.placeOrders.execute([order], { cause: 'api', actor: 'demo-shop' }, tx);
-      if (result?.outcome !== 'placed') throw new DemoError(`${order.id} was not placed: ${JSON.stringify(result)}`);
+      if (result?.outcome !== 'placed') throw new RefusedError('NOT_PLACED', JSON.stringify(result));
       if (fails) throw new PaymentPageDown();
     });
     await work.catch((error: unknown) => {

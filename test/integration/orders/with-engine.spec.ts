@@ -10,7 +10,7 @@ import {
 } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
 import { PaymentProviders } from '../../../src/payments';
-import { TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
+import { TimeoutEngine, TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { Recorder, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -50,6 +50,8 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
       transport: () => undefined,
     });
     await module.init();
+    // Until the broker has answered the sweep is the clock, and would take the credit.
+    await until(() => module.get(TimeoutEngine).isMessagePathUp);
     const inventory = module.get(Inventory);
     for (const sku of ['apple', 'cursed']) await inventory.setStock(database.dataSource.manager, sku, 1_000);
   });

@@ -17,6 +17,9 @@ const movedBy = (order: OrderFact, version: number, ms: number): OrderFact => ({
 
 const [firstEvent, ...otherEvents] = soundFacts.events;
 
+const TOO_LATE = { orderId: 'closed', code: 'ORDER_NOT_PENDING', says: 'order "closed" is not PENDING any more' };
+const ORPHAN = { orderId: 'paid', reason: 'unknown-order', says: 'pay-paid 200 EUR: unknown-order' };
+
 /** What is wrong, the facts that show it, and every invariant that has to notice. */
 const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
   [
@@ -24,7 +27,7 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
     withOrder('late', ({ plan, ledger }) => ({ plan, history: [], reservations: [], ...(ledger && { ledger }) })),
     ['all-placed', 'one-terminal-entry', 'events-known'],
   ],
-  ['a request of the shop was refused', { ...soundFacts, troubles: ['paid: 409'] }, ['all-placed']],
+  ['a request of the shop was refused', { ...soundFacts, refusals: [TOO_LATE] }, ['all-placed']],
   ['closing begins 1 ms early', withOrder('closed', (order) => movedBy(order, 2, -6)), ['never-early']],
   ['an order is closed 1 ms early', withOrder('closed', (order) => movedBy(order, 3, -31)), ['never-early']],
   [
@@ -84,7 +87,7 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
     withOrder('closed', (order) => ({ ...order, reservations: [] })),
     ['reservations-exact'],
   ],
-  ['money fits no order', { ...soundFacts, orphanPayments: ['pay-1 200 EUR: late'] }, ['no-stray-money']],
+  ['money fits no order', { ...soundFacts, orphanPayments: [ORPHAN] }, ['no-stray-money']],
   [
     'an order ends twice',
     withOrder('paid', (order) => ({
@@ -126,7 +129,7 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
   ['an event stays in the outbox', { ...soundFacts, outboxRows: 1 }, ['nothing-left']],
   ['a timeout stays', { ...soundFacts, pendingTimeouts: 1 }, ['nothing-left']],
   ['a timeout is parked', { ...soundFacts, parkedTimeouts: ['order.payment closed: gave up'] }, ['nothing-parked']],
-  ['a message is parked', { ...soundFacts, parkedMessages: ['order.placed: not JSON'] }, ['nothing-parked']],
+  ['a message is parked', { ...soundFacts, parkedMessages: [TOO_LATE] }, ['nothing-parked']],
   ['an order is there without its basket', { ...soundFacts, baskets: [] }, ['same-transaction']],
   ['a basket is there without its order', { ...soundFacts, baskets: ['paid', 'lost'] }, ['same-transaction']],
   [
@@ -185,13 +188,42 @@ describe('the checks of the demo', () => {
     expect(failing(troubled(40_001))).toEqual(['in-time']);
   });
 
-  it('take the money of a late buyer for paid while the service was dead', () => {
-    const paidLate = withOrder('late', (order) => ({
-      ...ending(order, 'PAID'),
-      ledger: { status: 'PAID', isClosed: false, refusedPays: 0 },
+  it('take the money of a late buyer only where the order is paid for it', () => {
+    const ledger = { status: 'PAID', isClosed: false, refusedPays: 0 };
+    const paid = withOrder('late', (order) => ({ ...ending(order, 'PAID'), ledger }));
+    const closed = withOrder('late', (order) => ({ ...ending(order, 'CLOSED'), ledger }));
+    expect(failing(paid)).not.toContain('late-payers-refused');
+    expect(failing(closed)).toContain('late-payers-refused');
+  });
+
+  it('take "too late" for an answer where the service was dead, and nothing else', () => {
+    const tooLate = { ...soundFacts, refusals: [TOO_LATE], parkedMessages: [TOO_LATE], wasKilled: true };
+    expect(failing(tooLate)).toEqual([]);
+    expect(failing({ ...tooLate, refusals: [{ ...TOO_LATE, code: 'NO_ANSWER' }] })).toEqual(['all-placed']);
+  });
+
+  it('take a cancellation that the dead service heard of too late for closed', () => {
+    const closed = withOrder('closed', (order) => ({
+      ...order,
+      plan: { ...order.plan, group: 'cancels', action: { type: 'cancel', atMs: 500 } },
     }));
-    expect(failing({ ...paidLate, wasKilled: true })).not.toContain('late-payers-refused');
-    expect(failing(paidLate)).toContain('late-payers-refused');
+    expect(failing(closed)).toEqual(['unpaid-not-paid']);
+    expect(failing({ ...closed, wasKilled: true })).toEqual([]);
+  });
+
+  it('take a payment that was reported before its order came out of the queue of the dead service', () => {
+    const reported = withOrder('paid', (order) => ({ ...order, plan: { ...order.plan, channel: 'amqp' } }));
+    const news = { id: 'late', type: 'order.payment_late', orderId: 'paid', orderVersion: 0, deliveries: 1 };
+    const early: Facts = {
+      ...{ ...reported, baskets: [], orphanPayments: [ORPHAN], wasKilled: true },
+      events: [...soundFacts.events, news],
+    };
+    expect(failing(early)).toEqual([]);
+    expect(failing({ ...early, wasKilled: false })).toEqual(['no-stray-money', 'events-known']);
+    expect(failing({ ...early, orphanPayments: [{ ...ORPHAN, reason: 'late' }] })).toEqual([
+      'no-stray-money',
+      'events-known',
+    ]);
   });
 
   it('leave an order to its buyer who cancels before the deadline', () => {

@@ -83,7 +83,7 @@ export const soundFacts: Facts = {
   parkedTimeouts: [],
   parkedMessages: [],
   orphanPayments: [],
-  troubles: [],
+  refusals: [],
   wasKilled: false,
 };
 

@@ -1,0 +1,25 @@
+import { until } from '../../support/engine';
+import { type TestVhost } from '../../support/rabbit-vhost';
+
+interface ListedConnection {
+  readonly name: string;
+  readonly user_provided_name?: string;
+  readonly client_properties?: { readonly connection_name?: string };
+}
+
+/** Has the broker close the connections whose own name ends so, e.g. `:publish`; waits until it lists one. */
+export async function killConnections(vhost: TestVhost, nameEnd: string): Promise<number> {
+  let found: ListedConnection[] = [];
+  await until(async () => {
+    const listed = await vhost.manage<ListedConnection[]>('GET', `/vhosts/${vhost.name}/connections`);
+    found = listed.filter(({ user_provided_name: own, client_properties: properties }) =>
+      (own ?? properties?.connection_name ?? '').endsWith(nameEnd),
+    );
+    return found.length > 0;
+  });
+  for (const { name } of found) {
+    // Already gone is as good as killed.
+    await vhost.manage('DELETE', `/connections/${encodeURIComponent(name)}`).catch(() => undefined);
+  }
+  return found.length;
+}

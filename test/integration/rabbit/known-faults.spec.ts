@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import { connect } from 'amqplib';
+import { SystemClock, type Timer, within } from '../../../src/clock';
+import {
+  type ManualAckConsumer,
+  type Publication,
+  RabbitClient,
+  resolveRabbitOptions,
+  type RabbitOptions,
+} from '../../../src/rabbit';
+import { until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { type BrokerProxy, startBrokerProxy } from './broker-proxy';
+
+const QUEUE = 'consumed';
+const clock = new SystemClock();
+
+/** Knows which timers are set, and tells when one has run. */
+class WatchedClock extends SystemClock {
+  readonly open = new Set<Timer>();
+  ran: () => void = () => undefined;
+
+  override after(ms: number, task: () => void): Timer {
+    const own = super.after(ms, () => {
+      this.open.delete(timer);
+      task();
+      this.ran();
+    });
+    const timer = { cancel: () => void (this.open.delete(timer), own.cancel()) };
+    this.open.add(timer);
+    return timer;
+  }
+}
+
+describe('the broker client in bad moments', () => {
+  let vhost: TestVhost;
+  let proxy: BrokerProxy;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    vhost = await createVhost();
+  });
+
+  beforeEach(async () => {
+    proxy = await startBrokerProxy(vhost.url);
+  });
+
+  afterEach(() => proxy.close());
+
+  afterAll(() => vhost.drop());
+
+  const open = (options: Partial<RabbitOptions> = {}, time = clock): RabbitClient =>
+    new RabbitClient(resolveRabbitOptions({ urls: [proxy.url], queueType: 'classic', ...options }), time);
+
+  const consume = (client: RabbitClient): ManualAckConsumer =>
+    client.consume({
+      queue: QUEUE,
+      prefetch: 10,
+      declare: async (channel) => void (await channel.assertQueue(QUEUE, { durable: true })),
+      onDelivery: (delivery) => delivery.settle('ack'),
+    });
+
+  const event = (): Publication => ({
+    exchange: 'order-timeout.v1.events',
+    routingKey: 'x',
+    body: Buffer.from('{}'),
+    messageId: randomUUID(),
+    type: 'x',
+  });
+
+  it('answers every publication that waits for the window when the connection is lost', async () => {
+    const client = open({ publishWindow: 10 });
+    client.start();
+    await until(() => client.publisher.isReady);
+    proxy.mute();
+    const publishing = client.publisher.publish(Array.from({ length: 100 }, event));
+    await new Promise((resolve) => setImmediate(resolve));
+    proxy.cut();
+    const outcomes = await within<unknown>(clock, 3_000, publishing, 'pending');
+    await client.close();
+    expect(outcomes).not.toBe('pending');
+    expect(outcomes).toHaveLength(100);
+  });
+
+  it('closes within seconds while the broker does not answer', async () => {
+    const client = open({ confirmTimeoutMs: 300 });
+    client.start();
+    await until(() => client.publisher.isReady);
+    proxy.mute();
+    expect(await client.publisher.publish([event()])).toEqual(['unknown']);
+    const closed = await within(
+      clock,
+      7_000,
+      client.close().then(() => true),
+      false,
+    );
+    expect(closed).toBe(true);
+  });
+
+  it('goes on with one consumer, and stops it, when it is paused while it is about to consume', async () => {
+    const watched = new WatchedClock();
+    const client = open({}, watched);
+    const consumer = consume(client);
+    client.start();
+    await until(() => client.isUp);
+    let isPausedAgain = false;
+    watched.ran = () => {
+      // Right after it resumed: the request to consume is on its way, its answer is not here yet.
+      if (isPausedAgain || !consumer.isConsuming) return;
+      isPausedAgain = true;
+      void consumer.pause(300);
+    };
+    await consumer.pause(10);
+    await until(() => isPausedAgain && !consumer.isConsuming);
+    await until(() => consumer.isConsuming);
+    const direct = await connect(vhost.url);
+    const channel = await direct.createChannel();
+    const consumers = async (): Promise<number> => (await channel.checkQueue(QUEUE)).consumerCount;
+    await until(async () => (await consumers()) > 0);
+    expect(await consumers()).toBe(1);
+    await client.stopConsuming();
+    expect(await consumers()).toBe(0);
+    await direct.close();
+    await client.settleRest(50);
+    await client.close();
+  });
+
+  it('leaves no timer behind when it is stopped while a pause begins', async () => {
+    const watched = new WatchedClock();
+    const client = open({}, watched);
+    const consumer = consume(client);
+    client.start();
+    await until(() => client.isUp);
+    const pausing = consumer.pause(5_000);
+    await consumer.stop();
+    await pausing;
+    await client.settleRest(50);
+    await client.close();
+    expect(watched.open.size).toBe(0);
+  });
+});

@@ -1,0 +1,174 @@
+import { Logger } from '@nestjs/common';
+import { connect, type Channel, type ChannelModel } from 'amqplib';
+import { SystemClock } from '../../../src/clock';
+import { type Delivery, type ManualAckConsumer, RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
+import { until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { type BrokerProxy, startBrokerProxy } from './broker-proxy';
+
+const QUEUE = 'consumed';
+
+describe('the consumer with manual acknowledgement', () => {
+  let vhost: TestVhost;
+  let proxy: BrokerProxy;
+  let direct: ChannelModel;
+  let channel: Channel;
+  let client: RabbitClient;
+  let consumer: ManualAckConsumer;
+  let deliveries: Delivery[];
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    vhost = await createVhost();
+    proxy = await startBrokerProxy(vhost.url);
+    direct = await connect(vhost.url);
+    channel = await direct.createChannel();
+  });
+
+  beforeEach(async () => {
+    deliveries = [];
+    client = new RabbitClient(resolveRabbitOptions({ urls: [proxy.url], queueType: 'classic' }), new SystemClock());
+    consumer = client.consume({
+      queue: QUEUE,
+      prefetch: 3,
+      declare: async (own) => void (await own.assertQueue(QUEUE, { durable: true })),
+      onDelivery: (delivery) => deliveries.push(delivery),
+    });
+    client.start();
+    await until(() => client.isUp);
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await channel.deleteQueue(QUEUE);
+  });
+
+  afterAll(async () => {
+    await direct.close();
+    await proxy.close();
+    await vhost.drop();
+  });
+
+  const send = (...bodies: string[]): void => {
+    for (const body of bodies) channel.sendToQueue(QUEUE, Buffer.from(body), { persistent: true });
+  };
+  const bodies = (): string[] => deliveries.map(({ body }) => body.toString());
+  const taken = async (count: number): Promise<Delivery[]> => {
+    await until(() => deliveries.length >= count);
+    return deliveries.splice(0);
+  };
+  const left = async (): Promise<number> => (await channel.checkQueue(QUEUE)).messageCount;
+
+  it('takes no more than its prefetch, and the next one only after a settlement', async () => {
+    send('a', 'b', 'c', 'd');
+    await until(() => deliveries.length === 3);
+    expect(await left()).toBe(1);
+    deliveries[1]?.settle('ack');
+    await until(() => deliveries.length === 4);
+    expect(bodies()).toEqual(['a', 'b', 'c', 'd']);
+    for (const delivery of deliveries) delivery.settle('ack');
+    expect(consumer.unsettledCount).toBe(0);
+  });
+
+  it('settles nobody else’s message when a settlement comes after a reconnect', async () => {
+    send('old');
+    const [old] = await taken(1);
+    proxy.cut();
+    await until(() => !consumer.isConsuming);
+    await until(() => consumer.isConsuming);
+    const [again] = await taken(1);
+    expect(again?.message.fields.redelivered).toBe(true);
+    // On the new channel the tag of `old` is the tag of `again`: settled there, the message would be gone.
+    expect(again?.message.fields.deliveryTag).toBe(old?.message.fields.deliveryTag);
+    old?.settle('ack');
+    await client.stopConsuming();
+    expect(await client.settleRest(50)).toBe(1);
+    expect(await left()).toBe(1);
+  });
+
+  it('settles once only, whoever settles first', async () => {
+    send('once', 'other');
+    const [once, other] = await taken(2);
+    once?.settle('requeue');
+    once?.settle('ack');
+    const [again] = await taken(1);
+    expect(again?.body.toString()).toBe('once');
+    again?.settle('ack');
+    other?.settle('ack');
+    await client.stopConsuming();
+    expect(await client.settleRest(1_000)).toBe(0);
+    expect(await left()).toBe(0);
+  });
+
+  it('declares and consumes again when somebody deletes its queue', async () => {
+    await channel.deleteQueue(QUEUE);
+    await until(() => !consumer.isConsuming);
+    await until(() => consumer.isConsuming);
+    send('after');
+    const [after] = await taken(1);
+    expect(after?.body.toString()).toBe('after');
+    after?.settle('ack');
+  });
+
+  it('consumes again after each of several lost connections', async () => {
+    for (const round of ['first', 'second']) {
+      proxy.cut();
+      await until(() => !consumer.isConsuming);
+      await until(() => consumer.isConsuming);
+      send(round);
+      const [delivery] = await taken(1);
+      expect(delivery?.body.toString()).toBe(round);
+      delivery?.settle('ack');
+      // Requests and acknowledgements of a channel are served in order: an answer means that the broker has both.
+      await consumer.pause(1);
+      await until(() => consumer.isConsuming);
+    }
+  });
+
+  it('pauses and resumes by itself, through a reconnect too', async () => {
+    await consumer.pause(1_500);
+    send('while paused');
+    proxy.cut();
+    await until(() => client.publisher.isReady);
+    expect(consumer.isConsuming).toBe(false);
+    await until(() => deliveries.length > 0);
+    expect(consumer.isConsuming).toBe(true);
+    expect(bodies()).toEqual(['while paused']);
+    const [only] = await taken(1);
+    only?.settle('ack');
+    send('later');
+    await until(() => deliveries.length === 1);
+    expect(bodies()).toEqual(['later']);
+    const queue = await channel.checkQueue(QUEUE);
+    expect(queue.consumerCount).toBe(1);
+    deliveries[0]?.settle('ack');
+  });
+
+  it('delivers nothing after it was stopped, and gives back what nobody settled', async () => {
+    send('a', 'b', 'c', 'd');
+    await until(() => deliveries.length === 3);
+    deliveries[0]?.settle('ack');
+    await client.stopConsuming();
+    expect(await client.settleRest(50)).toBeGreaterThanOrEqual(2);
+    expect(await left()).toBe(3);
+    deliveries[1]?.settle('ack');
+    expect(await left()).toBe(3);
+  });
+
+  it('parks what cannot be processed with the reason, without the headers of the broker', async () => {
+    const headers = { tenant: 'blue', 'x-delay': 5, 'x-death': [] };
+    channel.sendToQueue(QUEUE, Buffer.from('garbage'), { headers, messageId: 'm-1', type: 'odd' });
+    const [garbage] = await taken(1);
+    if (garbage) await client.parked.park(garbage, { code: 'TEST', reason: 'r'.repeat(5_000) });
+    const parked = await channel.get(client.names.parked, { noAck: true });
+    if (!parked) throw new Error('nothing was parked');
+    expect(parked.content.toString()).toBe('garbage');
+    expect(parked.properties).toMatchObject({ messageId: 'm-1', type: 'odd', deliveryMode: 2 });
+    expect(parked.properties.headers).toEqual({
+      tenant: 'blue',
+      'x-ot-error-code': 'TEST',
+      'x-ot-error-reason': 'r'.repeat(2_000),
+    });
+    expect(consumer.unsettledCount).toBe(0);
+  });
+});

@@ -1,0 +1,205 @@
+import { Logger } from '@nestjs/common';
+import { PollingLoop } from '../../../src/clock';
+import { ManualClock } from '../delay/manual-clock';
+
+const INTERVAL_MS = 500;
+
+/** Lets every promise that can settle do so. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+function setup(runOnce: (run: number, loop: PollingLoop) => boolean | Promise<boolean> = () => false) {
+  const clock = new ManualClock();
+  const state = { runs: 0 };
+  const loop: PollingLoop = new PollingLoop(clock, {
+    name: 'test',
+    runOnce: async () => runOnce(++state.runs, loop),
+    intervalMs: () => INTERVAL_MS,
+  });
+  return { clock, loop, state };
+}
+
+describe('PollingLoop', () => {
+  it('runs at the start and then once per interval while there is nothing to do', async () => {
+    const { clock, loop, state } = setup();
+    loop.start();
+    await settled();
+    expect(state.runs).toBe(1);
+    clock.advance(INTERVAL_MS - 1);
+    await settled();
+    expect(state.runs).toBe(1);
+    clock.advance(1);
+    await settled();
+    expect(state.runs).toBe(2);
+    await loop.stop();
+  });
+
+  it('runs again at once while there is more', async () => {
+    const { clock, loop, state } = setup((run) => run < 7);
+    loop.start();
+    await settled();
+    expect(state.runs).toBe(7);
+    expect(clock.timersSet).toBe(1);
+    await loop.stop();
+  });
+
+  it('asks for the interval anew each time', async () => {
+    const clock = new ManualClock();
+    const intervals = [10, 1_000];
+    let runs = 0;
+    const loop = new PollingLoop(clock, {
+      name: 'test',
+      runOnce: async () => ++runs < 0,
+      intervalMs: () => intervals.shift() ?? 1,
+    });
+    loop.start();
+    await settled();
+    clock.advance(10);
+    await settled();
+    clock.advance(999);
+    await settled();
+    expect(runs).toBe(2);
+    await loop.stop();
+  });
+
+  it('is woken from its sleep', async () => {
+    const { loop, state } = setup();
+    loop.start();
+    await settled();
+    loop.wake();
+    await settled();
+    expect(state.runs).toBe(2);
+    await loop.stop();
+  });
+
+  it('does not lose a wake-up that comes while it runs, and takes several for one', async () => {
+    const { clock, loop, state } = setup((run, self) => {
+      if (run === 1) for (let times = 0; times < 3; times++) self.wake();
+      return false;
+    });
+    loop.start();
+    await settled();
+    expect(state.runs).toBe(2);
+    expect(clock.pendingTimers).toBe(1);
+    await loop.stop();
+  });
+
+  it('starts only once', async () => {
+    const { clock, loop, state } = setup();
+    loop.start();
+    loop.start();
+    await settled();
+    expect(state.runs).toBe(1);
+    expect(clock.pendingTimers).toBe(1);
+    await loop.stop();
+  });
+
+  it('stops out of its sleep without leaving a timer', async () => {
+    const { clock, loop, state } = setup();
+    loop.start();
+    await settled();
+    await loop.stop();
+    clock.advance(10 * INTERVAL_MS);
+    await settled();
+    expect(state.runs).toBe(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('lets the run in progress end before it counts as stopped, and tells it by its signal', async () => {
+    const clock = new ManualClock();
+    let finish: () => void = () => undefined;
+    let signalled: AbortSignal | undefined;
+    const loop = new PollingLoop(clock, {
+      name: 'test',
+      runOnce: (signal) => {
+        signalled = signal;
+        return new Promise((resolve) => (finish = () => resolve(true)));
+      },
+      intervalMs: () => INTERVAL_MS,
+    });
+    let isStopped = false;
+    loop.start();
+    const stopping = loop.stop().then(() => (isStopped = true));
+    await settled();
+    expect(signalled?.aborted).toBe(true);
+    expect(isStopped).toBe(false);
+    finish();
+    await stopping;
+  });
+
+  it('never runs twice at a time nor after its stop, whenever it is started, woken and stopped', async () => {
+    for (let round = 0; round < 50; round++) {
+      const states = await Promise.all(Array.from({ length: 10 }, (_, index) => startAndStop(round + index)));
+      expect(states).toEqual(states.map(() => ({ active: 0, overlaps: 0, afterStop: 0, pendingTimers: 0 })));
+    }
+  });
+
+  describe('after a failure', () => {
+    let errors: jest.SpyInstance;
+    beforeEach(() => (errors = jest.spyOn(Logger.prototype, 'error').mockImplementation()));
+    afterEach(() => errors.mockRestore());
+
+    it('pauses for a second and goes on', async () => {
+      const { clock, loop, state } = setup((run) => {
+        if (run === 1) throw new Error('the database is away');
+        return false;
+      });
+      loop.start();
+      await settled();
+      clock.advance(999);
+      await settled();
+      expect(state.runs).toBe(1);
+      clock.advance(1);
+      await settled();
+      expect(state.runs).toBe(2);
+      await loop.stop();
+    });
+
+    it('logs the same failure once, and again after a success in between', async () => {
+      const { clock, loop } = setup((run) => {
+        if (run !== 4) throw new Error('the database is away');
+        return false;
+      });
+      loop.start();
+      for (let second = 0; second < 3; second++) {
+        await settled();
+        clock.advance(1_000);
+      }
+      expect(errors.mock.calls).toEqual([['failed, trying again: the database is away']]);
+      await settled();
+      clock.advance(1_000);
+      await settled();
+      expect(errors).toHaveBeenCalledTimes(2);
+      await loop.stop();
+    });
+  });
+});
+
+async function startAndStop(seed: number) {
+  const clock = new ManualClock();
+  const state = { active: 0, overlaps: 0, afterStop: 0 };
+  let isStopped = false;
+  const loop = new PollingLoop(clock, {
+    name: 'test',
+    runOnce: async () => {
+      if (isStopped) state.afterStop++;
+      if (++state.active > 1) state.overlaps++;
+      for (let turns = seed % 7; turns > 0; turns--) await Promise.resolve();
+      state.active--;
+      return seed % 3 === 0;
+    },
+    intervalMs: () => seed % 11,
+  });
+  loop.start();
+  for (let turns = seed % 13; turns > 0; turns--) {
+    await Promise.resolve();
+    if (turns % 2 === 0) loop.wake();
+    if (turns % 5 === 0) clock.advance(1);
+  }
+  await loop.stop();
+  isStopped = true;
+  loop.wake();
+  loop.start();
+  clock.advance(1_000);
+  await settled();
+  return { ...state, pendingTimers: clock.pendingTimers };
+}

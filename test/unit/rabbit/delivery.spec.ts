@@ -1,0 +1,45 @@
+import { Logger } from '@nestjs/common';
+import { deliveryOn, recordingChannel } from './deliveries';
+
+describe('a delivery', () => {
+  it('is acknowledged alone', () => {
+    const { channel, calls } = recordingChannel();
+    const delivery = deliveryOn(channel);
+    delivery.settle('ack');
+    expect(calls).toEqual([['ack', delivery.message]]);
+  });
+
+  it.each([
+    ['goes back to its queue', 'requeue', true],
+    ['goes to the parked queue', 'dead-letter', false],
+  ] as const)('%s alone on %s', (_, settlement, requeue) => {
+    const { channel, calls } = recordingChannel();
+    const delivery = deliveryOn(channel);
+    delivery.settle(settlement);
+    expect(calls).toEqual([['nack', delivery.message, false, requeue]]);
+  });
+
+  it('is settled once, by whoever comes first', () => {
+    const { channel, calls } = recordingChannel();
+    const settled = jest.fn();
+    const delivery = deliveryOn(channel, {}, settled);
+    expect(delivery.isSettled).toBe(false);
+    for (const settlement of ['requeue', 'ack', 'dead-letter'] as const) delivery.settle(settlement);
+    expect(calls).toHaveLength(1);
+    expect(settled.mock.calls).toEqual([[delivery]]);
+    expect(delivery.isSettled).toBe(true);
+  });
+
+  it('counts as settled, with a warning, when its channel has closed: the broker delivers it again', () => {
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    const settled = jest.fn();
+    deliveryOn(recordingChannel(true).channel, {}, settled).settle('ack');
+    expect(settled).toHaveBeenCalledTimes(1);
+    expect(warned).toHaveBeenCalledWith(expect.stringContaining('the broker will redeliver'));
+    warned.mockRestore();
+  });
+
+  it('has no headers rather than undefined ones', () => {
+    expect(deliveryOn(recordingChannel().channel).headers).toEqual({});
+  });
+});

@@ -1,0 +1,98 @@
+import { Logger } from '@nestjs/common';
+import { type ConfirmedPublisher } from '../../../src/rabbit/confirmed-publisher';
+import { ParkedQueue } from '../../../src/rabbit/parked-queue';
+import { type Publication, type PublishOutcome } from '../../../src/rabbit/publication';
+import { TopologyNames } from '../../../src/rabbit/topology-names';
+import { ManualClock } from '../delay/manual-clock';
+import { deliveryOn, recordingChannel } from './deliveries';
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Parks one message on a broker that answers the first copies with `outcomes`, and all others as the last one. */
+function setup(outcomes: readonly PublishOutcome[], properties: object = {}, reason = 'no handler') {
+  const clock = new ManualClock();
+  const { channel, calls } = recordingChannel();
+  const delivery = deliveryOn(channel, properties);
+  const published: Publication[] = [];
+  const publisher = {
+    publish: async (publications: readonly Publication[]) => {
+      expect(calls).toEqual([]);
+      published.push(...publications);
+      return [outcomes[Math.min(published.length, outcomes.length) - 1]];
+    },
+  } as unknown as ConfirmedPublisher;
+  const queue = new ParkedQueue(publisher, new TopologyNames('ot'), clock);
+  const parking = queue.park(delivery, { code: 'UNKNOWN_COMMAND', reason });
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 250) {
+      await settled();
+      clock.advance(250);
+    }
+    await settled();
+  };
+  return { clock, delivery, published, parking, pass, settlements: () => calls.map(([call]) => call) };
+}
+
+describe('a message that is parked', () => {
+  let warned: jest.SpyInstance;
+  beforeEach(() => (warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation()));
+  afterEach(() => warned.mockRestore());
+
+  it('goes to the parked queue with its reason and its own headers, and is acknowledged after that', async () => {
+    const headers = { traceparent: 't', 'x-death': [] };
+    const properties = { messageId: 'm-1', type: 'order.placed', headers };
+    const { published, parking, settlements } = setup(['confirmed'], properties);
+    await parking;
+    expect(published).toEqual([
+      {
+        exchange: 'ot.parked',
+        routingKey: 'order.payment',
+        body: Buffer.from('{}'),
+        messageId: 'm-1',
+        type: 'order.placed',
+        headers: { traceparent: 't', 'x-ot-error-code': 'UNKNOWN_COMMAND', 'x-ot-error-reason': 'no handler' },
+      },
+    ]);
+    expect(settlements()).toEqual(['ack']);
+    expect(warned).toHaveBeenCalledWith('parked a message of "order.payment" [UNKNOWN_COMMAND]: no handler');
+  });
+
+  it('is copied again under the same id until the broker confirms it', async () => {
+    const { published, pass, settlements } = setup(['unknown', 'nacked', 'confirmed']);
+    await pass(1_000);
+    expect(published.map(({ messageId }) => messageId)).toEqual(['c:7', 'c:7', 'c:7']);
+    expect(settlements()).toEqual(['ack']);
+  });
+
+  it.each(['nacked', 'returned', 'unknown'] as const)('is dead-lettered when its copy stays %s', async (outcome) => {
+    const { clock, pass, parking, delivery, settlements } = setup([outcome]);
+    const settle = jest.spyOn(delivery, 'settle');
+    await pass(14_000);
+    expect(settlements()).toEqual([]);
+    await pass(1_500);
+    await parking;
+    expect(settle.mock.calls).toEqual([['dead-letter']]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('is given up when somebody else has settled it meanwhile', async () => {
+    const { published, delivery, parking, pass } = setup(['unknown']);
+    await settled();
+    jest.spyOn(delivery, 'isSettled', 'get').mockReturnValue(true);
+    await pass(500);
+    await parking;
+    expect(published).toHaveLength(2);
+  });
+
+  it('gets an id and a type where its sender gave none', async () => {
+    const { published, parking } = setup(['confirmed']);
+    await parking;
+    expect(published[0]).toMatchObject({ messageId: 'c:7', type: 'order.payment' });
+  });
+
+  it('has a reason that fits into a header', async () => {
+    const { published, parking } = setup(['confirmed'], {}, 'x'.repeat(1_000_000));
+    await parking;
+    expect(String(published[0]?.headers?.['x-ot-error-reason'])).toHaveLength(2_000);
+  });
+});

@@ -1,0 +1,32 @@
+import { workQueueArguments } from '../../../src/rabbit/queue-arguments';
+import { TopologyNames } from '../../../src/rabbit/topology-names';
+
+const names = new TopologyNames('ot');
+
+describe('a work queue', () => {
+  it('dead-letters at least once to the parked queue, which needs reject-publish', () => {
+    expect(workQueueArguments('quorum', names)).toEqual({
+      'x-queue-type': 'quorum',
+      'x-delivery-limit': 100,
+      'x-dead-letter-strategy': 'at-least-once',
+      'x-overflow': 'reject-publish',
+      'x-dead-letter-exchange': 'ot.parked',
+    });
+  });
+
+  it('has only arguments a classic queue knows when it is one', () => {
+    expect(workQueueArguments('classic', names)).toEqual({
+      'x-queue-type': 'classic',
+      'x-dead-letter-exchange': 'ot.parked',
+    });
+  });
+});
+
+describe('the names on the broker', () => {
+  it('all start with the prefix and are all different', () => {
+    const { events, commands, parked, work, delayed, delay } = names;
+    const all = [events, commands, parked, work, delayed, delay, names.workQueue('order.payment')];
+    expect(new Set(all).size).toBe(all.length);
+    expect(all.filter((name) => !name.startsWith('ot.'))).toEqual([]);
+  });
+});

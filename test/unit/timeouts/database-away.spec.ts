@@ -1,0 +1,70 @@
+import { QueryFailedError } from 'typeorm/error/QueryFailedError';
+import { isDatabaseAway, isRetryableConflict } from '../../../src/timeouts/database-away';
+
+const coded = (code: string, message = 'something happened') => Object.assign(new Error(message), { code });
+/** As TypeORM wraps what the driver throws. */
+const query = (driverError: Error) => new QueryFailedError('SELECT 1', [], driverError);
+const named = (name: string) => Object.assign(new Error('released'), { name });
+const causedBy = (cause: unknown) => new Error('settling failed', { cause });
+const endless = Object.assign(new Error('round and round'), { cause: undefined });
+endless.cause = endless;
+
+type Case = [string, unknown];
+
+const away: Case[] = [
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'].map(
+    (code): Case => [code, coded(code)],
+  ),
+  ['08006 connection_failure', query(coded('08006'))],
+  ['53300 too_many_connections', query(coded('53300'))],
+  ['53100 disk_full', query(coded('53100'))],
+  ['57P01 admin_shutdown', query(coded('57P01'))],
+  ['57P03 cannot_connect_now', coded('57P03')],
+  ['58030 io_error', query(coded('58030'))],
+  ['XX000 internal_error', query(coded('XX000'))],
+  ['the end of the connection', new Error('Connection terminated unexpectedly')],
+  ['the end of the connection in a query', query(new Error('Connection terminated unexpectedly'))],
+  ['a full pool', new Error('timeout exceeded when trying to connect')],
+  ['a dead client', new Error('Client has encountered a connection error and is not queryable')],
+  ['a released query runner', named('QueryRunnerAlreadyReleasedError')],
+  ['a released provider', named('QueryRunnerProviderAlreadyReleasedError')],
+  ['what was caused by one of them', causedBy(query(coded('57P01')))],
+];
+
+const here: Case[] = [
+  ['23505 unique_violation', query(coded('23505'))],
+  ['23503 foreign_key_violation', query(coded('23503'))],
+  ['22P02 invalid_text_representation', query(coded('22P02'))],
+  ['42P01 undefined_table', query(coded('42P01'))],
+  ['57014 query_canceled', query(coded('57014'))],
+  ['40P01 deadlock_detected', query(coded('40P01'))],
+  ['a coded error with a telling message', query(coded('P0001', 'Connection terminated unexpectedly'))],
+  ['an error of ours', coded('ORDER_TIMEOUT/INVALID_TIMEOUT')],
+  ['a plain error', new Error('cannot read properties of undefined')],
+  ['a text', 'Connection terminated unexpectedly'],
+  ['nothing', undefined],
+  ['null', null],
+  ['an error that causes itself', endless],
+];
+
+describe('the database', () => {
+  it.each(away)('is away on %s', (_, error) => expect(isDatabaseAway(error)).toBe(true));
+  it.each(here)('is not away on %s', (_, error) => expect(isDatabaseAway(error)).toBe(false));
+});
+
+describe('a transaction', () => {
+  it.each([
+    ['40001 serialization_failure', query(coded('40001'))],
+    ['40P01 deadlock_detected', query(coded('40P01'))],
+    ['55P03 lock_not_available', coded('55P03')],
+    ['what was caused by one of them', causedBy(query(coded('40001')))],
+  ])('is run again on %s', (_, error) => expect(isRetryableConflict(error)).toBe(true));
+
+  it.each<Case>([
+    ['23505 unique_violation', query(coded('23505'))],
+    ['57P01 admin_shutdown', query(coded('57P01'))],
+    ['ECONNREFUSED', coded('ECONNREFUSED')],
+    ['a plain error', new Error('40001')],
+    ['an error that causes itself', endless],
+  ])('is not run again on %s', (_, error) => expect(isRetryableConflict(error)).toBe(false));
+});

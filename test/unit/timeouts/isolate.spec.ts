@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { settleIsolated } from '../../../src/timeouts/isolate';
+
+const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+/** Runs a batch in which `bad` items spoil every transaction they are part of. */
+async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
+  const seen = { settled: [] as number[], failed: [] as number[], away: [] as number[], calls: 0, wrongErrors: 0 };
+  await settleIsolated(items, {
+    settle: async (part) => {
+      if (isAway(++seen.calls)) throw databaseAway();
+      const offender = part.find((item) => bad.has(item));
+      if (offender !== undefined) throw new Error(`item ${offender}`);
+      seen.settled.push(...part);
+    },
+    failed: async (item, error) => {
+      if ((error as Error).message !== `item ${item}`) seen.wrongErrors++;
+      seen.failed.push(item);
+    },
+    away: (part) => void seen.away.push(...part),
+  });
+  return seen;
+}
+
+const batches = fc
+  .integer({ min: 0, max: 120 })
+  .chain((size) => fc.tuple(fc.constant(size), fc.uniqueArray(fc.nat(Math.max(size - 1, 0)), { maxLength: size })));
+const itemsOf = (size: number): number[] => Array.from({ length: size }, (_, item) => item);
+const never = () => false;
+
+describe('settleIsolated', () => {
+  it('fails exactly the bad items, each once and alone, and settles every other one once, in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, async ([size, bad]) => {
+        const items = itemsOf(size);
+        const offenders = new Set(bad.filter((item) => item < size));
+        const seen = await settle(items, offenders, never);
+        expect(seen.failed).toEqual(items.filter((item) => offenders.has(item)));
+        expect(seen.settled).toEqual(items.filter((item) => !offenders.has(item)));
+        expect(seen).toMatchObject({ away: [], wrongErrors: 0 });
+      }),
+    );
+  });
+
+  it('takes one transaction when all is well, and a bounded number per bad item otherwise', async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, async ([size, bad]) => {
+        const offenders = new Set(bad.filter((item) => item < size));
+        const { calls } = await settle(itemsOf(size), offenders, never);
+        const depth = Math.ceil(Math.log2(Math.max(size, 1)));
+        expect(calls).toBeLessThanOrEqual(Math.min(1 + 2 * depth * offenders.size, 2 * size));
+      }),
+    );
+  });
+
+  it('finds one bad item among a hundred in fifteen transactions', async () => {
+    const { calls } = await settle(itemsOf(100), new Set([37]), never);
+    expect(calls).toBeLessThanOrEqual(15);
+  });
+
+  it('blames nobody and writes nothing while the database is away, and tries no halves', async () => {
+    const seen = await settle(itemsOf(100), new Set([1, 2, 3]), () => true);
+    expect(seen).toEqual({ settled: [], failed: [], away: itemsOf(100), calls: 1, wrongErrors: 0 });
+  });
+
+  it('ends every item exactly once when the database goes away in between, and blames only the bad', async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, fc.nat(40), async ([size, bad], lastCall) => {
+        const offenders = new Set(bad.filter((item) => item < size));
+        const seen = await settle(itemsOf(size), offenders, (call) => call > lastCall);
+        const ended = [...seen.settled, ...seen.failed, ...seen.away].sort((a, b) => a - b);
+        expect(ended).toEqual(itemsOf(size));
+        expect(seen.failed.filter((item) => !offenders.has(item))).toEqual([]);
+      }),
+    );
+  });
+
+  it('counts an item whose failure cannot be written down as not reached, and goes on', async () => {
+    const away: [number[], string][] = [];
+    const failed: number[] = [];
+    await settleIsolated([1, 2], {
+      settle: () => Promise.reject(new Error('bad')),
+      failed: async (item) => {
+        if (item === 1) throw new Error('cannot write');
+        failed.push(item);
+      },
+      away: (items, error) => void away.push([[...items], (error as Error).message]),
+    });
+    expect(away).toEqual([[[1], 'cannot write']]);
+    expect(failed).toEqual([2]);
+  });
+});

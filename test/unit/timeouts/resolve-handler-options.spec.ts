@@ -1,0 +1,47 @@
+import { InvalidOptionsError } from '../../../src/errors';
+import { resolveHandlerOptions } from '../../../src/timeouts/resolve-handler-options';
+
+describe('the options of a handler', () => {
+  it('have defaults', () => {
+    expect(resolveHandlerOptions('k', {})).toEqual({
+      prefetch: 1_000,
+      batchSize: 100,
+      concurrency: 2,
+      askConcurrency: 200,
+      maxAttempts: 5,
+      leaseMs: 20_000,
+    });
+  });
+
+  it('are taken over where they are given, and cannot be changed then', () => {
+    const resolved = resolveHandlerOptions('k', { batchSize: 1, maxAttempts: 1_000 });
+    expect(resolved).toMatchObject({ prefetch: 1_000, batchSize: 1, maxAttempts: 1_000 });
+    expect(Object.isFrozen(resolved)).toBe(true);
+  });
+
+  it.each([
+    ['prefetch', 1, 65_535],
+    ['batchSize', 1, 5_000],
+    ['concurrency', 1, 64],
+    ['askConcurrency', 1, 10_000],
+    ['maxAttempts', 1, 1_000],
+    ['leaseMs', 3_000, 600_000],
+  ])('have %s from %i to %i, in whole numbers', (name, min, max) => {
+    for (const value of [min, max])
+      expect(resolveHandlerOptions('k', { [name]: value })).toMatchObject({ [name]: value });
+    for (const value of [min - 1, max + 1, min + 0.5, NaN, '7']) {
+      const problem = `${name} must be an integer from ${min} to ${max} (got ${String(value)})`;
+      expect(() => resolveHandlerOptions('k', { [name]: value })).toThrow(problem);
+    }
+  });
+
+  it('are refused with every problem at once, and the kind they belong to', () => {
+    const bad = { prefetch: 0, batchSize: 0, concurrency: 0, askConcurrency: 0, maxAttempts: 0, leaseMs: 0 };
+    const refused = jest.fn(() => resolveHandlerOptions('order.payment', bad));
+    expect(refused).toThrow("@TimeoutHandler('order.payment'): 6 problems");
+    const error: unknown = refused.mock.results[0]?.value;
+    expect(error).toBeInstanceOf(InvalidOptionsError);
+    const problems = error instanceof InvalidOptionsError ? error.problems : [];
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(Object.keys(bad));
+  });
+});
