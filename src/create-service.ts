@@ -1,9 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module';
 import { type ServiceConfig } from './config';
 import { PinoLogger } from './operations';
-import { limitBodies } from './orders/http';
+import { limitBodies } from './limit-bodies';
 import { RabbitServer } from './rabbit';
 
 /**
@@ -27,4 +28,5 @@ export async function createService(config: ServiceConfig): Promise<NestExpressA
 export async function startService(app: NestExpressApplication, { port, host }: ServiceConfig['http']): Promise<void> {
   await app.startAllMicroservices();
   await app.listen(port, host);
+  new Logger('Service').log(`listening on ${await app.getUrl()}`);
 }

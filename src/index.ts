@@ -49,6 +49,7 @@ export {
   ExtendDeadline,
   type ExtendDeadlineResult,
   type HistoryEntry,
+  InvalidOrderError,
   type LockedBatch,
   type LockedOrder,
   MarkPaid,

@@ -1,4 +1,4 @@
-import { type DynamicModule, Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { migrate } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import {
@@ -9,10 +9,10 @@ import {
 } from './order-timeout.module-definition';
 import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
 import { OrderCommandsController } from './orders/commands';
-import { InventoryController, OrderActionsController, OrdersController } from './orders/http';
+import { InventoryController, OrderActionsController, OrdersController, ParkedTimeoutsController } from './orders/http';
 import { TimeoutsModule } from './timeouts';
 
-const HTTP_CONTROLLERS = [OrdersController, OrderActionsController, InventoryController];
+const HTTP_CONTROLLERS = [OrdersController, OrderActionsController, InventoryController, ParkedTimeoutsController];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock and payments in one module. To take AMQP commands too:
@@ -20,6 +20,8 @@ const HTTP_CONTROLLERS = [OrdersController, OrderActionsController, InventoryCon
  */
 @Module({})
 export class OrderTimeoutModule implements OnModuleInit {
+  private readonly logger = new Logger(OrderTimeoutModule.name);
+
   constructor(@Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions) {}
 
   static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
@@ -34,6 +36,11 @@ export class OrderTimeoutModule implements OnModuleInit {
   /** Before the engine starts, which is at bootstrap. */
   async onModuleInit(): Promise<void> {
     const { dataSource, schema } = this.options.timeouts;
+    if (this.options.providers.length === 0) {
+      this.logger.warn(
+        'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
+      );
+    }
     if (this.options.migrate) await migrate(dataSource, schema);
   }
 }

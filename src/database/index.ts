@@ -1,4 +1,3 @@
 export { migrate } from './migrate';
 export { orderTimeoutMigrations } from './migrations';
 export { NewerSchemaError } from './newer-schema-error';
-export { validateSchemaName } from './schema-name';

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
+import { validateSchemaName } from '../timeouts';
 import { orderTimeoutMigrations } from './migrations';
 import { NewerSchemaError } from './newer-schema-error';
-import { validateSchemaName } from './schema-name';
 
 const MIGRATIONS_TABLE = 'migrations';
 /** Any fixed number will do: it keeps two instances that start together from migrating at once. */
@@ -24,9 +24,9 @@ export async function migrate(host: DataSource, schema = 'order_timeout'): Promi
     await lock.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     await refuseNewerSchema(dataSource, schema);
     const done = await dataSource.runMigrations({ transaction: 'each' });
-    await lock.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]);
     return done.map((migration) => migration.name);
   } finally {
+    await lock.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]).catch(() => undefined);
     await lock.release();
     await dataSource.destroy();
   }
@@ -45,6 +45,9 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
     migrationsRun: false,
     synchronize: false,
     dropSchema: false,
+    // One for the lock and one for the migrations, whatever the host allows itself.
+    poolSize: 2,
+    extra: { ...(options.extra as object | undefined), max: 2 },
   });
   return own.initialize();
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
 import { Outbox } from '../events';
 import { RabbitClient } from '../rabbit';
-import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine } from '../timeouts';
+import { ParkedTimeouts, RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine } from '../timeouts';
 
 type UpOrDown = 'up' | 'down';
 
@@ -27,6 +27,7 @@ export class ServiceState {
     private readonly engine: TimeoutEngine,
     private readonly client: RabbitClient,
     private readonly outbox: Outbox,
+    private readonly parkedTimeouts: ParkedTimeouts,
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -49,6 +50,12 @@ export class ServiceState {
       () => false,
     );
     return within(this.clock, PATIENCE_MS, answer, false);
+  }
+
+  /** Parked timeouts by kind; undefined when the database does not answer within 2 s. */
+  parked(): Promise<ReadonlyMap<string, number> | undefined> {
+    const answer = this.parkedTimeouts.count().catch(() => undefined);
+    return within(this.clock, PATIENCE_MS, answer, undefined);
   }
 
   /** Undefined when the database does not answer within 2 s. */

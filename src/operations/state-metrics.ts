@@ -9,6 +9,7 @@ export class StateMetrics {
   private readonly brokerUp: Gauge;
   private readonly messagePathUp: Gauge;
   private readonly transport: Gauge<'name'>;
+  private readonly parked: Gauge<'kind'>;
 
   constructor(
     registry: Registry,
@@ -26,11 +27,18 @@ export class StateMetrics {
       labelNames: ['name'],
       registers: [registry],
     });
+    this.parked = new Gauge({
+      name: 'order_timeout_parked',
+      help: 'Timeouts that were given up and wait for a person',
+      labelNames: ['kind'],
+      registers: [registry],
+    });
   }
 
   /** Before each scrape. While the database is away the outbox keeps its last values. */
   async refresh(): Promise<void> {
-    const backlog = await this.state.backlog();
+    const [backlog, parked] = await Promise.all([this.state.backlog(), this.state.parked()]);
+    this.setParked(parked);
     this.databaseUp.set(backlog ? 1 : 0);
     if (backlog) {
       this.rows.set(backlog.rows);
@@ -41,5 +49,11 @@ export class StateMetrics {
     this.messagePathUp.set(messagePath === 'up' ? 1 : 0);
     this.transport.reset();
     if (transport) this.transport.set({ name: transport }, 1);
+  }
+
+  private setParked(parked: ReadonlyMap<string, number> | undefined): void {
+    if (!parked) return;
+    this.parked.reset();
+    for (const [kind, count] of parked) this.parked.set({ kind }, count);
   }
 }

@@ -1,6 +1,7 @@
 export { AskProviders } from './ask-providers';
 export { type AttemptFinding, type Finding } from './attempt-finding';
 export { CancelOrder, type CancelOrderResult } from './cancel-order';
+export { InvalidOrderError } from './check-new-order';
 export { CheckPayment } from './check-payment';
 export { CloseUnpaidOrders } from './close-unpaid-orders';
 export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './extend-deadline';

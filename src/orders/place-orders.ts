@@ -2,6 +2,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand, type UnfitDemand } from '../inventory';
 import { type TimeoutScheduler } from '../timeouts';
 import { draftAttempt } from './attempt-draft';
+import { checkNewOrders } from './check-new-order';
 import { type NewOrder, type PlaceRejection, type PlaceResult } from './new-order';
 import { draftOrder, type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from './order-policies';
@@ -42,13 +43,17 @@ export class PlaceOrders {
 
   /**
    * Returns one result per input, in order. When stock does not suffice for all, who comes first is served first.
-   * With `caller` everything happens in the caller's transaction, and disappears if that is rolled back.
+   * With `caller` everything happens in the caller's transaction, and disappears if that is rolled back. A refusal
+   * is a result, not an error: to roll back because of it, throw.
+   *
+   * @throws InvalidOrderError when an order cannot be meant.
    */
   async execute(
     inputs: readonly NewOrder[],
     by: ActionContext = BY_API,
     caller?: EntityManager,
   ): Promise<PlaceResult[]> {
+    checkNewOrders(inputs);
     const { firsts, resultsFor } = splitBatch(inputs.map((input) => draftOrder(input, this.plan.policies)));
     const rejections = this.outOfRange(firsts);
     const placed = await this.placeFitting(firsts, rejections, by, caller);

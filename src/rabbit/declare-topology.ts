@@ -29,14 +29,13 @@ export async function declareWorkQueue(
   return queue;
 }
 
-/** Declares the command queue and binds it to the given command names. */
+/** Declares the command queue. It takes every routing key: a mistyped one is parked and seen, not confirmed and dropped. */
 export async function declareCommandQueue(
   channel: Channel,
   names: TopologyNames,
   { queueType }: Options,
-  patterns: readonly string[],
 ): Promise<string> {
   await channel.assertQueue(names.commands, { durable: true, arguments: workQueueArguments(queueType, names) });
-  for (const pattern of patterns) await channel.bindQueue(names.commands, names.commands, pattern);
+  await channel.bindQueue(names.commands, names.commands, '#');
   return names.commands;
 }

@@ -7,7 +7,13 @@ export { ParkedQueue, type ParkReason } from './parked-queue';
 export { type Publication, type PublishOutcome } from './publication';
 export { workQueueArguments } from './queue-arguments';
 export { RabbitClient } from './rabbit-client';
-export { resolveRabbitOptions, type QueueType, type RabbitOptions, type ResolvedRabbitOptions } from './rabbit-options';
+export {
+  findRabbitProblems,
+  resolveRabbitOptions,
+  type QueueType,
+  type RabbitOptions,
+  type ResolvedRabbitOptions,
+} from './rabbit-options';
 export { settle, type Settlement } from './settlement';
 export { TopologyNames } from './topology-names';
 export { withoutTransportHeaders } from './transport-headers';

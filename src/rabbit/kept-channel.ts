@@ -46,9 +46,9 @@ export class KeptChannel<C extends Channel> {
     return this.current;
   }
 
-  /** Gives up the channel on purpose; it is opened anew with back-off. */
-  async reset(): Promise<void> {
-    await this.end(this.current);
+  /** Gives up `channel` on purpose, even while it is being prepared; one is opened anew with back-off. */
+  async reset(channel: C): Promise<void> {
+    await this.end(channel);
   }
 
   async close(): Promise<void> {

@@ -82,13 +82,16 @@ export class ManualAckConsumer {
   private async consume(channel: Channel): Promise<void> {
     const onMessage = (message: ConsumeMessage | null): void => this.received(channel, message);
     // Chosen here and known at once, so that a cancel can follow before the answer to consume is there.
-    this.consumerTag = randomUUID();
-    await channel.consume(this.plan.queue, onMessage, { noAck: false, consumerTag: this.consumerTag });
+    const consumerTag = randomUUID();
+    this.consumerTag = consumerTag;
+    await channel.consume(this.plan.queue, onMessage, { noAck: false, consumerTag });
+    // Stopped or paused while the channel was still being opened, where cancel() could not reach it.
+    if (this.isStopped || this.isPaused) await channel.cancel(consumerTag);
   }
 
   private received(channel: Channel, message: ConsumeMessage | null): void {
     // null: the broker cancelled the consumer, because the queue was deleted or its leader moved.
-    if (message === null) return void this.kept.reset();
+    if (message === null) return void this.kept.reset(channel);
     const delivery = new Delivery(message, channel, (settled) => this.settled(settled));
     this.unsettled.add(delivery);
     if (this.isStopped) return delivery.settle('requeue');
@@ -101,15 +104,17 @@ export class ManualAckConsumer {
   }
 
   private async cancel(): Promise<void> {
+    const { channel } = this.kept;
     const tag = this.consumerTag;
+    if (!channel || !tag) return;
     this.consumerTag = undefined;
-    if (tag) await this.kept.channel?.cancel(tag).catch(() => undefined);
+    await channel.cancel(tag).catch(() => undefined);
   }
 
   private async resume(): Promise<void> {
     this.isPaused = false;
     const channel = this.kept.channel;
-    if (channel && !this.isStopped) await this.consume(channel).catch(() => this.kept.reset());
+    if (channel && !this.isStopped) await this.consume(channel).catch(() => this.kept.reset(channel));
   }
 
   private forgetAll(): void {

@@ -1,3 +1,5 @@
+import { withoutUndefined } from '../errors';
+
 /** `quorum` survives the loss of a node and a kill -9; `classic` (durable) is enough for a single node. */
 export type QueueType = 'quorum' | 'classic';
 
@@ -19,6 +21,8 @@ export interface RabbitOptions {
   readonly connectionName?: string;
 }
 
+const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
 export type ResolvedRabbitOptions = Required<RabbitOptions>;
 
 export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOptions {
@@ -29,6 +33,31 @@ export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOpti
     confirmTimeoutMs: 15_000,
     heartbeatSeconds: 10,
     connectionName: 'nestjs-order-timeout',
-    ...options,
+    ...withoutUndefined(options),
   });
+}
+
+/** Everything that is wrong with the options; URLs are never repeated, they carry passwords. */
+export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
+  const { urls, prefix, queueType } = options;
+  const badUrls = urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
+  const ranges = [
+    ['publishWindow', 1, 10_000],
+    ['confirmTimeoutMs', 100, 300_000],
+    ['heartbeatSeconds', 1, 3_600],
+  ] as const;
+  const outside = ranges.filter(([name, min, max]) => !isIntegerIn(options[name], min, max));
+  return [
+    ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
+    ...(badUrls > 0 ? [`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`] : []),
+    ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must be letters, digits, ".", "_", "-"']),
+    ...(['quorum', 'classic'].includes(queueType) ? [] : ['rabbit.queueType must be "quorum" or "classic"']),
+    ...outside.map(
+      ([name, min, max]) => `rabbit.${name} must be an integer from ${min} to ${max} (got ${options[name]})`,
+    ),
+  ];
+}
+
+function isIntegerIn(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && value >= min && value <= max;
 }

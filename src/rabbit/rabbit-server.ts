@@ -44,11 +44,10 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   listen(callback: (error?: unknown) => void): void {
     const { client, prefetch } = this.plan;
-    const patterns = [...this.messageHandlers.keys()];
     this.consumer = client.consume({
       queue: client.names.commands,
       prefetch,
-      declare: async (channel) => void (await declareCommandQueue(channel, client.names, client.options, patterns)),
+      declare: async (channel) => void (await declareCommandQueue(channel, client.names, client.options)),
       onDelivery: (delivery) => void this.handle(delivery),
     });
     callback();

@@ -2,11 +2,11 @@ import { type EntityManager } from 'typeorm';
 import { type Clock } from '../clock';
 import { type HandlerAdapter } from './handler-adapter';
 import { settleIsolated } from './isolate';
-import { type LockedRow } from './locked-timeout';
+import { type BusyRow } from './locked-timeout';
 import { MicroBatcher } from './micro-batcher';
 import { type SettlementQueries } from './settlement-queries';
 import { type DueTimeout } from './timeout';
-import { type SettledBatch, type TimeoutSettler } from './timeout-settler';
+import { type Selection, type SettledBatch, type TimeoutSettler } from './timeout-settler';
 import { type WakeUpResult } from './work-item';
 
 interface AskPlan {
@@ -33,6 +33,8 @@ interface Answered {
 /** The answer must be written while the lease still holds, so the question ends this long before it. */
 const LEASE_MARGIN_MS = 2_000;
 const GATHER_MS = 2;
+/** Another transaction has the row in hand; look again after it is likely to have ended. */
+const BUSY_MS = 200;
 
 /** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
 export class AskRound {
@@ -69,7 +71,7 @@ export class AskRound {
       const answer = await this.askWithin(due, this.plan.leaseMs - LEASE_MARGIN_MS);
       this.answered.add([{ due, lease, answer, done: finish }]);
     } catch (error) {
-      await this.fail(due, error).then(finish);
+      await this.fail({ due, lease }, error).then(finish);
     }
   }
 
@@ -85,17 +87,22 @@ export class AskRound {
   private async askWithin(due: DueTimeout, ms: number): Promise<unknown> {
     const limit = new AbortController();
     const timer = this.clock.after(Math.max(ms, 1), () => limit.abort());
+    const signal = AbortSignal.any([limit.signal, this.stopping.signal]);
+    const ended = rejectedBy(signal, ms);
     try {
-      return await this.plan.handler.ask(due, AbortSignal.any([limit.signal, this.stopping.signal]));
+      // A handler that does not obey the signal must not keep its place for ever.
+      return await Promise.race([this.plan.handler.ask(due, signal), ended.promise]);
     } finally {
       timer.cancel();
+      ended.forget();
     }
   }
 
   private settle(items: readonly Answered[]): Promise<void> {
     return settleIsolated(items, {
+      isDatabaseThere: () => this.plan.settler.isDatabaseThere(),
       settle: (part) => this.settleTogether(part),
-      failed: async (item, error) => item.done(await this.fail(item.due, error)),
+      failed: async (item, error) => item.done(await this.fail(item, error)),
       away: (part, error) => {
         this.plan.away(error);
         for (const item of part) item.done('unwritten');
@@ -106,28 +113,36 @@ export class AskRound {
   private async settleTogether(items: readonly Answered[]): Promise<void> {
     const causes = new Map(items.map(({ due }) => [due.key, due.cause]));
     const batch = await this.plan.settler.settle(
-      async (tx) => ({ due: await this.lock(tx, items) }),
+      (tx) => this.lock(tx, items),
       (row) => causes.get(row.key) ?? 'message',
       new Map(items.map(({ due, answer }) => [due.key, answer])),
     );
     this.plan.committed(batch);
-    for (const item of items) item.done('finished');
+    const busy = new Set(batch.early.map(({ key }) => key));
+    for (const item of items) {
+      if (!busy.has(item.due.key)) item.done('finished');
+      else if (this.stopping.signal.aborted) item.done('unwritten');
+      else this.clock.after(BUSY_MS, () => this.answered.add([item]));
+    }
   }
 
   /** Rows whose lease was lost meanwhile are not returned: their new owner decides. */
-  private lock(tx: EntityManager, items: readonly Answered[]): Promise<LockedRow[]> {
-    return tx.query(this.plan.queries.lockLeased, [
+  private async lock(tx: EntityManager, items: readonly Answered[]): Promise<Selection> {
+    const rows = await tx.query<BusyRow[]>(this.plan.queries.lockLeased, [
       this.plan.kind,
       items.map(({ due }) => due.key),
       items.map(({ due }) => due.generation),
       items.map(({ lease }) => lease),
     ]);
+    return { due: rows.filter((row) => !row.busy), early: rows.filter((row) => row.busy) };
   }
 
-  private async fail(due: DueTimeout, error: unknown): Promise<WakeUpResult> {
+  private async fail({ due, lease }: Pick<Answered, 'due' | 'lease'>, error: unknown): Promise<WakeUpResult> {
+    // Cut short by us: nobody's fault, and due again when the lease ends.
+    if (this.stopping.signal.aborted) return 'unwritten';
     try {
       const reason = error instanceof Error ? error.message : String(error);
-      this.plan.committed(await this.plan.settler.fail(due, due.cause, reason));
+      this.plan.committed(await this.plan.settler.fail(due, due.cause, reason, lease));
       return 'finished';
     } catch (fault) {
       this.plan.away(fault);
@@ -140,4 +155,15 @@ export class AskRound {
     this.plan.closed();
     if (this.open === 0) for (const resolve of this.drained.splice(0)) resolve();
   }
+}
+
+/** Rejects when `signal` aborts. Node keeps a combined signal for ever while somebody listens to it, so: `forget`. */
+function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
+  let abort = (): void => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(new Error(`ask() did not end within ${ms} ms`));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+  return { promise, forget: () => signal.removeEventListener('abort', abort) };
 }

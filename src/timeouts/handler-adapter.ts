@@ -35,13 +35,18 @@ export class HandlerAdapter {
     if (outcomes.length !== due.length) {
       throw new HandlerContractError(this.kind, `returned ${outcomes.length} outcomes for ${due.length} timeouts`);
     }
-    const asksAgain = outcomes.some((outcome, index) => outcome.type === 'ask' && due[index]?.answer !== undefined);
+    const asksAgain = outcomes.some((outcome, index) => outcome.type === 'ask' && isAnswered(due[index]));
     if (asksAgain) throw new HandlerContractError(this.kind, 'asked again after it was given an answer; return retry');
     const canAsk = isBatch(this.handler) && this.handler.ask !== undefined;
     if (!canAsk && outcomes.some((outcome) => outcome.type === 'ask')) {
       throw new HandlerContractError(this.kind, 'returned "ask" but has no ask() method');
     }
   }
+}
+
+/** An answer may be undefined; that it was given counts. */
+function isAnswered(due: DueTimeout | undefined): boolean {
+  return due !== undefined && 'answer' in due;
 }
 
 function isBatch(handler: TimeoutHandlerInstance): handler is TimeoutHandlerBatch {

@@ -22,6 +22,7 @@ export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.de
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
+export { findSchemaNameProblems, validateSchemaName } from './schema-name';
 export { type SettledRow } from './timeout-settler';
 export { TimeoutsModule } from './timeouts.module';
 export {

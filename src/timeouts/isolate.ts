@@ -7,6 +7,8 @@ interface IsolatePlan<T> {
   failed(item: T, error: unknown): Promise<void>;
   /** The database could not be asked; nothing is written and nobody is to blame. */
   away(items: readonly T[], error: unknown): void;
+  /** Whether the database can be asked at this moment. */
+  isDatabaseThere(): Promise<boolean>;
 }
 
 /**
@@ -17,12 +19,27 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
   const [only] = items;
   if (only === undefined) return;
   try {
-    await plan.settle(items);
+    await settleOnceMore(items, plan);
   } catch (error) {
-    if (isDatabaseAway(error)) return plan.away(items, error);
+    if (await isAway(error, plan)) return plan.away(items, error);
     if (items.length === 1) return plan.failed(only, error).catch((reason: unknown) => plan.away(items, reason));
     const half = Math.ceil(items.length / 2);
     await settleIsolated(items.slice(0, half), plan);
     await settleIsolated(items.slice(half), plan);
   }
+}
+
+/** A connection that was cut, while the database is there, says nothing about the items: they get a second go. */
+async function settleOnceMore<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
+  try {
+    await plan.settle(items);
+  } catch (error) {
+    if (!isDatabaseAway(error) || !(await plan.isDatabaseThere())) throw error;
+    await plan.settle(items);
+  }
+}
+
+/** An error that looks like a lost database may be the handler's own, of another server it talks to. */
+async function isAway<T>(error: unknown, plan: IsolatePlan<T>): Promise<boolean> {
+  return isDatabaseAway(error) && !(await plan.isDatabaseThere());
 }

@@ -3,37 +3,19 @@ import { Logger } from '@nestjs/common';
 import { type Clock, within } from '../clock';
 import { Hold } from '../delay';
 import { AskRound } from './ask-round';
-import { type DatabaseClock } from './database-clock';
-import { type HandlerAdapter } from './handler-adapter';
 import { settleIsolated } from './isolate';
-import { type LockedRow } from './locked-timeout';
+import { type BusyRow, type LockedRow } from './locked-timeout';
 import { MicroBatcher } from './micro-batcher';
-import { type OutcomeRecorder } from './outcome-recorder';
-import { type ResolvedHandlerOptions } from './resolve-handler-options';
-import { type SettlementQueries } from './settlement-queries';
-import { type TimeoutObserver } from './timeout-observer';
-import { type SettledBatch, type Selection, type TimeoutSettler } from './timeout-settler';
+import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweepCursor, type SweptPage } from './swept-page';
+import { wakeLater } from './wake-later';
 import { identitiesOf } from './wake-up';
-import { type WorkItem } from './work-item';
-
-export interface WorkerPlan {
-  readonly kind: string;
-  readonly options: ResolvedHandlerOptions;
-  readonly handler: HandlerAdapter;
-  readonly settler: TimeoutSettler;
-  readonly recorder: OutcomeRecorder;
-  readonly queries: SettlementQueries;
-  readonly databaseClock: DatabaseClock;
-  readonly observer: TimeoutObserver;
-}
+import { sweptItem, type WorkItem } from './work-item';
+import { type WorkerPlan } from './worker-plan';
 
 type CursorRow = LockedRow & { cursor: string };
-type BusyRow = LockedRow & { busy: boolean };
 
 const GATHER_MS = 2;
-/** What is early by less is held in the process; what is early by more goes round through the outbox. */
-const LONGEST_HOLD_MS = 2_000;
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
 const BUSY_MS = 200;
 
@@ -44,6 +26,7 @@ export class KindWorker {
   private readonly hold: Hold<WorkItem>;
   private readonly batcher: MicroBatcher<WorkItem>;
   private readonly asks: AskRound;
+  private isClosing = false;
   private awaySince: (error: unknown) => void = () => undefined;
 
   constructor(
@@ -83,7 +66,11 @@ export class KindWorker {
 
   /** Takes a wake-up over and handles it when it is due. */
   add(item: WorkItem): void {
-    this.hold.add(item, item.wakeUp.dueAtMs);
+    const { dueAtMs } = item.wakeUp;
+    const earlyMs = dueAtMs - this.plan.databaseClock.nowMs();
+    // Far too early: it must not take a place of the prefetch for long, and goes round through the outbox.
+    if (earlyMs > this.plan.longestHoldMs) this.batcher.add([item]);
+    else this.hold.add(item, dueAtMs);
   }
 
   /** True while more would only queue up behind open questions. */
@@ -112,6 +99,7 @@ export class KindWorker {
 
   /** Waits at most `ms` for what is in hand; what has not begun, or takes longer, is given back. */
   async close(ms: number): Promise<void> {
+    this.isClosing = true;
     for (const item of [...this.hold.drain(), ...this.batcher.withdraw()]) item.finish('unwritten');
     const idle = this.batcher.whenIdle().then(() => this.asks.whenIdle());
     await within(this.clock, ms, idle, undefined);
@@ -121,6 +109,7 @@ export class KindWorker {
   private settle(items: readonly WorkItem[]): Promise<void> {
     return settleIsolated(items, {
       settle: (part) => this.settleTogether(part),
+      isDatabaseThere: () => this.plan.settler.isDatabaseThere(),
       failed: (item, error) => this.fail(item, error),
       away: (part, error) => {
         this.away(error);
@@ -142,22 +131,21 @@ export class KindWorker {
     const { keys, generations } = identitiesOf(items.map(({ wakeUp }) => wakeUp));
     const rows = await tx.query<BusyRow[]>(this.plan.queries.lockByKeys, [this.plan.kind, keys, generations]);
     const early = rows.filter((row) => row.busy || row.remaining_ms > 0);
-    const far = early.filter((row) => row.remaining_ms > LONGEST_HOLD_MS);
-    const nowMs = this.plan.databaseClock.nowMs();
-    await this.plan.recorder.wakeLater(
-      tx,
-      far.map((row) => ({ key: row.key, generation: row.generation, due_ms: nowMs + row.remaining_ms })),
-    );
+    const far = early.filter((row) => row.remaining_ms > this.plan.longestHoldMs);
+    await this.plan.recorder.wakeLater(tx, wakeLater(far, items, this.plan.databaseClock.nowMs()));
     return { due: rows.filter((row) => !row.busy && row.remaining_ms <= 0), early };
   }
 
   /** Everything in `batch` is durable now: tell those who brought it, and ask what has to be asked. */
   private committed(batch: SettledBatch, items: readonly WorkItem[] = []): void {
     this.plan.observer.settled(this.kind, batch.settled, this.plan.databaseClock.nowMs());
+    this.logParked(batch);
     const asked = new Map(
       batch.settled.filter(({ outcome }) => outcome.type === 'ask').map(({ due }) => [due.key, due]),
     );
-    const near = new Map(batch.early.filter((row) => row.remaining_ms <= LONGEST_HOLD_MS).map((row) => [row.key, row]));
+    const near = new Map(
+      batch.early.filter((row) => row.remaining_ms <= this.plan.longestHoldMs).map((row) => [row.key, row]),
+    );
     const waiting = new Map<string, WorkItem[]>();
     for (const item of items) {
       const row = near.get(item.wakeUp.key);
@@ -173,6 +161,7 @@ export class KindWorker {
   }
 
   private holdAgain(item: WorkItem, row: LockedRow): void {
+    if (this.isClosing) return item.finish('unwritten');
     const waitMs = row.remaining_ms > 0 ? row.remaining_ms : BUSY_MS;
     this.hold.add(item, this.plan.databaseClock.nowMs() + waitMs);
   }
@@ -180,18 +169,20 @@ export class KindWorker {
   private async fail(item: WorkItem, error: unknown): Promise<void> {
     const { wakeUp } = item;
     const reason = error instanceof Error ? error.message : String(error);
-    this.logger.error(`handling "${wakeUp.key}" failed: ${reason}`);
+    this.logger.error(`handling "${wakeUp.key}" failed: ${reason}`, error instanceof Error ? error.stack : undefined);
     this.committed(await this.plan.settler.fail(wakeUp, wakeUp.cause, reason));
     item.finish('finished');
+  }
+
+  /** Nothing more happens by itself: a person has to see it. */
+  private logParked({ settled }: SettledBatch): void {
+    for (const { due, outcome } of settled) {
+      if (outcome.type === 'park') this.logger.error(`parked "${due.key}": ${outcome.reason}`);
+    }
   }
 
   private away(error: unknown): void {
     this.plan.observer.away(this.kind, error);
     this.awaySince(error);
   }
-}
-
-function sweptItem(row: LockedRow): WorkItem {
-  const { key, generation } = row;
-  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause: 'sweep' }, finish: () => undefined };
 }

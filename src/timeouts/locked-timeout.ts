@@ -13,6 +13,9 @@ export interface LockedRow {
   readonly remaining_ms: number;
 }
 
+/** A wanted row; busy: another transaction holds it, so it was only read. */
+export type BusyRow = LockedRow & { readonly busy: boolean; readonly leased: boolean };
+
 /** What the handler sees of a locked row. */
 export function toDueTimeout(kind: string, row: LockedRow, cause: TimeoutCause): DueTimeout {
   const { key, generation, due_at: dueAt, attempts, payload, traceparent } = row;

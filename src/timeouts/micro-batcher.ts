@@ -51,6 +51,7 @@ export class MicroBatcher<T> {
   withdraw(): T[] {
     this.timer?.cancel();
     this.timer = undefined;
+    this.isRipe = false;
     return this.queue.splice(0);
   }
 
@@ -72,7 +73,11 @@ export class MicroBatcher<T> {
   private async runNext(): Promise<void> {
     const items = this.queue.splice(0, this.plan.size);
     // What stays behind has waited already, so it goes with the next free run.
-    if (this.queue.length === 0) this.isRipe = false;
+    if (this.queue.length === 0) {
+      this.isRipe = false;
+      this.timer?.cancel();
+      this.timer = undefined;
+    }
     this.running++;
     try {
       await this.plan.run(items);

@@ -4,6 +4,7 @@ import { announceAfterCommit, type Outbox, type OutboxEntry } from '../events';
 import { type LockedRow } from './locked-timeout';
 import { type ResolvedOutcome } from './resolve-outcome';
 import { type SettlementQueries } from './settlement-queries';
+import { storableReason } from './storable-reason';
 import { wakeUpBody } from './wake-up';
 
 interface RecorderPlan {
@@ -19,16 +20,14 @@ interface Recorded {
   readonly outcome: ResolvedOutcome;
 }
 
-interface NextWakeUp {
+/** When a row has to be looked at again. */
+export interface NextWakeUp {
   readonly key: string;
   readonly generation: string;
   readonly due_ms: number;
 }
 
 type OfType<T extends ResolvedOutcome['type']> = Recorded & { outcome: Extract<ResolvedOutcome, { type: T }> };
-
-/** Longest reason kept; a stack of a megabyte helps nobody. */
-const MAX_REASON = 2_000;
 
 /** Writes outcomes into the timeout table in the transaction of the effect: at most one statement per outcome type. */
 export class OutcomeRecorder {
@@ -72,7 +71,7 @@ export class OutcomeRecorder {
       this.plan.kind,
       ...identities(retried),
       retried.map(({ outcome }) => outcome.attempts),
-      retried.map(({ outcome }) => outcome.reason.slice(0, MAX_REASON)),
+      retried.map(({ outcome }) => storableReason(outcome.reason)),
       retried.map(({ outcome }) => outcome.afterMs),
     ]);
     await this.wakeLater(tx, rows);
@@ -95,7 +94,7 @@ export class OutcomeRecorder {
       kind,
       ...identities(parked),
       parked.map(({ outcome }) => outcome.attempts),
-      parked.map(({ outcome }) => outcome.reason.slice(0, MAX_REASON)),
+      parked.map(({ outcome }) => storableReason(outcome.reason)),
     ]);
     const parkedAt = new Map(rows.map((row) => [row.key, row.occurred_at]));
     await outbox.append(
@@ -117,7 +116,7 @@ function parkedEvent(kind: string, { row, outcome }: OfType<'park'>, occurredAt:
     id,
     route: 'event',
     routingKey: 'timeout.parked',
-    body: { ...event, kind, key, generation, attempts, reason: reason.slice(0, MAX_REASON) },
+    body: { ...event, kind, key, generation, attempts, reason: storableReason(reason) },
     traceparent: traceparent ?? undefined,
   };
 }

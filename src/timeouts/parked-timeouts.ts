@@ -24,6 +24,14 @@ export class ParkedTimeouts {
     );
   }
 
+  /** How many there are, by kind. */
+  async count(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.plan.dataSource.query<{ kind: string; count: number }[]>(
+      `SELECT kind, count(*)::int AS count FROM ${this.plan.schema}.timeout WHERE state = 'parked' GROUP BY kind`,
+    );
+    return new Map(rows.map(({ kind, count }) => [kind, count]));
+  }
+
   /** Makes them due now, with a fresh budget of attempts. Returns how many were parked. */
   replay(refs: readonly TimeoutRef[]): Promise<number> {
     const { dataSource, schema, writesWakeUps } = this.plan;

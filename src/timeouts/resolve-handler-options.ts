@@ -1,4 +1,4 @@
-import { InvalidOptionsError } from '../errors';
+import { InvalidOptionsError, withoutUndefined } from '../errors';
 import { type TimeoutHandlerOptions } from './timeout-handler.decorator';
 
 export type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
@@ -24,7 +24,7 @@ const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = 
 
 /** @throws InvalidOptionsError naming every value out of range. */
 export function resolveHandlerOptions(kind: string, options: TimeoutHandlerOptions): ResolvedHandlerOptions {
-  const resolved = { ...DEFAULTS, ...options };
+  const resolved = { ...DEFAULTS, ...withoutUndefined(options) };
   const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
     const [min, max] = RANGES[name];
     const value = resolved[name];

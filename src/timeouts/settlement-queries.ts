@@ -14,6 +14,7 @@ export class SettlementQueries {
 
   constructor(schema: string) {
     const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent,
+      t.lease IS NOT NULL AS leased,
       (extract(epoch FROM t.next_attempt_at - now()) * 1000)::float8 AS remaining_ms`;
     // $1 kind, $2 keys, $3 generations (null: any). A row that another transaction holds is reported as busy.
     this.lockByKeys = `
@@ -37,11 +38,17 @@ export class SettlementQueries {
          AND (t.next_attempt_at, t.key) > ($3::timestamptz, $4)
        ORDER BY t.next_attempt_at, t.key LIMIT $5 FOR UPDATE OF t SKIP LOCKED`;
     this.lockLeased = `
-      SELECT ${columns}
-        FROM ${schema}.timeout t
-        JOIN unnest($2::text[], $3::bigint[], $4::uuid[]) AS w(key, generation, lease) USING (key, generation, lease)
-       WHERE t.kind = $1 AND t.state = 'pending'
-       ORDER BY t.key FOR UPDATE OF t`;
+      WITH wanted AS (SELECT * FROM unnest($2::text[], $3::bigint[], $4::uuid[]) AS w(key, generation, lease)),
+      locked AS (
+        SELECT ${columns}
+          FROM ${schema}.timeout t JOIN wanted w USING (key, generation, lease)
+         WHERE t.kind = $1 AND t.state = 'pending'
+         ORDER BY t.key FOR UPDATE OF t SKIP LOCKED)
+      SELECT locked.*, false AS busy FROM locked
+      UNION ALL
+      SELECT ${columns}, true AS busy
+        FROM ${schema}.timeout t JOIN wanted w USING (key, generation, lease)
+       WHERE t.kind = $1 AND t.state = 'pending' AND NOT EXISTS (SELECT 1 FROM locked l WHERE l.key = t.key)`;
     const match = 'WHERE t.kind = $1 AND t.key = w.key AND t.generation = w.generation';
     const returning = `
       RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;

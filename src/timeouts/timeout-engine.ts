@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Clock } from '../clock';
+import { type Clock, within } from '../clock';
 import {
   type AnnouncedWakeUp,
   onAnnouncedCommit,
@@ -114,7 +114,8 @@ export class TimeoutEngine {
     const ms = this.options.shutdownTimeoutMs;
     this.unsubscribe?.();
     await this.client.stopConsuming();
-    await Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop()));
+    const swept = Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop()));
+    await within<unknown>(this.clock, ms, swept, undefined);
     await Promise.all([...this.workers.values()].map((worker) => worker.close(ms)));
     const given = await this.client.settleRest(ms);
     await this.switch.stop();
@@ -145,8 +146,10 @@ export class TimeoutEngine {
     const { maxAttempts, concurrency, batchSize: pageSize } = options;
     const settler = new TimeoutSettler({ kind, dataSource, queries, recorder, handler: adapter, maxAttempts });
     const { databaseClock, observers: observer, client } = this;
+    // Longer than the ladder's unit: what is less than a unit early could only come back at once.
+    const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0));
     const worker = new KindWorker(
-      { kind, options, handler: adapter, settler, recorder, queries, databaseClock, observer },
+      { kind, options, handler: adapter, settler, recorder, queries, databaseClock, observer, longestHoldMs },
       this.clock,
     );
     const upcomingSql = new TimeoutQueries(schema).upcoming;

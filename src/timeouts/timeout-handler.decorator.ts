@@ -1,6 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
 
-/** Per-kind tuning; unset values come from the module's options. */
+/** Per-kind tuning. */
 export interface TimeoutHandlerOptions {
   /** Deliveries in this process at once, held ones included. @default 1000 */
   readonly prefetch?: number;
@@ -8,7 +8,7 @@ export interface TimeoutHandlerOptions {
   readonly batchSize?: number;
   /** Transactions of this kind at once in this process. @default 2 */
   readonly concurrency?: number;
-  /** `ask` calls of this kind at once in this process. @default 50 */
+  /** `ask` calls of this kind at once in this process. @default 200 */
   readonly askConcurrency?: number;
   /** Counted failures before parking. @default 5 */
   readonly maxAttempts?: number;

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { type SettledRow } from './timeout-settler';
 
 /** Hears what the engine did, after the commit. For metrics and logs; must not throw. */
@@ -12,8 +13,9 @@ export interface TimeoutObserver {
   transport(name: string): void;
 }
 
-/** Several observers as one. */
+/** Several observers as one. One that throws is logged: what it was told of is committed and has to go on. */
 export class TimeoutObservers implements TimeoutObserver {
+  private readonly logger = new Logger(TimeoutObservers.name);
   private readonly observers = new Set<TimeoutObserver>();
 
   add(observer: TimeoutObserver): void {
@@ -21,18 +23,28 @@ export class TimeoutObservers implements TimeoutObserver {
   }
 
   settled(kind: string, rows: readonly SettledRow[], nowMs: number): void {
-    for (const observer of this.observers) observer.settled(kind, rows, nowMs);
+    this.tell((observer) => observer.settled(kind, rows, nowMs));
   }
 
   away(kind: string, error: unknown): void {
-    for (const observer of this.observers) observer.away(kind, error);
+    this.tell((observer) => observer.away(kind, error));
   }
 
   undecodable(kind: string): void {
-    for (const observer of this.observers) observer.undecodable(kind);
+    this.tell((observer) => observer.undecodable(kind));
   }
 
   transport(name: string): void {
-    for (const observer of this.observers) observer.transport(name);
+    this.tell((observer) => observer.transport(name));
+  }
+
+  private tell(what: (observer: TimeoutObserver) => void): void {
+    for (const observer of this.observers) {
+      try {
+        what(observer);
+      } catch (error) {
+        this.logger.error('an observer threw', error instanceof Error ? error.stack : String(error));
+      }
+    }
   }
 }

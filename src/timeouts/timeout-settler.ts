@@ -2,7 +2,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { isRetryableConflict } from './database-away';
 import { type HandlerAdapter } from './handler-adapter';
-import { type LockedRow, toDueTimeout } from './locked-timeout';
+import { type BusyRow, type LockedRow, toDueTimeout } from './locked-timeout';
 import { type OutcomeRecorder } from './outcome-recorder';
 import { type ResolvedOutcome, resolveOutcome } from './resolve-outcome';
 import { type SettlementQueries } from './settlement-queries';
@@ -66,14 +66,25 @@ export class TimeoutSettler {
     });
   }
 
-  /** Writes down that handling this row failed, counted. */
-  fail({ key, generation }: TimeoutIdentity, cause: TimeoutCause, reason: string): Promise<SettledBatch> {
+  /** Whether the database answers at this moment. */
+  isDatabaseThere(): Promise<boolean> {
+    return this.plan.dataSource.query('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Writes down that handling this row failed, counted; with `lease` only while that lease still holds. */
+  fail(failed: TimeoutIdentity, cause: TimeoutCause, reason: string, lease?: string): Promise<SettledBatch> {
+    const { kind, queries } = this.plan;
+    const identity = [kind, [failed.key], [failed.generation]];
     return this.transaction(async (tx) => {
-      const args = [this.plan.kind, [key], [generation]];
-      const rows = await tx.query<(LockedRow & { busy: boolean })[]>(this.plan.queries.lockByKeys, args);
+      const rows = await (lease === undefined
+        ? tx.query<BusyRow[]>(queries.lockByKeys, identity)
+        : tx.query<BusyRow[]>(queries.lockLeased, [...identity, [lease]]));
       const locked = rows.find((row) => !row.busy);
       if (!locked) return { settled: [], early: [], lease: '' };
-      const due = [toDueTimeout(this.plan.kind, locked, cause)];
+      const due = [toDueTimeout(kind, locked, cause)];
       return this.record(tx, [locked], due, [{ type: 'retry', reason, counted: true }], []);
     });
   }

@@ -1,7 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { type DelayTransportSetting, findLadderProblems, type LadderOptions } from '../delay';
-import { InvalidOptionsError } from '../errors';
-import { type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
+import { InvalidOptionsError, withoutUndefined } from '../errors';
+import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
+import { findSchemaNameProblems } from './schema-name';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {
@@ -60,9 +61,9 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     horizonMs: DAY_MS,
     consume: true,
     shutdownTimeoutMs: 10_000,
-    ...options,
+    ...withoutUndefined(options),
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
-    sweep: { intervalMs: 30_000, marginMs: 5_000, budgetMs: 20_000, ...options.sweep },
+    sweep: { intervalMs: 30_000, marginMs: 5_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
   const problems = problemsOf(resolved);
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
@@ -78,15 +79,8 @@ function problemsOf(options: ResolvedTimeoutsOptions): string[] {
   };
   if (dataSource?.options.type !== 'postgres')
     problems.push('dataSource must be a TypeORM DataSource of type "postgres"');
-  if (rabbit.urls.length === 0) problems.push('rabbit.urls must name at least one amqp:// or amqps:// URL');
-  const badUrls = rabbit.urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
-  if (badUrls > 0) problems.push(`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`);
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(rabbit.prefix))
-    problems.push('rabbit.prefix must be letters, digits, ".", "_", "-"');
-  if (!['quorum', 'classic'].includes(rabbit.queueType))
-    problems.push('rabbit.queueType must be "quorum" or "classic"');
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    problems.push(`schema must be a plain lower-case name (got ${JSON.stringify(schema)})`);
+  problems.push(...findRabbitProblems(rabbit));
+  problems.push(...findSchemaNameProblems(schema));
   if (!TRANSPORTS.includes(transport))
     problems.push(`transport must be one of ${TRANSPORTS.join(', ')} (got ${String(transport)})`);
   within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);

@@ -21,6 +21,7 @@ export function isValidKind(kind: string): boolean {
 function problemsOf({ kind, key, dueAt, afterMs }: ScheduleTimeout): string[] {
   const problems: string[] = [];
   if (!isValidKind(kind)) problems.push(`kind must match ${KIND.source}`);
+  if (key.includes('\0')) problems.push('key must not contain NUL');
   if (key.length === 0 || key.length > MAX_KEY) problems.push(`key must have 1 to ${MAX_KEY} characters`);
   if ((dueAt === undefined) === (afterMs === undefined)) problems.push('give exactly one of dueAt and afterMs');
   if (dueAt && Number.isNaN(dueAt.getTime())) problems.push('dueAt must be a valid date');

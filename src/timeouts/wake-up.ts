@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { type TimeoutCause } from './timeout';
 
+/** Generations are PostgreSQL bigints; a larger number would fail every batch that it is part of. */
+const MAX_GENERATION = 2n ** 63n - 1n;
+const storable = (text: string): boolean => !text.includes('\0');
+
 /** What travels through the broker: ids only, never data. */
 const wireSchema = z.object({
   kind: z.string().min(1).max(100),
-  key: z.string().min(1).max(200),
-  generation: z.string().regex(/^\d{1,19}$/),
+  key: z.string().min(1).max(200).refine(storable, 'must not contain NUL'),
+  generation: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .refine((digits) => !/^\d{1,19}$/.test(digits) || BigInt(digits) <= MAX_GENERATION, 'is too large'),
   dueAt: z.number().int(),
 });
 

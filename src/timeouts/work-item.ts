@@ -1,3 +1,4 @@
+import { type LockedRow } from './locked-timeout';
 import { type WakeUp } from './wake-up';
 
 /**
@@ -10,4 +11,10 @@ export type WakeUpResult = 'finished' | 'unwritten';
 export interface WorkItem {
   readonly wakeUp: WakeUp;
   finish(result: WakeUpResult): void;
+}
+
+/** A row that the sweep found; it is in the database, so nobody has to hear how it ended. */
+export function sweptItem(row: LockedRow): WorkItem {
+  const { key, generation } = row;
+  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause: 'sweep' }, finish: () => undefined };
 }

@@ -102,6 +102,13 @@ describe('commands over AMQP', () => {
     ['no JSON', 'order.placed', '{"id":', 'INVALID_JSON', 'not JSON'],
     ['a bad field', 'order.placed', anOrder({ amount: -1 }), 'VALIDATION_FAILED', 'amount must be an integer from 1'],
     ['an unknown field', 'order.cancelled', { orderId: 'x', why: 1 }, 'VALIDATION_FAILED', 'why is not a known field'],
+    [
+      'a mistyped command',
+      'order.payed',
+      { orderId: 'x' },
+      'UNKNOWN_COMMAND',
+      'no handler for routing key "order.payed"',
+    ],
     ['no object', 'order.placed', 'null', 'VALIDATION_FAILED', 'JSON object'],
     ['an unknown order', 'order.cancelled', { orderId: 'ghost' }, 'ORDER_NOT_FOUND', 'there is no order "ghost"'],
     [

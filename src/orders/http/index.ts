@@ -1,7 +1,7 @@
 export { API_KEYS, ApiKeyGuard, RequireScope } from './api-key.guard';
 export { API_SCOPES, ApiKeys, type ApiScope, findApiKeyProblems } from './api-keys';
 export { InventoryController } from './inventory.controller';
-export { limitBodies } from './limit-bodies';
 export { OrderActionsController } from './order-actions.controller';
 export { OrdersController } from './orders.controller';
+export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { ProblemFilter } from './problem.filter';

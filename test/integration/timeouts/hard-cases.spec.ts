@@ -14,7 +14,7 @@ import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
-/** One bad thing must not stop the others. Every test here is a fault that was found by reading, and seen. */
+/** One bad timeout, message or answer must not stop the others. */
 
 @TimeoutHandler('hard.single', { maxAttempts: 2, batchSize: 10, prefetch: 5 })
 class Single implements TimeoutHandlerSingle {

@@ -1,5 +1,6 @@
-import { type ClaimedRow, routeEvent } from '../../../src/events';
-import { TopologyNames } from '../../../src/rabbit';
+import { routeEvent } from '../../../src/events/event-router';
+import { type ClaimedRow } from '../../../src/events/outbox-claims';
+import { TopologyNames } from '../../../src/rabbit/topology-names';
 
 const row: ClaimedRow = {
   id: '0193a1b2-0000-7000-8000-000000000000',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brokerDefinitions, TopologyNames } from '../../../src/rabbit';
+import { brokerDefinitions } from '../../../src/rabbit/broker-definitions';
+import { TopologyNames } from '../../../src/rabbit/topology-names';
 
 const file = join(__dirname, '../../../rabbit/definitions.template.json');
 

@@ -6,7 +6,7 @@ const coded = (code: string, message = 'something happened') => Object.assign(ne
 const query = (driverError: Error) => new QueryFailedError('SELECT 1', [], driverError);
 const named = (name: string) => Object.assign(new Error('released'), { name });
 const causedBy = (cause: unknown) => new Error('settling failed', { cause });
-const endless = Object.assign(new Error('round and round'), { cause: undefined });
+const endless: Error & { cause?: unknown } = new Error('round and round');
 endless.cause = endless;
 
 type Case = [string, unknown];

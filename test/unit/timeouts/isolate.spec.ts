@@ -7,6 +7,7 @@ const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { co
 async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
   const seen = { settled: [] as number[], failed: [] as number[], away: [] as number[], calls: 0, wrongErrors: 0 };
   await settleIsolated(items, {
+    isDatabaseThere: async () => false,
     settle: async (part) => {
       if (isAway(++seen.calls)) throw databaseAway();
       const offender = part.find((item) => bad.has(item));
@@ -39,6 +40,7 @@ describe('settleIsolated', () => {
         expect(seen.settled).toEqual(items.filter((item) => !offenders.has(item)));
         expect(seen).toMatchObject({ away: [], wrongErrors: 0 });
       }),
+      { numRuns: 50 },
     );
   });
 
@@ -79,6 +81,7 @@ describe('settleIsolated', () => {
     const away: [number[], string][] = [];
     const failed: number[] = [];
     await settleIsolated([1, 2], {
+      isDatabaseThere: async () => false,
       settle: () => Promise.reject(new Error('bad')),
       failed: async (item) => {
         if (item === 1) throw new Error('cannot write');
@@ -87,6 +90,26 @@ describe('settleIsolated', () => {
       away: (items, error) => void away.push([[...items], (error as Error).message]),
     });
     expect(away).toEqual([[[1], 'cannot write']]);
+    expect(failed).toEqual([2]);
+  });
+
+  it('gives a cut connection a second go, and takes the third for the handler’s own while the database answers', async () => {
+    const failed: number[] = [];
+    let cuts = 1;
+    const plan = {
+      isDatabaseThere: async () => true,
+      settle: async () => {
+        if (cuts-- > 0) throw databaseAway();
+      },
+      failed: async (item: number) => void failed.push(item),
+      away: () => {
+        throw new Error('the database is there');
+      },
+    };
+    await settleIsolated([1], plan);
+    expect(failed).toEqual([]);
+    cuts = 2;
+    await settleIsolated([2], plan);
     expect(failed).toEqual([2]);
   });
 });

@@ -1,5 +1,6 @@
 import { InvalidOptionsError } from '../../../src/errors';
 import { resolveHandlerOptions } from '../../../src/timeouts/resolve-handler-options';
+import { type TimeoutHandlerOptions } from '../../../src/timeouts/timeout-handler.decorator';
 
 describe('the options of a handler', () => {
   it('have defaults', () => {
@@ -17,6 +18,11 @@ describe('the options of a handler', () => {
     const resolved = resolveHandlerOptions('k', { batchSize: 1, maxAttempts: 1_000 });
     expect(resolved).toMatchObject({ prefetch: 1_000, batchSize: 1, maxAttempts: 1_000 });
     expect(Object.isFrozen(resolved)).toBe(true);
+  });
+
+  it('take undefined for not given', () => {
+    const unset = { prefetch: undefined, leaseMs: undefined } as unknown as TimeoutHandlerOptions;
+    expect(resolveHandlerOptions('k', unset)).toEqual(resolveHandlerOptions('k', {}));
   });
 
   it.each([

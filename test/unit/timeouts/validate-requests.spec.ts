@@ -38,6 +38,7 @@ describe('a request to schedule', () => {
     ['too long a kind', { ...good, kind: 'k'.repeat(101) }, 'kind must match'],
     ['an empty key', { ...good, key: '' }, 'order.payment/: key must have 1 to 200 characters'],
     ['too long a key', { ...good, key: 'k'.repeat(201) }, 'key must have 1 to 200 characters'],
+    ['a NUL, which PostgreSQL cannot hold', { ...good, key: 'o\0' }, 'key must not contain NUL'],
     ['neither deadline nor duration', { kind: 'k', key: 'a' }, 'k/a: give exactly one of dueAt and afterMs'],
     ['both', { ...good, dueAt }, 'give exactly one of dueAt and afterMs'],
     ['a deadline that is no date', { kind: 'k', key: 'a', dueAt: new Date('soon') }, 'k/a: dueAt must be a valid date'],

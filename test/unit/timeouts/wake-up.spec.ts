@@ -23,7 +23,9 @@ const pairsOf = (items: readonly WakeUp[]) => {
 
 describe('the body of a wake-up', () => {
   it('is read as it was written, its due time never earlier', () => {
-    const keys = fc.string({ minLength: 1, maxLength: 100, unit: 'grapheme' }).filter((key) => key.length <= 200);
+    const keys = fc
+      .string({ minLength: 1, maxLength: 50, unit: 'grapheme' })
+      .filter((key) => key.length <= 200 && !key.includes('\0'));
     const dues = fc.double({ min: -1e12, max: 1e13, noNaN: true });
     fc.assert(
       fc.property(keys, generations, dues, (key, generation, dueAtMs) => {
@@ -54,8 +56,8 @@ describe('the body of a wake-up', () => {
     expect(decodeWakeUp(bytes)).toEqual({ type: 'invalid', reason: expect.stringMatching(reason) as string });
   });
 
-  // Fails as long as such ids reach PostgreSQL, which refuses them (22003, 22021); then take `.failing` away.
-  it.failing.each([{ generation: '9'.repeat(19) }, { key: 'o\u0000' }])(
+  // PostgreSQL refuses them (22003, 22021), so one of them would fail every batch it is part of.
+  it.each([{ generation: '9'.repeat(19) }, { key: 'o\u0000' }])(
     'is invalid with the id %j, which no row can have',
     (ids) => {
       expect(decodeWakeUp(body({ ...wire, ...ids })).type).toBe('invalid');

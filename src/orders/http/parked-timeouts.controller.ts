@@ -1,0 +1,55 @@
+import { Body, Controller, Get, HttpCode, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
+import { z } from 'zod';
+import { ParkedTimeouts, type TimeoutRecord, type TimeoutRef } from '../../timeouts';
+import { InputPipe } from '../input';
+import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { ProblemFilter } from './problem.filter';
+
+const MAX_AT_ONCE = 1_000;
+
+const page = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(MAX_AT_ONCE).default(100),
+  afterKind: z.string().max(100).default(''),
+  afterKey: z.string().max(200).default(''),
+});
+const chosen = z.strictObject({
+  timeouts: z
+    .array(z.strictObject({ kind: z.string().min(1).max(100), key: z.string().min(1).max(200) }))
+    .min(1, 'must name at least one timeout')
+    .max(MAX_AT_ONCE, `must name at most ${MAX_AT_ONCE} timeouts`),
+});
+
+interface Chosen {
+  readonly timeouts: readonly TimeoutRef[];
+}
+
+/** What an operator does about timeouts that were given up. */
+@Controller('timeouts/parked')
+@UseGuards(ApiKeyGuard)
+@UseFilters(ProblemFilter)
+export class ParkedTimeoutsController {
+  constructor(private readonly parked: ParkedTimeouts) {}
+
+  /** By kind and key; `afterKind` and `afterKey` are those of the last one of the page before. */
+  @Get()
+  @RequireScope('admin')
+  list(@Query(new InputPipe(page)) { limit, afterKind, afterKey }: z.output<typeof page>): Promise<TimeoutRecord[]> {
+    return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } });
+  }
+
+  /** Makes them due now, with a fresh budget of attempts. */
+  @Post('replay')
+  @RequireScope('admin')
+  @HttpCode(200)
+  async replay(@Body(new InputPipe(chosen)) { timeouts }: Chosen): Promise<{ count: number }> {
+    return { count: await this.parked.replay(timeouts) };
+  }
+
+  /** Ends them without their effect; an order that is discarded stays as it is. */
+  @Post('discard')
+  @RequireScope('admin')
+  @HttpCode(200)
+  async discard(@Body(new InputPipe(chosen)) { timeouts }: Chosen): Promise<{ count: number }> {
+    return { count: await this.parked.discard(timeouts) };
+  }
+}

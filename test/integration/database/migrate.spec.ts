@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { type DataSource } from 'typeorm';
+import { migrate, NewerSchemaError, orderTimeoutMigrations } from '../../../src/database';
+import { InvalidOptionsError } from '../../../src/errors';
+import { connectTo, onServer, urlOf } from '../../support/database';
+
+describe('migrate', () => {
+  const name = `ot_migrate_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+  let host: DataSource;
+
+  beforeAll(async () => {
+    await onServer(`CREATE DATABASE ${name}`);
+    host = await connectTo(urlOf(name), 2);
+  });
+
+  afterAll(async () => {
+    await host.destroy();
+    await onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  });
+
+  const all = (schema: string): string[] =>
+    orderTimeoutMigrations(schema).map((migration) => new migration().name ?? 'without a name');
+  const relationsOf = async (schema: string): Promise<string[]> => {
+    const rows = await host.query<{ relname: string }[]>(
+      `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'S', 'v', 'm') ORDER BY 1`,
+      [schema],
+    );
+    return rows.map(({ relname }) => relname);
+  };
+
+  it('makes everything in a schema of its own, once', async () => {
+    expect(await migrate(host)).toEqual(all('order_timeout'));
+    const made = await relationsOf('order_timeout');
+    expect(made).toEqual(expect.arrayContaining(['timeout', 'timeout_generation', 'outbox', 'orders', 'inventory']));
+    expect(await relationsOf('public')).toEqual([]);
+    expect(await migrate(host)).toEqual([]);
+    expect(await relationsOf('order_timeout')).toEqual(made);
+  });
+
+  it('runs every migration once when five instances start together', async () => {
+    const hosts = await Promise.all(Array.from({ length: 5 }, () => connectTo(urlOf(name), 2)));
+    const runs = await Promise.all(hosts.map((each) => migrate(each, 'together')));
+    await Promise.all(hosts.map((each) => each.destroy()));
+    expect(runs.flat()).toEqual(all('together'));
+    expect(runs.filter((run) => run.length === 0)).toHaveLength(4);
+  });
+
+  it('keeps two schemas of one database apart', async () => {
+    expect(await migrate(host, 'second_shop')).toEqual(all('second_shop'));
+    expect(await relationsOf('second_shop')).toEqual(await relationsOf('order_timeout'));
+  });
+
+  it('refuses a schema that a newer release has migrated, changes nothing, and lets go of its lock', async () => {
+    await migrate(host, 'newer');
+    await host.query(
+      `INSERT INTO newer.migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+    );
+    await expect(migrate(host, 'newer')).rejects.toThrow(NewerSchemaError);
+    await expect(migrate(host, 'newer')).rejects.toMatchObject({
+      code: 'ORDER_TIMEOUT/NEWER_SCHEMA',
+      migrations: ['FromTheFuture9999999999999'],
+    });
+    const [lock] = await host.query<{ held: string }[]>(
+      `SELECT count(*) AS held FROM pg_locks WHERE locktype = 'advisory' AND database =
+         (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    expect(lock?.held).toBe('0');
+  });
+
+  it('leaves a failed migration undone, and does it when the obstacle is gone', async () => {
+    await host.query('CREATE SCHEMA obstructed');
+    await host.query('CREATE TABLE obstructed.timeout (mine int)');
+    // TypeORM tells the console as well.
+    const quiet = jest.spyOn(console, 'log').mockImplementation(() => undefined);
+    await expect(migrate(host, 'obstructed')).rejects.toThrow(/already exists/);
+    quiet.mockRestore();
+    await host.query('DROP TABLE obstructed.timeout');
+    await migrate(host, 'obstructed');
+    expect(await relationsOf('obstructed')).toEqual(await relationsOf('order_timeout'));
+  });
+
+  it('leaves nothing behind when all migrations are taken back in reverse', async () => {
+    await migrate(host, 'short_lived');
+    const runner = host.createQueryRunner();
+    for (const migration of orderTimeoutMigrations('short_lived').toReversed()) await new migration().down(runner);
+    await runner.release();
+    expect(await relationsOf('short_lived')).toEqual(['migrations', 'migrations_id_seq']);
+    const [rest] = await host.query<{ functions: string; types: string }[]>(
+      `SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'short_lived'::regnamespace) AS functions,
+              (SELECT count(*) FROM pg_type WHERE typnamespace = 'short_lived'::regnamespace
+                  AND typname NOT LIKE '%migrations') AS types`,
+    );
+    expect(rest).toEqual({ functions: '0', types: '0' });
+  });
+
+  it.each(['Shop', 'a-b', '1st', '', 'x; DROP SCHEMA public', 'x'.repeat(64), '"quoted"'])(
+    'refuses the schema name %j before it touches the database',
+    async (schema) => {
+      await expect(migrate(host, schema)).rejects.toThrow(InvalidOptionsError);
+    },
+  );
+});

@@ -1,0 +1,202 @@
+import { Logger } from '@nestjs/common';
+import { connect, type Channel, type ChannelModel } from 'amqplib';
+import { type DataSource } from 'typeorm';
+import { uuidv7 } from 'uuidv7';
+import { SystemClock } from '../../../src/clock';
+import { Outbox, type OutboxEntry, OutboxRelay, routeEvent } from '../../../src/events';
+import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
+import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
+import { until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+
+const QUEUE = 'listener';
+const clock = new SystemClock();
+
+describe('the outbox and its relay', () => {
+  const outbox = new Outbox({ schema: 'order_timeout', horizonMs: 60_000 });
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let client: RabbitClient;
+  let direct: ChannelModel;
+  let channel: Channel;
+  let relays: OutboxRelay[];
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    client = new RabbitClient(resolveRabbitOptions({ urls: [vhost.url], queueType: 'classic' }), clock);
+    client.start();
+    await until(() => client.publisher.isReady);
+    direct = await connect(vhost.url);
+    channel = await direct.createChannel();
+    await channel.assertQueue(QUEUE, { durable: true });
+    await channel.bindQueue(QUEUE, client.names.events, '#');
+  });
+
+  beforeEach(() => {
+    relays = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(relays.map((each) => each.stop()));
+    await database.dataSource.query('TRUNCATE order_timeout.outbox');
+    await channel.purgeQueue(QUEUE);
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await direct.close();
+    await database.drop();
+    await vhost.drop();
+  });
+
+  const relay = (dataSource = database.dataSource): OutboxRelay => {
+    const made = new OutboxRelay(
+      {
+        dataSource,
+        schema: 'order_timeout',
+        publisher: client.publisher,
+        routers: () => ({ event: (row) => routeEvent(client.names, row) }),
+      },
+      clock,
+    );
+    relays.push(made);
+    return made;
+  };
+  const event = (name: string, more: Partial<OutboxEntry> = {}): OutboxEntry => ({
+    id: uuidv7(),
+    route: 'event',
+    routingKey: name,
+    body: { name },
+    ...more,
+  });
+  const append = (...entries: OutboxEntry[]): Promise<void> =>
+    database.dataSource.transaction((tx) => outbox.append(tx, entries));
+  const rowsLeft = async (): Promise<number> => {
+    const [row] = await database.dataSource.query<{ count: string }[]>('SELECT count(*) FROM order_timeout.outbox');
+    return Number(row?.count);
+  };
+  const received = async (): Promise<{ id: string; key: string; body: unknown; headers: object }[]> => {
+    const all = [];
+    for (;;) {
+      const message = await channel.get(QUEUE, { noAck: true });
+      if (!message) return all;
+      const { messageId: id, headers = {} } = message.properties as { messageId: string; headers?: object };
+      all.push({
+        id,
+        key: message.fields.routingKey,
+        body: JSON.parse(message.content.toString()) as unknown,
+        headers,
+      });
+    }
+  };
+
+  it('publishes what was committed, with its id, body and trace, and deletes the row', async () => {
+    const entry = event('order.closed', { traceparent: '00-aa-bb-01' });
+    await append(entry);
+    expect(await relay().runOnce()).toBe(1);
+    expect(await received()).toEqual([
+      { id: entry.id, key: 'order.closed', body: { name: 'order.closed' }, headers: { traceparent: '00-aa-bb-01' } },
+    ]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  it('publishes nothing of a transaction, or of a savepoint, that was rolled back', async () => {
+    const fault = new Error('changed my mind');
+    const whole = database.dataSource.transaction(async (tx) => {
+      await outbox.append(tx, [event('whole')]);
+      throw fault;
+    });
+    await expect(whole).rejects.toBe(fault);
+    await database.dataSource.transaction(async (tx) => {
+      await outbox.append(tx, [event('kept')]);
+      const part = tx.transaction(async (inner) => {
+        await outbox.append(inner, [event('part')]);
+        throw fault;
+      });
+      await expect(part).rejects.toBe(fault);
+    });
+    await relay().runOnce();
+    expect((await received()).map(({ key }) => key)).toEqual(['kept']);
+  });
+
+  it('publishes every row once with two relays side by side', async () => {
+    const other: DataSource = await connectTo(database.url, 4);
+    const entries = Array.from({ length: 1_500 }, (_, n) => event(`n.${n}`));
+    await append(...entries);
+    relay().start();
+    relay(other).start();
+    await until(async () => (await rowsLeft()) === 0);
+    await Promise.all(relays.map((each) => each.stop()));
+    await other.destroy();
+    const ids = (await received()).map(({ id }) => id);
+    expect(ids.sort()).toEqual(entries.map(({ id }) => id).sort());
+  });
+
+  it('publishes a row again under its own id when it could not be deleted', async () => {
+    await append(event('twice'));
+    await database.dataSource.query(
+      `CREATE FUNCTION no_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$`,
+    );
+    await database.dataSource.query(
+      `CREATE TRIGGER no_deletion BEFORE DELETE ON order_timeout.outbox EXECUTE FUNCTION no_deletion()`,
+    );
+    await expect(relay().runOnce()).rejects.toThrow('not now');
+    await database.dataSource.query('DROP FUNCTION no_deletion CASCADE');
+    expect(await relay().runOnce()).toBe(0);
+    await database.dataSource.query('UPDATE order_timeout.outbox SET available_at = now()');
+    expect(await relay().runOnce()).toBe(1);
+    const [first, second, ...rest] = (await received()).map(({ id }) => id);
+    expect(first).toBe(second);
+    expect(rest).toEqual([]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  it('keeps what the broker did not take, and tries it again', async () => {
+    await channel.assertQueue('full', { arguments: { 'x-max-length': 0, 'x-overflow': 'reject-publish' } });
+    await channel.bindQueue('full', client.names.events, 'unwanted');
+    await append(event('unwanted'), event('wanted'));
+    await relay().runOnce();
+    expect(await rowsLeft()).toBe(1);
+    await channel.deleteQueue('full');
+    relay().start();
+    await until(async () => (await rowsLeft()) === 0);
+    expect(new Set((await received()).map(({ key }) => key))).toEqual(new Set(['unwanted', 'wanted']));
+  });
+
+  it('leaves alone what is due beyond the horizon, and what has no router', async () => {
+    await append(
+      event('far', { deliverAtMs: Date.now() + 3_600_000 }),
+      event('near', { deliverAtMs: Date.now() + 30_000 }),
+      event('a.kind', { route: 'wake-up' }),
+    );
+    expect(await relay().runOnce()).toBe(1);
+    expect((await received()).map(({ key }) => key)).toEqual(['near']);
+    expect(await rowsLeft()).toBe(2);
+  });
+
+  it('publishes after a commit without waiting for its next poll', async () => {
+    const running = relay();
+    running.start();
+    await append(event('first'));
+    await until(async () => (await rowsLeft()) === 0);
+    const startedAt = performance.now();
+    for (let n = 0; n < 10; n++) {
+      await append(event(`quick.${n}`));
+      await until(async () => (await rowsLeft()) === 0);
+    }
+    // Ten polls would take five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+  });
+
+  it('tells how much waits, and since when', async () => {
+    expect(await outbox.backlog(database.dataSource)).toEqual({ rows: 0, oldestSeconds: 0 });
+    await append(event('old'), event('new'), event('far', { deliverAtMs: Date.now() + 3_600_000 }));
+    const age = `UPDATE order_timeout.outbox SET available_at = now() - interval '90 s' WHERE routing_key = 'old'`;
+    await database.dataSource.query(age);
+    const { rows, oldestSeconds } = await outbox.backlog(database.dataSource);
+    expect(rows).toBe(2);
+    expect(oldestSeconds).toBeGreaterThanOrEqual(90);
+    expect(oldestSeconds).toBeLessThan(100);
+  });
+});

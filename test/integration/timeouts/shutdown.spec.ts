@@ -1,0 +1,134 @@
+import {
+  ASK,
+  DONE,
+  type DueTimeout,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutHandlerSingle,
+  TimeoutObservers,
+  type TimeoutOutcome,
+} from '../../../src/timeouts';
+import { SystemClock, within } from '../../../src/clock';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { startEngine, type TestEngine, until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+
+const KIND = 'stop.single';
+const clock = new SystemClock();
+
+@TimeoutHandler(KIND)
+class Single implements TimeoutHandlerSingle {
+  readonly seen: string[] = [];
+  behaviour: (due: DueTimeout) => Promise<TimeoutOutcome> = async () => DONE;
+
+  async handle(due: DueTimeout): Promise<TimeoutOutcome> {
+    this.seen.push(due.key);
+    return this.behaviour(due);
+  }
+}
+
+@TimeoutHandler('stop.asking', { leaseMs: 20_000 })
+class Asking implements TimeoutHandlerBatch<string> {
+  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+    return due.map(({ answer }) => (answer === undefined ? ASK : DONE));
+  }
+
+  async ask(): Promise<string> {
+    return 'yes';
+  }
+}
+
+describe('the engine', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let engine: TestEngine;
+  let single: Single;
+
+  beforeAll(async () => {
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+  });
+
+  beforeEach(async () => {
+    single = new Single();
+    engine = await startEngine(database, vhost.url, [single, new Asking()], {
+      transport: 'none',
+      shutdownTimeoutMs: 300,
+    });
+    await until(() => engine.engine.isReady);
+  });
+
+  afterEach(async () => {
+    await engine.close();
+    await database.dataSource.query('TRUNCATE order_timeout.timeout, order_timeout.outbox');
+  });
+
+  afterAll(async () => {
+    await database.drop();
+    await vhost.drop();
+  });
+
+  const schedule = (kind: string, keys: string[], afterMs = 0): Promise<unknown> =>
+    database.dataSource.transaction((tx) =>
+      engine.scheduler.schedule(
+        tx,
+        keys.map((key) => ({ kind, key, afterMs })),
+      ),
+    );
+  const isClosedWithin = (ms: number): Promise<boolean> =>
+    within(
+      clock,
+      ms,
+      engine.close().then(() => true),
+      false,
+    );
+
+  it('stops although a handler hangs in a sweep', async () => {
+    let release = (): void => undefined;
+    single.behaviour = () => new Promise((resolve) => (release = () => resolve(DONE)));
+    // Written by nobody this process hears of, so that it is the sweep that finds it.
+    await database.dataSource.query(
+      `INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at)
+       VALUES ($1, 'hangs', 1, now() - interval '1 hour', now() - interval '1 hour')`,
+      [KIND],
+    );
+    await until(() => single.seen.length > 0);
+    const isClosed = await isClosedWithin(4_000);
+    release();
+    expect(isClosed).toBe(true);
+  });
+
+  it('handles nothing after it has stopped, not even what it was about to look at again', async () => {
+    let release = (): void => undefined;
+    single.behaviour = ({ key }) =>
+      key === 'slow' ? new Promise((resolve) => (release = () => resolve(DONE))) : Promise.resolve(DONE);
+    const host = database.dataSource.createQueryRunner();
+    await host.startTransaction();
+    await database.dataSource.transaction((tx) =>
+      tx.query(
+        `INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at)
+         SELECT $1, key, 7, now() + interval '500 ms', now() + interval '500 ms' FROM unnest('{slow,locked}'::text[]) AS k(key)`,
+        [KIND],
+      ),
+    );
+    await host.query(`SELECT 1 FROM order_timeout.timeout WHERE key = 'locked' FOR UPDATE`);
+    await until(() => single.seen.includes('slow'));
+    const closing = engine.close();
+    // What waits has been given back by now; the batch in hand is what the shutdown waits for.
+    await clock.sleep(100);
+    release();
+    await closing;
+    await host.commitTransaction();
+    await host.release();
+    await clock.sleep(400);
+    expect(single.seen).toEqual(['slow']);
+  });
+
+  it('asks and settles although an observer throws', async () => {
+    const faulty = (): void => {
+      throw new Error('no such metric');
+    };
+    engine.module.get(TimeoutObservers).add({ settled: faulty, away: faulty, undecodable: faulty, transport: faulty });
+    await schedule('stop.asking', ['a', 'b']);
+    await engine.settled.done(2, 4_000);
+  });
+});
