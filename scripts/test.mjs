@@ -30,10 +30,11 @@ const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) =>
 
 /** One at a time: each of them fills a core, and the servers start beside them. */
 const checks = {
+  // First: the examples import the product by its name, so their lint needs what the build makes.
+  build: (/** @type {AbortSignal} */ signal) => ensureBuild(serviceBuild, { signal }),
   format: npmScript('format:check'),
   lint: npmScript('lint'),
   types: npmScript('typecheck'),
-  build: (/** @type {AbortSignal} */ signal) => ensureBuild(serviceBuild, { signal }),
   'set-up types': node(join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'scripts'),
   'set-up tests': node('--test', ...ownTests),
 };

@@ -13,7 +13,7 @@ export interface RabbitOptions {
   readonly queueType?: QueueType;
   /** Unconfirmed publications at once; more only costs memory (measured: no gain above 500). @default 500 */
   readonly publishWindow?: number;
-  /** How long to wait for a confirm before the outcome counts as unknown, milliseconds. @default 15000 */
+  /** How long to wait for a confirm before the outcome counts as unknown, milliseconds; at most 25 s. @default 15000 */
   readonly confirmTimeoutMs?: number;
   /** @default 10 */
   readonly heartbeatSeconds?: number;
@@ -43,7 +43,8 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
   const badUrls = urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
   const ranges = [
     ['publishWindow', 1, 10_000],
-    ['confirmTimeoutMs', 100, 300_000],
+    // Shorter than the relay's lease of 30 s: what is still in hand must not be published by another instance.
+    ['confirmTimeoutMs', 100, 25_000],
     ['heartbeatSeconds', 1, 3_600],
   ] as const;
   const outside = ranges.filter(([name, min, max]) => !isIntegerIn(options[name], min, max));

@@ -52,7 +52,9 @@ export class MicroBatcher<T> {
     this.timer?.cancel();
     this.timer = undefined;
     this.isRipe = false;
-    return this.queue.splice(0);
+    const items = this.queue.splice(0);
+    this.poke();
+    return items;
   }
 
   /** Resolves when nothing waits or runs. */

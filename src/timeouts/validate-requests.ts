@@ -4,6 +4,8 @@ import { type ScheduleTimeout } from './timeout';
 /** Kinds become routing keys and queue names. */
 const KIND = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const MAX_KEY = 200;
+/** What a date may be in every place that it goes through; PostgreSQL ends later, ISO texts do not. */
+const LAST_DUE_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const MAX_AFTER_MS = 10 * 366 * 24 * 3_600_000;
 
 /** @throws InvalidTimeoutError naming every problem of every request. */
@@ -25,6 +27,7 @@ function problemsOf({ kind, key, dueAt, afterMs }: ScheduleTimeout): string[] {
   if (key.length === 0 || key.length > MAX_KEY) problems.push(`key must have 1 to ${MAX_KEY} characters`);
   if ((dueAt === undefined) === (afterMs === undefined)) problems.push('give exactly one of dueAt and afterMs');
   if (dueAt && Number.isNaN(dueAt.getTime())) problems.push('dueAt must be a valid date');
+  if (dueAt && dueAt.getTime() > LAST_DUE_MS) problems.push('dueAt must not be after the year 9999');
   if (afterMs !== undefined && !(Number.isFinite(afterMs) && afterMs >= 0 && afterMs <= MAX_AFTER_MS)) {
     problems.push(`afterMs must be a number from 0 to ${MAX_AFTER_MS} (got ${afterMs})`);
   }

@@ -101,15 +101,9 @@ describe('the engine', () => {
     let release = (): void => undefined;
     single.behaviour = ({ key }) =>
       key === 'slow' ? new Promise((resolve) => (release = () => resolve(DONE))) : Promise.resolve(DONE);
+    await schedule(KIND, ['slow', 'locked'], 400);
     const host = database.dataSource.createQueryRunner();
     await host.startTransaction();
-    await database.dataSource.transaction((tx) =>
-      tx.query(
-        `INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at)
-         SELECT $1, key, 7, now() + interval '500 ms', now() + interval '500 ms' FROM unnest('{slow,locked}'::text[]) AS k(key)`,
-        [KIND],
-      ),
-    );
     await host.query(`SELECT 1 FROM order_timeout.timeout WHERE key = 'locked' FOR UPDATE`);
     await until(() => single.seen.includes('slow'));
     const closing = engine.close();

@@ -42,6 +42,11 @@ describe('a request to schedule', () => {
     ['neither deadline nor duration', { kind: 'k', key: 'a' }, 'k/a: give exactly one of dueAt and afterMs'],
     ['both', { ...good, dueAt }, 'give exactly one of dueAt and afterMs'],
     ['a deadline that is no date', { kind: 'k', key: 'a', dueAt: new Date('soon') }, 'k/a: dueAt must be a valid date'],
+    [
+      'a deadline beyond all calendars',
+      { kind: 'k', key: 'a', dueAt: new Date(8.64e15) },
+      'not be after the year 9999',
+    ],
     ['a negative duration', { ...good, afterMs: -1 }, 'afterMs must be a number from 0 to'],
     ['no number for a duration', { ...good, afterMs: NaN }, '(got NaN)'],
     ['an endless duration', { ...good, afterMs: Infinity }, '(got Infinity)'],
