@@ -46,21 +46,19 @@ export class PollingLoop {
   }
 
   private async run(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      const pauseMs = await this.runGuarded();
-      if (pauseMs > 0) await this.sleep(pauseMs);
-    }
+    while (!this.stopping.signal.aborted) await this.runGuarded();
   }
 
-  private async runGuarded(): Promise<number> {
+  private async runGuarded(): Promise<void> {
     this.isWoken = false;
     try {
       const hasMore = await this.plan.runOnce(this.stopping.signal);
       this.lastError = '';
-      return hasMore ? 0 : this.plan.intervalMs();
+      if (!hasMore) await this.sleep(this.plan.intervalMs());
     } catch (error) {
       this.logOnce(error instanceof Error ? error.message : String(error));
-      return ERROR_PAUSE_MS;
+      // Not to be woken from: every commit of a busy host wakes, and would make it a tight loop.
+      await this.clock.sleep(ERROR_PAUSE_MS, this.stopping.signal);
     }
   }
 

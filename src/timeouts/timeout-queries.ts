@@ -32,9 +32,14 @@ export class TimeoutQueries {
                r.traceparent, s.due_at, GREATEST(now(), s.due_at - $8 * interval '1 millisecond')
           FROM scheduled s JOIN request r USING (kind, key) WHERE $9)
       SELECT kind, key, generation::text AS generation, due_at FROM scheduled`;
+    // Locked in the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
     this.cancel = `
-      DELETE FROM ${schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
-       WHERE t.kind = r.kind AND t.key = r.key`;
+      WITH locked AS (
+        SELECT t.kind, t.key
+          FROM ${schema}.timeout t
+          JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS r(kind, key, place) ON t.kind = r.kind AND t.key = r.key
+         ORDER BY r.place FOR UPDATE OF t)
+      DELETE FROM ${schema}.timeout t USING locked l WHERE t.kind = l.kind AND t.key = l.key`;
     this.find = `SELECT ${record} FROM ${schema}.timeout WHERE kind = $1 AND key = $2`;
     this.pending = `
       SELECT ${record} FROM ${schema}.timeout

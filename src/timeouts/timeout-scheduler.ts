@@ -62,9 +62,10 @@ export class TimeoutScheduler {
   /** Calls timeouts off in the caller's transaction, parked ones included. Returns how many there were. */
   async cancel(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
     if (refs.length === 0) return 0;
+    const distinct = lastOfEach(refs);
     const [, count] = await tx.query<[unknown, number]>(this.plan.queries.cancel, [
-      refs.map((ref) => ref.kind),
-      refs.map((ref) => ref.key),
+      distinct.map((ref) => ref.kind),
+      distinct.map((ref) => ref.key),
     ]);
     return count;
   }
@@ -90,7 +91,7 @@ export class TimeoutScheduler {
 }
 
 /** One row per (kind, key), in one global order, so that two callers lock them in the same order. */
-function lastOfEach(requests: readonly ScheduleTimeout[]): ScheduleTimeout[] {
+function lastOfEach<T extends TimeoutRef>(requests: readonly T[]): T[] {
   const byKey = new Map(requests.map((request) => [`${request.kind}\n${request.key}`, request]));
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, request]) => request);
 }

@@ -107,10 +107,15 @@ describe('two engines on one database', () => {
     await until(() => hanging.asked === 1);
     // Its one question is open, so it takes nothing else; the other one comes when the lease is over.
     await database.dataSource.query('UPDATE order_timeout.timeout SET next_attempt_at = now()');
+    let answerInTime = (): void => undefined;
+    quick.answer = () => new Promise((resolve) => (answerInTime = () => resolve('in time')));
     await start(quick, other, 'none');
-    await until(async () => (await pending()) === 0);
+    await until(() => quick.asked === 1);
     answerLate();
     await first.close();
+    expect(await effects()).toEqual([]);
+    answerInTime();
+    await until(async () => (await pending()) === 0);
     expect(await effects()).toEqual([{ key: 'taken-over', by: 'quick' }]);
     expect(hanging.asked).toBe(1);
     expect(quick.asked).toBe(1);

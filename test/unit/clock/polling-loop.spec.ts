@@ -154,6 +154,23 @@ describe('PollingLoop', () => {
       await loop.stop();
     });
 
+    it('keeps its pause when it is woken, as every commit of a busy host wakes it', async () => {
+      const { clock, loop, state } = setup((run) => {
+        if (run > 1) return false;
+        loop.wake();
+        throw new Error('permission denied');
+      });
+      loop.start();
+      await settled();
+      loop.wake();
+      await settled();
+      expect(state.runs).toBe(1);
+      clock.advance(1_000);
+      await settled();
+      expect(state.runs).toBe(2);
+      await loop.stop();
+    });
+
     it('logs the same failure once, and again after a success in between', async () => {
       const { clock, loop } = setup((run) => {
         if (run !== 4) throw new Error('the database is away');
