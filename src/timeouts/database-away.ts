@@ -1,3 +1,5 @@
+import { TypeORMError } from 'typeorm';
+
 /** SQLSTATE classes that say nothing about the row: connection trouble, resources, operator intervention. */
 const AWAY_STATES = /^(08|53|57P|58|XX000)/;
 const AWAY_CODES = new Set([
@@ -36,6 +38,11 @@ export function isDatabaseAway(error: unknown): boolean {
 /** True when running the whole transaction again is the right answer. */
 export function isRetryableConflict(error: unknown): boolean {
   return chain(error).some(({ code }) => typeof code === 'string' && RETRYABLE.has(code));
+}
+
+/** True when our way to the database reported it, also as the cause of a handler's error. */
+export function isFromDatabase(error: unknown): boolean {
+  return chain(error).some((link) => link instanceof TypeORMError);
 }
 
 function chain(error: unknown): ErrorLike[] {

@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
-import { HandlerContractError } from './timeout-errors';
+import { isFromDatabase } from './database-away';
+import { HandlerContractError, HandlerFailure } from './timeout-errors';
 import { type DueTimeout } from './timeout';
 import { type TimeoutHandlerBatch, type TimeoutHandlerInstance } from './timeout-handler';
 import { DONE, type TimeoutOutcome } from './timeout-outcome';
@@ -13,7 +14,7 @@ export class HandlerAdapter {
 
   /** @throws HandlerContractError when outcomes and timeouts do not match. */
   async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const outcomes = isBatch(this.handler) ? await this.handler.settle(due, tx) : await this.oneByOne(due, tx);
+    const outcomes = await this.run(due, tx);
     this.check(due, outcomes);
     return outcomes;
   }
@@ -22,6 +23,15 @@ export class HandlerAdapter {
   async ask(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
     if (!isBatch(this.handler) || !this.handler.ask) throw new HandlerContractError(this.kind, 'has no ask() method');
     return this.handler.ask(due, signal);
+  }
+
+  /** @throws HandlerFailure for what the handler threw of its own; errors of the database as they are. */
+  private async run(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    try {
+      return isBatch(this.handler) ? await this.handler.settle(due, tx) : await this.oneByOne(due, tx);
+    } catch (error) {
+      throw isFromDatabase(error) ? error : new HandlerFailure(error);
+    }
   }
 
   private async oneByOne(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {

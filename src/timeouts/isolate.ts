@@ -1,4 +1,5 @@
 import { isDatabaseAway } from './database-away';
+import { HandlerFailure } from './timeout-errors';
 
 interface IsolatePlan<T> {
   /** One transaction over the items; a rejection means that nothing was written. */
@@ -21,7 +22,7 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
   try {
     await settleOnceMore(items, plan);
   } catch (error) {
-    if (await isAway(error, plan)) return plan.away(items, error);
+    if (isAway(error)) return plan.away(items, error);
     if (items.length === 1) return plan.failed(only, error).catch((reason: unknown) => plan.away(items, reason));
     const half = Math.ceil(items.length / 2);
     await settleIsolated(items.slice(0, half), plan);
@@ -34,12 +35,12 @@ async function settleOnceMore<T>(items: readonly T[], plan: IsolatePlan<T>): Pro
   try {
     await plan.settle(items);
   } catch (error) {
-    if (!isDatabaseAway(error) || !(await plan.isDatabaseThere())) throw error;
+    if (!isAway(error) || !(await plan.isDatabaseThere())) throw error;
     await plan.settle(items);
   }
 }
 
-/** An error that looks like a lost database may be the handler's own, of another server it talks to. */
-async function isAway<T>(error: unknown, plan: IsolatePlan<T>): Promise<boolean> {
-  return isDatabaseAway(error) && !(await plan.isDatabaseThere());
+/** A lost connection is nobody's fault, even if the database is there again; the handler's own, to another server, is. */
+function isAway(error: unknown): boolean {
+  return isDatabaseAway(error) && !(error instanceof HandlerFailure);
 }

@@ -45,3 +45,11 @@ export class HandlerContractError extends CodedError {
     super('HANDLER_CONTRACT', `the handler of "${kind}" ${problem}`);
   }
 }
+
+/** What a handler threw of its own: its ECONNREFUSED says nothing about our database, so it is counted. */
+export class HandlerFailure extends Error {
+  constructor(readonly thrown: unknown) {
+    super(thrown instanceof Error ? thrown.message : String(thrown));
+    if (thrown instanceof Error && thrown.stack) this.stack = thrown.stack;
+  }
+}

@@ -8,19 +8,15 @@ import {
   type TimeoutOutcome,
   type TimeoutsOptions,
 } from '../../../src/timeouts';
-import { createDatabase, onServer, type TestDatabase } from '../../support/database';
+import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 @TimeoutHandler('recovered', { batchSize: 10, concurrency: 1, maxAttempts: 3 })
 class Recovered implements TimeoutHandlerBatch {
-  calls = 0;
   behaviour: (due: DueTimeout) => TimeoutOutcome = () => DONE;
-  onCall: () => void = () => undefined;
 
   async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    this.calls++;
-    this.onCall();
     const outcomes = due.map((each) => this.behaviour(each));
     const done = due.filter((_, index) => outcomes[index]?.type === 'done').map(({ key }) => key);
     await tx.query('INSERT INTO effect SELECT unnest($1::text[])', [done]);
@@ -28,17 +24,12 @@ class Recovered implements TimeoutHandlerBatch {
   }
 }
 
-/** No company in its transactions that could be split off: what fails here would be counted. */
-@TimeoutHandler('one-by-one', { batchSize: 1, concurrency: 1, maxAttempts: 3 })
-class OneByOne extends Recovered {}
-
 describe.each(['ladder', 'none'] as const)('the engine after trouble, transport %s', (transport) => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let direct: ChannelModel;
   let channel: Channel;
   let handler: Recovered;
-  let oneByOne: OneByOne;
   let engine: TestEngine;
 
   beforeAll(async () => {
@@ -50,8 +41,7 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
 
   const start = async (options: Partial<TimeoutsOptions> = {}): Promise<void> => {
     handler = new Recovered();
-    oneByOne = new OneByOne();
-    engine = await startEngine(database, vhost.url, [handler, oneByOne], { transport, ...options });
+    engine = await startEngine(database, vhost.url, [handler], { transport, ...options });
     if (transport === 'ladder') await until(() => engine.engine.isMessagePathUp);
   };
 
@@ -66,11 +56,11 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
     await vhost.drop();
   });
 
-  const schedule = (keys: string[], afterMs: number, kind = 'recovered'): Promise<unknown> =>
+  const schedule = (keys: string[], afterMs: number): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
         tx,
-        keys.map((key) => ({ kind, key, afterMs })),
+        keys.map((key) => ({ kind: 'recovered', key, afterMs })),
       ),
     );
   const effects = async (): Promise<string[]> => {
@@ -97,22 +87,6 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
     await engine.settled.done(1);
     expect(performance.now() - releasedAt).toBeLessThan(600);
     expect(engine.settled.rows).toHaveLength(1);
-  });
-
-  it('loses nothing and counts nothing when every database connection is ended in mid-work', async () => {
-    await start();
-    const keys = Array.from({ length: 60 }, (_, n) => `t-${n}`);
-    const endings: Promise<void>[] = [];
-    oneByOne.onCall = () => {
-      // In the second, fourth and sixth transaction.
-      if (oneByOne.calls % 2 === 0 && oneByOne.calls <= 6) endings.push(endConnections());
-    };
-    await schedule(keys, 50, 'one-by-one');
-    await until(() => endings.length > 0);
-    await until(async () => (await effects().catch(() => [])).length >= keys.length);
-    await Promise.all(endings);
-    expect(await effects()).toEqual([...keys].sort());
-    expect(engine.settled.rows.filter(({ outcome, due }) => outcome.type !== 'done' || due.attempts > 0)).toEqual([]);
   });
 
   it('gets to the others past pages of timeouts that cannot be decided', async () => {
@@ -177,10 +151,4 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
       expect((await channel.checkQueue('order-timeout.v1.work.recovered')).messageCount).toBe(0);
     });
   }
-
-  const endConnections = (): Promise<void> =>
-    onServer(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = '${new URL(database.url).pathname.slice(1)}'`,
-    );
 });

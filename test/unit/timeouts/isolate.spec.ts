@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { settleIsolated } from '../../../src/timeouts/isolate';
+import { HandlerFailure } from '../../../src/timeouts/timeout-errors';
 
 const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
@@ -93,23 +94,22 @@ describe('settleIsolated', () => {
     expect(failed).toEqual([2]);
   });
 
-  it('gives a cut connection a second go, and takes the third for the handler’s own while the database answers', async () => {
-    const failed: number[] = [];
-    let cuts = 1;
-    const plan = {
+  it('gives a cut connection a second go, and counts only what is the handler’s own', async () => {
+    const seen = { failed: [] as number[], away: [] as number[] };
+    const plan = (errors: Error[]) => ({
       isDatabaseThere: async () => true,
       settle: async () => {
-        if (cuts-- > 0) throw databaseAway();
+        const error = errors.shift();
+        if (error) throw error;
       },
-      failed: async (item: number) => void failed.push(item),
-      away: () => {
-        throw new Error('the database is there');
-      },
-    };
-    await settleIsolated([1], plan);
-    expect(failed).toEqual([]);
-    cuts = 2;
-    await settleIsolated([2], plan);
-    expect(failed).toEqual([2]);
+      failed: async (item: number) => void seen.failed.push(item),
+      away: (items: readonly number[]) => void seen.away.push(...items),
+    });
+    await settleIsolated([1], plan([databaseAway()]));
+    expect(seen).toEqual({ failed: [], away: [] });
+    await settleIsolated([2], plan([databaseAway(), databaseAway()]));
+    expect(seen).toEqual({ failed: [], away: [2] });
+    await settleIsolated([3], plan([new HandlerFailure(databaseAway())]));
+    expect(seen).toEqual({ failed: [3], away: [2] });
   });
 });
