@@ -1,7 +1,7 @@
 import { type z } from 'zod';
 import { configSchema, policySchema } from './config-schema';
 import { type DelayTransportSetting, findLadderProblems } from './delay';
-import { InvalidOptionsError } from './errors';
+import { InvalidOptionsError, withoutUndefined } from './errors';
 import { type LogLevel } from './operations';
 import { OrderPolicies, type OrderPolicyOptions } from './orders';
 import { type QueueType } from './rabbit';
@@ -77,7 +77,8 @@ function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions
     graceMs: GRACE_MS,
     reminderOffsetsMs: REMINDER_OFFSETS_MS,
     merchants: MERCHANT_POLICIES,
-  });
+    // JSON has no undefined, though zod's type of an optional key allows it.
+  }) as OrderPolicyOptions;
 }
 
 function ladderOf({ LADDER_BASE, LADDER_UNIT_MS }: Settings): ServiceConfig['ladder'] {
@@ -107,9 +108,4 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     logLevel: settings.LOG_LEVEL,
     shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
   };
-}
-
-/** Options that are given as undefined would hide their defaults. */
-function withoutUndefined(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
