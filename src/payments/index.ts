@@ -1,15 +1,26 @@
 export { DuplicatePaymentProviderError } from './duplicate-payment-provider-error';
+export { MerchantAccounts } from './merchant-accounts';
 export { type PaymentAttemptRef } from './payment-attempt-ref';
+export {
+  type Notification,
+  type NotificationReader,
+  type NotificationReply,
+  type NotificationRequest,
+  type NotificationVerdict,
+} from './payment-notification';
 export {
   type CloseOutcome,
   type NotFoundOutcome,
   type PaidOutcome,
   type PaymentEvidence,
   type QueryOutcome,
+  type RefundOutcome,
   type UnknownOutcome,
 } from './payment-outcome';
+export { type PaymentObserver, PaymentObservers, type UntrustedSource } from './payment-observer';
 export { type PaymentProvider } from './payment-provider';
 export { PaymentProviders } from './payment-providers';
+export { type RefundRequest } from './refund-request';
 export { type GuardOptions } from './guard/guard-options';
 export { GuardedProvider } from './guard/guarded-provider';
 export { type BreakerState } from './guard/provider-breaker';

@@ -10,6 +10,8 @@ export interface UnknownOutcome {
   readonly retryAfterMs?: number;
   /** The provider as a whole seems to be down (no answer, 5xx), so the circuit breaker counts it. */
   readonly outage?: boolean;
+  /** The answer was not signed as agreed, or was to another question: somebody may be forging. Counted and logged. */
+  readonly untrusted?: boolean;
   readonly evidence?: PaymentEvidence;
 }
 
@@ -55,4 +57,17 @@ export type QueryOutcome =
 export type CloseOutcome =
   | { readonly type: 'CLOSED' | 'ALREADY_CLOSED' | 'PAID' | 'IN_PROGRESS'; readonly evidence?: PaymentEvidence }
   | NotFoundOutcome
+  | UnknownOutcome;
+
+/**
+ * What came of asking the provider to give money back.
+ * - `REFUNDED`: it is given back, now or by an earlier call with the same number
+ * - `PENDING`: taken on and on its way; ask again with the same number
+ * - `REJECTED`: will not be done as asked, e.g. the balance is too low or the time for refunds is over
+ * - `UNKNOWN`: it may or may not be on its way; ask again with the same number
+ */
+export type RefundOutcome =
+  | { readonly type: 'REFUNDED'; readonly refundId: string; readonly evidence: PaymentEvidence }
+  | { readonly type: 'PENDING'; readonly evidence?: PaymentEvidence }
+  | { readonly type: 'REJECTED'; readonly reason: string; readonly evidence?: PaymentEvidence }
   | UnknownOutcome;

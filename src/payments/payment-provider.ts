@@ -1,5 +1,8 @@
 import { type PaymentAttemptRef } from './payment-attempt-ref';
-import { type CloseOutcome, type QueryOutcome } from './payment-outcome';
+import { type GuardOptions } from './guard/guard-options';
+import { type NotificationReader } from './payment-notification';
+import { type CloseOutcome, type QueryOutcome, type RefundOutcome } from './payment-outcome';
+import { type RefundRequest } from './refund-request';
 
 /**
  * The door to one payment provider. An implementation serves all merchant accounts of that provider.
@@ -9,6 +12,7 @@ import { type CloseOutcome, type QueryOutcome } from './payment-outcome';
  *   a wrong CLOSED costs a buyer's money.
  * - `close` must never give money back or cancel a payment; a paid attempt answers PAID and stays paid.
  * - `close` is idempotent and may be repeated after any outcome.
+ * - `refund` is idempotent by `refundNumber`: however often it is called, the money goes back once.
  * - Calls end soon after `signal` aborts, with UNKNOWN or by throwing.
  * - Throwing is allowed and means UNKNOWN to callers that go through GuardedProvider.
  */
@@ -19,4 +23,10 @@ export interface PaymentProvider {
   query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome>;
   /** Asks the provider to take no money for the attempt any more. */
   close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome>;
+  /** Gives money back, or tells how an earlier call with the same number stands. */
+  refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome>;
+  /** Reads what the provider posts to `/payments/{name}/notify`; absent: it posts nothing. */
+  readonly notifications?: NotificationReader | undefined;
+  /** How hard it may be asked where the host says nothing else. */
+  readonly guardDefaults?: GuardOptions;
 }

@@ -1,8 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock } from '../../clock';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
-import { type CloseOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type NotificationReader } from '../payment-notification';
+import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type PaymentObserver } from '../payment-observer';
 import { type PaymentProvider } from '../payment-provider';
+import { type RefundRequest } from '../refund-request';
 import { CallAbandonedError } from './call-abandoned-error';
 import { CallSlots } from './call-slots';
 import { type GuardOptions, type ResolvedGuardOptions, resolveGuardOptions } from './guard-options';
@@ -31,12 +34,18 @@ export class GuardedProvider implements PaymentProvider {
     private readonly inner: PaymentProvider,
     private readonly clock: Clock,
     options: GuardOptions = {},
+    private readonly observer?: PaymentObserver,
   ) {
     this.name = inner.name;
-    this.options = resolveGuardOptions(inner.name, options);
+    this.options = resolveGuardOptions(inner.name, { ...inner.guardDefaults, ...options });
     this.rate = new MerchantRateLimit(clock, this.options);
     this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
     this.breaker = new ProviderBreaker(clock, this.options);
+  }
+
+  /** Those of the provider; reading them asks nobody, so there is nothing to guard. */
+  get notifications(): NotificationReader | undefined {
+    return this.inner.notifications;
   }
 
   /** For health and metrics. */
@@ -50,6 +59,10 @@ export class GuardedProvider implements PaymentProvider {
 
   close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
     return this.guard(attempt, signal, (inner) => this.inner.close(attempt, inner));
+  }
+
+  refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
+    return this.guard(refund.attempt, signal, (inner) => this.inner.refund(refund, inner));
   }
 
   private async guard<T extends object>(
@@ -80,14 +93,23 @@ export class GuardedProvider implements PaymentProvider {
     }
   }
 
+  private noted<T>(outcome: T): T {
+    if (isUntrusted(outcome)) this.observer?.untrusted(this.name, 'answer', outcome.reason);
+    return outcome;
+  }
+
   /** One call under its own time-out. Throws only when the caller gave up or the provider threw. */
   private async timed<T>(signal: AbortSignal, call: Call<T>): Promise<T | UnknownOutcome> {
     const { timeoutMs } = this.options;
     const result = await withDeadline(this.clock, timeoutMs, signal, call);
-    if (result.type === 'value') return result.value;
+    if (result.type === 'value') return this.noted(result.value);
     if (result.type === 'aborted') throw new CallAbandonedError();
     return { ...unknown(`no answer within ${timeoutMs} ms`), outage: true };
   }
+}
+
+function isUntrusted(outcome: unknown): outcome is UnknownOutcome {
+  return typeof outcome === 'object' && outcome !== null && 'untrusted' in outcome && outcome.untrusted === true;
 }
 
 function unknown(reason: string, retryAfterMs?: number): UnknownOutcome {

@@ -10,6 +10,8 @@ export interface HttpExchange {
   /** Random; the answer repeats it, so that an old answer cannot be played again. */
   readonly nonce: string;
   readonly attempt: PaymentAttemptRef;
+  /** JSON, or empty. */
+  readonly requestBody: string;
 }
 
 /** The raw answer. */

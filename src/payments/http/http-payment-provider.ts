@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock } from '../../clock';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
-import { type CloseOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
 import { type PaymentProvider } from '../payment-provider';
+import { type RefundRequest } from '../refund-request';
 import { type HttpExchange } from './http-exchange';
 import { SIGNATURE_HEADERS, signHttpRequest } from './http-message-signature';
 import {
@@ -10,7 +11,7 @@ import {
   type ResolvedHttpPaymentOptions,
   resolveHttpPaymentOptions,
 } from './http-payment-options';
-import { toCloseOutcome, toQueryOutcome } from './map-answer';
+import { toCloseOutcome, toQueryOutcome, toRefundOutcome } from './map-answer';
 import { readBoundedBody } from './read-bounded-body';
 import { retryAfterMs } from './retry-after';
 import { type VerifiedAnswer, verifyAnswer } from './verify-answer';
@@ -18,9 +19,21 @@ import { type VerifiedAnswer, verifyAnswer } from './verify-answer';
 /** Printable ASCII, and neither "." nor "..", which a URL folds away so that something else is asked about. */
 const SENDABLE_REFERENCE = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
 
+/** What is asked about an attempt. */
+interface Question {
+  readonly method: 'GET' | 'POST';
+  /** Appended to the payment's path. */
+  readonly action: '' | '/close' | '/refunds';
+  /** JSON, or empty. */
+  readonly requestBody: string;
+}
+
+const QUERY: Question = { method: 'GET', action: '', requestBody: '' };
+const CLOSE: Question = { method: 'POST', action: '/close', requestBody: '' };
+
 /**
- * A provider behind two signed HTTP calls: `GET {baseUrl}/payments/{reference}` and
- * `POST {baseUrl}/payments/{reference}/close`, each with `?merchantAccount=` if the attempt has one.
+ * A provider behind three signed HTTP calls: `GET {baseUrl}/payments/{reference}`, `POST` of the same `/close` and
+ * `/refunds`, each with `?merchantAccount=` if the attempt has one.
  * Never throws. Has no time-out of its own: wrap it in GuardedProvider.
  */
 export class HttpPaymentProvider implements PaymentProvider {
@@ -37,22 +50,29 @@ export class HttpPaymentProvider implements PaymentProvider {
   }
 
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
-    const answer = await this.ask('GET', attempt, '', signal);
+    const answer = await this.ask(QUERY, attempt, signal);
     return answer.type === 'VERIFIED' ? toQueryOutcome(answer) : answer;
   }
 
   async close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
-    const answer = await this.ask('POST', attempt, '/close', signal);
+    const answer = await this.ask(CLOSE, attempt, signal);
     return answer.type === 'VERIFIED' ? toCloseOutcome(answer) : answer;
   }
 
+  async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
+    const { attempt, refundNumber, amount, currency, reason } = refund;
+    // Digits in a string: a JSON number loses them above 2^53.
+    const requestBody = JSON.stringify({ refundNumber, amount: String(amount), currency, reason });
+    const answer = await this.ask({ method: 'POST', action: '/refunds', requestBody }, attempt, signal);
+    return answer.type === 'VERIFIED' ? toRefundOutcome(answer) : answer;
+  }
+
   private async ask(
-    method: 'GET' | 'POST',
+    question: Question,
     attempt: PaymentAttemptRef,
-    action: string,
     signal: AbortSignal,
   ): Promise<VerifiedAnswer | UnknownOutcome> {
-    const exchange = this.prepare(method, attempt, action);
+    const exchange = this.prepare(question, attempt);
     if ('type' in exchange) return exchange;
     try {
       return await this.send(exchange, signal);
@@ -62,7 +82,10 @@ export class HttpPaymentProvider implements PaymentProvider {
     }
   }
 
-  private prepare(method: 'GET' | 'POST', attempt: PaymentAttemptRef, action: string): HttpExchange | UnknownOutcome {
+  private prepare(
+    { method, action, requestBody }: Question,
+    attempt: PaymentAttemptRef,
+  ): HttpExchange | UnknownOutcome {
     const { merchantAccount, reference } = attempt;
     const secret = this.secretOf(merchantAccount);
     if (secret === undefined) {
@@ -73,7 +96,7 @@ export class HttpPaymentProvider implements PaymentProvider {
     }
     const url = new URL(`${this.options.baseUrl}/payments/${encodeURIComponent(reference)}${action}`);
     if (merchantAccount !== undefined) url.searchParams.set('merchantAccount', merchantAccount);
-    return { method, url, path: url.pathname + url.search, secret, nonce: randomUUID(), attempt };
+    return { method, url, path: url.pathname + url.search, secret, nonce: randomUUID(), attempt, requestBody };
   }
 
   private secretOf(merchantAccount: string | undefined): string | undefined {
@@ -83,9 +106,10 @@ export class HttpPaymentProvider implements PaymentProvider {
   }
 
   private async send(exchange: HttpExchange, signal: AbortSignal): Promise<VerifiedAnswer | UnknownOutcome> {
+    const { method, url, requestBody } = exchange;
     // A redirect is not followed: the answer of another address is not the one that was asked for.
-    const init: RequestInit = { method: exchange.method, headers: this.sign(exchange), redirect: 'manual', signal };
-    const response = await fetch(exchange.url, init);
+    const init: RequestInit = { method, headers: this.headersOf(exchange), redirect: 'manual', signal };
+    const response = await fetch(url, requestBody === '' ? init : { ...init, body: requestBody });
     const body = await readBoundedBody(response, this.options.maxBodyBytes);
     const overload = this.overload(response);
     if (overload) return overload;
@@ -95,10 +119,11 @@ export class HttpPaymentProvider implements PaymentProvider {
     return verifyAnswer(exchange, { status: response.status, timestamp, signature, body }, this.clock.now());
   }
 
-  private sign({ secret, method, path, nonce }: HttpExchange): Record<string, string> {
+  private headersOf({ secret, method, path, nonce, requestBody }: HttpExchange): Record<string, string> {
     const timestamp = String(Math.floor(this.clock.now() / 1_000));
-    const signature = signHttpRequest(secret, { timestamp, method, path, nonce, body: new Uint8Array() });
+    const signature = signHttpRequest(secret, { timestamp, method, path, nonce, body: Buffer.from(requestBody) });
     return {
+      ...(requestBody === '' ? {} : { 'content-type': 'application/json' }),
       [SIGNATURE_HEADERS.timestamp]: timestamp,
       [SIGNATURE_HEADERS.nonce]: nonce,
       [SIGNATURE_HEADERS.signature]: signature,

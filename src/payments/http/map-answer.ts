@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CloseOutcome, type QueryOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
 import { type VerifiedAnswer } from './verify-answer';
 
 const paid = z.object({
@@ -23,6 +23,14 @@ const queryAnswers = {
 const closeAnswers = {
   200: z.object({ status: z.enum(['CLOSED', 'ALREADY_CLOSED']) }),
   409: z.object({ status: z.enum(['PAID', 'IN_PROGRESS']) }),
+  404: notFound,
+};
+const refundAnswers = {
+  200: z.discriminatedUnion('status', [
+    z.object({ status: z.literal('REFUNDED'), refundId: z.string().min(1).max(128) }),
+    z.object({ status: z.literal('PENDING') }),
+  ]),
+  409: z.object({ status: z.literal('REJECTED'), reason: z.string().min(1).max(256) }),
   404: notFound,
 };
 
@@ -49,6 +57,23 @@ export function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
   if (!body) return unrecognised(answer);
   if (body.status === 'NOT_FOUND') return { type: 'NOT_FOUND', providerNow: answer.now, evidence: answer.evidence };
   return { type: body.status, evidence: answer.evidence };
+}
+
+/** What a verified answer to a refund means. */
+export function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
+  const body = recognise(refundAnswers, answer);
+  if (!body) return unrecognised(answer);
+  const { evidence } = answer;
+  switch (body.status) {
+    case 'REFUNDED':
+      return { type: 'REFUNDED', refundId: body.refundId, evidence };
+    case 'PENDING':
+      return { type: 'PENDING', evidence };
+    case 'REJECTED':
+      return { type: 'REJECTED', reason: body.reason, evidence };
+    case 'NOT_FOUND':
+      return { type: 'REJECTED', reason: 'the provider knows no such payment', evidence };
+  }
 }
 
 function recognise<S extends z.ZodType>(

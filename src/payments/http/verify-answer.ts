@@ -46,7 +46,7 @@ function findMismatch({ attempt, nonce }: HttpExchange, body: z.output<typeof ec
 }
 
 function unverified(answer: HttpAnswer, why: string): UnknownOutcome {
-  return { type: 'UNKNOWN', reason: `answer with status ${answer.status} is not trusted: ${why}` };
+  return { type: 'UNKNOWN', reason: `answer with status ${answer.status} is not trusted: ${why}`, untrusted: true };
 }
 
 function parseJson(body: Uint8Array): unknown {

@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type Fault } from './simulator-input';
+import { type Fault, type Operation } from './simulator-input';
 
 interface PlannedFault {
   readonly fault: Fault;
@@ -30,7 +30,7 @@ export class FaultPlan {
   }
 
   /** Adds to `before` what strikes this call: every latency, and the first of the others. Uses them up. */
-  strike(operation: 'query' | 'close', before: readonly Fault[] = []): Fault[] {
+  strike(operation: Operation, before: readonly Fault[] = []): Fault[] {
     const now = this.clock.now();
     const struck: Fault[] = [...before];
     for (const one of this.planned) {

@@ -1,4 +1,11 @@
-export { type LedgerEntry, type SimulatedStatus } from './ledger-entry';
+export { type LedgerEntry, type LedgerRefund, type NotificationCounts, type SimulatedStatus } from './ledger-entry';
 export { SIMULATOR_SECRET } from './merchant-secrets';
+export { type PaymentEvent } from './payment-hooks';
 export { PaymentSimulator, type PaymentSimulatorOptions } from './payment-simulator';
-export { type FaultInput, type PaymentInput } from './simulator-input';
+export { type NotificationPost, type Performed, type ProtocolContext, type SimulatedProtocol } from './protocol';
+export { type Reply, type SimulatorRequest } from './reply';
+export { type SimulatedMerchants } from './simulated-merchants';
+export { type FaultInput, type PaymentInput, type ScriptInput } from './simulator-input';
+export { type AlipaySimulatedMerchants } from './alipay';
+export { type StripeSimulatedMerchants } from './stripe';
+export { type WechatPaySimulatedMerchants } from './wechat-pay';

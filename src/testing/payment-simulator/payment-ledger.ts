@@ -1,6 +1,7 @@
 import { type Clock, type Timer } from '../../clock';
 import { FaultPlan } from './fault-plan';
 import { type LedgerEntry } from './ledger-entry';
+import { type PaymentEvent } from './payment-hooks';
 import { SimulatedPayment } from './simulated-payment';
 import { type PaymentTerms } from './simulator-input';
 
@@ -10,36 +11,37 @@ export interface LedgerPayment {
   readonly faults: FaultPlan;
 }
 
-/** All payments by reference, and the timers that let scripted buyers act when nobody asks. */
+/** All payments by provider and reference, and the timers that let scripted buyers act when nobody asks. */
 export class PaymentLedger {
-  private readonly byReference = new Map<string, LedgerPayment>();
+  private readonly byKey = new Map<string, LedgerPayment>();
   private readonly timers = new Map<SimulatedPayment, Timer>();
 
   constructor(
     private readonly clock: Clock,
-    private readonly onPaid: (payment: SimulatedPayment) => void,
+    private readonly happened: (payment: SimulatedPayment, event: PaymentEvent) => void,
   ) {}
 
-  /** @returns undefined if the reference is taken. */
+  /** @returns undefined if the provider has given the reference away. */
   create(terms: PaymentTerms): SimulatedPayment | undefined {
-    if (this.byReference.has(terms.reference)) return undefined;
+    const key = keyOf(terms.provider, terms.reference);
+    if (this.byKey.has(key)) return undefined;
     const payment = new SimulatedPayment(terms, this.clock.now(), {
-      paid: this.onPaid,
+      happened: this.happened,
       planned: (planned) => this.arm(planned),
     });
-    this.byReference.set(terms.reference, { payment, faults: new FaultPlan(this.clock, terms.faults) });
+    this.byKey.set(key, { payment, faults: new FaultPlan(this.clock, terms.faults) });
     this.arm(payment);
     return payment;
   }
 
-  find(reference: string): LedgerPayment | undefined {
-    return this.byReference.get(reference);
+  find(provider: string, reference: string): LedgerPayment | undefined {
+    return this.byKey.get(keyOf(provider, reference));
   }
 
   /** Every payment in the order of creation. */
   entries(): LedgerEntry[] {
     const now = this.clock.now();
-    return [...this.byReference.values()].map(({ payment }) => payment.entry(now));
+    return [...this.byKey.values()].map(({ payment }) => payment.entry(now));
   }
 
   /** Stops all timers; scripted buyers then act only when somebody asks. */
@@ -60,4 +62,9 @@ export class PaymentLedger {
     });
     this.timers.set(payment, timer);
   }
+}
+
+/** The provider's name has no slash, so no two payments share a key. */
+function keyOf(provider: string, reference: string): string {
+  return `${provider}/${reference}`;
 }

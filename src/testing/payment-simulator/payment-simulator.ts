@@ -2,13 +2,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo } from 'node:net';
 import { type Clock, SystemClock } from '../../clock';
 import { FaultPlan } from './fault-plan';
+import { LazyProtocols } from './lazy-protocols';
 import { type LedgerEntry } from './ledger-entry';
 import { MerchantSecrets } from './merchant-secrets';
 import { PaymentLedger } from './payment-ledger';
+import { type ProtocolContext, type SimulatedProtocol } from './protocol';
 import { ProviderEndpoint } from './provider-endpoint';
 import { jsonReply, type Reply, type SimulatorRequest } from './reply';
 import { ScriptEndpoint } from './script-endpoint';
 import { ShopNotifier } from './shop-notifier';
+import { LazyMerchants, type SimulatedMerchants } from './simulated-merchants';
+import { SimulatorContext } from './simulator-context';
 import { SimulatorRoutes } from './simulator-routes';
 
 /** Longer request bodies are cut off. */
@@ -22,15 +26,24 @@ export interface PaymentSimulatorOptions {
   readonly secret?: string;
   /** Shared secrets of further merchants by account. */
   readonly merchantSecrets?: Readonly<Record<string, string>>;
+  /** Merchants of the other protocols. @default one of each, called "shop", with new keys */
+  readonly merchants?: Partial<SimulatedMerchants>;
+  /** Further protocols; one of a built-in's name takes its place. */
+  readonly protocols?: (context: ProtocolContext) => readonly SimulatedProtocol[];
+  /** The delays between repeated notifications, up to hours, are divided by it. @default 1 */
+  readonly retrySpeedUp?: number;
   /** @default the machine's clock */
   readonly clock?: Clock;
 }
 
 /**
- * A payment provider for tests and demos: speaks the protocol of HttpPaymentProvider over real HTTP, with scripted
- * buyers and faults. The truth of money is in its ledger: what was charged there was charged.
+ * Payment providers for tests and demos, over real HTTP: the protocol of HttpPaymentProvider at `/payments`, those of
+ * Alipay, WeChat Pay and Stripe at `/alipay`, `/wechat-pay` and `/stripe`, all with scripted buyers and faults.
+ * The truth of money is in its ledger: what was charged there was charged.
  */
 export class PaymentSimulator {
+  /** The merchants of the other protocols, with the keys of both sides, for the adapters' options. */
+  readonly merchants: SimulatedMerchants;
   private readonly server: Server;
   private readonly stopping = new AbortController();
   private readonly routes: SimulatorRoutes;
@@ -38,13 +51,16 @@ export class PaymentSimulator {
   private readonly notifier: ShopNotifier;
 
   constructor(options: PaymentSimulatorOptions = {}) {
-    const clock = options.clock ?? new SystemClock();
-    const secrets = new MerchantSecrets(options.secret, options.merchantSecrets);
+    const { clock = new SystemClock(), retrySpeedUp = 1 } = options;
     const faults = new FaultPlan(clock);
-    this.notifier = new ShopNotifier(options.name ?? 'simulator', clock, secrets, this.stopping.signal);
-    this.payments = new PaymentLedger(clock, (payment) => this.notifier.announce(payment));
-    const provider = new ProviderEndpoint(clock, this.payments, faults, secrets, this.stopping.signal);
-    this.routes = new SimulatorRoutes(provider, new ScriptEndpoint(clock, this.payments, faults));
+    const protocolOf = (provider: string): SimulatedProtocol | undefined => protocols(provider);
+    this.merchants = new LazyMerchants(options.merchants);
+    this.notifier = new ShopNotifier({ clock, protocolOf, retrySpeedUp, stopping: this.stopping.signal });
+    this.payments = new PaymentLedger(clock, (payment, event) => this.notifier.announce(payment, event));
+    const context = new SimulatorContext(clock, this.payments, faults, this.stopping.signal);
+    const protocols = this.protocolsOf(options, context);
+    const script = new ScriptEndpoint(clock, this.payments, faults, this.merchants);
+    this.routes = new SimulatorRoutes(protocolOf, script);
     this.server = createServer((request, response) => void this.serve(request, response));
   }
 
@@ -75,6 +91,17 @@ export class PaymentSimulator {
       this.server.close(resolve);
       this.server.closeAllConnections();
     });
+  }
+
+  private protocolsOf(
+    options: PaymentSimulatorOptions,
+    context: ProtocolContext,
+  ): (provider: string) => SimulatedProtocol | undefined {
+    const secrets = new MerchantSecrets(options.secret, options.merchantSecrets);
+    const own = new ProviderEndpoint(context, secrets, options.name ?? 'simulator');
+    const given = new Map([own, ...(options.protocols?.(context) ?? [])].map((one) => [one.provider, one]));
+    const builtIn = new LazyProtocols(context, this.merchants);
+    return (provider) => given.get(provider) ?? builtIn.of(provider);
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

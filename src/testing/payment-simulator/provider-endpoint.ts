@@ -1,49 +1,83 @@
-import { type Clock } from '../../clock';
+import { z } from 'zod';
 import { isFreshTimestamp, isSameSignature, SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
-import { type FaultPlan } from './fault-plan';
 import { type MerchantSecrets } from './merchant-secrets';
-import { type PaymentLedger } from './payment-ledger';
+import { paymentNews } from './payment-news';
+import { type PaymentEvent } from './payment-hooks';
+import { type NotificationPost, type ProtocolContext, type SimulatedProtocol } from './protocol';
 import { jsonReply, type Reply, type SimulatorRequest } from './reply';
+import { parseJson } from './parse-json';
+import { pathSegments } from './path-segments';
 import { signedReply } from './signed-reply';
 import { type SimulatedPayment } from './simulated-payment';
-import { type Fault } from './simulator-input';
+import { type Operation } from './simulator-input';
 
-type Operation = 'query' | 'close';
+/** `provider` of the payments that HttpPaymentProvider asks about. */
+export const OWN_PROVIDER = 'simulator';
+
+type Answer = Readonly<Record<string, unknown>> & { readonly status: string };
 
 /** HTTP status of every payment status that is not simply 200. */
-const HTTP_STATUS: Readonly<Record<string, number>> = { NOT_FOUND: 404, IN_PROGRESS: 409 };
+const HTTP_STATUS: Readonly<Record<string, number>> = { NOT_FOUND: 404, IN_PROGRESS: 409, REJECTED: 409 };
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'GET ': 'query',
+  'POST close': 'close',
+  'POST refunds': 'refund',
+};
+
+const refundBody = z.object({
+  refundNumber: z.string().min(1).max(64),
+  amount: z.string().regex(/^[1-9]\d{0,17}$/),
+  currency: z.string(),
+  reason: z.string().max(80),
+});
 
 /** The provider's side of the protocol that HttpPaymentProvider speaks. */
-export class ProviderEndpoint {
+export class ProviderEndpoint implements SimulatedProtocol {
+  readonly provider = OWN_PROVIDER;
+  /** It does not try again. */
+  readonly retryDelaysMs = [];
+
   constructor(
-    private readonly clock: Clock,
-    private readonly ledger: PaymentLedger,
-    private readonly globalFaults: FaultPlan,
+    private readonly context: ProtocolContext,
     private readonly secrets: MerchantSecrets,
-    private readonly stopping: AbortSignal,
+    /** `provider` in notifications: what the shop calls this one. */
+    private readonly shownName: string,
   ) {}
 
-  /** Answers one call of a shop; `stopping` ends every wait. */
-  async answer(operation: Operation, reference: string, request: SimulatorRequest): Promise<Reply> {
+  async answer(request: SimulatorRequest): Promise<Reply> {
+    const [, reference = '', action = '', ...more] = pathSegments(request.path);
+    const operation = OPERATIONS[`${request.method} ${action}`];
+    if (operation === undefined || more.length > 0) {
+      return jsonReply(404, { error: `there is nothing at ${request.method} ${request.path}` });
+    }
     const merchantAccount = request.query.get('merchantAccount');
     const secret = this.secrets.of(merchantAccount);
     if (secret === undefined || !this.isSigned(secret, request)) return jsonReply(401, { error: 'bad signature' });
-    const found = this.ledger.find(reference);
+    const found = this.context.ledger.find(OWN_PROVIDER, reference);
     const payment = (found?.payment.terms.merchantAccount ?? null) === merchantAccount ? found?.payment : undefined;
-    const faults = this.globalFaults.strike(operation, found?.faults.strike(operation));
-    await this.lag(faults, 'before-effect');
-    const fault = faults.find((one) => one.fault !== 'latency');
-    const early = replyBeforeEffect(fault);
-    if (early) return early;
-    const answer = fault?.fault === 'not-found' ? { status: 'NOT_FOUND' } : this.perform(operation, payment);
-    await this.lag(faults, 'after-effect');
-    if (fault?.fault === 'lost-response') return { type: 'cut' };
+    const performed = await this.context.perform(operation, found, () => this.act(operation, payment, request.body));
+    if (performed.type === 'reply') return performed.reply;
+    const { fault } = performed;
+    if (fault?.fault === 'rate-limited') return jsonReply(429, { error: 'scripted' });
+    const answer: Answer = performed.type === 'done' ? performed.value : { status: 'NOT_FOUND' };
     const httpStatus = operation === 'close' && answer.status === 'PAID' ? 409 : (HTTP_STATUS[answer.status] ?? 200);
     const nonce = String(request.headers[SIGNATURE_HEADERS.nonce]);
     return signedReply(
-      { request, secret, httpStatus, fault, nowMs: this.clock.now() },
+      { request, secret, httpStatus, fault, nowMs: this.context.clock.now() },
       { ...answer, reference, merchantAccount, nonce },
     );
+  }
+
+  notification(payment: SimulatedPayment, event: PaymentEvent): NotificationPost | undefined {
+    if (event !== 'paid' || !payment.terms.notify) return undefined;
+    const secret = this.secrets.of(payment.terms.merchantAccount ?? null) ?? '';
+    const about = { provider: this.shownName, url: new URL(payment.terms.notify.url), secret };
+    return paymentNews(payment, about, this.context.clock.now());
+  }
+
+  isAcknowledged(status: number): boolean {
+    return status >= 200 && status < 300;
   }
 
   private isSigned(secret: string, { method, path, headers, body }: SimulatorRequest): boolean {
@@ -51,31 +85,31 @@ export class ProviderEndpoint {
     const [timestamp, nonce, signature] = [headers[timestampName], headers[nonceName], headers[signatureName]];
     if (typeof timestamp !== 'string' || typeof nonce !== 'string' || typeof signature !== 'string') return false;
     const expected = signHttpRequest(secret, { timestamp, method, path, nonce, body });
-    return isSameSignature(expected, signature) && isFreshTimestamp(timestamp, this.clock.now());
+    return isSameSignature(expected, signature) && isFreshTimestamp(timestamp, this.context.clock.now());
   }
 
   /** The effect on the money, at this instant. */
-  private perform(operation: Operation, payment: SimulatedPayment | undefined): { readonly status: string } {
-    const now = this.clock.now();
+  private act(operation: Operation, payment: SimulatedPayment | undefined, body: Uint8Array): Answer {
+    const now = this.context.clock.now();
     if (!payment) return { status: 'NOT_FOUND' };
+    if (operation === 'refund') return refund(payment, now, body);
     if (operation === 'close') return { status: payment.close(now) };
     // Before the query: a buyer who pays right after it must not show in its answer.
-    const { amount, currency, paidAt, transactionId } = payment.entry(now);
+    const { paidAmount: amount, paidCurrency: currency, paidAt, transactionId } = payment.entry(now);
     const status = payment.query(now);
     return status === 'PAID' ? { status, ...{ amount, currency, paidAt, transactionId } } : { status };
   }
-
-  private async lag(faults: readonly Fault[], phase: 'before-effect' | 'after-effect'): Promise<void> {
-    const ms = faults.reduce((sum, one) => sum + (one.fault === 'latency' && one.phase === phase ? one.ms : 0), 0);
-    if (ms > 0) await this.clock.sleep(ms, this.stopping);
-  }
 }
 
-function replyBeforeEffect(fault: Fault | undefined): Reply | undefined {
-  if (fault?.fault === 'hang') return { type: 'silence' };
-  if (fault?.fault === 'drop') return { type: 'cut' };
-  if (fault?.fault !== 'error') return undefined;
-  const { status, retryAfterSeconds } = fault;
-  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-  return { type: 'answer', status, body: '{"error":"scripted"}', headers };
+function refund(payment: SimulatedPayment, now: number, body: Uint8Array): Answer {
+  const asked = refundBody.safeParse(parseJson(body)).data;
+  if (!asked) return { status: 'REJECTED', reason: 'the body is not as agreed' };
+  const { paidCurrency } = payment.entry(now);
+  if (paidCurrency !== null && paidCurrency !== asked.currency) {
+    return { status: 'REJECTED', reason: `it was paid in ${paidCurrency}` };
+  }
+  const result = payment.refund(now, { number: asked.refundNumber, amount: BigInt(asked.amount) });
+  const entry = payment.entry(now).refunds.find(({ number }) => number === asked.refundNumber);
+  if (result === 'rejected') return { status: 'REJECTED', reason: entry?.reason ?? 'the number has another amount' };
+  return result === 'pending' ? { status: 'PENDING' } : { status: 'REFUNDED', refundId: entry?.refundId };
 }

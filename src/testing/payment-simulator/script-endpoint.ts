@@ -1,9 +1,16 @@
 import { type z } from 'zod';
 import { type Clock } from '../../clock';
 import { type FaultPlan } from './fault-plan';
-import { type PaymentLedger } from './payment-ledger';
+import { type LedgerPayment, type PaymentLedger } from './payment-ledger';
 import { jsonReply, type Reply } from './reply';
-import { faultInput, paymentInput } from './simulator-input';
+import { type SimulatedMerchants } from './simulated-merchants';
+import { faultInput, paymentInput, scriptInput } from './simulator-input';
+
+/** Which payment is meant. */
+interface Key {
+  readonly provider: string;
+  readonly reference: string;
+}
 
 /** The side of the simulator that scripts and buyers talk to. Not signed: it listens on the own machine only. */
 export class ScriptEndpoint {
@@ -11,6 +18,7 @@ export class ScriptEndpoint {
     private readonly clock: Clock,
     private readonly ledger: PaymentLedger,
     private readonly globalFaults: FaultPlan,
+    private readonly merchants: SimulatedMerchants,
   ) {}
 
   /** `POST /script/payments` */
@@ -41,28 +49,56 @@ export class ScriptEndpoint {
     return jsonReply(200, { now: new Date(this.clock.now()).toISOString(), payments: this.ledger.entries() });
   }
 
-  /** `POST /script/payments/{reference}/refund` */
-  refund(reference: string): Reply {
-    const payment = this.ledger.find(reference)?.payment;
-    if (!payment) return noSuchPayment(reference);
-    const refunded = payment.refund(this.clock.now());
-    return jsonReply(refunded ? 200 : 409, payment.entry(this.clock.now()));
+  /** `GET /script/merchants`: keys of both sides, for the adapters' options. */
+  showMerchants(): Reply {
+    return jsonReply(200, this.merchants);
   }
 
-  /** `POST /payments/{reference}/pay`, by the buyer: 409 if the payment is closed or expired. */
-  pay(reference: string): Reply {
-    const payment = this.ledger.find(reference)?.payment;
-    if (!payment) return noSuchPayment(reference);
-    const result = payment.pay(this.clock.now());
-    return jsonReply(result === 'refused' ? 409 : 200, { result, ...payment.entry(this.clock.now()) });
+  /** `POST /script/payments/{provider}/{reference}/script`: another script for a payment that exists. */
+  rescript(key: Key, body: unknown): Reply {
+    const parsed = scriptInput.safeParse(body);
+    if (!parsed.success) return invalid(parsed.error);
+    const { faults: more, ...change } = parsed.data;
+    return this.withPayment(key, ({ payment, faults }, now) => {
+      payment.rescript(now, change);
+      for (const fault of more) faults.add(fault);
+      return jsonReply(200, payment.entry(now));
+    });
+  }
+
+  /** `POST /script/payments/{provider}/{reference}/refund`: somebody gives back by hand what is left. */
+  refund(key: Key): Reply {
+    return this.withPayment(key, ({ payment }, now) => {
+      const refunded = payment.giveBack(now);
+      return jsonReply(refunded ? 200 : 409, payment.entry(now));
+    });
+  }
+
+  /** `POST /script/payments/{provider}/{reference}/scan`, by the buyer. */
+  scan(key: Key): Reply {
+    return this.withPayment(key, ({ payment }, now) => {
+      payment.scan(now);
+      return jsonReply(200, payment.entry(now));
+    });
+  }
+
+  /** `POST /script/payments/{provider}/{reference}/pay`, by the buyer: 409 if the payment is closed or expired. */
+  pay(key: Key): Reply {
+    return this.withPayment(key, ({ payment }, now) => {
+      const result = payment.pay(now);
+      return jsonReply(result === 'refused' ? 409 : 200, { result, ...payment.entry(now) });
+    });
+  }
+
+  private withPayment({ provider, reference }: Key, act: (found: LedgerPayment, now: number) => Reply): Reply {
+    const found = this.ledger.find(provider, reference);
+    if (found) return act(found, this.clock.now());
+    const error = `there is no payment "${reference}" of "${provider}"; create it with POST /script/payments`;
+    return jsonReply(404, { error });
   }
 }
 
 function invalid(error: z.ZodError): Reply {
   const problems = error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
   return jsonReply(422, { error: 'the script is not valid', problems });
-}
-
-function noSuchPayment(reference: string): Reply {
-  return jsonReply(404, { error: `there is no payment "${reference}"; create it with POST /script/payments` });
 }

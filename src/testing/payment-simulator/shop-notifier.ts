@@ -1,32 +1,41 @@
-import { randomUUID } from 'node:crypto';
 import { type Clock, type Timer } from '../../clock';
-import { SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
-import { type MerchantSecrets } from './merchant-secrets';
+import { forge } from './forge';
+import { type PaymentEvent } from './payment-hooks';
+import { type NotificationPost, type SimulatedProtocol } from './protocol';
 import { type SimulatedPayment } from './simulated-payment';
+import { type NotifyTerms } from './simulator-input';
 
-/** Tells the shop of payments, or loses the news where the script says so. Does not try again after a failure. */
+/** News to be reordered is collected for this long, and then told the last one first. */
+const REORDER_MS = 100;
+
+interface NotifierOptions {
+  readonly clock: Clock;
+  readonly protocolOf: (provider: string) => SimulatedProtocol | undefined;
+  /** The delays of the real protocols are divided by it. */
+  readonly retrySpeedUp: number;
+  readonly stopping: AbortSignal;
+}
+
+/** One thing to be told. */
+interface News {
+  readonly payment: SimulatedPayment;
+  readonly event: PaymentEvent;
+}
+
+/** Tells the shop of payments in the provider's format, again and again as the provider does, or as badly as scripted. */
 export class ShopNotifier {
   private readonly timers = new Set<Timer>();
+  private held: News[] = [];
 
-  constructor(
-    private readonly providerName: string,
-    private readonly clock: Clock,
-    private readonly secrets: MerchantSecrets,
-    private readonly stopping: AbortSignal,
-  ) {}
+  constructor(private readonly options: NotifierOptions) {}
 
-  announce(payment: SimulatedPayment): void {
+  announce(payment: SimulatedPayment, event: PaymentEvent): void {
     const { notify } = payment.terms;
     if (!notify) return;
-    if (notify.lost) {
-      payment.notifications.lost += 1;
-      return;
-    }
-    const timer = this.clock.after(notify.delayMs, () => {
-      this.timers.delete(timer);
-      for (let copy = 0; copy < notify.times; copy += 1) void this.post(payment, notify);
+    this.after(notify.lost ? 0 : notify.delayMs, () => {
+      if (notify.reorder) this.hold({ payment, event });
+      else void this.tell({ payment, event });
     });
-    this.timers.add(timer);
   }
 
   stop(): void {
@@ -34,40 +43,80 @@ export class ShopNotifier {
     this.timers.clear();
   }
 
-  private async post(
-    payment: SimulatedPayment,
-    notify: { url: string; headers: Record<string, string> },
-  ): Promise<void> {
-    const body = JSON.stringify(this.news(payment));
-    const headers = { ...this.sign(payment, new URL(notify.url), body), ...notify.headers };
-    try {
-      const response = await fetch(notify.url, { method: 'POST', body, headers, signal: this.stopping });
-      await response.arrayBuffer();
-      payment.notifications[response.ok ? 'sent' : 'failed'] += 1;
-    } catch {
-      payment.notifications.failed += 1;
+  private hold(news: News): void {
+    this.held.push(news);
+    if (this.held.length === 1) this.after(REORDER_MS, () => void this.tellLastFirst());
+  }
+
+  private async tellLastFirst(): Promise<void> {
+    const held = this.held.reverse();
+    this.held = [];
+    for (const news of held) await this.tell(news);
+  }
+
+  /** Resolves when the first copies have arrived; repetitions go on. */
+  private async tell({ payment, event }: News): Promise<void> {
+    const { notify, provider } = payment.terms;
+    const protocol = this.options.protocolOf(provider);
+    const first = protocol?.notification(payment, event);
+    if (!notify || !protocol || !first) return;
+    if (notify.lost) {
+      payment.notifications.lost += 1;
+      return;
+    }
+    for (let copy = 0; copy < notify.forged; copy += 1) {
+      await post(notify, forge(first), this.options.stopping);
+      payment.notifications.forged += 1;
+    }
+    const copies = Array.from({ length: notify.times }, () => this.deliver(payment, protocol, first));
+    const answers = await Promise.all(copies);
+    if (!answers.includes(true)) void this.repeat({ payment, event }, protocol);
+  }
+
+  private async repeat({ payment, event }: News, protocol: SimulatedProtocol): Promise<void> {
+    const { clock, retrySpeedUp, stopping } = this.options;
+    for (const delayMs of protocol.retryDelaysMs) {
+      await clock.sleep(delayMs / retrySpeedUp, stopping);
+      // Made anew: its timestamp has to be fresh, and the script may have changed.
+      const again = stopping.aborted ? undefined : protocol.notification(payment, event);
+      if (!again || (await this.deliver(payment, protocol, again))) return;
     }
   }
 
-  private news(payment: SimulatedPayment): Record<string, unknown> {
-    const { reference, orderId, currency, paidAt, transactionId } = payment.entry(this.clock.now());
-    const { amount, merchantAccount } = payment.terms;
-    const news = { provider: this.providerName, reference, merchantAccount, currency, paidAt, transactionId };
-    // A JSON number, as in the shop's own API: the amounts of a simulator stay below 2^53.
-    return { ...news, orderId: orderId ?? undefined, amount: Number(amount) };
+  /** @returns whether the shop acknowledged it. */
+  private async deliver(
+    payment: SimulatedPayment,
+    protocol: SimulatedProtocol,
+    news: NotificationPost,
+  ): Promise<boolean> {
+    const { notify } = payment.terms;
+    const answer = notify && (await post(notify, news, this.options.stopping));
+    const isAcknowledged = answer !== undefined && protocol.isAcknowledged(answer.status, answer.body);
+    payment.notifications[answer && answer.status >= 200 && answer.status < 300 ? 'sent' : 'failed'] += 1;
+    if (isAcknowledged) payment.notifications.acknowledged += 1;
+    return isAcknowledged;
   }
 
-  private sign(payment: SimulatedPayment, url: URL, body: string): Record<string, string> {
-    const timestamp = String(Math.floor(this.clock.now() / 1_000));
-    const nonce = randomUUID();
-    const secret = this.secrets.of(payment.terms.merchantAccount ?? null) ?? '';
-    const message = { timestamp, nonce, method: 'POST', path: url.pathname + url.search, body: Buffer.from(body) };
-    const { timestamp: timestampName, nonce: nonceName, signature: signatureName } = SIGNATURE_HEADERS;
-    return {
-      'content-type': 'application/json',
-      [timestampName]: timestamp,
-      [nonceName]: nonce,
-      [signatureName]: signHttpRequest(secret, message),
-    };
+  private after(ms: number, task: () => void): void {
+    const timer = this.options.clock.after(ms, () => {
+      this.timers.delete(timer);
+      task();
+    });
+    this.timers.add(timer);
+  }
+}
+
+/** undefined: the shop did not answer. */
+async function post(
+  { url, headers }: NotifyTerms,
+  news: NotificationPost,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly body: string } | undefined> {
+  try {
+    const init = { method: 'POST', body: news.body, headers: { ...news.headers, ...headers }, signal };
+    const response = await fetch(url, init);
+    return { status: response.status, body: await response.text() };
+  } catch {
+    return undefined;
   }
 }

@@ -1,19 +1,26 @@
+import { withoutUndefined } from '../../errors';
+import { Agenda } from './agenda';
+import { planBuyer } from './buyer-plan';
+import { iso } from './iso';
 import { type LedgerEntry, type SimulatedStatus } from './ledger-entry';
-import { type BuyerScript, type PaymentTerms } from './simulator-input';
+import { type PaymentHooks } from './payment-hooks';
+import { RefundBook, type RefundOrder, type RefundResult } from './refund-book';
+import { type PaymentTerms, type ScriptChange } from './simulator-input';
 
 /** What the buyer got: payment taken on now, taken on before, or refused. */
 export type PayResult = 'accepted' | 'already-accepted' | 'refused';
 
-/** What the ledger does when something happened to a payment. */
-export interface PaymentHooks {
-  /** The money was taken. */
-  paid(payment: SimulatedPayment): void;
-  /** `nextEventAt` is new. */
-  planned(payment: SimulatedPayment): void;
-}
+/** What the shop got when it closed. `NOT_FOUND`: the buyer has not scanned it yet. */
+export type CloseResult = 'CLOSED' | 'ALREADY_CLOSED' | 'PAID' | 'IN_PROGRESS' | 'NOT_FOUND';
 
-/** What the shop got when it closed. */
-export type CloseResult = 'CLOSED' | 'ALREADY_CLOSED' | 'PAID' | 'IN_PROGRESS';
+const ACCEPTED: readonly SimulatedStatus[] = ['PAID', 'PROCESSING', 'AUTHORIZED'];
+
+/** The money that was taken, in minor units. */
+interface Taken {
+  readonly at: number;
+  readonly amount: bigint;
+  readonly currency: string;
+}
 
 /**
  * One payment and the only place where its money moves. Time is given in (epoch milliseconds) and everything that
@@ -21,42 +28,56 @@ export type CloseResult = 'CLOSED' | 'ALREADY_CLOSED' | 'PAID' | 'IN_PROGRESS';
  */
 export class SimulatedPayment {
   /** How telling the shop went. */
-  readonly notifications = { sent: 0, lost: 0, failed: 0 };
+  readonly notifications = { sent: 0, acknowledged: 0, failed: 0, lost: 0, forged: 0 };
+  private readonly agenda = new Agenda(() => this.hooks.planned(this));
+  private readonly refunds = new RefundBook(this.agenda, (at) => this.moneyWentBack(at));
   private status: SimulatedStatus = 'OPEN';
-  private paidAt: number | undefined;
+  private scannedAt: number | undefined;
+  private taken: Taken | undefined;
   private closedAt: number | undefined;
   private refundedAt: number | undefined;
   private refusedPays = 0;
   private queries = 0;
   private closes = 0;
-  private buyerActsAt: number | undefined;
-  private settlesAt: number | undefined;
 
   constructor(
-    readonly terms: PaymentTerms,
+    private current: PaymentTerms,
     private readonly createdAt: number,
-    private readonly hooks: PaymentHooks,
+    private readonly hooks: PaymentHooks<SimulatedPayment>,
   ) {
-    this.buyerActsAt = plannedAt(terms.script, createdAt);
+    if (current.existsFrom === 'creation') this.scannedAt = createdAt;
+    this.refunds.rejectNext(current.rejectRefunds);
+    this.plan(createdAt);
+  }
+
+  get terms(): PaymentTerms {
+    return this.current;
   }
 
   /** When something happens next by itself; undefined: nothing is planned. */
   get nextEventAt(): number | undefined {
-    return this.settlesAt ?? this.buyerActsAt;
+    return this.agenda.nextAt;
   }
 
   /** Lets happen what was due by `now`. */
   advance(now: number): void {
-    if (this.buyerActsAt !== undefined && this.buyerActsAt <= now) this.act(this.buyerActsAt);
-    if (this.settlesAt !== undefined && this.settlesAt <= now) this.charge(this.settlesAt);
+    this.agenda.runUntil(now);
+  }
+
+  /** From now on another script; what it does not name stays as it was. */
+  rescript(now: number, change: Omit<ScriptChange, 'faults'>): void {
+    this.advance(now);
+    this.current = { ...this.current, ...withoutUndefined(change) };
+    if (change.rejectRefunds !== undefined) this.refunds.rejectNext(change.rejectRefunds);
+    if (change.script) this.plan(now);
   }
 
   /** The shop asks. A buyer scripted so pays right after the answer was made. */
-  query(now: number): SimulatedStatus {
+  query(now: number): SimulatedStatus | 'NOT_FOUND' {
     this.advance(now);
     this.queries += 1;
-    const answer = this.status;
-    const { script } = this.terms;
+    const answer = this.scannedAt === undefined ? 'NOT_FOUND' : this.status;
+    const { script } = this.current;
     if (script.buyer === 'pays-after-query' && script.nth === this.queries) this.act(now);
     return answer;
   }
@@ -65,93 +86,115 @@ export class SimulatedPayment {
   close(now: number): CloseResult {
     this.advance(now);
     this.closes += 1;
+    const { script, closeLagMs } = this.current;
+    if (script.buyer === 'pays-after-close' && this.closes === 1) this.planPay(now + script.ms);
+    if (this.scannedAt === undefined) return 'NOT_FOUND';
     if (this.status === 'PAID') return 'PAID';
     if (this.status === 'PROCESSING') return 'IN_PROGRESS';
     if (this.status === 'CLOSED' || this.status === 'REFUNDED') return 'ALREADY_CLOSED';
-    this.status = 'CLOSED';
-    this.closedAt = now;
+    if (closeLagMs === 0) this.end(now);
+    else if (!this.agenda.has('close')) this.agenda.plan('close', now + closeLagMs, (at) => this.end(at));
     return 'CLOSED';
+  }
+
+  /** The buyer looks at what he is to pay; from now on the provider knows of it. */
+  scan(now: number): void {
+    this.advance(now);
+    this.scannedAt ??= now;
   }
 
   /** The buyer confirms now. */
   pay(now: number): PayResult {
     this.advance(now);
-    if (this.status === 'PAID' || this.status === 'PROCESSING' || this.status === 'AUTHORIZED')
-      return 'already-accepted';
+    if (ACCEPTED.includes(this.status)) return 'already-accepted';
     return this.act(now) ? 'accepted' : 'refused';
   }
 
-  /** Somebody gives the money back. @returns false if there was none. */
-  refund(now: number): boolean {
+  /** The shop wants money given back. The same number again tells how that refund stands. */
+  refund(now: number, order: RefundOrder): RefundResult {
     this.advance(now);
-    if (this.status !== 'PAID') return false;
-    this.status = 'REFUNDED';
-    this.refundedAt = now;
-    return true;
+    return this.refunds.order(now, order, this.taken?.amount, this.current.refundProcessingMs);
+  }
+
+  /** Somebody gives back by hand, and at once, what is left. @returns false if there was nothing. */
+  giveBack(now: number): boolean {
+    this.advance(now);
+    return this.taken !== undefined && this.refunds.giveBackRest(now, this.taken.amount);
   }
 
   /** The truth, by `now`. */
   entry(now: number): LedgerEntry {
     this.advance(now);
-    const { reference, orderId, merchantAccount, amount, currency } = this.terms;
+    const { provider, reference, orderId, merchantAccount, amount, currency } = this.current;
+    const { taken } = this;
     return {
-      reference,
-      orderId: orderId ?? null,
-      merchantAccount: merchantAccount ?? null,
-      amount: String(amount),
-      currency,
-      status: this.status,
-      createdAt: new Date(this.createdAt).toISOString(),
-      paidAt: iso(this.paidAt),
-      closedAt: iso(this.closedAt),
-      refundedAt: iso(this.refundedAt),
-      transactionId: this.paidAt === undefined ? null : `sim-${reference}`,
-      winner: this.paidAt !== undefined ? 'buyer' : this.closedAt !== undefined ? 'shop' : null,
-      refusedPays: this.refusedPays,
-      queries: this.queries,
-      closes: this.closes,
+      ...{ provider, reference, orderId: orderId ?? null, merchantAccount: merchantAccount ?? null },
+      ...{ amount: String(amount), currency, status: this.status },
+      ...{ createdAt: new Date(this.createdAt).toISOString(), scannedAt: iso(this.scannedAt) },
+      ...{ paidAt: iso(taken?.at), paidAmount: taken ? String(taken.amount) : null },
+      ...{ paidCurrency: taken?.currency ?? null, transactionId: taken ? `sim-${reference}` : null },
+      ...{ closedAt: iso(this.closedAt), refundedAt: iso(this.refundedAt) },
+      ...{ refundedAmount: String(this.refunds.givenBack), refunds: this.refunds.entries() },
+      winner: taken ? 'buyer' : this.closedAt !== undefined ? 'shop' : null,
+      ...{ refusedPays: this.refusedPays, queries: this.queries, closes: this.closes },
       notifications: { ...this.notifications },
     };
   }
 
+  private plan(from: number): void {
+    const { scansAt, paysAt } = planBuyer(this.current.script, from);
+    this.agenda.cancel('scan', 'buyer');
+    if (scansAt !== undefined) this.agenda.plan('scan', scansAt, (at) => (this.scannedAt ??= at));
+    if (paysAt !== undefined) this.planPay(paysAt);
+  }
+
+  private planPay(paysAt: number): void {
+    this.agenda.plan('buyer', paysAt, (at) => this.act(at));
+  }
+
   private act(at: number): boolean {
-    this.buyerActsAt = undefined;
-    const { timeExpire, script } = this.terms;
-    if (this.status !== 'OPEN' || (timeExpire !== undefined && at >= timeExpire)) {
+    this.agenda.cancel('buyer');
+    if (!this.isPayable(at)) {
       if (this.status !== 'PAID') this.refusedPays += 1;
       return false;
     }
-    if (script.buyer !== 'never' && script.authorizes) this.status = 'AUTHORIZED';
-    else if (script.buyer !== 'never' && script.processingMs > 0) {
+    // A close in its lag loses against the buyer.
+    this.agenda.cancel('close');
+    this.scannedAt ??= at;
+    const { authorizes, processingMs } = this.current.script;
+    if (authorizes) this.status = 'AUTHORIZED';
+    else if (processingMs === 0) this.charge(at);
+    else {
       this.status = 'PROCESSING';
-      this.settlesAt = at + script.processingMs;
-      this.hooks.planned(this);
-    } else this.charge(at);
+      this.agenda.plan('settle', at + processingMs, (settledAt) => this.charge(settledAt));
+    }
     return true;
   }
 
+  private isPayable(at: number): boolean {
+    const { timeExpire, closeLies } = this.current;
+    if (timeExpire !== undefined && at >= timeExpire) return false;
+    return this.status === 'OPEN' || (this.status === 'CLOSED' && closeLies);
+  }
+
   private charge(at: number): void {
-    this.settlesAt = undefined;
+    const { amount, currency, partialAmount, paidCurrency } = this.current;
     this.status = 'PAID';
-    this.paidAt = at;
-    this.hooks.paid(this);
+    this.taken = { at, amount: partialAmount ?? amount, currency: paidCurrency ?? currency };
+    this.hooks.happened(this, 'paid');
   }
-}
 
-function plannedAt(script: BuyerScript, createdAt: number): number | undefined {
-  switch (script.buyer) {
-    case 'pays-at':
-      return script.at;
-    case 'pays-after':
-      return createdAt + script.ms;
-    case 'pays-before-deadline':
-      return script.deadline - script.byMs;
-    case 'never':
-    case 'pays-after-query':
-      return undefined;
+  private end(at: number): void {
+    this.status = 'CLOSED';
+    this.closedAt = at;
+    this.hooks.happened(this, 'closed');
   }
-}
 
-function iso(at: number | undefined): string | null {
-  return at === undefined ? null : new Date(at).toISOString();
+  private moneyWentBack(at: number): void {
+    if (this.refunds.givenBack === this.taken?.amount) {
+      this.status = 'REFUNDED';
+      this.refundedAt = at;
+    }
+    this.hooks.happened(this, 'refunded');
+  }
 }

@@ -10,7 +10,7 @@ const manner = { processingMs: milliseconds.default(0), authorizes: z.boolean().
 
 /** What the scripted buyer does. A payment that comes after a close is refused, and counted. */
 const buyer = z.discriminatedUnion('buyer', [
-  z.strictObject({ buyer: z.literal('never') }),
+  z.strictObject({ buyer: z.literal('never'), ...manner }),
   z.strictObject({ buyer: z.literal('pays-at'), at: instant, ...manner }),
   z.strictObject({ buyer: z.literal('pays-after'), ms: milliseconds, ...manner }),
   /** `byMs` before the deadline; negative: that much after it. */
@@ -22,17 +22,29 @@ const buyer = z.discriminatedUnion('buyer', [
   }),
   /** Right after the shop's nth query was answered, so between the query and the close. */
   z.strictObject({ buyer: z.literal('pays-after-query'), nth: z.int().min(1).default(1), ...manner }),
+  /** That long after the shop's first close; works if the close did not, as before a scan, in its lag, or if it lied. */
+  z.strictObject({ buyer: z.literal('pays-after-close'), ms: milliseconds, ...manner }),
+  /** Scans, so that the provider knows of the payment, and does not pay. */
+  z.strictObject({ buyer: z.literal('scans-after'), ms: milliseconds, ...manner }),
+  /** `payMs` after the scan. */
+  z.strictObject({ buyer: z.literal('scans-then-pays'), scanMs: milliseconds, payMs: milliseconds, ...manner }),
 ]);
+
+/** What a shop asks of a provider. */
+const operation = z.enum(['query', 'close', 'refund']);
 
 /** When and how often a fault strikes; counted from the moment it is set. */
 const window = {
-  on: z.enum(['query', 'close']).optional(),
+  on: operation.optional(),
   times: z.int().min(1).optional(),
   afterMs: milliseconds.default(0),
   forMs: milliseconds.optional(),
 };
 
-/** What goes wrong. Before the effect: latency, error, hang, drop, not-found. After it: all the others. */
+/**
+ * What goes wrong. Before the effect: latency, error, error-without-body, hang, drop, not-found, rate-limited.
+ * After it: all the others.
+ */
 export const faultInput = z.discriminatedUnion('fault', [
   z.strictObject({
     fault: z.literal('latency'),
@@ -51,6 +63,8 @@ export const faultInput = z.discriminatedUnion('fault', [
       'hang',
       'drop',
       'not-found',
+      'rate-limited',
+      'error-without-body',
       'lost-response',
       'wrong-signature',
       'unsigned',
@@ -64,7 +78,7 @@ export const faultInput = z.discriminatedUnion('fault', [
   z.strictObject({ fault: z.literal('skewed-clock'), seconds: z.int().default(-3_600), ...window }),
 ]);
 
-/** How the shop is told of a payment: a POST of `{provider, reference, orderId?, amount, currency, ...}`. */
+/** How the shop is told of what happens to a payment: POSTs in the provider's format. */
 const notify = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
@@ -72,30 +86,80 @@ const notify = z.strictObject({
   delayMs: milliseconds.default(0),
   /** Above 1: duplicates. */
   times: z.int().min(1).max(10).default(1),
+  /** Held back for a moment, and then the last one first. */
+  reorder: z.boolean().default(false),
+  /** That many copies with a wrong signature go out before the right one. */
+  forged: z.int().min(0).max(10).default(0),
 });
+
+/** Minor units: an integer, or digits where it may exceed 2^53. */
+const amount = z.union([z.int().min(1), z.string().regex(/^[1-9]\d{0,17}$/)]).transform((given) => BigInt(given));
+const currency = z.string().regex(/^[A-Z]{3}$/);
+
+/** What a script may set at any time. */
+const behaviour = {
+  script: buyer,
+  notify,
+  /** From this instant the buyer is refused although the payment stays OPEN. */
+  timeExpire: instant,
+  /** A close says so at once, but takes effect only then: queries say OPEN, and the buyer can pay. */
+  closeLagMs: milliseconds,
+  /** A close says so, and queries too, but the buyer can pay. */
+  closeLies: z.boolean(),
+  /** What the buyer pays instead of `amount`. */
+  partialAmount: amount,
+  /** What the buyer pays in instead of `currency`. */
+  paidCurrency: currency,
+  /** How long a refund is PENDING. */
+  refundProcessingMs: milliseconds,
+  /** That many calls for a refund are rejected. */
+  rejectRefunds: z.int().min(0),
+};
 
 /** Body of `POST /script/payments`. */
 export const paymentInput = z.strictObject({
+  /** Whose protocol: the first segment of its paths. */
+  provider: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/)
+    .default('simulator'),
   reference,
   orderId: z.string().min(1).max(64).optional(),
   merchantAccount: z.string().min(1).max(64).optional(),
-  /** Minor units: an integer, or digits where it may exceed 2^53. */
-  amount: z.union([z.int().min(1), z.string().regex(/^[1-9]\d{0,17}$/)]).transform((given) => BigInt(given)),
-  currency: z.string().regex(/^[A-Z]{3}$/),
-  /** From this instant the buyer is refused although the payment stays OPEN. */
-  timeExpire: instant.optional(),
-  script: buyer.default({ buyer: 'never' }),
+  amount,
+  currency,
+  ...z.object(behaviour).partial().shape,
+  /** `scan`: neither query nor close know of it until the buyer scans it; a close before does not keep him from paying. */
+  existsFrom: z.enum(['creation', 'scan']).default('creation'),
+  script: buyer.prefault({ buyer: 'never' }),
+  closeLagMs: behaviour.closeLagMs.default(0),
+  closeLies: behaviour.closeLies.default(false),
+  refundProcessingMs: behaviour.refundProcessingMs.default(0),
+  rejectRefunds: behaviour.rejectRefunds.default(0),
   faults: z.array(faultInput).default([]),
-  notify: notify.optional(),
+});
+
+/** Body of `POST /script/payments/{provider}/{reference}/script`: what changes. The buyer's times count from now. */
+export const scriptInput = z.strictObject({
+  ...z.object(behaviour).partial().shape,
+  faults: z.array(faultInput).default([]),
 });
 
 /** A payment as a script may give it, before defaults. */
 export type PaymentInput = z.input<typeof paymentInput>;
 /** A payment with every default filled in. */
 export type PaymentTerms = z.output<typeof paymentInput>;
+/** A change of the script as it may be given, before defaults. */
+export type ScriptInput = z.input<typeof scriptInput>;
+/** A change of the script with every default filled in. */
+export type ScriptChange = z.output<typeof scriptInput>;
 /** A fault as a script may give it, before defaults. */
 export type FaultInput = z.input<typeof faultInput>;
 /** A fault with every default filled in. */
 export type Fault = z.output<typeof faultInput>;
+/** What a shop asks of a provider. */
+export type Operation = z.output<typeof operation>;
 /** What a scripted buyer does. */
 export type BuyerScript = z.output<typeof buyer>;
+/** How the shop is told. */
+export type NotifyTerms = z.output<typeof notify>;

@@ -1,71 +1,72 @@
-import { type ProviderEndpoint } from './provider-endpoint';
+import { parseJson } from './parse-json';
+import { pathSegments } from './path-segments';
+import { type SimulatedProtocol } from './protocol';
+import { OWN_PROVIDER } from './provider-endpoint';
 import { jsonReply, type Reply, type SimulatorRequest } from './reply';
 import { type ScriptEndpoint } from './script-endpoint';
 
 /** Finds who answers a request. */
 export class SimulatorRoutes {
   constructor(
-    private readonly provider: ProviderEndpoint,
+    private readonly protocolOf: (provider: string) => SimulatedProtocol | undefined,
     private readonly script: ScriptEndpoint,
   ) {}
 
   async reply(request: SimulatorRequest): Promise<Reply> {
-    const [room, ...rest] = request.path.replace(/\?.*$/s, '').split('/').slice(1).map(decodeSegment);
+    const [room = '', ...rest] = pathSegments(request.path);
     if (room === 'payments') return this.replyToPayment(request, rest);
     if (room === 'script') return this.replyToScript(request, rest);
-    return notFound(request);
+    const protocol = room === OWN_PROVIDER ? undefined : this.protocolOf(room);
+    return protocol ? protocol.answer(withoutRoom(request)) : notFound(request);
   }
 
-  private async replyToPayment(request: SimulatorRequest, [reference, action, extra]: string[]): Promise<Reply> {
-    if (reference === undefined || extra !== undefined) return notFound(request);
-    switch (`${request.method} ${action ?? ''}`) {
-      case 'GET ':
-        return this.provider.answer('query', reference, request);
-      case 'POST close':
-        return this.provider.answer('close', reference, request);
-      case 'POST pay':
-        return this.script.pay(reference);
-      default:
-        return notFound(request);
-    }
+  private async replyToPayment(request: SimulatorRequest, [reference = '', action]: string[]): Promise<Reply> {
+    if (request.method === 'POST' && action === 'pay') return this.script.pay({ provider: OWN_PROVIDER, reference });
+    return this.protocolOf(OWN_PROVIDER)?.answer(request) ?? notFound(request);
   }
 
-  private replyToScript(request: SimulatorRequest, [subject, reference, action]: string[]): Reply {
-    if (subject === 'payments' && reference !== undefined && request.method === 'POST' && action === 'refund') {
-      return this.script.refund(reference);
-    }
-    switch (reference === undefined ? `${request.method} ${subject ?? ''}` : '') {
-      case 'POST payments':
+  private replyToScript(request: SimulatorRequest, [subject = '', ...rest]: string[]): Reply {
+    switch (`${request.method} ${subject} ${rest.length}`) {
+      case 'POST payments 0':
         return this.script.createPayment(parseJson(request.body));
-      case 'POST faults':
+      case 'POST payments 2':
+        return this.replyToPaymentScript(request, [OWN_PROVIDER, ...rest]);
+      case 'POST payments 3':
+        return this.replyToPaymentScript(request, rest);
+      case 'POST faults 0':
         return this.script.addFault(parseJson(request.body));
-      case 'DELETE faults':
+      case 'DELETE faults 0':
         return this.script.clearFaults();
-      case 'GET ledger':
+      case 'GET ledger 0':
         return this.script.showLedger();
+      case 'GET merchants 0':
+        return this.script.showMerchants();
       default:
         return notFound(request);
     }
   }
+
+  private replyToPaymentScript(request: SimulatorRequest, [provider = '', reference = '', action]: string[]): Reply {
+    switch (action) {
+      case 'script':
+        return this.script.rescript({ provider, reference }, parseJson(request.body));
+      case 'refund':
+        return this.script.refund({ provider, reference });
+      case 'scan':
+        return this.script.scan({ provider, reference });
+      case 'pay':
+        return this.script.pay({ provider, reference });
+      default:
+        return notFound(request);
+    }
+  }
+}
+
+/** `/stripe/v1/refunds?x=1` as the protocol knows it: `/v1/refunds?x=1`. */
+function withoutRoom(request: SimulatorRequest): SimulatorRequest {
+  return { ...request, path: request.path.replace(/^\/[^/?]*/, '') || '/' };
 }
 
 function notFound({ method, path }: SimulatorRequest): Reply {
   return jsonReply(404, { error: `there is nothing at ${method} ${path}` });
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
-/** undefined for what is not JSON: the schemas then say what they expected. */
-function parseJson(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -47,6 +47,7 @@ describe('HttpPaymentProvider', () => {
         openAttempt: () => client.create(),
         unknownAttempt: () => Promise.resolve(anUnknownAttempt()),
         pay: async (attempt) => (await client.pay(attempt)) === 200,
+        refunded: async (attempt) => BigInt((await client.truthOf(attempt))?.refundedAmount ?? 0),
         inject: async (fault) => {
           await client.addFault(FAULTS[fault]);
           return () => client.clearFaults();

@@ -25,6 +25,10 @@ function guarded(options: GuardOptions = {}) {
       return script.answer(signal);
     },
     close: () => Promise.resolve({ type: 'CLOSED' }),
+    refund: (_, signal) => {
+      script.calls += 1;
+      return script.answer(signal).then(() => ({ type: 'REFUNDED', refundId: 're-1', evidence: {} }));
+    },
   };
   const guard = new GuardedProvider(inner, clock, { breakerThreshold: 3, ...options });
   const ask = (signal = never, merchantAccount?: string) =>

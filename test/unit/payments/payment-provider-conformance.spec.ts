@@ -1,4 +1,10 @@
-import { type CloseOutcome, type PaymentAttemptRef, type QueryOutcome } from '../../../src/payments';
+import {
+  type CloseOutcome,
+  type PaymentAttemptRef,
+  type QueryOutcome,
+  type RefundOutcome,
+  type RefundRequest,
+} from '../../../src/payments';
 import { type ConformanceFault, describePaymentProvider, type PaymentProviderBench } from '../../../src/testing';
 import { anAttempt } from './an-attempt';
 
@@ -8,7 +14,10 @@ class MemoryBench implements PaymentProviderBench {
     name: 'memory',
     query: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.query(attempt, signal),
     close: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.close(attempt, signal),
+    refund: (refund: RefundRequest, signal: AbortSignal) => this.refund(refund, signal),
   };
+  /** Given back, by reference and then by number. */
+  readonly refunds = new Map<string, Map<string, bigint>>();
   readonly states = new Map<string, 'OPEN' | 'PAID' | 'CLOSED'>();
   fault: ConformanceFault | undefined;
   private count = 0;
@@ -23,6 +32,9 @@ class MemoryBench implements PaymentProviderBench {
     if (this.states.get(reference) !== 'OPEN') return false;
     this.states.set(reference, 'PAID');
     return true;
+  };
+  refunded = async ({ reference }: PaymentAttemptRef): Promise<bigint> => {
+    return [...(this.refunds.get(reference)?.values() ?? [])].reduce((sum, amount) => sum + amount, 0n);
   };
   inject = async (fault: ConformanceFault): Promise<() => Promise<void>> => {
     this.fault = fault;
@@ -45,17 +57,33 @@ class MemoryBench implements PaymentProviderBench {
     return { type: state ? answers[state] : 'NOT_FOUND' };
   }
 
+  async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
+    if (this.fault === 'answers-lost' || this.fault === 'forged') await this.giveBack(refund);
+    await this.reached(signal);
+    return this.giveBack(refund);
+  }
+
+  async giveBack({ attempt, refundNumber, amount }: RefundRequest): Promise<RefundOutcome> {
+    const done = this.refunds.get(attempt.reference) ?? new Map<string, bigint>();
+    const isFree = this.states.get(attempt.reference) === 'PAID' && !done.has(refundNumber);
+    if (isFree && (await this.refunded(attempt)) + amount <= attempt.amount) done.set(refundNumber, amount);
+    this.refunds.set(attempt.reference, done);
+    if (!done.has(refundNumber)) return { type: 'REJECTED', reason: 'nothing to give back' };
+    return { type: 'REFUNDED', refundId: refundNumber, evidence: {} };
+  }
+
   protected async reached(signal: AbortSignal): Promise<void> {
     if (this.fault === 'silent') await new Promise((resolve) => signal.addEventListener('abort', resolve));
     if (signal.aborted || this.fault) throw new Error('no usable answer');
   }
 }
 
-const FAULTS: readonly ConformanceFault[] = ['silent', 'failing', 'forged', 'answers-lost'];
+const QUICK_FAULTS: readonly ConformanceFault[] = ['failing', 'forged', 'answers-lost'];
+const FAULTS: readonly ConformanceFault[] = ['silent', ...QUICK_FAULTS];
 
-async function failuresOf(bench: MemoryBench): Promise<string[]> {
+async function failuresOf(bench: MemoryBench, faults = FAULTS): Promise<string[]> {
   const failed: string[] = [];
-  for (const each of describePaymentProvider(() => bench, FAULTS)) await each.run().catch(() => failed.push(each.name));
+  for (const each of describePaymentProvider(() => bench, faults)) await each.run().catch(() => failed.push(each.name));
   return failed;
 }
 
@@ -132,9 +160,60 @@ describe('the conformance suite of payment providers', () => {
       },
       /closing twice/,
     ],
+    [
+      'gives back again for the same number',
+      (bench) => (bench.refund = async (refund) => bench.giveBack({ ...refund, refundNumber: `${Math.random()}` })),
+      /twice gives the money back once/,
+    ],
+    [
+      'says REFUNDED without giving anything back',
+      (bench) => (bench.refund = async () => ({ type: 'REFUNDED', refundId: 'r', evidence: {} })),
+      /paid attempt can be refunded/,
+    ],
+    [
+      'gives back all when asked for a part',
+      (bench) => (bench.refund = async (refund) => bench.giveBack({ ...refund, amount: refund.attempt.amount })),
+      /a part, and then the rest/,
+    ],
+    [
+      'takes an unpaid attempt for refunded',
+      (bench) => {
+        const refund = bench.refund.bind(bench);
+        bench.refund = async (request, signal) => {
+          const outcome = await refund(request, signal);
+          return outcome.type === 'REJECTED' ? { type: 'REFUNDED', refundId: 'r', evidence: {} } : outcome;
+        };
+      },
+      /nobody paid/,
+    ],
+    [
+      'takes a lost answer for a rejection',
+      (bench) => {
+        const refund = bench.refund.bind(bench);
+        bench.refund = (request, signal) =>
+          refund(request, signal).catch(() => ({ type: 'REJECTED', reason: 'no answer' }));
+      },
+      /refund whose answer was lost/,
+    ],
+    [
+      'believes a forged answer to a refund',
+      (bench) => {
+        const refund = bench.refund.bind(bench);
+        bench.refund = (request, signal) =>
+          bench.fault === 'forged'
+            ? Promise.resolve({ type: 'REFUNDED', refundId: 'r', evidence: {} })
+            : refund(request, signal);
+      },
+      /forged answer to a refund/,
+    ],
+    [
+      'refunds although it was told to stop',
+      (bench) => (bench.refund = (request) => bench.giveBack(request)),
+      /aborted signal ends without a conclusion, and can be repeated/,
+    ],
   ])('finds a provider that %s', async (_, breakIt, finding) => {
     const bench = new MemoryBench();
     breakIt(bench);
-    expect((await failuresOf(bench)).some((name) => finding.test(name))).toBe(true);
+    expect((await failuresOf(bench, QUICK_FAULTS)).some((name) => finding.test(name))).toBe(true);
   });
 });

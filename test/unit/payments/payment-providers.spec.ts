@@ -5,6 +5,7 @@ function named(name: string): PaymentProvider {
     name,
     query: () => Promise.resolve({ type: 'OPEN' }),
     close: () => Promise.resolve({ type: 'CLOSED' }),
+    refund: () => Promise.resolve({ type: 'PENDING' }),
   };
 }
 

@@ -5,15 +5,18 @@ import { paymentInput, type PaymentInput } from '../../../src/testing/payment-si
 const CREATED = Date.UTC(2026, 0, 1);
 
 function payment(input: Partial<PaymentInput> = {}) {
-  const paid: SimulatedPayment[] = [];
+  const events: string[] = [];
   const terms = paymentInput.parse({ reference: 'r', amount: 100, currency: 'EUR', ...input });
-  const one = new SimulatedPayment(terms, CREATED, { paid: (each) => paid.push(each), planned: () => undefined });
-  return { one, paid };
+  const one = new SimulatedPayment(terms, CREATED, {
+    happened: (_, event) => events.push(event),
+    planned: () => undefined,
+  });
+  return { one, events };
 }
 
 describe('SimulatedPayment', () => {
   it('refuses the buyer once the shop has closed, and counts it', () => {
-    const { one, paid } = payment();
+    const { one, events } = payment();
     expect(one.close(CREATED + 10)).toBe('CLOSED');
     expect(one.pay(CREATED + 20)).toBe('refused');
     expect(one.close(CREATED + 30)).toBe('ALREADY_CLOSED');
@@ -24,11 +27,11 @@ describe('SimulatedPayment', () => {
       closes: 2,
       paidAt: null,
     });
-    expect(paid).toEqual([]);
+    expect(events).toEqual(['closed']);
   });
 
   it('lets a scripted buyer pay at his own instant, however late somebody looks', () => {
-    const { one, paid } = payment({ script: { buyer: 'pays-after', ms: 100 } });
+    const { one, events } = payment({ script: { buyer: 'pays-after', ms: 100 } });
     expect(one.query(CREATED + 99)).toBe('OPEN');
     expect(one.close(CREATED + 100)).toBe('PAID');
     expect(one.entry(CREATED + 5_000)).toMatchObject({
@@ -36,7 +39,7 @@ describe('SimulatedPayment', () => {
       winner: 'buyer',
       paidAt: new Date(CREATED + 100).toISOString(),
     });
-    expect(paid).toHaveLength(1);
+    expect(events).toEqual(['paid']);
   });
 
   it('lets a buyer pay between the query and the close', () => {
@@ -68,6 +71,67 @@ describe('SimulatedPayment', () => {
     expect(payment({ script }).one.nextEventAt).toBe(CREATED + after);
   });
 
+  it('is not known before the buyer scans it, and a close before then keeps nobody from paying', () => {
+    const { one } = payment({ existsFrom: 'scan' });
+    expect(one.query(CREATED)).toBe('NOT_FOUND');
+    expect(one.close(CREATED + 1)).toBe('NOT_FOUND');
+    one.scan(CREATED + 2);
+    expect(one.query(CREATED + 3)).toBe('OPEN');
+    expect(one.entry(CREATED + 3)).toMatchObject({ scannedAt: new Date(CREATED + 2).toISOString() });
+    expect(one.pay(CREATED + 4)).toBe('accepted');
+  });
+
+  it('is scanned by whoever pays it, but not after timeExpire', () => {
+    const early = payment({ existsFrom: 'scan', timeExpire: CREATED + 10 }).one;
+    expect(early.pay(CREATED + 9)).toBe('accepted');
+    const late = payment({ existsFrom: 'scan', timeExpire: CREATED + 10 }).one;
+    expect(late.pay(CREATED + 10)).toBe('refused');
+    expect(late.query(CREATED + 11)).toBe('NOT_FOUND');
+  });
+
+  it('lets a buyer scan, think and pay', () => {
+    const { one } = payment({ existsFrom: 'scan', script: { buyer: 'scans-then-pays', scanMs: 10, payMs: 5 } });
+    expect([9, 10, 14, 15].map((ms) => one.query(CREATED + ms))).toEqual(['NOT_FOUND', 'OPEN', 'OPEN', 'PAID']);
+    const looker = payment({ existsFrom: 'scan', script: { buyer: 'scans-after', ms: 10 } }).one;
+    expect([9, 10, 9_000].map((ms) => looker.query(CREATED + ms))).toEqual(['NOT_FOUND', 'OPEN', 'OPEN']);
+  });
+
+  it('says CLOSED before it is, when a lag is scripted, and a buyer in the lag wins', () => {
+    const unpaid = payment({ closeLagMs: 100 });
+    expect(unpaid.one.close(CREATED)).toBe('CLOSED');
+    expect(unpaid.one.query(CREATED + 99)).toBe('OPEN');
+    expect(unpaid.one.close(CREATED + 99)).toBe('CLOSED');
+    expect(unpaid.one.query(CREATED + 100)).toBe('CLOSED');
+    expect(unpaid.one.pay(CREATED + 101)).toBe('refused');
+    const paid = payment({ closeLagMs: 100, script: { buyer: 'pays-after-close', ms: 99 } });
+    expect(paid.one.close(CREATED)).toBe('CLOSED');
+    expect(paid.one.query(CREATED + 100)).toBe('PAID');
+    expect(paid.events).toEqual(['paid']);
+  });
+
+  it('takes money after a close that lied', () => {
+    const { one, events } = payment({ closeLies: true, script: { buyer: 'pays-after-close', ms: 50 } });
+    expect(one.close(CREATED)).toBe('CLOSED');
+    expect(one.query(CREATED + 49)).toBe('CLOSED');
+    expect(one.query(CREATED + 50)).toBe('PAID');
+    expect(events).toEqual(['closed', 'paid']);
+  });
+
+  it('refuses a buyer who comes after a close that did not lie', () => {
+    const { one } = payment({ script: { buyer: 'pays-after-close', ms: 50 } });
+    expect(one.close(CREATED)).toBe('CLOSED');
+    expect(one.entry(CREATED + 50)).toMatchObject({ status: 'CLOSED', refusedPays: 1 });
+  });
+
+  it('takes another script at any time, and its waits count from then', () => {
+    const { one } = payment({ script: { buyer: 'pays-after', ms: 10 } });
+    one.rescript(CREATED + 5, { script: { buyer: 'pays-after', ms: 10, processingMs: 0, authorizes: false } });
+    expect(one.query(CREATED + 14)).toBe('OPEN');
+    expect(one.query(CREATED + 15)).toBe('PAID');
+    one.rescript(CREATED + 16, { partialAmount: 1n });
+    expect(one.entry(CREATED + 16)).toMatchObject({ paidAmount: '100' });
+  });
+
   it('is either charged or closed, never both, in whatever order and at whatever time things happen', () => {
     const step = fc.record({ act: fc.constantFrom('query', 'close', 'pay', 'entry' as const), pause: fc.nat(40) });
     const script = fc.oneof(
@@ -77,7 +141,7 @@ describe('SimulatedPayment', () => {
     );
     fc.assert(
       fc.property(script, fc.array(step, { maxLength: 15 }), (buyer, steps) => {
-        const { one, paid } = payment({ script: buyer });
+        const { one, events } = payment({ script: buyer });
         let now = CREATED;
         let closedByAnswer = false;
         for (const { act, pause } of steps) {
@@ -86,7 +150,7 @@ describe('SimulatedPayment', () => {
           closedByAnswer ||= answer === 'CLOSED';
         }
         const { paidAt, closedAt } = one.entry(now + 10_000);
-        expect(paid).toHaveLength(paidAt === null ? 0 : 1);
+        expect(events.filter((event) => event === 'paid')).toHaveLength(paidAt === null ? 0 : 1);
         expect(closedAt !== null).toBe(closedByAnswer);
         expect(paidAt !== null && closedAt !== null).toBe(false);
       }),

@@ -1,0 +1,6 @@
+export {
+  type AlipaySimulatedMerchant,
+  type AlipaySimulatedMerchants,
+  generateAlipayMerchants,
+} from './alipay-merchants';
+export { AlipayProtocol } from './alipay-protocol';

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import { SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
+import { type NotificationPost } from './protocol';
+import { type SimulatedPayment } from './simulated-payment';
+
+interface NewsSigning {
+  /** What the shop calls the provider. */
+  readonly provider: string;
+  readonly url: URL;
+  readonly secret: string;
+}
+
+/** What our own protocol tells a shop of a payment: what a host posts to `/orders/{id}/paid`, signed like a request. */
+export function paymentNews(payment: SimulatedPayment, signing: NewsSigning, nowMs: number): NotificationPost {
+  const body = JSON.stringify(newsOf(payment, signing.provider, nowMs));
+  const [timestamp, nonce] = [String(Math.floor(nowMs / 1_000)), randomUUID()];
+  const path = signing.url.pathname + signing.url.search;
+  const message = { timestamp, nonce, method: 'POST', path, body: Buffer.from(body) };
+  const { timestamp: timestampName, nonce: nonceName, signature: signatureName } = SIGNATURE_HEADERS;
+  const headers = {
+    'content-type': 'application/json',
+    [timestampName]: timestamp,
+    [nonceName]: nonce,
+    [signatureName]: signHttpRequest(signing.secret, message),
+  };
+  return { headers, body };
+}
+
+function newsOf(payment: SimulatedPayment, provider: string, nowMs: number): Record<string, unknown> {
+  const { orderId, paidAmount, paidCurrency: currency, paidAt, transactionId } = payment.entry(nowMs);
+  const { reference, merchantAccount } = payment.terms;
+  const news = { provider, reference, merchantAccount, currency, paidAt, transactionId };
+  // A JSON number, as in the shop's own API: the amounts of a simulator stay below 2^53.
+  return { ...news, orderId: orderId ?? undefined, amount: Number(paidAmount) };
+}

@@ -1,0 +1,35 @@
+import { SystemClock } from '../../../src/clock';
+import { GuardedProvider, PaymentObservers, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
+import { anAttempt } from './an-attempt';
+
+function guarded(outcome: QueryOutcome) {
+  const seen: string[] = [];
+  const observers = new PaymentObservers();
+  observers.add({ untrusted: (provider, source, reason) => seen.push(`${provider} ${source} ${reason}`) });
+  const provider: PaymentProvider = {
+    name: 'fake',
+    query: async () => outcome,
+    close: async () => ({ type: 'CLOSED' }),
+    refund: async () => ({ type: 'PENDING' }),
+    guardDefaults: { timeoutMs: 1_234 },
+  };
+  return { seen, guard: new GuardedProvider(provider, new SystemClock(), {}, observers) };
+}
+
+const ask = (guard: GuardedProvider) => guard.query(anAttempt(), new AbortController().signal);
+
+describe('an answer that is not to be believed', () => {
+  it('is told to the observers with provider and reason, and stays UNKNOWN', async () => {
+    const { seen, guard } = guarded({ type: 'UNKNOWN', reason: 'its signature is wrong', untrusted: true });
+    expect(await ask(guard)).toMatchObject({ type: 'UNKNOWN' });
+    expect(seen).toEqual(['fake answer its signature is wrong']);
+  });
+
+  it('is not what an outage, or a good answer, is called', async () => {
+    for (const outcome of [{ type: 'UNKNOWN', reason: 'down', outage: true }, { type: 'OPEN' }] as const) {
+      const { seen, guard } = guarded(outcome);
+      await ask(guard);
+      expect(seen).toEqual([]);
+    }
+  });
+});

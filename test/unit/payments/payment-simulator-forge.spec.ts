@@ -1,0 +1,31 @@
+import { forge } from '../../../src/testing/payment-simulator/forge';
+
+describe('a forged notification', () => {
+  it('has another signature in its header and is otherwise the same', () => {
+    const headers = {
+      'Wechatpay-Signature': 'QUJDREVGR0hJSktMTU5PUA==',
+      'Wechatpay-Signature-Type': 'RSA',
+      nonce: '7',
+    };
+    const forged = forge({ headers, body: '{}' });
+    expect(forged).toEqual({
+      headers: { ...headers, 'Wechatpay-Signature': expect.stringMatching(/^[A-Za-z0-9]{22}==$/) as string },
+      body: '{}',
+    });
+    expect(Buffer.from(forged.headers['Wechatpay-Signature'] ?? '', 'base64')).not.toEqual(
+      Buffer.from(headers['Wechatpay-Signature'], 'base64'),
+    );
+  });
+
+  it('keeps the form of a Stripe header', () => {
+    const { headers } = forge({ headers: { 'stripe-signature': `t=1,v1=${'00'.repeat(32)}` }, body: '{}' });
+    expect(headers['stripe-signature']).toMatch(/^t=1,v1=0{56}10{7}$/);
+  });
+
+  it('has another sign in a form', () => {
+    const { body } = forge({ headers: {}, body: 'a=1&sign=QUJDREVGR0hJSktMTU5PUA%3D%3D&sign_type=RSA2' });
+    const form = new URLSearchParams(body);
+    expect([form.get('a'), form.get('sign_type')]).toEqual(['1', 'RSA2']);
+    expect(form.get('sign')).not.toBe('QUJDREVGR0hJSktMTU5PUA==');
+  });
+});

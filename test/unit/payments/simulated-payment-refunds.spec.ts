@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { SimulatedPayment } from '../../../src/testing/payment-simulator/simulated-payment';
+import { paymentInput, type PaymentInput } from '../../../src/testing/payment-simulator/simulator-input';
+
+const CREATED = Date.UTC(2026, 0, 1);
+
+function paid(input: Partial<PaymentInput> = {}) {
+  const events: string[] = [];
+  const terms = paymentInput.parse({ reference: 'r', amount: 100, currency: 'EUR', ...input });
+  const one = new SimulatedPayment(terms, CREATED, {
+    happened: (_, event) => events.push(event),
+    planned: () => undefined,
+  });
+  one.pay(CREATED);
+  return { one, events };
+}
+
+describe('a refund of a SimulatedPayment', () => {
+  it('gives all of it back once, however often the same number asks', () => {
+    const { one, events } = paid();
+    expect(one.refund(CREATED + 1, { number: 'n', amount: 100n })).toBe('accepted');
+    expect(one.refund(CREATED + 2, { number: 'n', amount: 100n })).toBe('accepted');
+    expect(one.entry(CREATED + 3)).toMatchObject({
+      status: 'REFUNDED',
+      refundedAmount: '100',
+      refundedAt: new Date(CREATED + 1).toISOString(),
+      refunds: [{ number: 'n', refundId: 'sim-refund-n', amount: '100', status: 'REFUNDED', reason: null }],
+    });
+    expect(events).toEqual(['paid', 'refunded']);
+  });
+
+  it('leaves the payment PAID while a part of the money is still there', () => {
+    const { one } = paid();
+    expect(one.refund(CREATED, { number: 'a', amount: 40n })).toBe('accepted');
+    expect(one.query(CREATED)).toBe('PAID');
+    expect(one.refund(CREATED, { number: 'b', amount: 61n })).toBe('rejected');
+    expect(one.refund(CREATED, { number: 'b', amount: 60n })).toBe('accepted');
+    expect(one.query(CREATED)).toBe('REFUNDED');
+  });
+
+  it('is refused when the number already stands for another amount', () => {
+    const { one } = paid();
+    one.refund(CREATED, { number: 'n', amount: 40n });
+    expect(one.refund(CREATED, { number: 'n', amount: 60n })).toBe('rejected');
+    expect(one.entry(CREATED)).toMatchObject({ refundedAmount: '40' });
+  });
+
+  it('is refused for a payment that nobody made', () => {
+    const terms = paymentInput.parse({ reference: 'r', amount: 100, currency: 'EUR' });
+    const one = new SimulatedPayment(terms, CREATED, { happened: () => undefined, planned: () => undefined });
+    expect(one.refund(CREATED, { number: 'n', amount: 1n })).toBe('rejected');
+    expect(one.entry(CREATED)).toMatchObject({ refunds: [{ status: 'REJECTED', reason: 'not-paid' }] });
+  });
+
+  it('is on its way for as long as the script says, and counts against the rest already', () => {
+    const { one, events } = paid({ refundProcessingMs: 50 });
+    expect(one.refund(CREATED, { number: 'n', amount: 60n })).toBe('pending');
+    expect(one.refund(CREATED, { number: 'm', amount: 60n })).toBe('rejected');
+    expect(one.refund(CREATED + 49, { number: 'n', amount: 60n })).toBe('pending');
+    expect(one.entry(CREATED + 49)).toMatchObject({ refundedAmount: '0' });
+    expect(one.refund(CREATED + 50, { number: 'n', amount: 60n })).toBe('accepted');
+    expect(events).toEqual(['paid', 'refunded']);
+  });
+
+  it('is rejected as often as the script says, and then works with the same number', () => {
+    const { one } = paid({ rejectRefunds: 2 });
+    const ask = () => one.refund(CREATED, { number: 'n', amount: 100n });
+    expect([ask(), ask(), ask()]).toEqual(['rejected', 'rejected', 'accepted']);
+  });
+
+  it('is limited by what was paid, not by what was asked for', () => {
+    const { one } = paid({ partialAmount: 30, paidCurrency: 'USD' });
+    expect(one.entry(CREATED)).toMatchObject({ amount: '100', paidAmount: '30', paidCurrency: 'USD' });
+    expect(one.refund(CREATED, { number: 'n', amount: 31n })).toBe('rejected');
+    expect(one.refund(CREATED, { number: 'n', amount: 30n })).toBe('accepted');
+    expect(one.query(CREATED)).toBe('REFUNDED');
+  });
+
+  it('by hand gives back what is left, and nothing twice', () => {
+    const { one } = paid({ refundProcessingMs: 50, rejectRefunds: 1 });
+    one.refund(CREATED, { number: 'n', amount: 1n });
+    one.refund(CREATED, { number: 'n', amount: 10n });
+    expect(one.giveBack(CREATED)).toBe(true);
+    expect(one.entry(CREATED)).toMatchObject({ refundedAmount: '90', status: 'PAID' });
+    expect(one.giveBack(CREATED + 50)).toBe(false);
+    expect(one.entry(CREATED + 50)).toMatchObject({ refundedAmount: '100', status: 'REFUNDED' });
+  });
+
+  it('never gives back more than was paid, nor twice for one number, whatever is asked for and when', () => {
+    const order = fc.record({
+      number: fc.constantFrom('a', 'b', 'c'),
+      amount: fc.bigInt({ min: 1n, max: 120n }),
+      pause: fc.nat(30),
+    });
+    fc.assert(
+      fc.property(fc.array(order, { maxLength: 12 }), fc.nat(40), (orders, refundProcessingMs) => {
+        const { one } = paid({ refundProcessingMs });
+        const accepted = new Map<string, bigint>();
+        let now = CREATED;
+        for (const { pause, ...asked } of orders) {
+          now += pause;
+          if (one.refund(now, asked) !== 'rejected') accepted.set(asked.number, asked.amount);
+        }
+        const { refundedAmount } = one.entry(now + 1_000);
+        const expected = [...accepted.values()].reduce((sum, amount) => sum + amount, 0n);
+        expect(BigInt(refundedAmount)).toBe(expected);
+        expect(expected <= 100n).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
