@@ -1,0 +1,98 @@
+import { type Clock } from '../../clock';
+import { type GuardOptions } from '../guard/guard-options';
+import { MerchantAccounts } from '../merchant-accounts';
+import { type PaymentAttemptRef } from '../payment-attempt-ref';
+import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type PaymentProvider } from '../payment-provider';
+import { type RefundRequest } from '../refund-request';
+import { type AlipayAnswer, mismatched } from './alipay-answer';
+import { AlipayGateway, type AlipayMethod } from './alipay-gateway';
+import { AlipayNotifications } from './alipay-notifications';
+import { type AlipayOptions, resolveAlipayOptions } from './alipay-options';
+import { toCloseOutcome, toRefusedClose } from './map-close';
+import { toConfirmedRefund, toRefundOutcome } from './map-refund';
+import { ALIPAY_CURRENCY, toQueryOutcome } from './map-trade';
+import { toYuan } from './yuan';
+
+/** Alipay publishes no limit per merchant; 50 calls a second is a cautious start. */
+export const ALIPAY_GUARD_DEFAULTS: GuardOptions = Object.freeze({ ratePerSecond: 50 });
+
+/** Alipay's limit for out_trade_no. */
+const MAX_REFERENCE_LENGTH = 64;
+
+/**
+ * Payments of Alipay by `alipay.trade.*`, for any number of merchants. Believes only answers that Alipay signed.
+ * Never throws and never cancels a trade. Wrap it in GuardedProvider.
+ */
+export class AlipayProvider implements PaymentProvider {
+  readonly name: string;
+  readonly guardDefaults = ALIPAY_GUARD_DEFAULTS;
+  readonly notifications: AlipayNotifications;
+  private readonly gateways: MerchantAccounts<AlipayGateway>;
+
+  /** @throws InvalidOptionsError naming every bad option. */
+  constructor(
+    options: AlipayOptions,
+    private readonly clock: Clock,
+  ) {
+    const { name, merchants, gateway, timeoutMs } = resolveAlipayOptions(options);
+    const connect = Object.entries(merchants).map(([account, merchant]) => {
+      return [account, new AlipayGateway(merchant, { gateway, timeoutMs }, clock)] as const;
+    });
+    this.name = name;
+    this.gateways = new MerchantAccounts(Object.fromEntries(connect));
+    this.notifications = new AlipayNotifications(this.gateways);
+  }
+
+  async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
+    const answer = await this.ask('alipay.trade.query', attempt, {}, signal);
+    return answer.type === 'VERIFIED' ? toQueryOutcome(answer, attempt, this.clock) : answer;
+  }
+
+  async close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
+    const answer = await this.ask('alipay.trade.close', attempt, {}, signal);
+    if (answer.type !== 'VERIFIED') return answer;
+    const outcome = toCloseOutcome(answer);
+    return outcome.type === 'ASK' ? toRefusedClose(await this.query(attempt, signal)) : outcome;
+  }
+
+  async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
+    const { attempt, refundNumber, amount, currency, reason } = refund;
+    if (currency !== ALIPAY_CURRENCY || amount <= 0n) {
+      return { type: 'UNKNOWN', reason: `Alipay cannot give back ${amount} minor units of ${currency}` };
+    }
+    const order = { out_request_no: refundNumber, refund_amount: toYuan(amount), refund_reason: reason };
+    const answer = await this.ask('alipay.trade.refund', attempt, order, signal);
+    if (answer.type !== 'VERIFIED') return answer;
+    const outcome = toRefundOutcome(answer, refund);
+    if (outcome.type !== 'ASK') return outcome;
+    const question = { out_request_no: refundNumber };
+    const confirmation = await this.ask('alipay.trade.fastpay.refund.query', attempt, question, signal);
+    return confirmation.type === 'VERIFIED' ? toConfirmedRefund(confirmation, answer, refund) : confirmation;
+  }
+
+  private async ask(
+    method: AlipayMethod,
+    { reference, merchantAccount }: PaymentAttemptRef,
+    more: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<AlipayAnswer | UnknownOutcome> {
+    const gateway = this.gateways.of(merchantAccount);
+    if (!gateway) {
+      return { type: 'UNKNOWN', reason: `no Alipay merchant is configured for account "${merchantAccount ?? ''}"` };
+    }
+    if (reference.length > MAX_REFERENCE_LENGTH) {
+      return { type: 'UNKNOWN', reason: `"${reference}" is too long for an out_trade_no (${MAX_REFERENCE_LENGTH})` };
+    }
+    const answer = await gateway.ask(method, { out_trade_no: reference, ...more }, signal);
+    return answer.type === 'VERIFIED' ? checkSubject(answer, reference, gateway.sellerId) : answer;
+  }
+}
+
+/** Refusals, and refund queries that found nothing, may leave out what they are about; they must not name another. */
+function checkSubject(answer: AlipayAnswer, reference: string, sellerId: string): AlipayAnswer | UnknownOutcome {
+  const { out_trade_no: named, seller_id: seller } = answer.fields;
+  const mayBeSilent = answer.code !== '10000' || answer.method === 'alipay.trade.fastpay.refund.query';
+  if (named === undefined ? !mayBeSilent : named !== reference) return mismatched(answer, 'trade');
+  return seller === undefined || seller === sellerId ? answer : mismatched(answer, 'merchant');
+}

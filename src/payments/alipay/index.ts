@@ -1,0 +1,2 @@
+export { type AlipayMerchant, type AlipayOptions } from './alipay-options';
+export { ALIPAY_GUARD_DEFAULTS, AlipayProvider } from './alipay-provider';

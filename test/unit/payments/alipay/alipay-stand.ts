@@ -1,0 +1,96 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { AlipaySdk } from 'alipay-sdk';
+import { type Clock } from '../../../../src/clock';
+import { AlipayProvider } from '../../../../src/payments/alipay';
+import { AlipayProtocol, generateAlipayMerchants } from '../../../../src/testing/payment-simulator/alipay';
+import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
+import { type PaymentEvent } from '../../../../src/testing/payment-simulator/payment-hooks';
+import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
+import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
+import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
+import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import {
+  faultInput,
+  type FaultInput,
+  type PaymentInput,
+  paymentInput,
+} from '../../../../src/testing/payment-simulator/simulator-input';
+
+const merchants = generateAlipayMerchants(['shop', 'other']);
+
+/** Alipay's protocol alone behind HTTP, with its ledger at hand, and a shop that talks to it. */
+export class AlipayStand {
+  readonly posts: NotificationPost[] = [];
+  readonly faults: FaultPlan;
+  readonly ledger: PaymentLedger;
+  readonly protocol: AlipayProtocol;
+  private readonly server: Server;
+
+  constructor(readonly clock: Clock) {
+    const stopping = new AbortController().signal;
+    this.faults = new FaultPlan(clock);
+    this.ledger = new PaymentLedger(clock, (payment, event) => this.tell(payment, event));
+    this.protocol = new AlipayProtocol(new SimulatorContext(clock, this.ledger, this.faults, stopping), merchants);
+    this.server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { method = '', url: path = '', headers } = request;
+        const { searchParams: query } = new URL(path, 'http://localhost');
+        void this.protocol.answer({ method, path, headers, query, body: Buffer.concat(chunks) }).then((reply) => {
+          if (reply.type === 'answer') response.writeHead(reply.status, reply.headers).end(reply.body);
+          if (reply.type === 'cut') response.destroy();
+        });
+      });
+    });
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+  }
+
+  async stop(): Promise<void> {
+    this.ledger.stop();
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  /** The adapter, with both merchants. */
+  provider(): AlipayProvider {
+    const known = Object.entries(merchants).map(([account, merchant]) => {
+      const { appId, sellerId, privateKey, alipayPublicKey } = merchant;
+      return [account, { appId, sellerId, privateKey, alipayPublicKey }] as const;
+    });
+    return new AlipayProvider({ merchants: Object.fromEntries(known), gateway: this.gateway }, this.clock);
+  }
+
+  /** A call of the shop's own, as its checkout makes it with the SDK. */
+  call(method: string, bizContent: Record<string, unknown>, more: Record<string, string> = {}) {
+    const { appId, privateKey, alipayPublicKey } = merchants['shop'] ?? { appId: '', privateKey: '' };
+    const { gateway } = this;
+    const config = { appId, privateKey, keyType: 'PKCS8', gateway, camelcase: false } as const;
+    const sdk = new AlipaySdk(alipayPublicKey === undefined ? config : { ...config, alipayPublicKey });
+    return sdk.exec(method, { bizContent, ...more }, { validateSign: true }) as Promise<Record<string, string>>;
+  }
+
+  create(input: Partial<PaymentInput> & { reference: string }): SimulatedPayment {
+    const terms = { provider: 'alipay', merchantAccount: 'shop', amount: 8_888, currency: 'CNY', ...input };
+    const payment = this.ledger.create(paymentInput.parse(terms));
+    if (!payment) throw new Error(`${input.reference} is taken`);
+    return payment;
+  }
+
+  break(fault: FaultInput): void {
+    this.faults.add(faultInput.parse(fault));
+  }
+
+  get gateway(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/gateway.do`;
+  }
+
+  private tell(payment: SimulatedPayment, event: PaymentEvent): void {
+    const post = this.protocol.notification(payment, event);
+    if (post) this.posts.push(post);
+  }
+}

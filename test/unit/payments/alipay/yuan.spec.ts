@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { fromYuan, toYuan } from '../../../../src/payments/alipay/yuan';
+
+describe('an amount in yuan', () => {
+  it('is read back as it was written, to the fen and far above 2^53', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 17n - 1n }), (fen) => {
+        expect(toYuan(fen)).toMatch(/^(0|[1-9]\d*)\.\d\d$/);
+        expect(fromYuan(toYuan(fen))).toBe(fen);
+      }),
+    );
+  });
+
+  it('is the same with decimals left out', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 9 }), (whole, tenth) => {
+        expect(fromYuan(`${whole}`)).toBe(whole * 100n);
+        expect(fromYuan(`${whole}.${tenth}`)).toBe(whole * 100n + BigInt(tenth) * 10n);
+      }),
+    );
+  });
+
+  it('is nothing but plain digits', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.,-+eE \n'), maxLength: 12 }), (text) => {
+        if (!/^(0|[1-9]\d*)(\.\d\d?)?$/.test(text) || text.endsWith('\n')) expect(fromYuan(text)).toBeUndefined();
+      }),
+    );
+  });
+
+  it.each([undefined, '', '.5', '1.', '01.00', '1.234', '-1.00', '+1', '1e3', '１.00', '0x10', '1,000.00', '1.00\n'])(
+    'is not %j',
+    (text) => {
+      expect(fromYuan(text)).toBeUndefined();
+    },
+  );
+});
