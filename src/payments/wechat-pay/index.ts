@@ -1,0 +1,2 @@
+export { type WechatPayMerchant, type WechatPayOptions } from './wechat-pay-options';
+export { WechatPayProvider } from './wechat-pay-provider';

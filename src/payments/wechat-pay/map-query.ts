@@ -1,0 +1,75 @@
+import { type PaymentAttemptRef } from '../payment-attempt-ref';
+import { type QueryOutcome, type UnknownOutcome } from '../payment-outcome';
+import { errorEvidence, inconclusive } from './inconclusive';
+import { toPaid, type Transaction, transactionSchema } from './transaction';
+import { type WechatPayAnswer } from './wechat-pay-answer';
+
+/** Whose payments the answer has to be about. */
+export interface WechatPayIdentity {
+  readonly mchid: string;
+  readonly appid?: string | undefined;
+}
+
+/**
+ * REVOKED and PAYERROR exist for payment codes only, which the shop scans: the buyer holds nothing that he could pay
+ * with once more.
+ */
+const UNPAID = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
+  ['NOTPAY', 'OPEN'],
+  ['USERPAYING', 'PROCESSING'],
+  ['ACCEPT', 'PROCESSING'],
+  ['CLOSED', 'CLOSED'],
+  ['REVOKED', 'CLOSED'],
+  ['PAYERROR', 'CLOSED'],
+]);
+
+/**
+ * A payment shows REFUND as soon as any part of it was given back, and how much is only told refund by refund. The
+ * money was taken, so it is PAID: closed, the order would keep what is left of it.
+ */
+const PAID = new Set(['SUCCESS', 'REFUND']);
+
+/** What the answer to a query means. Only a verified one about this payment of this merchant means anything. */
+export function toQueryOutcome(
+  answer: WechatPayAnswer,
+  merchant: WechatPayIdentity,
+  attempt: PaymentAttemptRef,
+): QueryOutcome {
+  if (answer.verification.type === 'UNVERIFIED') return inconclusive(answer);
+  if (answer.status === 404 && answer.code === 'ORDERNOTEXIST') {
+    return { type: 'NOT_FOUND', providerNow: answer.verification.at, evidence: errorEvidence(answer) };
+  }
+  const transaction = answer.status === 200 ? transactionSchema.safeParse(answer.body).data : undefined;
+  if (!transaction) return inconclusive(answer);
+  const mismatch = findMismatch(transaction, merchant, attempt.reference);
+  if (mismatch) return aboutAnother(mismatch, transaction);
+  return toState(transaction, attempt);
+}
+
+/** What does not fit; undefined: the transaction is the one that was asked about. */
+export function findMismatch(
+  transaction: Transaction,
+  { mchid, appid }: WechatPayIdentity,
+  reference: string,
+): string | undefined {
+  if (transaction.mchid !== mchid) return 'mchid';
+  if (appid !== undefined && transaction.appid !== appid) return 'appid';
+  return transaction.out_trade_no === reference ? undefined : 'out_trade_no';
+}
+
+function toState(transaction: Transaction, attempt: PaymentAttemptRef): QueryOutcome {
+  const state = transaction.trade_state;
+  const unpaid = UNPAID.get(state);
+  if (unpaid) return { type: unpaid, evidence: { ...transaction } };
+  const paid = PAID.has(state) ? toPaid(transaction) : undefined;
+  if (!paid) {
+    const reason = `answer of WeChat Pay is not recognised: trade_state ${JSON.stringify(state.slice(0, 32))}`;
+    return { type: 'UNKNOWN', reason, evidence: { ...transaction } };
+  }
+  return paid.currency === attempt.currency ? paid : aboutAnother(`currency ${paid.currency}`, transaction);
+}
+
+function aboutAnother(what: string, transaction: Transaction): UnknownOutcome {
+  const reason = `answer is not trusted: it is about another payment (${what})`;
+  return { type: 'UNKNOWN', reason, untrusted: true, evidence: { ...transaction } };
+}

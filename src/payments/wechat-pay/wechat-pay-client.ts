@@ -1,0 +1,134 @@
+import { Decorator } from 'wechatpay-axios-plugin';
+import { type Clock } from '../../clock';
+import { type UnknownOutcome } from '../payment-outcome';
+import { retryAfterMs } from '../http/retry-after';
+import { CertificateDownload } from './certificate-download';
+import { parseJson } from './parse-json';
+import { PlatformKeys } from './platform-keys';
+import { type SignedMessage, type Verification, verifyMessage } from './verify-message';
+import { type WechatPayAnswer } from './wechat-pay-answer';
+import { type ResolvedWechatPayMerchant } from './wechat-pay-options';
+
+type Http = Decorator['v3'];
+
+/** One call of APIv3. */
+export interface WechatPayCall {
+  readonly method: 'GET' | 'POST';
+  /** Begins with `/v3/`; percent-encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** WeChat Pay answers in well under a second; the guard outside gives up earlier still. */
+const TIMEOUT_MS = 8_000;
+/** A list of platform certificates is some 10 kB, everything else is shorter. */
+const MAX_BODY_BYTES = 262_144;
+
+/** Asks WeChat Pay as one merchant. The SDK signs and sends; answers are verified here, see `send`. */
+export class WechatPayClient {
+  private readonly http: Http;
+  private readonly certificates: CertificateDownload | undefined;
+
+  constructor(
+    private readonly merchant: ResolvedWechatPayMerchant,
+    baseUrl: string,
+    private readonly clock: Clock,
+  ) {
+    const { mchid, serialNo: serial } = merchant;
+    const privateKey = merchant.privateKey.export({ type: 'pkcs8', format: 'pem' });
+    // The SDK wants a certificate of its own to verify with; it is never used, see `send`.
+    this.http = new Decorator({ mchid, serial, privateKey, certs: { unused: '' }, baseURL: baseUrl }).v3;
+    if (!merchant.downloadPlatformCertificates) return;
+    const list = { method: 'GET', path: '/v3/certificates' } as const;
+    this.certificates = new CertificateDownload(merchant, () => this.send(list), clock);
+  }
+
+  /** Never throws. Server errors, time-outs and aborts are UNKNOWN; every other answer is given to the caller. */
+  async call(call: WechatPayCall, signal: AbortSignal): Promise<WechatPayAnswer | UnknownOutcome> {
+    try {
+      signal.throwIfAborted();
+      const response = await this.send(call, signal);
+      const wait = retryAfterMs(response.header('retry-after') ?? null, this.clock.now());
+      if (response.status >= 500) return failed(response.status, wait);
+      return toAnswer(response, await this.verify(response, signal), wait);
+    } catch (error) {
+      if (signal.aborted) return { type: 'UNKNOWN', reason: 'gave up waiting for the answer' };
+      return { type: 'UNKNOWN', reason: `no answer: ${describe(error)}`, outage: true };
+    }
+  }
+
+  /** Fetches the platform certificates once if the answer names one that is not known. */
+  private async verify(message: SignedMessage, signal: AbortSignal): Promise<Verification> {
+    const verification = verifyMessage(message, this.merchant.platformKeys, this.clock.now());
+    if (verification.type === 'VERIFIED' || verification.unknownSerial === undefined) return verification;
+    if (!this.certificates || !PlatformKeys.isCertificate(verification.unknownSerial)) return verification;
+    await orAborted(this.certificates.refresh(), signal);
+    return verifyMessage(message, this.merchant.platformKeys, this.clock.now());
+  }
+
+  /**
+   * The answer with its raw body, unverified. The SDK's own check is switched off (`transformResponse`): it skips
+   * every status but 2xx, so that "no such order" could be forged, and its keys cannot change while it runs.
+   */
+  private async send(call: WechatPayCall, signal?: AbortSignal): Promise<Response> {
+    const { publicKeyId } = this.merchant.platformKeys;
+    const response = await this.http.request<Buffer>({
+      method: call.method,
+      url: call.path,
+      ...(call.query && { params: call.query }),
+      ...(call.body && { data: call.body }),
+      ...(signal && { signal }),
+      ...(publicKeyId !== undefined && { headers: { 'Wechatpay-Serial': publicKeyId } }),
+      timeout: TIMEOUT_MS,
+      maxContentLength: MAX_BODY_BYTES,
+      // The answer of another address is not the one that was asked for.
+      maxRedirects: 0,
+      validateStatus: () => true,
+      responseType: 'arraybuffer',
+      transformResponse: [(data: unknown) => data],
+    });
+    const { headers } = response;
+    return {
+      status: response.status,
+      rawBody: Buffer.from(response.data ?? ''),
+      header: (name) => (typeof headers[name] === 'string' ? headers[name] : undefined),
+    };
+  }
+}
+
+type Response = SignedMessage & { readonly status: number };
+
+function toAnswer(response: Response, verification: Verification, wait: number | undefined): WechatPayAnswer {
+  const body = parseJson(response.rawBody);
+  const { code, message } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  return {
+    type: 'ANSWER',
+    status: response.status,
+    body,
+    code: typeof code === 'string' ? code.replaceAll('_', '').toUpperCase().slice(0, 64) : undefined,
+    message: typeof message === 'string' ? message.slice(0, 256) : undefined,
+    verification,
+    retryAfterMs: wait,
+    requestId: response.header('request-id'),
+  };
+}
+
+function failed(status: number, wait: number | undefined): UnknownOutcome {
+  const reason = `WeChat Pay failed with status ${status}`;
+  return { type: 'UNKNOWN', reason, outage: true, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
+}
+
+/** Only the message: an error of axios carries the request's configuration, and with it the private key. */
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const gone = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true, signal: gone.signal });
+  });
+  await Promise.race([work, aborted]).finally(() => gone.abort());
+  signal.throwIfAborted();
+}

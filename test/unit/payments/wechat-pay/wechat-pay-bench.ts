@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { SystemClock } from '../../../../src/clock';
+import { type PaymentAttemptRef, type RefundRequest } from '../../../../src/payments';
+import { type WechatPayMerchant, WechatPayProvider } from '../../../../src/payments/wechat-pay';
+import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
+import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
+import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
+import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import {
+  faultInput,
+  type FaultInput,
+  paymentInput,
+  type PaymentInput,
+} from '../../../../src/testing/payment-simulator/simulator-input';
+import { generateWechatPayMerchants, WechatPayProtocol } from '../../../../src/testing/payment-simulator/wechat-pay';
+
+/** The simulated WeChat Pay behind a loopback server, and providers that are configured for it. */
+export class WechatPayBench {
+  readonly merchants = generateWechatPayMerchants(['shop', 'other']);
+  readonly clock = new SystemClock();
+  readonly faults = new FaultPlan(this.clock);
+  readonly ledger = new PaymentLedger(this.clock, () => undefined);
+  /** `GET /wechat-pay/v3/…` of every request so far, with its headers. */
+  readonly requests: { readonly line: string; readonly headers: IncomingMessage['headers'] }[] = [];
+  private readonly stopping = new AbortController();
+  readonly protocol = new WechatPayProtocol(
+    new SimulatorContext(this.clock, this.ledger, this.faults, this.stopping.signal),
+    this.merchants,
+  );
+  private readonly server: Server = createServer((request, response) => void this.serve(request, response));
+
+  async open(): Promise<this> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  async close(): Promise<void> {
+    this.stopping.abort();
+    this.ledger.stop();
+    await new Promise((resolve) => {
+      this.server.close(resolve);
+      this.server.closeAllConnections();
+    });
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/wechat-pay`;
+  }
+
+  get shop(): WechatPayMerchant {
+    return this.optionsOf('shop');
+  }
+
+  optionsOf(account: 'shop' | 'other'): WechatPayMerchant {
+    const merchant = this.merchants[account];
+    if (!merchant) throw new TypeError(`no merchant ${account}`);
+    return merchant.options;
+  }
+
+  /** Serials of the keys that the shop's answers may be signed with: the public key and the certificate. */
+  get serials(): readonly string[] {
+    return this.merchants['shop']?.platform.map(({ serial }) => serial) ?? [];
+  }
+
+  provider(merchant: Partial<WechatPayMerchant> = {}): WechatPayProvider {
+    const merchants = { shop: { ...this.shop, ...merchant } };
+    return new WechatPayProvider({ merchants, baseUrl: this.baseUrl }, this.clock);
+  }
+
+  /** A payment that a buyer could pay, and the attempt that the shop knows. */
+  attempt(terms: Partial<PaymentInput> = {}): PaymentAttemptRef {
+    const reference = terms.reference ?? randomUUID().replaceAll('-', '');
+    this.ledger.create(
+      paymentInput.parse({ provider: 'wechat-pay', amount: 1_999, currency: 'CNY', ...terms, reference }),
+    );
+    return { provider: 'wechat-pay', reference, amount: 1_999n, currency: 'CNY', createdAt: new Date() };
+  }
+
+  paid(terms: Partial<PaymentInput> = {}): PaymentAttemptRef {
+    const attempt = this.attempt(terms);
+    this.payment(attempt).pay(this.clock.now());
+    return attempt;
+  }
+
+  payment({ reference }: PaymentAttemptRef): SimulatedPayment {
+    const found = this.ledger.find('wechat-pay', reference);
+    if (!found) throw new TypeError(`no payment ${reference}`);
+    return found.payment;
+  }
+
+  fault(fault: FaultInput): void {
+    this.faults.add(faultInput.parse(fault));
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { method = 'GET', url = '/', headers } = request;
+    this.requests.push({ line: `${method} ${url}`, headers });
+    const path = url.replace(/^\/wechat-pay/, '');
+    const query = new URL(path, 'http://localhost').searchParams;
+    const reply = await this.protocol.answer({ method, path, headers, query, body: Buffer.concat(chunks) });
+    if (reply.type === 'silence' || response.destroyed) return;
+    if (reply.type === 'cut') response.destroy();
+    else response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(reply.body);
+  }
+}
+
+/** All of the attempt back, under a number of its own. */
+export function refundOf(attempt: PaymentAttemptRef, fields: Partial<RefundRequest> = {}): RefundRequest {
+  return {
+    attempt,
+    refundNumber: randomUUID().replaceAll('-', ''),
+    amount: attempt.amount,
+    paidAmount: attempt.amount,
+    currency: attempt.currency,
+    reason: 'order was closed',
+    ...fields,
+  };
+}
