@@ -1,0 +1,109 @@
+import { type z } from 'zod';
+import { type Notification } from '../payment-notification';
+import { type PaymentEvidence } from '../payment-outcome';
+import {
+  type Intent,
+  intentObject,
+  payable,
+  refundNews,
+  type Session,
+  sessionObject,
+  type StripeEvent,
+} from './stripe-objects';
+
+/** Hosts put this into the metadata of intents that Checkout makes for them; see docs/stripe.md. */
+export const SESSION_MARK = 'order_timeout_attempt';
+
+type Reader = (event: StripeEvent) => Notification;
+
+/** Every event that says something about a payment. The others are of no interest. */
+const READERS: Readonly<Record<string, Reader>> = {
+  'payment_intent.succeeded': ofIntent(paidIntent),
+  'payment_intent.processing': ofIntent(newsOfIntent),
+  'payment_intent.amount_capturable_updated': ofIntent(newsOfIntent),
+  'payment_intent.canceled': ofIntent(newsOfIntent),
+  'checkout.session.completed': ofSession(completedSession),
+  'checkout.session.async_payment_succeeded': ofSession(completedSession),
+  'checkout.session.async_payment_failed': ofSession(newsOfSession),
+  'checkout.session.expired': ofSession(newsOfSession),
+  'charge.refunded': refunded,
+  'refund.updated': refunded,
+  'refund.failed': refunded,
+};
+
+/** What a verified event says. An object that does not look as documented is only a reason to ask, or nothing. */
+export function toNotification(event: StripeEvent): Notification {
+  const reader = Object.hasOwn(READERS, event.type) ? READERS[event.type] : undefined;
+  return reader ? reader(event) : ignored(`event ${event.type} is of no interest`);
+}
+
+function ofIntent(read: (event: StripeEvent, intent: Intent) => Notification): Reader {
+  return reading(intentObject, (event, intent) => {
+    // Its attempt is registered by the session's id, and the session has events of its own.
+    if (isOfSession(intent)) return ignored(`payment intent ${intent.id} belongs to a checkout session`);
+    return read(event, intent);
+  });
+}
+
+function ofSession(read: (event: StripeEvent, session: Session) => Notification): Reader {
+  return reading(sessionObject, read);
+}
+
+function reading<T>(schema: z.ZodType<T>, read: (event: StripeEvent, object: T) => Notification): Reader {
+  return (event) => {
+    const parsed = schema.safeParse(event.data.object);
+    if (parsed.success) return read(event, parsed.data);
+    // A version of the API that is not known here, perhaps; what is asked for comes in the one that is.
+    const nameable = payable.safeParse(event.data.object);
+    if (!nameable.success) return ignored(`object of event ${event.type} is not as documented`);
+    return { type: 'NEWS', reference: nameable.data.id, evidence: evidenceOf(event) };
+  };
+}
+
+/** Checkout writes the session's id into the order reference of its intents, unless the host gave one. */
+function isOfSession({ payment_details: details, metadata }: Intent): boolean {
+  return (details?.order_reference ?? '').startsWith('cs_') || metadata?.[SESSION_MARK] === 'session';
+}
+
+function paidIntent(event: StripeEvent, intent: Intent): Notification {
+  const { id, status, amount_received: amount, currency, latest_charge: charge } = intent;
+  const transactionId = typeof charge === 'object' ? charge?.id : charge;
+  if (status !== 'succeeded' || amount === 0n || transactionId === undefined) return newsOfIntent(event, intent);
+  const evidence = { ...evidenceOf(event), paymentIntent: id, amountReceived: String(amount), currency };
+  return { type: 'PAID', reference: id, amount, currency, paidAt: event.created, transactionId, evidence };
+}
+
+function newsOfIntent(event: StripeEvent, { id, status }: Intent): Notification {
+  return { type: 'NEWS', reference: id, evidence: { ...evidenceOf(event), paymentIntent: id, status } };
+}
+
+/** `completed` alone is no payment: a delayed one is unpaid for days. Anything but a plain payment is asked about. */
+function completedSession(event: StripeEvent, session: Session): Notification {
+  const { id, mode, payment_status, amount_total: amount, currency, currency_conversion, payment_intent } = session;
+  const transactionId = typeof payment_intent === 'object' ? payment_intent?.id : payment_intent;
+  const isPlain = mode === 'payment' && payment_status === 'paid' && (currency_conversion ?? null) === null;
+  if (!isPlain || !amount || !currency || transactionId === undefined) return newsOfSession(event, session);
+  const evidence = { ...evidenceOf(event), session: id, amountTotal: String(amount), currency, transactionId };
+  return { type: 'PAID', reference: id, amount, currency, paidAt: event.created, transactionId, evidence };
+}
+
+function newsOfSession(event: StripeEvent, { id, status, payment_status }: Session): Notification {
+  const evidence = { ...evidenceOf(event), session: id, sessionStatus: status, paymentStatus: payment_status };
+  return { type: 'NEWS', reference: id, evidence };
+}
+
+/** Charges and refunds name the intent; that a session owns it they do not tell. */
+function refunded(event: StripeEvent): Notification {
+  const parsed = refundNews.safeParse(event.data.object);
+  if (!parsed.success) return ignored(`object of event ${event.type} names no payment intent`);
+  const { id, payment_intent: reference } = parsed.data;
+  return { type: 'NEWS', reference, evidence: { ...evidenceOf(event), object: id } };
+}
+
+function evidenceOf({ id, type, created }: StripeEvent): PaymentEvidence {
+  return { event: id, eventType: type, eventCreated: created.toISOString() };
+}
+
+function ignored(reason: string): Notification {
+  return { type: 'IGNORED', reason };
+}

@@ -1,0 +1,47 @@
+import { type PaymentEvidence, type QueryOutcome } from '../payment-outcome';
+import { type Intent } from './stripe-objects';
+
+/** Every status of a PaymentIntent but `succeeded`, which needs a closer look. Others are not recognised. */
+const STATES: Readonly<Record<string, 'OPEN' | 'PROCESSING' | 'AUTHORIZED' | 'CLOSED'>> = {
+  requires_payment_method: 'OPEN',
+  requires_confirmation: 'OPEN',
+  requires_action: 'OPEN',
+  processing: 'PROCESSING',
+  requires_capture: 'AUTHORIZED',
+  canceled: 'CLOSED',
+};
+
+/** What the state of an intent means. Its `latest_charge` has to be expanded. */
+export function toIntentOutcome(intent: Intent): QueryOutcome {
+  const evidence = intentEvidence(intent);
+  const { status } = intent;
+  if (status === 'succeeded') return toSucceeded(intent, evidence);
+  const type = Object.hasOwn(STATES, status) ? STATES[status] : undefined;
+  if (!type) return { type: 'UNKNOWN', reason: `payment intent status "${status}" is not known`, evidence };
+  if (type === 'CLOSED' && intent.amount_received > 0n) {
+    return { type: 'UNKNOWN', reason: 'a canceled payment intent says that it received money', evidence };
+  }
+  return { type, evidence };
+}
+
+/** What is kept in an order's history of an intent. */
+export function intentEvidence({ id, status, amount_received, currency, latest_charge }: Intent): PaymentEvidence {
+  const charge = typeof latest_charge === 'object' && latest_charge !== null ? latest_charge : undefined;
+  return {
+    paymentIntent: id,
+    status,
+    amountReceived: String(amount_received),
+    currency,
+    charge: charge?.id ?? latest_charge ?? null,
+    ...(charge ? { amountRefunded: String(charge.amount_refunded) } : {}),
+  };
+}
+
+function toSucceeded(intent: Intent, evidence: PaymentEvidence): QueryOutcome {
+  const { latest_charge: charge, amount_received: amount, currency } = intent;
+  if (typeof charge !== 'object' || charge === null || amount === 0n) {
+    return { type: 'UNKNOWN', reason: 'payment intent succeeded, but shows no charge or no amount', evidence };
+  }
+  if (charge.refunded) return { type: 'REFUNDED', evidence };
+  return { type: 'PAID', amount, currency, paidAt: charge.created, transactionId: charge.id, evidence };
+}

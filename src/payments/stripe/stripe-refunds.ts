@@ -1,0 +1,154 @@
+import { type NotFoundOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
+import { type RefundRequest } from '../refund-request';
+import { type IdempotencyKeys } from './idempotency-keys';
+import { type ExpectedRefund, REFUND_NUMBER, toRefundOutcome } from './map-refund';
+import { type Found, unrecognised } from './recognise';
+import { type StripeAccount } from './stripe-account';
+import { type Intent, type Refund, refundList, refundObject } from './stripe-objects';
+import { type StripeRefusal, type StripeReply } from './stripe-reply';
+
+/** Old results that one call steps over. */
+const MAX_REPLAYS = 5;
+/** The most that Stripe puts on one page. */
+const PAGE_SIZE = 100;
+
+/** Refusals that the same request will meet again. Any other may be our fault or pass, so it is UNKNOWN. */
+const FINAL_REFUSALS = new Set([
+  'amount_too_large',
+  'balance_insufficient',
+  'charge_already_refunded',
+  'charge_disputed',
+  'charge_not_refundable',
+  'insufficient_funds',
+  'refund_disputed_payment',
+]);
+
+/** Gives one merchant's buyers their money back, once per refund number. Never throws. */
+export class StripeRefunds {
+  constructor(
+    private readonly account: StripeAccount,
+    private readonly keys: IdempotencyKeys,
+  ) {}
+
+  /**
+   * Looks for the refund before it is made: idempotency keys live for 24 h only, a refund may be asked for again
+   * after days.
+   */
+  async refund(request: RefundRequest, subject: 'intent' | 'session', signal: AbortSignal): Promise<RefundOutcome> {
+    const intent = await this.paidIntent(request, subject, signal);
+    if ('type' in intent) return intent;
+    const { refundNumber, amount, currency } = request;
+    const expected = { refundNumber, amount, currency, paymentIntent: intent.id };
+    return this.make(request, expected, signal);
+  }
+
+  /**
+   * Asks with the first key that brings no stored refusal or failure back: another process may have used the ones
+   * before, and its refusal of yesterday is no answer of today. A look before each try, so that a stored 500 which did
+   * something all the same is not done again.
+   */
+  private async make(request: RefundRequest, expected: ExpectedRefund, signal: AbortSignal): Promise<RefundOutcome> {
+    const keySubject = `refund:${expected.refundNumber}`;
+    for (let replays = 0; replays <= MAX_REPLAYS; replays += 1) {
+      const found = await this.find(expected, signal);
+      if (found) return found;
+      const reply = await this.create(request, expected.paymentIntent, this.keys.current(keySubject), signal);
+      if (reply.type === 'ANSWERED') {
+        const made = recogniseRefund(reply.body);
+        return made.type === 'FOUND' ? toRefundOutcome(made.object, expected) : made;
+      }
+      if (!reply.isReplayed)
+        return reply.type === 'FAILED' ? reply.outcome : this.afterRefusal(reply, expected, signal);
+      this.keys.advance(keySubject);
+    }
+    return { type: 'UNKNOWN', reason: 'Stripe repeats old refusals of this refund; asked again with another key' };
+  }
+
+  /** The intent that took the money: the attempt's own, or the one behind its session. */
+  private async paidIntent(
+    { attempt, currency, amount }: RefundRequest,
+    subject: 'intent' | 'session',
+    signal: AbortSignal,
+  ): Promise<Intent | UnknownOutcome> {
+    const { reference } = attempt;
+    const intent =
+      subject === 'intent' ? await this.account.findIntent(reference, signal) : await this.behind(reference, signal);
+    if (intent.type === 'NOT_FOUND') return nothingToRefund(`Stripe knows of no ${reference}`);
+    if (intent.type === 'UNKNOWN') return intent;
+    // Refunds are in the intent's currency without saying so: the digits of another would be other money.
+    if (intent.object.currency !== currency) return nothingToRefund(`it was paid in ${intent.object.currency}`);
+    if (amount > intent.object.amount_received) {
+      return nothingToRefund(`Stripe received only ${intent.object.amount_received}`);
+    }
+    return intent.object;
+  }
+
+  private async behind(
+    session: string,
+    signal: AbortSignal,
+  ): Promise<Found<Intent> | NotFoundOutcome | UnknownOutcome> {
+    const found = await this.account.findSession(session, signal);
+    if (found.type !== 'FOUND') return found;
+    const { payment_intent: intent } = found.object;
+    if (typeof intent === 'object' && intent !== null) return { type: 'FOUND', object: intent };
+    return nothingToRefund('the checkout session has no payment intent');
+  }
+
+  private create(
+    request: RefundRequest,
+    paymentIntent: string,
+    idempotencyKey: string,
+    signal: AbortSignal,
+  ): Promise<StripeReply> {
+    const { refundNumber, amount, reason } = request;
+    // Exact: not more than amount_received, which was parsed as a safe integer.
+    const params = {
+      payment_intent: paymentIntent,
+      amount: Number(amount),
+      metadata: { [REFUND_NUMBER]: refundNumber, reason },
+    };
+    return this.account.connection.call(signal, (stripe) => stripe.refunds.create(params, { idempotencyKey }));
+  }
+
+  /** The refund of that number, if there is one; undefined: certainly none. */
+  private async find(expected: ExpectedRefund, signal: AbortSignal): Promise<RefundOutcome | undefined> {
+    const { paymentIntent: payment_intent, refundNumber } = expected;
+    const reply = await this.account.connection.call(signal, (stripe) =>
+      stripe.refunds.list({ payment_intent, limit: PAGE_SIZE }),
+    );
+    if (reply.type === 'FAILED') return reply.outcome;
+    if (reply.type === 'REFUSED') return refusedToLook(reply);
+    const parsed = refundList.safeParse(reply.body);
+    if (!parsed.success) return unrecognised(parsed.error);
+    const ours = parsed.data.data.find(({ metadata }) => metadata?.[REFUND_NUMBER] === refundNumber);
+    if (ours) return toRefundOutcome(ours, expected);
+    if (!parsed.data.has_more) return undefined;
+    return { type: 'UNKNOWN', reason: `payment has more than ${PAGE_SIZE} refunds; look for this one by hand` };
+  }
+
+  private async afterRefusal(
+    refusal: StripeRefusal,
+    expected: ExpectedRefund,
+    signal: AbortSignal,
+  ): Promise<RefundOutcome> {
+    const { code, message, status } = refusal;
+    const evidence = { status, code };
+    if (!FINAL_REFUSALS.has(code)) return { ...refusedToLook(refusal), evidence };
+    // Another call with our number may have been quicker.
+    const found = code === 'charge_already_refunded' ? await this.find(expected, signal) : undefined;
+    return found ?? { type: 'REJECTED', reason: `Stripe refused the refund: ${code}: ${message}`, evidence };
+  }
+}
+
+function nothingToRefund(why: string): UnknownOutcome {
+  return { type: 'UNKNOWN', reason: `nothing was refunded: ${why}` };
+}
+
+function refusedToLook({ status, code, message }: StripeRefusal): UnknownOutcome {
+  return { type: 'UNKNOWN', reason: `Stripe refused with ${status} ${code}: ${message}` };
+}
+
+function recogniseRefund(body: unknown): Found<Refund> | UnknownOutcome {
+  const parsed = refundObject.safeParse(body);
+  return parsed.success ? { type: 'FOUND', object: parsed.data } : unrecognised(parsed.error);
+}

@@ -1,0 +1,130 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { type Clock, SystemClock } from '../../../../src/clock';
+import { type PaymentAttemptRef, type RefundRequest } from '../../../../src/payments';
+import { StripeProvider } from '../../../../src/payments/stripe';
+import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
+import { type PaymentEvent } from '../../../../src/testing/payment-simulator/payment-hooks';
+import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
+import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
+import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
+import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import {
+  type FaultInput,
+  faultInput,
+  type PaymentInput,
+  paymentInput,
+} from '../../../../src/testing/payment-simulator/simulator-input';
+import { generateStripeMerchants, StripeProtocol } from '../../../../src/testing/payment-simulator/stripe';
+import { anAttempt } from '../an-attempt';
+
+/** What a shop sent. */
+interface SentRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** The simulator's side of Stripe on a loopback port, and the adapter that talks to it. */
+export class StripeBench {
+  readonly merchants = generateStripeMerchants(['shop', 'other']);
+  readonly ledger: PaymentLedger;
+  readonly faults: FaultPlan;
+  readonly protocol: StripeProtocol;
+  /** Requests in the order of their arrival. */
+  readonly sent: SentRequest[] = [];
+  /** Answers the next requests instead of the simulator, one each. */
+  readonly canned: { status: number; body: unknown; headers?: Record<string, string> }[] = [];
+  readonly posts: NotificationPost[] = [];
+  private readonly stopping = new AbortController();
+  private readonly server: Server;
+  private count = 0;
+
+  constructor(readonly clock: Clock = new SystemClock()) {
+    this.faults = new FaultPlan(clock);
+    this.ledger = new PaymentLedger(clock, (payment, event) => this.announce(payment, event));
+    const context = new SimulatorContext(clock, this.ledger, this.faults, this.stopping.signal);
+    this.protocol = new StripeProtocol(context, this.merchants);
+    this.server = createServer((request, response) => void this.serve(request, response));
+  }
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.ledger.stop();
+    await new Promise((resolve) => {
+      this.server.close(resolve);
+      this.server.closeAllConnections();
+    });
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/stripe`;
+  }
+
+  provider(options: Partial<ConstructorParameters<typeof StripeProvider>[0]> = {}): StripeProvider {
+    return new StripeProvider({ merchants: this.merchants, baseUrl: this.baseUrl, ...options }, this.clock);
+  }
+
+  /** A new payment at Stripe, and the attempt it is known by. */
+  attempt(kind: 'pi' | 'cs', terms: Partial<PaymentInput> = {}): PaymentAttemptRef {
+    const reference = `${kind}_${(this.count += 1)}`;
+    const { amount, currency, createdAt } = anAttempt();
+    const money = { amount: String(amount), currency, merchantAccount: 'shop' };
+    this.ledger.create(paymentInput.parse({ provider: 'stripe', reference, ...money, ...terms }));
+    return { provider: 'stripe', reference, merchantAccount: 'shop', amount, currency, createdAt };
+  }
+
+  payment({ reference }: PaymentAttemptRef): SimulatedPayment {
+    const found = this.ledger.find('stripe', reference);
+    if (!found) throw new Error(`there is no ${reference}`);
+    return found.payment;
+  }
+
+  pay(attempt: PaymentAttemptRef): boolean {
+    return this.payment(attempt).pay(this.clock.now()) === 'accepted';
+  }
+
+  status(attempt: PaymentAttemptRef): string {
+    return this.payment(attempt).entry(this.clock.now()).status;
+  }
+
+  refundOf(attempt: PaymentAttemptRef, fields: Partial<RefundRequest> = {}): RefundRequest {
+    const { amount, currency } = attempt;
+    return { attempt, refundNumber: '0'.repeat(32), amount, paidAmount: amount, currency, reason: 'late', ...fields };
+  }
+
+  fault(fault: FaultInput): void {
+    this.faults.add(faultInput.parse(fault));
+  }
+
+  private announce(payment: SimulatedPayment, event: PaymentEvent): void {
+    const post = this.protocol.notification(payment, event);
+    if (post) this.posts.push(post);
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { method = '', url = '', headers } = request;
+    const body = Buffer.concat(chunks);
+    const path = url.replace(/^\/stripe/, '');
+    this.sent.push({ method, path, headers, key: headers['idempotency-key'] as string, body: body.toString() });
+    const canned = this.canned.shift();
+    if (canned) {
+      response.writeHead(canned.status, { 'content-type': 'application/json', ...canned.headers });
+      response.end(typeof canned.body === 'string' ? canned.body : JSON.stringify(canned.body));
+      return;
+    }
+    const query = new URL(url, 'http://localhost').searchParams;
+    const reply = await this.protocol.answer({ method, path, query, headers, body });
+    if (reply.type === 'cut') response.destroy();
+    if (reply.type === 'answer') response.writeHead(reply.status, reply.headers).end(reply.body);
+  }
+}
