@@ -3,6 +3,7 @@ import { stockEffectCtes, type StockEffect } from './stock-effect';
 /** SQL of the inventory. Whatever changes `inventory` rows locks them first, in sku order. */
 export class InventoryQueries {
   readonly reserve: string;
+  readonly reserveAgain: string;
   readonly lockStock: string;
   readonly setStock: string;
   readonly read: string;
@@ -31,6 +32,20 @@ export class InventoryQueries {
           FROM (SELECT sku, sum(qty)::int AS qty FROM reserved GROUP BY sku) s WHERE i.sku = s.sku)
       SELECT w.sku, w.qty::float8 AS wanted, l.available, v.fits
         FROM wanted w LEFT JOIN locked l USING (sku) CROSS JOIN verdict v ORDER BY w.sku`;
+    // As above: no row is written before all skus are locked and all suffice.
+    this.reserveAgain = `
+      WITH wanted AS (SELECT sku, qty FROM ${schema}.reservation WHERE order_id = $1 AND state = 'RELEASED'),
+      locked AS (
+        SELECT sku, on_hand - reserved AS available FROM ${schema}.inventory
+         WHERE sku IN (SELECT sku FROM wanted) ORDER BY sku FOR NO KEY UPDATE),
+      verdict AS (
+        SELECT COALESCE(bool_and(COALESCE(l.available >= w.qty, false)), true) AS fits
+          FROM wanted w LEFT JOIN locked l USING (sku)),
+      reserved AS (
+        UPDATE ${schema}.reservation r SET state = 'RESERVED' FROM wanted w, verdict v
+         WHERE v.fits AND r.order_id = $1 AND r.sku = w.sku RETURNING r.sku, r.qty),
+      stock AS (UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty FROM reserved s WHERE i.sku = s.sku)
+      SELECT fits FROM verdict`;
     // OFFSET 0 keeps the planner from reading all reservations while the table has no statistics yet, as in the first
     // minutes after a burst: 0.2 ms instead of 3.4 ms a batch at 20 000 orders, and growing.
     this.lockStock = `

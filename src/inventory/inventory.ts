@@ -63,6 +63,15 @@ export class Inventory {
     return this.end(tx, orderIds, 'commit');
   }
 
+  /**
+   * Reserves anew what an order had given back: all its lines, or none. True: the order holds its goods again, as it
+   * does when nothing had been given back.
+   */
+  async reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
+    const [row] = await tx.query<{ fits: boolean }[]>(this.queries.reserveAgain, [orderId]);
+    return row?.fits ?? false;
+  }
+
   /** Sets what is on hand, and creates the sku if it is new. `tx` may be any manager. */
   async setStock(tx: EntityManager, sku: string, onHand: number): Promise<SetStockOutcome> {
     const [row] = await tx.query<LevelRow[]>(this.queries.setStock, [sku, onHand]);

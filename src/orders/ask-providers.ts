@@ -1,4 +1,10 @@
-import { type PaymentAttemptRef, type PaymentProvider, type PaymentProviders, type UnknownOutcome } from '../payments';
+import {
+  type PaymentAttemptRef,
+  type PaymentProvider,
+  type PaymentProviders,
+  type RefundOutcome,
+  type UnknownOutcome,
+} from '../payments';
 import { assertNever } from '../errors';
 import { type AttemptFinding, type Finding } from './attempt-finding';
 import { type Facts, nextStep, readQuery } from './next-step';
@@ -24,6 +30,27 @@ export class AskProviders {
     return (await Promise.all(asked)).flat();
   }
 
+  /** Asks for the money of one attempt to be given back. Never rejects. */
+  async refund(
+    attempt: PaymentAttempt,
+    refund: { readonly number: string; readonly amount: bigint; readonly currency: string; readonly reason: string },
+    signal: AbortSignal,
+  ): Promise<RefundOutcome | { readonly type: 'NO_PROVIDER'; readonly reason: string }> {
+    const provider = this.providers.get(attempt.provider);
+    if (!provider) return this.noProvider(attempt.provider);
+    const { number: refundNumber, amount, currency, reason } = refund;
+    const { transactionId, paidAmount } = attempt;
+    const request = {
+      attempt: toRef(attempt),
+      refundNumber,
+      amount,
+      currency,
+      reason,
+      paidAmount: paidAmount ?? amount,
+    };
+    return orUnknown(() => provider.refund(transactionId === null ? request : { ...request, transactionId }, signal));
+  }
+
   private each(
     attempts: readonly PaymentAttempt[],
     ask: (attempt: PaymentAttempt, provider: PaymentProvider) => Promise<Finding>,
@@ -36,7 +63,7 @@ export class AskProviders {
     );
   }
 
-  private noProvider(name: string): Finding {
+  private noProvider(name: string): { readonly type: 'NO_PROVIDER'; readonly reason: string } {
     const known = this.providers.names().join(', ') || 'none';
     const reason = `no payment provider "${name}" is configured here (there are: ${known}); add it and replay the timeout`;
     return { type: 'NO_PROVIDER', reason };

@@ -1,5 +1,5 @@
 import { type PaidOutcome, type PaymentEvidence } from '../payments';
-import { type AttemptKey, type PaymentAttempt } from './payment-attempt';
+import { type AttemptKey, isBooked, type PaymentAttempt } from './payment-attempt';
 
 /** What a whole interrogation of the provider has brought to light about one attempt. */
 export type Finding =
@@ -25,9 +25,13 @@ export interface AttemptFinding extends AttemptKey {
   readonly finding: Finding;
 }
 
-/** Pure: the attempt as it is after the finding. A final attempt stays as it is. */
+/**
+ * Pure: the attempt as it is after the finding. A final attempt stays as it is, but for one that we took for closed
+ * and that has brought money all the same.
+ */
 export function applyFinding(attempt: PaymentAttempt, finding: Finding | undefined): PaymentAttempt {
-  if (!finding || attempt.status === 'PAID' || attempt.status === 'CLOSED') return attempt;
+  if (!finding || isBooked(attempt)) return attempt;
+  if (attempt.status === 'CLOSED' && finding.type !== 'PAID') return attempt;
   switch (finding.type) {
     case 'PAID': {
       const { amount, currency, paidAt, transactionId } = finding;

@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { type LateWatch } from './late/late-watch';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type OrderStatus } from './order-status';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
@@ -17,7 +18,10 @@ export type CancelOrderResult =
 
 /** Calls an order off for the buyer or the shop. */
 export class CancelOrder {
-  constructor(private readonly desk: OrderDesk) {}
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly watch: LateWatch,
+  ) {}
 
   async execute(
     request: { readonly orderId: string; readonly reason?: string | undefined },
@@ -55,6 +59,7 @@ export class CancelOrder {
   private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
     await this.desk.scheduler.cancel(file.tx, allTimeouts(file.order));
     await this.write(file, 'CANCELLED', reason, by);
+    await this.watch.begin(file.tx, [{ ...file.order, status: 'CANCELLED' }], file.now, by.traceparent);
   }
 
   private async beginClosing(file: OpenFile, reason: string, by: ActionContext): Promise<void> {

@@ -4,6 +4,7 @@ import { type MarkPaid } from './mark-paid';
 import { type OrderStore } from './order-store';
 import { type OrderView } from './order-view';
 import { type ReadOrder } from './read-order';
+import { OPEN_STATUSES } from './payment-attempt';
 import { type ActionContext, BY_API } from './transition-cause';
 
 /** One provider time-out (5 s) and some reserve: a person is waiting for this answer. */
@@ -27,7 +28,7 @@ export class CheckPayment {
     by: ActionContext = BY_API,
     signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
   ): Promise<OrderView | undefined> {
-    const { now, attempts } = await this.store.openAttempts(orderId);
+    const { now, attempts } = await this.store.attemptsOf(orderId, OPEN_STATUSES);
     for (const found of await this.providers.query(attempts, now, signal)) await this.book(orderId, found, by);
     return this.readOrder.execute(orderId);
   }

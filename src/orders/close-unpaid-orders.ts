@@ -1,64 +1,106 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../timeouts';
-import { AskProviders } from './ask-providers';
+import { type AskProviders } from './ask-providers';
 import { type AttemptFinding } from './attempt-finding';
-import { type ClosingPlan, planClosing } from './plan-closing';
-import { type LockedBatch, ORDER_STORE, type OrderStore } from './order-store';
+import { type LatePayments } from './late/late-payments';
+import { type LateWatch } from './late/late-watch';
+import { refundOf } from './late/refund';
+import { type OrderPolicies } from './order-policies';
+import { type LockedBatch, type OrderStore } from './order-store';
 import { ORDER_PAYMENT } from './order-timeouts';
+import { OPEN_STATUSES } from './payment-attempt';
+import { type ClosingPlan, planClosing } from './plan-closing';
+import { type ActionContext } from './transition-cause';
 
 /** Another transaction works on the order; it is short, as none of ours waits for anything remote. */
 const BUSY: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 200, reason: 'the order row is locked' };
 /** The order changed between decision and effect; decide again on what it is now. */
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
 
+type Due = DueTimeout<AttemptFinding[]>;
+
+/** One due timeout and what it leads to; without a plan where the order cannot be worked on. */
+interface Step {
+  readonly due: Due;
+  readonly outcome: TimeoutOutcome;
+  readonly plan?: ClosingPlan;
+}
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly providers: AskProviders;
+  readonly policies: OrderPolicies;
+  readonly late: LatePayments;
+  readonly watch: LateWatch;
+}
+
 /**
  * What happens at the deadline. Orders without an attempt that could take money close straight away, a whole batch in
  * one transaction; for the others CLOSING is committed first, then their providers are asked outside any transaction,
  * then what is proven is written.
  */
-@Injectable()
 @TimeoutHandler(ORDER_PAYMENT)
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(
-    @Inject(ORDER_STORE) private readonly store: OrderStore,
-    private readonly providers: AskProviders,
-  ) {}
+  constructor(private readonly plan: Plan) {}
 
-  async settle(due: readonly DueTimeout<AttemptFinding[]>[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const batch = await this.store.lock(
+  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const { store, late } = this.plan;
+    const ids = due.map((timeout) => timeout.key);
+    const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
+    const steps = due.map((timeout) => this.stepFor(timeout, batch));
+    const plans = steps.flatMap(({ plan }) => plan ?? []);
+    await store.recordFindings(
       tx,
-      due.map((timeout) => timeout.key),
-      'skip-locked',
+      plans.flatMap((plan) => plan.findings),
     );
-    const plans = due.map((timeout) => planFor(timeout, batch));
-    await this.store.recordFindings(tx, plans.flatMap(findingsOf));
-    const moved = await this.store.apply(
+    for (const { due, plan } of steps) {
+      if (plan) await late.giveBack(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
+    }
+    const moved = await store.apply(
       tx,
       plans.flatMap((plan) => plan.transition ?? []),
     );
-    await this.store.keepUnexpected(
-      tx,
-      plans.filter((plan) => hasHappened(plan, moved)).flatMap((plan) => plan.unexpected),
-    );
-    return plans.map((plan) => (hasHappened(plan, moved) ? withJitter(plan.outcome) : CHANGED));
+    await this.settleMoney(steps, moved, batch.now, tx);
+    return steps.map(({ plan, outcome }) => (plan && !hasHappened(plan, moved) ? CHANGED : withJitter(outcome)));
   }
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.store.openAttempts(due.key);
-    return this.providers.close(attempts, now, signal);
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, OPEN_STATUSES);
+    return this.plan.providers.close(attempts, now, signal);
+  }
+
+  private stepFor(due: Due, batch: LockedBatch): Step {
+    const order = batch.orders.get(due.key);
+    // An order that is not there any more needs no closing.
+    if (!order) return { due, outcome: batch.busy.has(due.key) ? BUSY : DONE };
+    const plan = planClosing(order, due, batch.now, this.plan.policies.of(order.merchantId).partialPayment);
+    return { due, plan, outcome: plan.outcome };
+  }
+
+  /** What follows for the money of orders that have come to an end; nothing, for nearly all of them. */
+  private async settleMoney(
+    steps: readonly Step[],
+    moved: ReadonlySet<string>,
+    now: Date,
+    tx: EntityManager,
+  ): Promise<void> {
+    const { store, late, watch } = this.plan;
+    for (const { due, plan } of steps) {
+      if (!plan || !hasHappened(plan, moved)) continue;
+      const context = { tx, by: causeOf(due), now };
+      await store.keepUnexpected(tx, plan.unexpected);
+      if (plan.returns.length > 0) {
+        const refunds = plan.returns.map((attempt) => refundOf(attempt, 'partial'));
+        await late.enterRefunding(plan.after, refunds, context);
+      } else await late.settle(plan.after, context);
+    }
+    const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan.after] : []));
+    await watch.begin(tx, ended, now);
   }
 }
 
-function planFor(timeout: DueTimeout<AttemptFinding[]>, batch: LockedBatch): ClosingPlan {
-  const order = batch.orders.get(timeout.key);
-  if (order) return planClosing(order, timeout, batch.now);
-  // An order that is not there any more needs no closing.
-  return { outcome: batch.busy.has(timeout.key) ? BUSY : DONE, findings: [], unexpected: [] };
-}
-
-function findingsOf(plan: ClosingPlan): readonly AttemptFinding[] {
-  return plan.findings;
+function causeOf({ cause, traceparent }: Due): ActionContext {
+  return { cause, traceparent };
 }
 
 /** A plan with a transition is void when the compare-and-set did not find the order as it was planned for. */

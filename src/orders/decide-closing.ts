@@ -1,8 +1,9 @@
 import { assertNever } from '../errors';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
+import { type OrderPolicy } from './order-policy-options';
 import { isUndecided } from './order-status';
-import { canTakeMoney } from './payment-attempt';
+import { canTakeMoney, type PaymentAttempt } from './payment-attempt';
 
 /** What a due deadline means for an order, before any provider was asked. */
 export type ClosingDecision =
@@ -14,14 +15,18 @@ export type ClosingDecision =
   | { readonly type: 'not-due'; readonly dueAt: Date }
   /** Attempts may take money: ask their providers. `entersClosing`: shut the order for new attempts first. */
   | { readonly type: 'ask'; readonly entersClosing: boolean }
-  | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED' }
+  /** `returns`: payments that are too little, and go back. */
+  | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly returns: readonly PaymentAttempt[] }
   /** The money is there, and nobody had noticed. */
   | { readonly type: 'pay' }
-  /** Some money is there, but not enough: a person has to decide. */
+  /** Some money is there, but not enough, and a person has to decide. */
   | { readonly type: 'park'; readonly reason: string };
 
+/** What becomes of an order that is paid in part. */
+export type PartialPolicy = OrderPolicy['partialPayment'];
+
 /** Pure: the first decision about an order whose deadline was reported. `now` is the database's, under the lock. */
-export function decideClosing(order: LockedOrder, now: Date): ClosingDecision {
+export function decideClosing(order: LockedOrder, now: Date, partial: PartialPolicy): ClosingDecision {
   const hasOpenAttempts = order.attempts.some(canTakeMoney);
   // Nobody may pay twice: what is still open on a paid order is closed too.
   if (order.status === 'PAID' && hasOpenAttempts) return { type: 'ask', entersClosing: false };
@@ -33,7 +38,7 @@ export function decideClosing(order: LockedOrder, now: Date): ClosingDecision {
     if (now < dueAt) return { type: 'not-due', dueAt };
   }
   if (hasOpenAttempts) return { type: 'ask', entersClosing: order.status === 'PENDING' };
-  return decideWithoutOpenAttempts(order);
+  return decideWithoutOpenAttempts(order, partial);
 }
 
 /** When we begin to close: the buyer's deadline and the grace after it. */
@@ -44,15 +49,18 @@ export function closesAt({ expiresAt, graceMs }: Pick<LockedOrder, 'expiresAt' |
 /** Pure: an undecided order none of whose attempts can bring money any more. */
 export function decideWithoutOpenAttempts(
   order: LockedOrder,
+  partial: PartialPolicy,
 ): Extract<ClosingDecision, { type: 'close' | 'pay' | 'park' }> {
   const money = moneyReceived(order, order.attempts);
+  const to = order.closingReason === 'cancelled' ? 'CANCELLED' : 'CLOSED';
   switch (money.type) {
     case 'nothing':
-      return { type: 'close', to: order.closingReason === 'cancelled' ? 'CANCELLED' : 'CLOSED' };
+      return { type: 'close', to, returns: [] };
     case 'sufficient':
       return { type: 'pay' };
     case 'insufficient':
-      return { type: 'park', reason: money.sentence };
+      if (partial === 'park') return { type: 'park', reason: money.sentence };
+      return { type: 'close', to, returns: order.attempts.filter(({ status }) => status === 'PAID') };
     default:
       return assertNever(money);
   }

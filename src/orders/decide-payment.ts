@@ -1,7 +1,7 @@
 import { assertNever } from '../errors';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
-import { isSameAttempt, type PaymentAttempt } from './payment-attempt';
+import { isBooked, isSameAttempt, type PaymentAttempt } from './payment-attempt';
 
 /** What a reported payment means for its order. */
 export type PaymentDecision =
@@ -15,7 +15,7 @@ export type PaymentDecision =
 
 /** Pure. `before` is the locked order, `paid` the attempt as the report describes it. */
 export function decidePayment(before: LockedOrder, paid: PaymentAttempt): PaymentDecision {
-  const wasBooked = before.attempts.some((attempt) => isSameAttempt(attempt, paid) && attempt.status === 'PAID');
+  const wasBooked = before.attempts.some((attempt) => isSameAttempt(attempt, paid) && isBooked(attempt));
   switch (before.status) {
     case 'PAID':
       return { type: wasBooked ? 'already-paid' : 'surplus' };

@@ -1,18 +1,18 @@
 import { assertNever } from '../errors';
 import { applyFinding, type AttemptFinding } from './attempt-finding';
-import { decideWithoutOpenAttempts } from './decide-closing';
+import { decideWithoutOpenAttempts, type PartialPolicy } from './decide-closing';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
 import { isUndecided } from './order-status';
-import { canTakeMoney, isSameAttempt } from './payment-attempt';
+import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
 import { type OpenFinding, type Wait, waitForFinding } from './wait-for-finding';
 
 /** What the order becomes, once its providers were asked. */
 export type Settlement =
   /** `wait`: other attempts are still open on the paid order, and are to be closed. */
   | { readonly type: 'paid'; readonly wait?: Wait }
-  | { readonly type: 'closed' }
-  | { readonly type: 'cancelled' }
+  /** `returns`: payments that are too little, and go back. */
+  | { readonly type: 'closed' | 'cancelled'; readonly returns: readonly PaymentAttempt[] }
   | ({ readonly type: 'wait' } & Wait)
   | { readonly type: 'park'; readonly reason: string }
   /** Somebody else has decided meanwhile; only the attempts are written. */
@@ -24,20 +24,21 @@ export function decideSettlement(
   findings: readonly AttemptFinding[],
   now: Date,
   dueAt: Date,
+  partial: PartialPolicy,
 ): Settlement {
   const after = withFindings(order, findings);
   const wait = waitFor(after, findings, now, now.getTime() - dueAt.getTime());
   if (!isUndecided(order.status)) return { type: 'decided', ...(order.status === 'PAID' && wait ? { wait } : {}) };
   if (moneyReceived(after, after.attempts).type === 'sufficient') return { type: 'paid', ...(wait ? { wait } : {}) };
   if (wait) return { type: 'wait', ...wait };
-  const decision = decideWithoutOpenAttempts(after);
+  const decision = decideWithoutOpenAttempts(after, partial);
   switch (decision.type) {
     case 'pay':
       return { type: 'paid' };
     case 'park':
       return decision;
     case 'close':
-      return { type: decision.to === 'CANCELLED' ? 'cancelled' : 'closed' };
+      return { type: decision.to === 'CANCELLED' ? 'cancelled' : 'closed', returns: decision.returns };
     default:
       return assertNever(decision);
   }

@@ -5,6 +5,11 @@ export { InvalidOrderError } from './check-new-order';
 export { CheckPayment } from './check-payment';
 export { CloseUnpaidOrders } from './close-unpaid-orders';
 export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './extend-deadline';
+export { LatePayments } from './late/late-payments';
+export { LateWatch } from './late/late-watch';
+export { type Refund, refundNumber, type RefundReason } from './late/refund';
+export { RefundPayments } from './late/refund-payments';
+export { WatchEndedOrders } from './late/watch-ended-orders';
 export { MarkPaid, type MarkPaidResult, type ReportedPayment } from './mark-paid';
 export { orderMigrations } from './migrations/order-migrations';
 export {
@@ -18,16 +23,25 @@ export {
 export { type ClosingReason, type LockedOrder, type Order } from './order';
 export { type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
-export { type OrderPolicy, type OrderPolicyOptions } from './order-policy-options';
+export { type OrderPolicy, type OrderPolicyOptions, POLICY_WORDS } from './order-policy-options';
 export { canTransition, ORDER_STATUSES, type OrderStatus, TRANSITIONS } from './order-status';
 export {
+  type AttemptsNow,
   type LockedBatch,
   ORDER_STORE,
   type OrderStore,
+  type UnexpectedHandling,
   type UnexpectedMoney,
   type UnexpectedReason,
 } from './order-store';
-export { ORDER_PAYMENT, ORDER_REMINDER, paymentTimeout, reminderTimeout } from './order-timeouts';
+export {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_REFUND,
+  paymentTimeout,
+  reminderTimeout,
+} from './order-timeouts';
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export { ATTEMPT_STATUSES, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
@@ -38,5 +52,6 @@ export { RegisterAttempt, type RegisterAttemptResult } from './register-attempt'
 export { RemindBeforeDeadline } from './remind-before-deadline';
 export { SetAutoClose, type SetAutoCloseResult } from './set-auto-close';
 export { SqlOrderStore } from './sql-order-store';
+export { TakeNotification } from './take-notification';
 export { type Transition } from './transition';
 export { type ActionContext, BY_API, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';

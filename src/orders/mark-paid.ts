@@ -2,13 +2,16 @@ import { type EntityManager } from 'typeorm';
 import { assertNever } from '../errors';
 import { type JsonObject } from '../events';
 import { draftAttempt } from './attempt-draft';
-import { decidePayment, type PaymentDecision, withPaid } from './decide-payment';
+import { decidePayment, withPaid } from './decide-payment';
+import { type LockedOrder } from './order';
 import { type MinorUnits } from './new-order';
+import { type LatePayments } from './late/late-payments';
+import { type LateWatch } from './late/late-watch';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type UnexpectedMoney, type UnexpectedReason } from './order-store';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
-import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
+import { canTakeMoney, isBooked, isSameAttempt, type PaymentAttempt } from './payment-attempt';
 import { InsertAttempt } from './sql/insert-attempt';
 import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
@@ -30,11 +33,11 @@ export interface ReportedPayment {
 }
 
 /**
- * - `paid` · `already-paid`: the same payment had been booked before · `late`: the order was closed before; the money
- *   is kept as an orphan payment, and the order stays as it is · `surplus`: paid twice, by another attempt
+ * - `paid` · `already-paid`: the same payment had been booked before · `late`: the order was closed before; by policy it
+ *   is revived, the money goes back, or it is kept · `surplus`: paid twice, by another attempt; it goes back or is kept
  * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order
  * - `attempt-mismatch`: the attempt belongs to another order · `unknown-order`
- * Whatever is not `paid` or `already-paid` is kept in orphan_payment and reported as `order.payment_late`.
+ * Whatever is not `paid` or `already-paid` is noted in orphan_payment and reported as `order.payment_late`.
  */
 export type MarkPaidResult =
   | {
@@ -47,7 +50,11 @@ export type MarkPaidResult =
 export class MarkPaid {
   private readonly insert: InsertAttempt;
 
-  constructor(private readonly desk: OrderDesk) {
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly late: LatePayments,
+    private readonly watch: LateWatch,
+  ) {
     this.insert = new InsertAttempt(desk.schema);
   }
 
@@ -67,9 +74,9 @@ export class MarkPaid {
     const { tx, order, now } = file;
     const paid = paidAttempt(file, payment);
     const known = order.attempts.find((attempt) => isSameAttempt(attempt, paid));
-    const isBooked = known?.status === 'PAID' || (await this.insert.asPaid(tx, paid, evidenceOf(payment)));
-    const outcome = isBooked ? await this.settle(file, paid, payment, by) : 'attempt-mismatch';
-    if (outcome !== 'paid' && outcome !== 'already-paid') {
+    const isOurs = (known && isBooked(known)) || (await this.insert.asPaid(tx, paid, evidenceOf(payment)));
+    const outcome = isOurs ? await this.settle(file, paid, payment, by) : 'attempt-mismatch';
+    if (outcome === 'attempt-mismatch' || outcome === 'amount-mismatch' || outcome === 'currency-mismatch') {
       await this.desk.store.keepUnexpected(tx, [unexpected(payment, outcome, by, now)]);
     }
     return { outcome, order: await this.desk.view(tx, order.id) };
@@ -81,17 +88,22 @@ export class MarkPaid {
     payment: ReportedPayment,
     by: ActionContext,
   ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order'>> {
-    const decision = decidePayment(file.order, paid);
+    const { tx, order, now } = file;
+    const decision = decidePayment(order, paid);
     switch (decision.type) {
       case 'pay':
-        await this.pay(file, paid, decision, payment, by);
+        await this.pay(file, withPaid(order, paid), payment, by);
         return 'paid';
       case 'insufficient':
         return decision.reason;
       case 'already-paid':
-      case 'surplus':
-      case 'late':
         return decision.type;
+      case 'surplus':
+      case 'late': {
+        const known = order.attempts.some((attempt) => isSameAttempt(attempt, paid) && isBooked(attempt));
+        await this.late.settle(known ? order : withPaid(order, paid), { tx, by, now });
+        return decision.type;
+      }
       default:
         return assertNever(decision);
     }
@@ -99,13 +111,12 @@ export class MarkPaid {
 
   private async pay(
     { tx, order, now }: OpenFile,
-    paid: PaymentAttempt,
-    { surplus }: Extract<PaymentDecision, { type: 'pay' }>,
+    after: LockedOrder,
     payment: ReportedPayment,
     by: ActionContext,
   ): Promise<void> {
     const { scheduler, store } = this.desk;
-    const stillOpen = withPaid(order, paid).attempts.some(canTakeMoney);
+    const stillOpen = after.attempts.some(canTakeMoney);
     // Attempts that are still open are closed by the pipeline, or the buyer could pay a second time.
     const [close, ...reminders] = allTimeouts(order);
     await scheduler.cancel(tx, stillOpen ? reminders : allTimeouts(order));
@@ -113,10 +124,9 @@ export class MarkPaid {
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     const moved = await store.apply(tx, [step]);
     if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
-    await store.keepUnexpected(
-      tx,
-      surplus.map((attempt) => unexpected(toReport(attempt), 'surplus', by, now)),
-    );
+    const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
+    await this.late.settle(paid, { tx, by, now });
+    if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
   }
 }
 
@@ -125,10 +135,6 @@ function paidAttempt({ order, now }: OpenFile, payment: ReportedPayment): Paymen
   const known = order.attempts.find((attempt) => isSameAttempt(attempt, payment));
   const attempt = known ?? draftAttempt(order, payment, now);
   return { ...attempt, status: 'PAID', paidAmount: BigInt(amount), paidCurrency: currency, paidAt, transactionId };
-}
-
-function toReport({ orderId, provider, reference, paidAmount, paidCurrency }: PaymentAttempt): ReportedPayment {
-  return { orderId, provider, reference, amount: paidAmount ?? 0n, currency: paidCurrency ?? '' };
 }
 
 function evidenceOf({ amount, paidAt, ...payment }: ReportedPayment): JsonObject {
@@ -143,5 +149,5 @@ function unexpected(
 ): UnexpectedMoney {
   const { orderId, provider, reference, amount, currency } = payment;
   const money = { orderId, provider, reference, amount: BigInt(amount), currency };
-  return { ...money, reason, evidence: evidenceOf(payment), now, traceparent };
+  return { ...money, reason, handling: 'kept', evidence: evidenceOf(payment), now, traceparent };
 }

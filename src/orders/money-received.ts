@@ -10,7 +10,7 @@ export type MoneyReceived =
       readonly reason: 'amount-mismatch' | 'currency-mismatch';
       readonly sentence: string;
     }
-  /** Enough. `surplus` are the attempts that were not needed for it, latest payments first to go. */
+  /** Enough. `surplus` are the attempts without which it would be enough too, the latest payments first to go. */
   | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[] };
 
 /** Pure: adds up the paid attempts of an order. Money in another currency never counts towards the total. */
@@ -20,15 +20,27 @@ export function moneyReceived(
 ): MoneyReceived {
   const paid = attempts.filter((attempt) => attempt.status === 'PAID').sort(byPaidAt);
   if (paid.length === 0) return { type: 'nothing' };
-  let sum = 0n;
-  const surplus: PaymentAttempt[] = [];
-  for (const attempt of paid) {
-    if (sum >= order.amount || attempt.paidCurrency !== order.currency) surplus.push(attempt);
-    else sum += attempt.paidAmount ?? 0n;
+  const fitting = paid.filter((attempt) => attempt.paidCurrency === order.currency);
+  const sum = fitting.reduce((total, attempt) => total + (attempt.paidAmount ?? 0n), 0n);
+  if (sum >= order.amount) {
+    const unneeded = findUnneeded(fitting, sum - order.amount);
+    return { type: 'sufficient', surplus: paid.filter((one) => !fitting.includes(one) || unneeded.has(one)) };
   }
-  if (sum >= order.amount) return { type: 'sufficient', surplus };
   const foreign = paid.filter((attempt) => attempt.paidCurrency !== order.currency);
   return insufficient(order, sum, foreign);
+}
+
+/** Whole payments that may go, the latest first, while what is left still pays the order. */
+function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): ReadonlySet<PaymentAttempt> {
+  const unneeded = new Set<PaymentAttempt>();
+  let left = excess;
+  for (const attempt of attempts.toReversed()) {
+    const amount = attempt.paidAmount ?? 0n;
+    if (amount > left) continue;
+    left -= amount;
+    unneeded.add(attempt);
+  }
+  return unneeded;
 }
 
 function insufficient(

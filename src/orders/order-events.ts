@@ -5,7 +5,14 @@ import { type OrderStatus } from './order-status';
 
 /** Events of this room, by routing key. Their bodies are the contract with the outside: add, never rename. */
 export type OrderEventType =
-  'order.expiring' | 'order.closing' | 'order.closed' | 'order.cancelled' | 'order.paid' | 'order.payment_late';
+  | 'order.expiring'
+  | 'order.closing'
+  | 'order.closed'
+  | 'order.cancelled'
+  | 'order.paid'
+  | 'order.payment_late'
+  | 'order.refunding'
+  | 'order.refunded';
 
 /** What a transition tells beside the order itself. */
 export interface EventDetails {
@@ -18,6 +25,8 @@ export const EVENT_OF_STATUS: Partial<Record<OrderStatus, OrderEventType>> = {
   CLOSED: 'order.closed',
   CANCELLED: 'order.cancelled',
   PAID: 'order.paid',
+  REFUNDING: 'order.refunding',
+  CLOSED_REFUNDED: 'order.refunded',
 };
 
 /** @param version of the order after what the event reports. @param now the database's time in this transaction. */

@@ -14,6 +14,25 @@ export interface OrderPolicy {
   readonly minPaymentWindowMs: number;
   /** Longest window that an order may ask for, extensions included. @default 31_622_400_000 (366 days) */
   readonly maxPaymentWindowMs: number;
+  /**
+   * What becomes of money that arrives after the order was closed. `revive-if-stock`: the order becomes PAID if its
+   * goods are still there, else the money goes back · `refund`: it goes back · `keep`: it waits for a person in
+   * orphan_payment. Money for a cancelled order is never revived. @default 'revive-if-stock'
+   */
+  readonly latePayment: 'revive-if-stock' | 'refund' | 'keep';
+  /** What becomes of a payment that the order did not need, as another one had paid it. @default 'refund' */
+  readonly surplusPayment: 'refund' | 'keep';
+  /**
+   * What becomes at the deadline of an order that is paid in part, or in another currency. `refund-and-close`, or
+   * `park`: it keeps its stock and waits for a person. @default 'refund-and-close'
+   */
+  readonly partialPayment: 'refund-and-close' | 'park';
+  /**
+   * So long after its end the providers of an order's closed attempts are asked once more, as notifications get lost
+   * and a close can be answered too early; empty for never. @default [1 min, 10 min, 2 h, 25 h]: past every
+   * provider's last repetition of a notification
+   */
+  readonly lateWatchOffsetsMs: readonly number[];
 }
 
 /** What the module takes: every value has a default, and merchants may have their own. */
@@ -23,7 +42,8 @@ export interface OrderPolicyOptions extends Partial<OrderPolicy> {
 }
 
 const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 const DEFAULTS: OrderPolicy = {
   paymentWindowMs: 30 * MINUTE,
@@ -32,6 +52,10 @@ const DEFAULTS: OrderPolicy = {
   reminderOffsetsMs: [5 * MINUTE],
   minPaymentWindowMs: 0,
   maxPaymentWindowMs: 366 * DAY,
+  latePayment: 'revive-if-stock',
+  surplusPayment: 'refund',
+  partialPayment: 'refund-and-close',
+  lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
 };
 
 /** The column is a 32-bit integer: 24.8 days. */
@@ -39,6 +63,14 @@ const MAX_GRACE_MS = 2 ** 31 - 1;
 /** The engine takes deadlines of at most ten years. */
 const MAX_WINDOW_MS = 3_650 * DAY;
 const MAX_REMINDERS = 10;
+const MAX_WATCHES = 10;
+
+/** The policies that are words. */
+export const POLICY_WORDS = {
+  latePayment: ['revive-if-stock', 'refund', 'keep'],
+  surplusPayment: ['refund', 'keep'],
+  partialPayment: ['refund-and-close', 'park'],
+} as const;
 
 /** @throws InvalidOptionsError naming every bad value. */
 export function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
@@ -67,6 +99,16 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
   for (const [name, ms] of Object.entries(policy.graceMsByProvider))
     check(`graceMsByProvider.${name}`, ms, MAX_GRACE_MS);
   for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, MAX_WINDOW_MS);
+  policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, MAX_WINDOW_MS));
+  if (policy.lateWatchOffsetsMs.length > MAX_WATCHES) {
+    problems.push(`${at}lateWatchOffsetsMs may have at most ${MAX_WATCHES} entries`);
+  }
+  for (const [name, words] of Object.entries(POLICY_WORDS)) {
+    const word = policy[name as keyof typeof POLICY_WORDS];
+    if (!(words as readonly string[]).includes(word)) {
+      problems.push(`${at}${name} must be one of ${words.join(', ')} (got ${String(word)})`);
+    }
+  }
   if (policy.reminderOffsetsMs.length > MAX_REMINDERS) {
     problems.push(`${at}reminderOffsetsMs may have at most ${MAX_REMINDERS} entries`);
   }

@@ -22,10 +22,12 @@ export const TRANSITIONS = {
   CLOSING: ['CLOSED', 'CANCELLED', 'PAID'],
   // Money may still arrive after closing: the late-payment policy revives the order or gives the money back.
   CLOSED: ['PAID', 'REFUNDING'],
-  CANCELLED: ['PAID', 'REFUNDING'],
+  // Called off on purpose, so never revived.
+  CANCELLED: ['REFUNDING'],
   REFUNDING: ['CLOSED_REFUNDED'],
   PAID: [],
-  CLOSED_REFUNDED: [],
+  // By another attempt, after the first one's money is back.
+  CLOSED_REFUNDED: ['REFUNDING'],
 } as const satisfies Record<OrderStatus, readonly OrderStatus[]>;
 
 /** Whether the table allows this step. */

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type AttemptFinding } from './attempt-finding';
 import { type LockedOrder } from './order';
-import { type PaymentAttempt } from './payment-attempt';
+import { type AttemptKey, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
 import { type Transition } from './transition';
 
 /** What a batch of orders looks like under its locks. */
@@ -9,8 +9,19 @@ export interface LockedBatch {
   /** The database's time, read after the locks were taken. */
   readonly now: Date;
   readonly orders: ReadonlyMap<string, LockedOrder>;
+  /** Payments of these orders that were reported before the orders were placed, or their attempts registered. */
+  readonly unclaimed: readonly UnclaimedMoney[];
   /** Orders that another transaction holds; only with `skipLocked`. */
   readonly busy: ReadonlySet<string>;
+}
+
+/** A payment that was reported before there was an order, or an attempt, for it; its row in orphan_payment has this id. */
+export interface UnclaimedMoney extends AttemptKey {
+  readonly id: string;
+  readonly orderId: string;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -20,29 +31,52 @@ export interface LockedBatch {
 export interface OrderStore {
   /** Locks these orders, or those of them that nobody else holds, and reads them with their attempts after that. */
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch>;
+  /** Books the unclaimed payments of the batch on their orders, as paid attempts; returns the batch so changed. */
+  adoptUnclaimed(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch>;
   /** Writes what was found out about attempts that are not final yet. Idempotent. */
   recordFindings(tx: EntityManager, findings: readonly AttemptFinding[]): Promise<void>;
   /**
    * Writes these steps: status and version (compare-and-set), history, stock (given back on CLOSED and CANCELLED, sold
-   * on PAID) and event. Must refuse to write CLOSED or CANCELLED while any attempt of the order is not CLOSED.
+   * on PAID) and event. Must refuse to write CLOSED or CANCELLED while any attempt of the order could take money, or
+   * has some that is not on its way back.
    *
    * @returns ids of the orders that were moved; nothing at all is written for the others.
    */
   apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>>;
   /** Keeps money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
   keepUnexpected(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void>;
-  /** Attempts of one order that could still take money, and the database's time; opens no transaction. */
-  openAttempts(orderId: string): Promise<{ readonly now: Date; readonly attempts: readonly PaymentAttempt[] }>;
+  /** Attempts of one order in these statuses, and the database's time; opens no transaction. */
+  attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow>;
+  /** The attempt and the order that it belongs to, found by the provider's side; opens no transaction. */
+  findAttempt(key: AttemptKey): Promise<PaymentAttempt | undefined>;
+  /** Takes the goods of a closed order from stock once more. False: they are gone, and nothing was written. */
+  reserveAgain(tx: EntityManager, orderId: string): Promise<boolean>;
+  /** Notes on attempts where their money is. */
+  setAttemptStatus(tx: EntityManager, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): Promise<void>;
+}
+
+/** Attempts and the database's time when they were read. */
+export interface AttemptsNow {
+  readonly now: Date;
+  readonly attempts: readonly PaymentAttempt[];
 }
 
 /** Why money could not be booked on its order. */
 export type UnexpectedReason =
   'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
 
+/**
+ * What is done about such money without anybody's help; `kept`: nothing, a person has to look · `adopted`: its order
+ * was placed later, and has it.
+ */
+export type UnexpectedHandling = 'kept' | 'revived' | 'refunding' | 'adopted';
+
 /** A payment that arrived and fits no order, or arrived too late. */
 export interface UnexpectedMoney {
   readonly reason: UnexpectedReason;
-  readonly orderId: string;
+  readonly handling: UnexpectedHandling;
+  /** Null: of an attempt that nobody registered. */
+  readonly orderId: string | null;
   readonly provider: string;
   readonly reference: string;
   readonly amount: bigint;

@@ -7,6 +7,11 @@ export const ORDER_PAYMENT = 'order.payment';
 /** Kind of the reminders before the deadline; the key is order id and offset. */
 export const ORDER_REMINDER = 'order.reminder';
 
+/** Kind of the rounds after the end of an order; the key is its id. */
+export const ORDER_LATE_WATCH = 'order.late-watch';
+/** Kind of the refunds; the key is the refund number. */
+export const PAYMENT_REFUND = 'payment.refund';
+
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 
 /** The timeout that closes this order. */

@@ -1,13 +1,16 @@
 import { type Provider } from '@nestjs/common';
 import { Outbox } from '../events';
 import { Inventory } from '../inventory';
-import { PaymentProviders } from '../payments';
+import { PaymentObservers, PaymentProviders } from '../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../timeouts';
 import { AskProviders } from './ask-providers';
 import { CancelOrder } from './cancel-order';
 import { CheckPayment } from './check-payment';
 import { CloseUnpaidOrders } from './close-unpaid-orders';
 import { ExtendDeadline } from './extend-deadline';
+import { LatePayments } from './late/late-payments';
+import { LATE_PROVIDERS } from './late/late.providers';
+import { LateWatch } from './late/late-watch';
 import { MarkPaid } from './mark-paid';
 import { OrderDesk } from './order-desk';
 import { OrderPolicies } from './order-policies';
@@ -20,6 +23,7 @@ import { RegisterAttempt } from './register-attempt';
 import { RemindBeforeDeadline } from './remind-before-deadline';
 import { SetAutoClose } from './set-auto-close';
 import { SqlOrderStore } from './sql-order-store';
+import { TakeNotification } from './take-notification';
 
 /** Options of this room. */
 export interface OrdersOptions {
@@ -79,7 +83,23 @@ const useCases: Provider[] = [
     inject: [OrderDesk, OrderPolicies],
     useFactory: (desk: OrderDesk, policies: OrderPolicies) => new RegisterAttempt(desk, policies),
   },
-  { provide: MarkPaid, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new MarkPaid(desk) },
+  {
+    provide: MarkPaid,
+    inject: [OrderDesk, LatePayments, LateWatch],
+    useFactory: (desk: OrderDesk, late: LatePayments, watch: LateWatch) => new MarkPaid(desk, late, watch),
+  },
+  {
+    provide: TakeNotification,
+    inject: [PaymentProviders, PaymentObservers, ORDER_STORE, RESOLVED_TIMEOUTS_OPTIONS, MarkPaid, TimeoutScheduler],
+    useFactory: (
+      providers: PaymentProviders,
+      observers: PaymentObservers,
+      store: OrderStore,
+      { dataSource }: Base,
+      markPaid: MarkPaid,
+      scheduler: TimeoutScheduler,
+    ) => new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler }),
+  },
   {
     provide: CheckPayment,
     inject: [ORDER_STORE, AskProviders, MarkPaid, ReadOrder],
@@ -91,7 +111,11 @@ const useCases: Provider[] = [
     inject: [OrderDesk, OrderPolicies],
     useFactory: (desk: OrderDesk, policies: OrderPolicies) => new ExtendDeadline(desk, policies),
   },
-  { provide: CancelOrder, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new CancelOrder(desk) },
+  {
+    provide: CancelOrder,
+    inject: [OrderDesk, LateWatch],
+    useFactory: (desk: OrderDesk, watch: LateWatch) => new CancelOrder(desk, watch),
+  },
   { provide: SetAutoClose, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new SetAutoClose(desk) },
 ];
 
@@ -103,8 +127,14 @@ const deadlines: Provider[] = [
   },
   {
     provide: CloseUnpaidOrders,
-    inject: [ORDER_STORE, AskProviders],
-    useFactory: (store: OrderStore, ask: AskProviders) => new CloseUnpaidOrders(store, ask),
+    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments, LateWatch],
+    useFactory: (
+      store: OrderStore,
+      providers: AskProviders,
+      policies: OrderPolicies,
+      late: LatePayments,
+      watch: LateWatch,
+    ) => new CloseUnpaidOrders({ store, providers, policies, late, watch }),
   },
   {
     provide: RemindBeforeDeadline,
@@ -117,4 +147,4 @@ const deadlines: Provider[] = [
  * Everything this room provides. It needs beside it: ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with
  * its own order table provides its own ORDER_STORE after these.
  */
-export const ORDER_PROVIDERS: Provider[] = [...tables, ...useCases, ...deadlines];
+export const ORDER_PROVIDERS: Provider[] = [...tables, ...useCases, ...deadlines, ...LATE_PROVIDERS];

@@ -1,11 +1,15 @@
 /** How far an attempt to pay has come, as far as we know. */
-export const ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN'] as const;
+export const ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN', 'REFUNDING', 'REFUNDED'] as const;
 
 /**
  * - `CREATED`: written down, not yet given to the provider or the buyer · `OPEN`: could be paid any moment
- * - `UNKNOWN`: the provider could not be understood when last asked · `PAID`, `CLOSED`: final
+ * - `UNKNOWN`: the provider could not be understood when last asked
+ * - `PAID`: the money is ours · `CLOSED`: takes no money any more · `REFUNDING`, `REFUNDED`: the money goes, went back
  */
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
+
+/** Statuses of attempts that could still bring money. */
+export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies readonly AttemptStatus[];
 
 /** One attempt to pay an order, in the words of one provider. Money in minor units. */
 export interface PaymentAttempt {
@@ -31,7 +35,12 @@ export type AttemptKey = Pick<PaymentAttempt, 'provider' | 'reference'>;
 
 /** Whether the attempt could still bring money, as far as we know. Such an attempt keeps its order from closing. */
 export function canTakeMoney({ status }: Pick<PaymentAttempt, 'status'>): boolean {
-  return status !== 'PAID' && status !== 'CLOSED';
+  return (OPEN_STATUSES as readonly AttemptStatus[]).includes(status);
+}
+
+/** Whether the buyer's money has been seen for this attempt, kept or given back since. */
+export function isBooked({ status }: Pick<PaymentAttempt, 'status'>): boolean {
+  return status === 'PAID' || status === 'REFUNDING' || status === 'REFUNDED';
 }
 
 /** Whether both keys mean the same attempt. */

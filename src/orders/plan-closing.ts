@@ -1,21 +1,26 @@
 import { assertNever } from '../errors';
 import { ASK, DONE, type DueTimeout, type TimeoutOutcome } from '../timeouts';
 import { type AttemptFinding } from './attempt-finding';
-import { decideClosing } from './decide-closing';
+import { decideClosing, type PartialPolicy } from './decide-closing';
 import { decideSettlement, type Settlement, withFindings } from './decide-settlement';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
 import { type OrderStatus } from './order-status';
 import { type UnexpectedMoney } from './order-store';
-import { canTakeMoney, isSameAttempt } from './payment-attempt';
+import { canTakeMoney, type PaymentAttempt } from './payment-attempt';
 import { type Transition, transition } from './transition';
 import { type Wait } from './wait-for-finding';
 
 /** Everything that one due timeout leads to: what is written, and what the engine is told. */
 export interface ClosingPlan {
   readonly outcome: TimeoutOutcome;
+  /** The order as it will be, its attempts included. */
+  readonly after: LockedOrder;
   readonly transition?: Transition;
   readonly findings: readonly AttemptFinding[];
+  /** Payments that are too little, and go back before the order is closed. */
+  readonly returns: readonly PaymentAttempt[];
+  /** Payments that are too little, and wait for a person. */
   readonly unexpected: readonly UnexpectedMoney[];
 }
 
@@ -23,69 +28,62 @@ export interface ClosingPlan {
 const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
 
 type Due = DueTimeout<AttemptFinding[]>;
+type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unexpected'>>;
 
 /** Pure: from a locked order, and answers where providers were asked, to what has to be written. */
-export function planClosing(order: LockedOrder, due: Due, now: Date): ClosingPlan {
-  return due.answer ? planWithAnswer(order, due, due.answer, now) : planFirst(order, due, now);
+export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
+  const findings = due.answer ?? [];
+  const after = withFindings(order, findings);
+  const effect = due.answer
+    ? planSettlement(order, decideSettlement(order, findings, now, due.dueAt, partial), after, due, now)
+    : planFirst(order, due, now, partial);
+  const status = effect.transition?.to ?? order.status;
+  const version = effect.transition ? order.version + 1 : order.version;
+  return { findings, returns: [], unexpected: [], after: { ...after, status, version }, ...effect };
 }
 
-function planFirst(order: LockedOrder, due: Due, now: Date): ClosingPlan {
-  const decision = decideClosing(order, now);
+function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+  const decision = decideClosing(order, now, partial);
   switch (decision.type) {
     case 'terminal':
     case 'opted-out':
-      return plan(DONE);
+      return { outcome: DONE };
     case 'not-due':
-      return plan({ type: 'reschedule', dueAt: decision.dueAt });
+      return { outcome: { type: 'reschedule', dueAt: decision.dueAt } };
     case 'ask':
-      return decision.entersClosing ? plan(ASK, step(order, 'CLOSING', due, now, {})) : plan(ASK);
+      return { outcome: ASK, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
     case 'close':
-      return plan(DONE, step(order, decision.to, due, now, {}));
+      return { outcome: DONE, transition: step(order, decision.to, due, now), returns: decision.returns };
     case 'pay': {
       const outcome = order.attempts.some(canTakeMoney) ? CLOSE_THE_REST : DONE;
-      return { ...plan(outcome, step(order, 'PAID', due, now, {})), unexpected: surplusOf(order, due, now) };
+      return { outcome, transition: step(order, 'PAID', due, now) };
     }
     case 'park':
-      return plan({ type: 'park', reason: decision.reason });
+      return { outcome: { type: 'park', reason: decision.reason }, unexpected: insufficientMoney(order, due, now) };
     default:
       return assertNever(decision);
   }
 }
 
-function planWithAnswer(order: LockedOrder, due: Due, findings: readonly AttemptFinding[], now: Date): ClosingPlan {
-  const settlement = decideSettlement(order, findings, now, due.dueAt);
-  const unexpected = unexpectedMoney(order, findings, settlement, due, now);
-  return { ...planSettlement(order, settlement, findings, due, now), findings, unexpected };
-}
-
-function planSettlement(
-  order: LockedOrder,
-  settlement: Settlement,
-  findings: readonly AttemptFinding[],
-  due: Due,
-  now: Date,
-): ClosingPlan {
-  const evidence = { attempts: findings.map(evidenceOf) };
+function planSettlement(order: LockedOrder, settlement: Settlement, after: LockedOrder, due: Due, now: Date): Effect {
+  const evidence = { attempts: (due.answer ?? []).map(evidenceOf) };
   switch (settlement.type) {
     case 'paid':
-      return plan(outcomeOf(settlement.wait), step(order, 'PAID', due, now, evidence));
+      return { outcome: outcomeOf(settlement.wait), transition: step(order, 'PAID', due, now, evidence) };
     case 'closed':
-      return plan(DONE, step(order, 'CLOSED', due, now, evidence));
-    case 'cancelled':
-      return plan(DONE, step(order, 'CANCELLED', due, now, evidence));
+    case 'cancelled': {
+      const to = settlement.type === 'closed' ? 'CLOSED' : 'CANCELLED';
+      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: settlement.returns };
+    }
     case 'wait':
-      return plan(outcomeOf(settlement));
+      return { outcome: outcomeOf(settlement) };
     case 'park':
-      return plan(settlement);
+      return { outcome: settlement, unexpected: insufficientMoney(after, due, now) };
     case 'decided':
-      return plan(outcomeOf(settlement.wait));
+      return { outcome: outcomeOf(settlement.wait) };
     default:
       return assertNever(settlement);
   }
-}
-
-function plan(outcome: TimeoutOutcome, moved?: Transition): ClosingPlan {
-  return { outcome, findings: [], unexpected: [], ...(moved ? { transition: moved } : {}) };
 }
 
 function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
@@ -94,57 +92,24 @@ function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
   return { type: 'retry', reason, counted, ...(afterMs === undefined ? {} : { afterMs }) };
 }
 
-function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence: object): Transition {
+function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence?: object): Transition {
   const cancelled = order.closingReason === 'cancelled';
   return transition(order, to, {
     by: { cause: due.cause, traceparent: due.traceparent },
     now,
     reason: to === 'PAID' ? 'compensated' : cancelled ? 'cancelled' : 'expired',
     ...(to === 'PAID' ? {} : { closingReason: cancelled ? ('cancelled' as const) : ('expired' as const) }),
-    ...(Object.keys(evidence).length > 0 ? { evidence: { ...evidence } } : {}),
+    ...(evidence ? { evidence: { ...evidence } } : {}),
   });
 }
 
-/** Money that was found and is not needed, or comes too late for this order. */
-function unexpectedMoney(
-  order: LockedOrder,
-  findings: readonly AttemptFinding[],
-  settlement: Settlement,
-  due: Due,
-  now: Date,
-): UnexpectedMoney[] {
-  const after = withFindings(order, findings);
-  if (settlement.type === 'paid' || order.status === 'PAID') return surplusOf(after, due, now);
-  if (settlement.type === 'park') return insufficientMoney(after, due, now);
-  if (settlement.type !== 'decided') return [];
-  const paid = after.attempts.filter(
-    (attempt) => attempt.status === 'PAID' && findings.some((found) => isSameAttempt(found, attempt)),
-  );
-  return paid.map((attempt) => stray(attempt, 'late', due, now));
-}
-
-function surplusOf(order: LockedOrder, due: Due, now: Date): UnexpectedMoney[] {
-  const money = moneyReceived(order, order.attempts);
-  return money.type === 'sufficient' ? money.surplus.map((attempt) => stray(attempt, 'surplus', due, now)) : [];
-}
-
-function insufficientMoney(order: LockedOrder, due: Due, now: Date): UnexpectedMoney[] {
+function insufficientMoney(order: LockedOrder, { cause, traceparent }: Due, now: Date): UnexpectedMoney[] {
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'insufficient') return [];
-  return order.attempts
-    .filter((attempt) => attempt.status === 'PAID')
-    .map((attempt) => stray(attempt, money.reason, due, now));
-}
-
-function stray(
-  attempt: LockedOrder['attempts'][number],
-  reason: UnexpectedMoney['reason'],
-  { cause, traceparent }: Due,
-  now: Date,
-): UnexpectedMoney {
-  const { orderId, provider, reference, paidAmount, paidCurrency, transactionId } = attempt;
-  return {
-    reason,
+  const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
+  return paid.map(({ orderId, provider, reference, paidAmount, paidCurrency, transactionId }) => ({
+    reason: money.reason,
+    handling: 'kept',
     orderId,
     provider,
     reference,
@@ -153,7 +118,7 @@ function stray(
     evidence: { cause, transactionId },
     now,
     traceparent,
-  };
+  }));
 }
 
 /** JSON of a finding: bigint becomes a decimal text. */

@@ -63,8 +63,11 @@ export class RegisterAttempt {
     const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
     if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
     if (!known || known.status === 'CREATED') {
-      if (!(await this.insert.asOpen(tx, attempt))) return rejected('ATTEMPT_EXISTS');
+      const written = await this.insert.asOpen(tx, attempt);
+      if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(file, attempt, by);
+      // Its payment was reported before: the closing looks at the order now, and finds it paid.
+      if (written.hasMoney) await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
     }
     return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
   }

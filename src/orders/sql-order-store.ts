@@ -1,8 +1,9 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory } from '../inventory';
 import { type AttemptFinding } from './attempt-finding';
-import { type LockedBatch, type OrderStore, type UnexpectedMoney } from './order-store';
-import { type PaymentAttempt } from './payment-attempt';
+import { type AttemptsNow, type LockedBatch, type OrderStore, type UnexpectedMoney } from './order-store';
+import { type AttemptKey, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
+import { AdoptUnclaimed } from './sql/adopt-unclaimed';
 import { ApplyTransitions } from './sql/apply-transitions';
 import { KeepUnexpectedMoney } from './sql/keep-unexpected-money';
 import { LockOrders } from './sql/lock-orders';
@@ -16,26 +17,41 @@ export class SqlOrderStore implements OrderStore {
   private readonly applyTransitions: ApplyTransitions;
   private readonly writeFindings: WriteFindings;
   private readonly keepMoney: KeepUnexpectedMoney;
-  private readonly openAttemptsSql: string;
+  private readonly adopt: AdoptUnclaimed;
+  private readonly attemptsSql: string;
+  private readonly attemptSql: string;
+  private readonly statusSql: string;
 
   constructor(
     private readonly dataSource: DataSource,
     schema: string,
-    inventory: Inventory,
+    private readonly inventory: Inventory,
   ) {
     this.lockOrders = new LockOrders(schema);
     this.applyTransitions = new ApplyTransitions(schema, inventory);
     this.writeFindings = new WriteFindings(schema);
     this.keepMoney = new KeepUnexpectedMoney(schema);
-    this.openAttemptsSql = `
+    this.adopt = new AdoptUnclaimed(schema);
+    this.attemptsSql = `
       SELECT clock_timestamp() AS now, (
         SELECT json_agg(found) FROM (
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
-           WHERE a.order_id = $1 AND a.status NOT IN ('PAID', 'CLOSED')) found) AS attempts`;
+           WHERE a.order_id = $1 AND a.status = ANY($2::text[])) found) AS attempts`;
+    this.attemptSql = `
+      SELECT (SELECT row_to_json(found) FROM (SELECT ${ATTEMPT_COLUMNS}) found) AS attempt
+        FROM ${schema}.payment_attempt a WHERE a.provider = $1 AND a.reference = $2`;
+    this.statusSql = `
+      UPDATE ${schema}.payment_attempt a SET status = $3, updated_at = now()
+        FROM unnest($1::text[], $2::text[]) AS k(provider, reference)
+       WHERE a.provider = k.provider AND a.reference = k.reference`;
   }
 
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
     return this.lockOrders.execute(tx, ids, mode);
+  }
+
+  adoptUnclaimed(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
+    return this.adopt.execute(tx, batch);
   }
 
   recordFindings(tx: EntityManager, findings: readonly AttemptFinding[]): Promise<void> {
@@ -50,10 +66,28 @@ export class SqlOrderStore implements OrderStore {
     return this.keepMoney.execute(tx, money);
   }
 
-  async openAttempts(orderId: string): Promise<{ now: Date; attempts: readonly PaymentAttempt[] }> {
-    const [row] = await this.dataSource.query<{ now: Date; attempts: AttemptRow[] | null }[]>(this.openAttemptsSql, [
+  async attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow> {
+    const [row] = await this.dataSource.query<{ now: Date; attempts: AttemptRow[] | null }[]>(this.attemptsSql, [
       orderId,
+      statuses,
     ]);
     return { now: row?.now ?? new Date(NaN), attempts: (row?.attempts ?? []).map(toAttempt) };
+  }
+
+  async findAttempt({ provider, reference }: AttemptKey): Promise<PaymentAttempt | undefined> {
+    const [row] = await this.dataSource.query<{ attempt: AttemptRow }[]>(this.attemptSql, [provider, reference]);
+    return row && toAttempt(row.attempt);
+  }
+
+  reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
+    return this.inventory.reserveAgain(tx, orderId);
+  }
+
+  async setAttemptStatus(
+    tx: EntityManager,
+    keys: readonly AttemptKey[],
+    status: 'REFUNDING' | 'REFUNDED',
+  ): Promise<void> {
+    await tx.query(this.statusSql, [keys.map((key) => key.provider), keys.map((key) => key.reference), status]);
   }
 }

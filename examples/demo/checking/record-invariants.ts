@@ -34,7 +34,7 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'nothing-left',
-    says: 'the outbox is empty, and no timeout is pending',
+    says: 'the outbox is empty, and no timeout is pending but the watch over ended orders',
     violations: ({ outboxRows, pendingTimeouts }) => [
       ...(outboxRows > 0 ? [`${outboxRows} rows in the outbox`] : []),
       ...(pendingTimeouts > 0 ? [`${pendingTimeouts} timeouts pending`] : []),

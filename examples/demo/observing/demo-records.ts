@@ -1,3 +1,4 @@
+import { ORDER_LATE_WATCH } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
 import { type HistoryFact, type OrphanFact, type ReservationFact } from '../checking/facts';
 
@@ -15,6 +16,7 @@ export interface StoredOrder {
 export interface Progress {
   readonly byStatus: Readonly<Record<string, number>>;
   readonly outboxRows: number;
+  /** But for the watch over orders that have ended, which goes on for a day. */
   readonly pendingTimeouts: number;
 }
 
@@ -54,7 +56,8 @@ export class DemoRecords {
     );
     const [left] = await this.dataSource.query<{ outbox: number; timeouts: number }[]>(
       `SELECT (SELECT count(*)::int FROM ${SCHEMA}.outbox) AS outbox,
-              (SELECT count(*)::int FROM ${SCHEMA}.timeout WHERE state = 'pending') AS timeouts`,
+              (SELECT count(*)::int FROM ${SCHEMA}.timeout 
+                WHERE state = 'pending' AND kind <> '${ORDER_LATE_WATCH}') AS timeouts`,
     );
     return {
       byStatus: Object.fromEntries(rows.map(({ status, count }) => [status, count])),

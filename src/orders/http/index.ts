@@ -5,3 +5,4 @@ export { OrderActionsController } from './order-actions.controller';
 export { OrdersController } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { ProblemFilter } from './problem.filter';
+export { PaymentNotificationsController } from './payment-notifications.controller';

@@ -6,6 +6,7 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
   { path: /^\/orders\/[^/]+\/(attempts|pay-check|paid|extend|cancel|auto-close)$/, methods: ['POST'] },
   { path: /^\/orders\/[^/]+\/history$/, methods: ['GET', 'HEAD'] },
   { path: /^\/inventory\/[^/]+$/, methods: ['GET', 'HEAD', 'PUT'] },
+  { path: /^\/payments\/[^/]+\/notify$/, methods: ['POST'] },
   { path: /^\/timeouts\/parked$/, methods: ['GET', 'HEAD'] },
   { path: /^\/timeouts\/parked\/(replay|discard)$/, methods: ['POST'] },
   { path: /^\/(health\/live|health\/ready|metrics)$/, methods: ['GET', 'HEAD'] },

@@ -1,6 +1,5 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 import { ORDER_STATUSES } from '../order-status';
-import { ATTEMPT_STATUSES } from '../payment-attempt';
 import { TRANSITION_CAUSES } from '../transition-cause';
 
 /** Orders, their lines, attempts and history, stray money, and idempotency keys. */
@@ -63,7 +62,7 @@ function orderTables(schema: string): string[] {
        reference        text           NOT NULL CHECK (length(reference) BETWEEN 1 AND 128),
        order_id         text           NOT NULL REFERENCES ${schema}.orders,
        merchant_account text,
-       status           text           NOT NULL CHECK (status IN (${oneOf(ATTEMPT_STATUSES)})),
+       status           text           NOT NULL CHECK (status IN (${oneOf(['CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN'])})),
        amount           bigint         NOT NULL CHECK (amount BETWEEN 1 AND ${MAX_MONEY}),
        currency         char(3)        NOT NULL CHECK (currency ~ '^[A-Z]{3}$'),
        time_expire      timestamptz(3),

@@ -62,9 +62,11 @@ function parameters(steps: readonly Transition[]): unknown[] {
 }
 
 function transitionSql(schema: string, effect: StockEffect | 'none'): string {
-  // The money rule itself, checked in the statement that closes: no attempt may be able to take money, or have any.
+  // The money rule itself, checked in the statement that closes: no attempt may be able to take money, or have any
+  // that is not on its way back.
   const guard = `AND NOT EXISTS (
-            SELECT 1 FROM ${schema}.payment_attempt a WHERE a.order_id = o.id AND a.status <> 'CLOSED')`;
+            SELECT 1 FROM ${schema}.payment_attempt a
+             WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED'))`;
   const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
   // `= ANY` beside the join: of the join alone the planner makes a scan of all orders, 6 ms a batch at 40 000 rows.
   return `

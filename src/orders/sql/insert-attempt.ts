@@ -14,15 +14,22 @@ export class InsertAttempt {
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
       ON CONFLICT (provider, reference) DO UPDATE SET status = EXCLUDED.status, updated_at = now(), `;
     this.register = `${insert} time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
-       WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED' RETURNING 1`;
+       WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED'
+       RETURNING EXISTS (
+         SELECT 1 FROM ${schema}.orphan_payment p WHERE p.provider = $1 AND p.reference = $2 AND p.order_id IS NULL
+            AND p.reason = 'unknown-order' AND p.handling = 'kept') AS has_money`;
     this.pay = `${insert} paid_amount = EXCLUDED.paid_amount, paid_currency = EXCLUDED.paid_currency,
              paid_at = EXCLUDED.paid_at, transaction_id = EXCLUDED.transaction_id, evidence = EXCLUDED.evidence
-       WHERE a.order_id = EXCLUDED.order_id AND a.status <> 'PAID' RETURNING 1`;
+       WHERE a.order_id = EXCLUDED.order_id AND a.status NOT IN ('PAID', 'REFUNDING', 'REFUNDED') RETURNING 1`;
   }
 
-  /** Registers an attempt, or turns the order's own CREATED one into an open one. False: it is taken. */
-  async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<boolean> {
-    return (await tx.query<unknown[]>(this.register, parameters(attempt, null))).length > 0;
+  /**
+   * Registers an attempt, or turns the order's own CREATED one into an open one. Undefined: it is taken. `hasMoney`: its
+   * payment was reported before.
+   */
+  async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<{ readonly hasMoney: boolean } | undefined> {
+    const [row] = await tx.query<{ has_money: boolean }[]>(this.register, parameters(attempt, null));
+    return row && { hasMoney: row.has_money };
   }
 
   /** Books a payment on the order's attempt, known or not. False: it is another order's, or booked already. */

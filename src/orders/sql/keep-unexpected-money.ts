@@ -11,11 +11,11 @@ export class KeepUnexpectedMoney {
     this.sql = `
       WITH money AS (
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
-                             $8::text[], $9::text[], $10::text[])
-          AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent)),
+                             $8::text[], $9::text[], $10::text[], $11::text[])
+          AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent, handling)),
       kept AS (
-        INSERT INTO ${schema}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason)
-        SELECT id, provider, reference, order_id, amount, currency, evidence::jsonb, reason FROM money
+        INSERT INTO ${schema}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+        SELECT id, provider, reference, order_id, amount, currency, evidence::jsonb, reason, handling FROM money
         ON CONFLICT (provider, reference, reason) DO NOTHING RETURNING id)
       INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
       SELECT id, 'event', 'order.payment_late', body::jsonb, traceparent FROM money JOIN kept USING (id)`;
@@ -35,12 +35,14 @@ export class KeepUnexpectedMoney {
       rows.map((row) => row.reason),
       rows.map((row) => JSON.stringify(row.event.body)),
       rows.map((row) => row.traceparent ?? null),
+      rows.map((row) => row.handling),
     ]);
     announceAfterCommit(tx);
   }
 }
 
-function eventOf({ orderId, provider, reference, amount, currency, reason, now, traceparent }: UnexpectedMoney) {
-  const details = { orderId, provider, reference, amount: Number(amount), currency, reason };
+function eventOf(money: UnexpectedMoney) {
+  const { orderId, provider, reference, amount, currency, reason, handling, now, traceparent } = money;
+  const details = { orderId, provider, reference, amount: Number(amount), currency, reason, handling };
   return outboxEvent('order.payment_late', details, now, traceparent);
 }

@@ -1,12 +1,23 @@
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
-import { type LockedBatch } from '../order-store';
+import { type LockedBatch, type UnclaimedMoney } from '../order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 import { type AttemptRow, ATTEMPT_COLUMNS, ORDER_COLUMNS, type OrderRow, toAttempt, toOrder } from './order-row';
 
 interface UnderLock {
   readonly now: Date;
   readonly attempts: AttemptRow[] | null;
+  readonly unclaimed: UnclaimedRow[] | null;
+}
+
+interface UnclaimedRow {
+  readonly id: string;
+  readonly order_id: string;
+  readonly provider: string;
+  readonly reference: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -25,12 +36,21 @@ export class LockOrders {
     const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
     this.wait = lock;
     this.skipLocked = `${lock} SKIP LOCKED`;
+    const money = 'p.provider, p.reference, p.amount::text AS amount, p.currency, p.evidence';
+    const isUnclaimed = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // clock_timestamp(): the transaction may have begun long before it got the lock.
     this.underLock = `
       SELECT clock_timestamp() AS now, (
         SELECT json_agg(found) FROM (
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
-           ORDER BY a.created_at, a.provider, a.reference) found) AS attempts`;
+           ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (
+        SELECT json_agg(found) FROM (
+          SELECT p.id, p.order_id, ${money} FROM ${schema}.orphan_payment p
+           WHERE p.order_id = ANY($1::text[]) AND ${isUnclaimed}
+          UNION ALL
+          SELECT p.id, a.order_id, ${money} FROM ${schema}.payment_attempt a
+            JOIN ${schema}.orphan_payment p ON p.provider = a.provider AND p.reference = a.reference
+           WHERE a.order_id = ANY($1::text[]) AND p.order_id IS NULL AND ${isUnclaimed}) found) AS unclaimed`;
     this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
   }
 
@@ -39,7 +59,8 @@ export class LockOrders {
     const [read] = await tx.query<UnderLock[]>(this.underLock, [rows.map((row) => row.id)]);
     const orders = join(rows, (read?.attempts ?? []).map(toAttempt));
     const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
-    return { now: read?.now ?? new Date(NaN), orders, busy: await this.existingOf(tx, missing) };
+    const unclaimed = (read?.unclaimed ?? []).map(toUnclaimed);
+    return { now: read?.now ?? new Date(NaN), orders, unclaimed, busy: await this.existingOf(tx, missing) };
   }
 
   private async existingOf(tx: EntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -47,6 +68,18 @@ export class LockOrders {
     const rows = await tx.query<{ id: string }[]>(this.existing, [ids]);
     return new Set(rows.map((row) => row.id));
   }
+}
+
+function toUnclaimed({
+  id,
+  order_id: orderId,
+  provider,
+  reference,
+  amount,
+  currency,
+  evidence,
+}: UnclaimedRow): UnclaimedMoney {
+  return { id, orderId, provider, reference, amount: BigInt(amount), currency, evidence };
 }
 
 function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): Map<string, LockedOrder> {

@@ -7,7 +7,10 @@ interface Written {
   readonly evidence: unknown;
 }
 
-/** Writes findings into the attempts that are not final; one statement, however many. */
+/**
+ * Writes findings into the attempts that are not final; one statement, however many. Money that was found is written
+ * over CLOSED too: the provider had taken it before, or in spite of the closing.
+ */
 export class WriteFindings {
   private readonly sql: string;
 
@@ -20,8 +23,8 @@ export class WriteFindings {
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[], $8::text[],
                     $9::boolean[])
           AS f(provider, reference, status, evidence, paid_amount, paid_currency, paid_at, transaction_id, known)
-       WHERE a.provider = f.provider AND a.reference = f.reference AND a.status NOT IN ('PAID', 'CLOSED')
-         AND a.status <> f.status AND NOT (a.status = 'CREATED' AND f.status = 'UNKNOWN' AND NOT f.known)`;
+       WHERE a.provider = f.provider AND a.reference = f.reference AND a.status NOT IN ('PAID', 'REFUNDING', 'REFUNDED')
+         AND a.status <> f.status AND (a.status <> 'CLOSED' OR f.status = 'PAID') AND NOT (a.status = 'CREATED' AND f.status = 'UNKNOWN' AND NOT f.known)`;
   }
 
   async execute(tx: EntityManager, findings: readonly AttemptFinding[]): Promise<void> {

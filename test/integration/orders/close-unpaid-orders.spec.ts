@@ -3,6 +3,7 @@ import {
   eventsOf,
   fill,
   newOrder,
+  KEEPING,
   openShop,
   orphansOf,
   type Shop,
@@ -18,7 +19,7 @@ const soon = { paymentWindowMs: 60_000 };
 describe('closing unpaid orders on PostgreSQL', () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await openShop({ reminderOffsetsMs: [] });
+    shop = await openShop({ ...KEEPING, reminderOffsetsMs: [] });
     await fill(shop, { apple: 100_000, pear: 100_000 });
   });
   afterAll(() => shop.database.drop());

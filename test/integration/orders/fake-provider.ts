@@ -4,6 +4,8 @@ import {
   type PaymentAttemptRef,
   type PaymentProvider,
   type QueryOutcome,
+  type RefundOutcome,
+  type RefundRequest,
 } from '../../../src/payments';
 
 type Answer<T> = T | ((attempt: PaymentAttemptRef) => T | Promise<T>);
@@ -13,6 +15,9 @@ type Answer<T> = T | ((attempt: PaymentAttemptRef) => T | Promise<T>);
  */
 export class FakeProvider implements PaymentProvider {
   readonly calls: string[] = [];
+  /** Every refund that was asked for, repetitions included. */
+  readonly refunds: RefundRequest[] = [];
+  private readonly refundAnswers = new Map<string, RefundOutcome>();
   private readonly queries = new Map<string, Answer<QueryOutcome>>();
   private readonly closes = new Map<string, Answer<CloseOutcome>>();
   private readonly closed = new Set<string>();
@@ -29,6 +34,17 @@ export class FakeProvider implements PaymentProvider {
 
   answerClose(reference: string, answer: Answer<CloseOutcome>): void {
     this.closes.set(reference, answer);
+  }
+
+  /** Without a script a refund is REFUNDED. */
+  answerRefund(reference: string, answer: RefundOutcome | undefined): void {
+    if (answer) this.refundAnswers.set(reference, answer);
+    else this.refundAnswers.delete(reference);
+  }
+
+  /** The close did not last. */
+  reopen(reference: string): void {
+    this.closed.delete(reference);
   }
 
   paid(reference: string, amount = 1_999n, currency = 'EUR'): void {
@@ -58,6 +74,12 @@ export class FakeProvider implements PaymentProvider {
     if (answer) return typeof answer === 'function' ? answer(attempt) : answer;
     this.closed.add(attempt.reference);
     return { type: 'CLOSED' };
+  }
+
+  async refund(request: RefundRequest): Promise<RefundOutcome> {
+    this.refunds.push(request);
+    const answer = this.refundAnswers.get(request.attempt.reference);
+    return answer ?? { type: 'REFUNDED', refundId: `r-${request.refundNumber}`, evidence: { fake: true } };
   }
 
   /** Whether a transaction of this database is open while the provider is being asked. */

@@ -1,4 +1,4 @@
-import { fill, newOrder, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
+import { fill, KEEPING, newOrder, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
 
 const SKUS = ['s0', 's1', 's2', 's3', 's4'];
 const TERMINAL = `to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND from_status <> to_status`;
@@ -6,7 +6,11 @@ const TERMINAL = `to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND from_status <
 describe('orders under fire, on PostgreSQL', () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await openShop({ reminderOffsetsMs: [] });
+    shop = await openShop({
+      ...KEEPING,
+      reminderOffsetsMs: [],
+      merchants: { reviver: { latePayment: 'revive-if-stock' }, refunder: { latePayment: 'refund' } },
+    });
     await fill(shop, Object.fromEntries(SKUS.map((sku) => [sku, 10_000])));
   });
   afterAll(() => shop.database.drop());
@@ -55,6 +59,21 @@ describe('orders under fire, on PostgreSQL', () => {
     const paid = outcomes.filter((result) => result.outcome === 'paid').length;
     expect(rows.filter((row) => row.to_status === 'PAID')).toHaveLength(paid);
     expect(outcomes.filter((result) => result.outcome === 'late')).toHaveLength(200 - paid);
+    expect(await wrongReservations(ids)).toEqual([]);
+    expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
+  });
+
+  it.each([
+    ['reviver', 'PAID'],
+    ['refunder', 'REFUNDING'],
+  ])('leaves no payment of the merchant %s without a place, whoever wins', async (merchantId, late) => {
+    const ids = await placeMany(100, () => ({ merchantId }));
+    const closing = chunks(ids, 25).map((chunk) => settleUntilDone(shop, chunk));
+    const outcomes = await Promise.all(ids.map(pay));
+    await Promise.all(closing);
+    const expected = outcomes.map(({ outcome }) => (outcome === 'paid' ? 'PAID' : late));
+    const views = await Promise.all(ids.map((id) => shop.readOrder.execute(id)));
+    expect(views.map((view) => view?.status)).toEqual(expected);
     expect(await wrongReservations(ids)).toEqual([]);
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });

@@ -6,6 +6,11 @@ import { AskProviders } from '../../../src/orders/ask-providers';
 import { type AttemptFinding } from '../../../src/orders/attempt-finding';
 import { CheckPayment } from '../../../src/orders/check-payment';
 import { CloseUnpaidOrders } from '../../../src/orders/close-unpaid-orders';
+import { LatePayments } from '../../../src/orders/late/late-payments';
+import { LateWatch } from '../../../src/orders/late/late-watch';
+import { RefundPayments } from '../../../src/orders/late/refund-payments';
+import { RefundRows } from '../../../src/orders/late/refund-rows';
+import { WatchEndedOrders } from '../../../src/orders/late/watch-ended-orders';
 import { ExtendDeadline } from '../../../src/orders/extend-deadline';
 import { MarkPaid } from '../../../src/orders/mark-paid';
 import { type NewOrder } from '../../../src/orders/new-order';
@@ -27,6 +32,9 @@ import { createDatabase } from '../../support/database';
 import { FakeProvider } from './fake-provider';
 
 export const SCHEMA = 'order_timeout';
+
+/** Policies under which nothing but orders moves: what becomes of stray money is tested apart. */
+export const KEEPING = { latePayment: 'keep', surplusPayment: 'keep', partialPayment: 'park' } as const;
 
 /** A shop on a real database, with the engine's scheduler but without its clocks: the test says what is due when. */
 export type Shop = Awaited<ReturnType<typeof openShop>>;
@@ -52,7 +60,11 @@ export async function openShop(policies: OrderPolicyOptions = {}) {
   const provider = new FakeProvider('fake', dataSource);
   const ask = new AskProviders(new PaymentProviders([provider]));
   const desk = new OrderDesk({ dataSource, schema: SCHEMA, store, scheduler });
-  const markPaid = new MarkPaid(desk);
+  const refunds = new RefundRows(dataSource, SCHEMA);
+  const late = new LatePayments({ store, scheduler, policies: resolved, refunds });
+  const watch = new LateWatch(scheduler, resolved);
+  const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
+  const markPaid = new MarkPaid(desk, late, watch);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
   return {
     database,
@@ -70,11 +82,13 @@ export async function openShop(policies: OrderPolicyOptions = {}) {
     register: new RegisterAttempt(desk, resolved),
     check: new CheckPayment(store, ask, markPaid, readOrder),
     extend: new ExtendDeadline(desk, resolved),
-    cancel: new CancelOrder(desk),
+    cancel: new CancelOrder(desk, watch),
     setAutoClose: new SetAutoClose(desk),
     history: new ReadHistory(dataSource, SCHEMA),
-    closing: new CloseUnpaidOrders(store, ask),
-    reminding: new RemindBeforeDeadline(store, new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 })),
+    closing: new CloseUnpaidOrders({ store, providers: ask, policies: resolved, late, watch }),
+    reminding: new RemindBeforeDeadline(store, outbox),
+    watching: new WatchEndedOrders(store, ask, resolved, late),
+    refunding: new RefundPayments({ store, refunds, providers: ask, outbox }),
   };
 }
 
@@ -154,7 +168,7 @@ export function eventsOf(shop: Shop, orderId: string): Promise<StoredEvent[]> {
 export function orphansOf(
   shop: Shop,
   orderId: string,
-): Promise<{ reason: string; amount: string; reference: string }[]> {
+): Promise<{ reason: string; amount: string; reference: string; handling?: string }[]> {
   return shop.dataSource.query(
     `SELECT reason, amount, reference FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
     [orderId],

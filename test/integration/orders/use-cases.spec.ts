@@ -3,6 +3,7 @@ import {
   eventsOf,
   fill,
   newOrder,
+  KEEPING,
   openShop,
   orphansOf,
   type Shop,
@@ -19,7 +20,7 @@ const MINUTE = 60_000;
 describe('use cases about one order, on PostgreSQL', () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await openShop({ graceMsByProvider: { slow: 7_000 }, maxPaymentWindowMs: 3_600_000 });
+    shop = await openShop({ ...KEEPING, graceMsByProvider: { slow: 7_000 }, maxPaymentWindowMs: 3_600_000 });
     await fill(shop, { apple: 100_000 });
   });
   afterAll(() => shop.database.drop());

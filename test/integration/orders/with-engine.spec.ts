@@ -9,7 +9,7 @@ import {
   ReadOrder,
 } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
-import { PaymentProviders } from '../../../src/payments';
+import { PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { TimeoutEngine, TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { Recorder, until } from '../../support/engine';
@@ -40,6 +40,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
       providers: [
         ...ORDER_PROVIDERS,
         { provide: ORDERS_OPTIONS, useValue: { policies: { reminderOffsetsMs: [] } } },
+        PaymentObservers,
         { provide: PaymentProviders, useValue: new PaymentProviders([provider]) },
       ],
     }).compile();

@@ -19,7 +19,7 @@ type Payment = keyof typeof PAYMENTS;
 
 describe('the first decision about a due order', () => {
   const decide = (status: OrderStatus, payment: Payment, overrides: Parameters<typeof order>[0] = {}) =>
-    decideClosing(order({ status, attempts: PAYMENTS[payment], ...overrides }), NOW);
+    decideClosing(order({ status, attempts: PAYMENTS[payment], ...overrides }), NOW, 'park');
 
   it.each<[OrderStatus, Payment, object]>([
     ['PENDING', 'none', { type: 'close', to: 'CLOSED' }],
@@ -58,14 +58,18 @@ describe('the first decision about a due order', () => {
   });
 
   it('cancels what was called off', () => {
-    expect(decide('CLOSING', 'closed', { closingReason: 'cancelled' })).toEqual({ type: 'close', to: 'CANCELLED' });
+    expect(decide('CLOSING', 'closed', { closingReason: 'cancelled' })).toEqual({
+      type: 'close',
+      to: 'CANCELLED',
+      returns: [],
+    });
   });
 
   it.each([
-    ['at the very millisecond of the deadline', { expiresAt: NOW }, { type: 'close', to: 'CLOSED' }],
+    ['at the very millisecond of the deadline', { expiresAt: NOW }, { type: 'close', to: 'CLOSED', returns: [] }],
     ['one millisecond early', { expiresAt: at(1) }, { type: 'not-due', dueAt: at(1) }],
     ['within the grace', { graceMs: 1_001 }, { type: 'not-due', dueAt: at(1) }],
-    ['at the end of the grace', { graceMs: 1_000 }, { type: 'close', to: 'CLOSED' }],
+    ['at the end of the grace', { graceMs: 1_000 }, { type: 'close', to: 'CLOSED', returns: [] }],
     ['with auto-close off', { autoClose: false }, { type: 'opted-out' }],
   ])('%s: %j', (_, overrides, expected) => {
     expect(decide('PENDING', 'none', overrides)).toEqual(expected);
@@ -74,6 +78,12 @@ describe('the first decision about a due order', () => {
   it('goes on closing whatever happens to deadline and auto-close after it has begun', () => {
     const moved = { expiresAt: at(60_000), autoClose: false };
     expect(decide('CLOSING', 'open', moved)).toEqual({ type: 'ask', entersClosing: false });
+  });
+
+  it('closes what is paid in part, and gives the part back, where the policy says so', () => {
+    const part = order({ attempts: PAYMENTS['paid in part'] });
+    const returns = PAYMENTS['paid in part'];
+    expect(decideClosing(part, NOW, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns });
   });
 
   it('names amount and remedy when it parks', () => {

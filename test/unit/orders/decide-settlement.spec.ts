@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { type AttemptFinding, type Finding } from '../../../src/orders/attempt-finding';
-import { decideSettlement } from '../../../src/orders/decide-settlement';
+import { type PartialPolicy } from '../../../src/orders/decide-closing';
+import { decideSettlement as decide } from '../../../src/orders/decide-settlement';
+import { type LockedOrder } from '../../../src/orders/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 
 const DUE = at(-1_000);
+const decideSettlement = (
+  subject: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  dueAt: Date,
+  partial: PartialPolicy = 'park',
+) => decide(subject, findings, now, dueAt, partial);
 const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({ provider: 'fake', reference, finding });
 const CLOSED: Finding = { type: 'CLOSED', evidence: {} };
 const UNKNOWN: Finding = { type: 'UNKNOWN', reason: 'down' };
@@ -44,9 +53,17 @@ describe('the decision after asking', () => {
     expect(decideSettlement(two, [on(CLOSED)], NOW, DUE)).toMatchObject({ type: 'wait', counted: false });
   });
 
+  it('closes an order that is paid in part, and gives that part back, where the policy says so', () => {
+    const part = { ...PAID_OUTCOME, amount: 99n };
+    expect(decideSettlement(closing, [on(part)], NOW, DUE, 'refund-and-close')).toMatchObject({
+      type: 'closed',
+      returns: [{ reference: 'a-1', paidAmount: 99n }],
+    });
+  });
+
   it('cancels what was called off', () => {
     const cancelled = { ...closing, closingReason: 'cancelled' as const };
-    expect(decideSettlement(cancelled, [on(CLOSED)], NOW, DUE)).toEqual({ type: 'cancelled' });
+    expect(decideSettlement(cancelled, [on(CLOSED)], NOW, DUE)).toEqual({ type: 'cancelled', returns: [] });
   });
 
   it('leaves an order alone that was decided meanwhile, but goes on closing the rest of a paid one', () => {

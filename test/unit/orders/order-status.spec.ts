@@ -13,16 +13,18 @@ describe('the order status table', () => {
     expect([...reached].sort()).toEqual([...ORDER_STATUSES].sort());
   });
 
-  it('has no way back to PENDING, and no circle at all', () => {
+  it('has no way back to PENDING, and no circle but of one refund after another', () => {
     const visit = (status: OrderStatus, path: readonly OrderStatus[]): void => {
       expect(path).not.toContain(status);
-      for (const next of TRANSITIONS[status]) visit(next, [...path, status]);
+      const onward = TRANSITIONS[status].filter((next) => !(status === 'CLOSED_REFUNDED' && next === 'REFUNDING'));
+      for (const next of onward) visit(next, [...path, status]);
     };
     for (const status of ORDER_STATUSES) visit(status, []);
   });
 
-  it('ends in PAID or CLOSED_REFUNDED only', () => {
-    expect(ORDER_STATUSES.filter((status) => TRANSITIONS[status].length === 0)).toEqual(['PAID', 'CLOSED_REFUNDED']);
+  it('never leaves PAID, and leaves CLOSED_REFUNDED only for another refund', () => {
+    expect(ORDER_STATUSES.filter((status) => TRANSITIONS[status].length === 0)).toEqual(['PAID']);
+    expect(TRANSITIONS.CLOSED_REFUNDED).toEqual(['REFUNDING']);
   });
 
   it.each(ORDER_STATUSES)('never leaves PAID for %s', (status) => {

@@ -1,0 +1,121 @@
+import { type EntityManager } from 'typeorm';
+import { assertNever } from '../../errors';
+import { type TimeoutScheduler } from '../../timeouts';
+import { type LockedOrder } from '../order';
+import { type OrderPolicies } from '../order-policies';
+import { type OrderStore, type UnexpectedHandling, type UnexpectedMoney } from '../order-store';
+import { PAYMENT_REFUND } from '../order-timeouts';
+import { type PaymentAttempt } from '../payment-attempt';
+import { transition } from '../transition';
+import { type ActionContext } from '../transition-cause';
+import { decideLatePayment, type LateReason } from './decide-late-payment';
+import { type Refund, refundOf, type RefundReason } from './refund';
+import { type RefundRows } from './refund-rows';
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly scheduler: TimeoutScheduler;
+  readonly policies: OrderPolicies;
+  readonly refunds: RefundRows;
+}
+
+/** A transaction that holds an order's lock. */
+export interface LateContext {
+  readonly tx: EntityManager;
+  readonly by: ActionContext;
+  /** The database's time in it. */
+  readonly now: Date;
+}
+
+/** Sees to money that an order holds and does not need: it revives the order, goes back, or waits for a person. */
+export class LatePayments {
+  constructor(private readonly plan: Plan) {}
+
+  /**
+   * Deals with every payment of the order that is neither needed nor on its way back, in the caller's transaction. To
+   * be called after everything else that takes locks there: it may lock stock. Idempotent.
+   *
+   * @param order as it stands now in this transaction, locked.
+   */
+  async settle(order: LockedOrder, context: LateContext): Promise<void> {
+    const decision = decideLatePayment(order, this.plan.policies.of(order.merchantId));
+    switch (decision.type) {
+      case 'nothing':
+        return;
+      case 'keep':
+        return this.report(decision.attempts, decision.reason, 'kept', context);
+      case 'refund':
+        return this.refund(order, decision.attempts, decision.reason, context);
+      case 'revive':
+        return this.revive(order, decision.attempts, context);
+      default:
+        return assertNever(decision);
+    }
+  }
+
+  /** Begins the refunds of these attempts; the order stays as it is. For money that is too little, before closing. */
+  async giveBack(attempts: readonly PaymentAttempt[], reason: RefundReason, { tx, by }: LateContext): Promise<void> {
+    if (attempts.length === 0) return;
+    const refunds = attempts.map((attempt) => refundOf(attempt, reason));
+    await this.plan.refunds.insert(tx, refunds);
+    await this.plan.store.setAttemptStatus(tx, refunds, 'REFUNDING');
+    const trace = by.traceparent === undefined ? {} : { traceparent: by.traceparent };
+    const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...trace }));
+    await this.plan.scheduler.schedule(tx, timeouts);
+  }
+
+  /** An ended order whose money goes back says so, whatever it was before. A paid one stays paid. */
+  async enterRefunding(order: LockedOrder, refunds: readonly Refund[], { tx, by, now }: LateContext): Promise<void> {
+    if (order.status !== 'CLOSED' && order.status !== 'CANCELLED' && order.status !== 'CLOSED_REFUNDED') return;
+    const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
+    const reason = refunds[0]?.reason ?? 'late';
+    const moved = await this.plan.store.apply(tx, [transition(order, 'REFUNDING', { by, now, reason, evidence })]);
+    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+  }
+
+  private async refund(
+    order: LockedOrder,
+    attempts: readonly PaymentAttempt[],
+    reason: LateReason,
+    context: LateContext,
+  ): Promise<void> {
+    await this.giveBack(attempts, reason, context);
+    const refunds = attempts.map((attempt) => refundOf(attempt, reason));
+    await this.enterRefunding(order, refunds, context);
+    await this.report(attempts, reason, 'refunding', context);
+  }
+
+  private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {
+    const { tx, by, now } = context;
+    if (!(await this.plan.store.reserveAgain(tx, order.id))) return this.refund(order, attempts, 'late', context);
+    const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
+    const moved = await this.plan.store.apply(tx, [
+      transition(order, 'PAID', { by, now, reason: 'revived', evidence }),
+    ]);
+    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+    await this.report(attempts, 'late', 'revived', context);
+    // What the revived order does not need of it is surplus, like anybody's second payment.
+    await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
+  }
+
+  private report(
+    attempts: readonly PaymentAttempt[],
+    reason: LateReason,
+    handling: UnexpectedHandling,
+    { tx, by, now }: LateContext,
+  ): Promise<void> {
+    return this.plan.store.keepUnexpected(
+      tx,
+      attempts.map((attempt) => strayMoney(attempt, { reason, handling, now, traceparent: by.traceparent })),
+    );
+  }
+}
+
+/** A booked payment as unexpected money. */
+export function strayMoney(
+  { orderId, provider, reference, paidAmount, paidCurrency, transactionId }: PaymentAttempt,
+  why: Pick<UnexpectedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
+): UnexpectedMoney {
+  const money = { orderId, provider, reference, amount: paidAmount ?? 0n, currency: paidCurrency ?? '' };
+  return { ...money, ...why, evidence: { transactionId } };
+}

@@ -1,0 +1,43 @@
+import { type Provider } from '@nestjs/common';
+import { Outbox } from '../../events';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../../timeouts';
+import { AskProviders } from '../ask-providers';
+import { OrderPolicies } from '../order-policies';
+import { ORDER_STORE, type OrderStore } from '../order-store';
+import { LatePayments } from './late-payments';
+import { LateWatch } from './late-watch';
+import { RefundPayments } from './refund-payments';
+import { RefundRows } from './refund-rows';
+import { WatchEndedOrders } from './watch-ended-orders';
+
+/** Everything about money that comes too late, is too much, or too little. */
+export const LATE_PROVIDERS: Provider[] = [
+  {
+    provide: RefundRows,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new RefundRows(dataSource, schema),
+  },
+  {
+    provide: LatePayments,
+    inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows],
+    useFactory: (store: OrderStore, scheduler: TimeoutScheduler, policies: OrderPolicies, refunds: RefundRows) =>
+      new LatePayments({ store, scheduler, policies, refunds }),
+  },
+  {
+    provide: LateWatch,
+    inject: [TimeoutScheduler, OrderPolicies],
+    useFactory: (scheduler: TimeoutScheduler, policies: OrderPolicies) => new LateWatch(scheduler, policies),
+  },
+  {
+    provide: WatchEndedOrders,
+    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments],
+    useFactory: (store: OrderStore, ask: AskProviders, policies: OrderPolicies, late: LatePayments) =>
+      new WatchEndedOrders(store, ask, policies, late),
+  },
+  {
+    provide: RefundPayments,
+    inject: [ORDER_STORE, RefundRows, AskProviders, Outbox],
+    useFactory: (store: OrderStore, refunds: RefundRows, providers: AskProviders, outbox: Outbox) =>
+      new RefundPayments({ store, refunds, providers, outbox }),
+  },
+];

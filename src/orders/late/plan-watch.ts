@@ -1,0 +1,39 @@
+import { DONE, type TimeoutOutcome } from '../../timeouts';
+import { type AttemptFinding } from '../attempt-finding';
+import { type PaymentAttempt } from '../payment-attempt';
+import { type Wait, waitForFinding } from '../wait-for-finding';
+
+/** Whether money could still come by this attempt although we took it for closed. */
+export function isWatched({ status }: Pick<PaymentAttempt, 'status'>): boolean {
+  return status === 'CLOSED';
+}
+
+/** Pure: the first moment of the watch after `now`; undefined: it is over. */
+export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date): Date | undefined {
+  const moments = offsetsMs.map((ms) => since.getTime() + ms).filter((ms) => ms > now.getTime());
+  return moments.length === 0 ? undefined : new Date(Math.min(...moments));
+}
+
+/**
+ * Pure: when to look again, once the providers were asked. What they said of an attempt that is closed or not known
+ * to them ends this round; anything unclear is asked again soon.
+ */
+export function planWatch(
+  findings: readonly AttemptFinding[],
+  { since, now, dueAt, offsetsMs }: { since: Date; now: Date; dueAt: Date; offsetsMs: readonly number[] },
+): TimeoutOutcome {
+  const next = nextWatchAt(since, offsetsMs, now);
+  const wait = shortestWait(findings, now, now.getTime() - dueAt.getTime());
+  const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
+  if (isSooner) return { type: 'retry', ...wait };
+  return next ? { type: 'reschedule', dueAt: next } : DONE;
+}
+
+function shortestWait(findings: readonly AttemptFinding[], now: Date, waitedMs: number): Wait | undefined {
+  const waits = findings.flatMap(({ provider, reference, finding }) => {
+    if (finding.type !== 'UNKNOWN' && finding.type !== 'IN_PROGRESS' && finding.type !== 'NO_PROVIDER') return [];
+    const wait = waitForFinding(finding, waitedMs, now);
+    return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
+  });
+  return waits.sort((a, b) => (a.afterMs ?? 0) - (b.afterMs ?? 0))[0];
+}

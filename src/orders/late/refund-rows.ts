@@ -1,0 +1,102 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type PaymentEvidence } from '../../payments';
+import { type PaymentAttempt } from '../payment-attempt';
+import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-row';
+import { type Refund, type RefundReason } from './refund';
+
+interface RefundRow {
+  readonly number: string;
+  readonly provider: string;
+  readonly reference: string;
+  readonly order_id: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly reason: RefundReason;
+  readonly status: 'PENDING' | 'REFUNDED';
+  readonly refund_id: string | null;
+  readonly created_at: Date;
+  readonly attempt: AttemptRow;
+  readonly now: Date;
+}
+
+/** A refund whose end has not been noted on its attempt yet, with that attempt. */
+export interface OpenRefund {
+  readonly refund: Refund;
+  readonly attempt: PaymentAttempt;
+  readonly createdAt: Date;
+  /** Set where a person has paid it back and noted that in the row; absent: the provider has to be asked. */
+  readonly paidBackAs?: string;
+  /** The database's time when this was read. */
+  readonly now: Date;
+}
+
+/** The table of refunds. */
+export class RefundRows {
+  private readonly insertSql: string;
+  private readonly openSql: string;
+  private readonly finishSql: string;
+  private readonly pendingSql: string;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    schema: string,
+  ) {
+    this.insertSql = `
+      INSERT INTO ${schema}.refund (number, provider, reference, order_id, amount, currency, reason)
+      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+      ON CONFLICT DO NOTHING`;
+    this.openSql = `
+      SELECT r.number, r.provider, r.reference, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
+             clock_timestamp() AS now,
+             (SELECT row_to_json(found) FROM (
+                SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
+                 WHERE a.provider = r.provider AND a.reference = r.reference) found) AS attempt
+        FROM ${schema}.refund r
+       WHERE r.number = ANY($1::text[]) AND EXISTS (
+         SELECT 1 FROM ${schema}.payment_attempt a
+          WHERE a.provider = r.provider AND a.reference = r.reference AND a.status = 'REFUNDING')`;
+    this.finishSql = `
+      UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
+       WHERE number = $1 AND status = 'PENDING'`;
+    this.pendingSql = `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`;
+  }
+
+  async insert(tx: EntityManager, refunds: readonly Refund[]): Promise<void> {
+    await tx.query(this.insertSql, [
+      refunds.map((refund) => refund.number),
+      refunds.map((refund) => refund.provider),
+      refunds.map((refund) => refund.reference),
+      refunds.map((refund) => refund.orderId),
+      refunds.map((refund) => refund.amount.toString()),
+      refunds.map((refund) => refund.currency),
+      refunds.map((refund) => refund.reason),
+    ]);
+  }
+
+  /** Those of these refunds whose end has not been noted yet, by number. */
+  async open(numbers: readonly string[], tx?: EntityManager): Promise<ReadonlyMap<string, OpenRefund>> {
+    const rows = await (tx ?? this.dataSource).query<RefundRow[]>(this.openSql, [numbers]);
+    return new Map(rows.map((row) => [row.number, toOpenRefund(row)]));
+  }
+
+  /** Notes that the money is back. */
+  async finish(
+    tx: EntityManager,
+    number: string,
+    answer: { readonly refundId: string; readonly evidence: PaymentEvidence },
+  ): Promise<void> {
+    await tx.query(this.finishSql, [number, answer.refundId, JSON.stringify(answer.evidence)]);
+  }
+
+  /** Whether money of this order is still on its way back. */
+  async hasPending(tx: EntityManager, orderId: string): Promise<boolean> {
+    return (await tx.query<unknown[]>(this.pendingSql, [orderId])).length > 0;
+  }
+}
+
+function toOpenRefund(row: RefundRow): OpenRefund {
+  const { number, provider, reference, currency, reason, now } = row;
+  const refund = { number, provider, reference, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
+  const paidBack = row.status === 'REFUNDED' ? { paidBackAs: row.refund_id ?? 'by hand' } : {};
+  return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, now, ...paidBack };
+}

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { decideRefund, type RefundAnswer } from '../../../src/orders/late/decide-refund';
+import { nextWatchAt, planWatch } from '../../../src/orders/late/plan-watch';
+import { refundNumber, refundOf } from '../../../src/orders/late/refund';
+import { at, attempt, NOW, paid } from './orders';
+
+describe('a refund', () => {
+  it('has the same number for ever, another one for every attempt, and fits every provider', () => {
+    const key = fc.record({ provider: fc.string({ minLength: 1 }), reference: fc.string({ minLength: 1 }) });
+    fc.assert(
+      fc.property(key, key, (a, b) => {
+        expect(refundNumber(a)).toMatch(/^[0-9a-f]{32}$/);
+        expect(refundNumber({ ...a })).toBe(refundNumber(a));
+        const isSame = a.provider === b.provider && a.reference === b.reference;
+        expect(refundNumber(a) === refundNumber(b)).toBe(isSame);
+      }),
+    );
+    // Pinned: another number for an attempt of yesterday would give its money back twice.
+    expect(refundNumber({ provider: 'alipay', reference: 'order-1' })).toBe('52144d66ed03dd2ce9beb4c8cac7d606');
+  });
+
+  it('is of all that was paid, which may not be what was asked for', () => {
+    expect(refundOf(paid({ paidAmount: 120n }), 'late')).toMatchObject({
+      amount: 120n,
+      currency: 'EUR',
+      reason: 'late',
+    });
+    expect(() => refundOf(attempt(), 'late')).toThrow('has nothing to give back');
+  });
+
+  it.each<[RefundAnswer, number, object]>([
+    [{ type: 'REFUNDED', refundId: 'r', evidence: {} }, 0, { type: 'refunded', refundId: 'r' }],
+    [{ type: 'PENDING' }, 0, { type: 'retry', counted: false, afterMs: 5_000 }],
+    [{ type: 'PENDING' }, 120_000, { type: 'retry', counted: false, afterMs: 60_000 }],
+    [{ type: 'PENDING' }, 7_200_000, { type: 'retry', counted: false, afterMs: 600_000 }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 0, { type: 'retry', counted: false, afterMs: 5_000 }],
+    [{ type: 'UNKNOWN', reason: 'down', retryAfterMs: 30_000 }, 0, { counted: false, afterMs: 30_000 }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 30 * 86_400_000, { type: 'retry', counted: false, afterMs: 60_000 }],
+    [{ type: 'REJECTED', reason: 'poor' }, 0, { type: 'retry', counted: true }],
+    [{ type: 'NO_PROVIDER', reason: 'add it' }, 0, { type: 'retry', counted: true, reason: 'add it' }],
+  ])('answered %j after %i ms: %j', (answer, waitedMs, expected) => {
+    expect(decideRefund(answer, waitedMs)).toMatchObject(expected);
+  });
+});
+
+describe('the watch', () => {
+  const offsetsMs = [60_000, 600_000];
+  const plan = (finding: Parameters<typeof planWatch>[0][number]['finding'], now = at(61_000)) =>
+    planWatch([{ provider: 'fake', reference: 'a-1', finding }], { since: NOW, now, dueAt: at(60_000), offsetsMs });
+  const CLOSED = { type: 'CLOSED', evidence: {} } as const;
+  const UNKNOWN = { type: 'UNKNOWN', reason: 'down' } as const;
+
+  it('looks at each offset after the end, and then no more', () => {
+    expect(nextWatchAt(NOW, offsetsMs, NOW)).toEqual(at(60_000));
+    expect(nextWatchAt(NOW, offsetsMs, at(60_000))).toEqual(at(600_000));
+    expect(nextWatchAt(NOW, offsetsMs, at(600_000))).toBeUndefined();
+    expect(nextWatchAt(NOW, [], NOW)).toBeUndefined();
+  });
+
+  it('waits for the next round after an answer, and ends after the last', () => {
+    expect(plan(CLOSED)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
+    expect(plan(CLOSED, at(601_000))).toEqual({ type: 'done' });
+    expect(plan({ type: 'NOT_FOUND_YET', finalAt: null })).toMatchObject({ type: 'reschedule' });
+  });
+
+  it('asks again soon without an answer, also in the last round', () => {
+    expect(plan(UNKNOWN)).toMatchObject({ type: 'retry', counted: false, afterMs: 2_000 });
+    expect(plan(UNKNOWN, at(601_000))).toMatchObject({ type: 'retry', counted: false });
+    expect(plan({ type: 'IN_PROGRESS', reason: 'paying' })).toMatchObject({ type: 'retry', counted: false });
+  });
+
+  it('counts when this process cannot ask, so that a person hears of it', () => {
+    expect(plan({ type: 'NO_PROVIDER', reason: 'add it' })).toMatchObject({ type: 'retry', counted: true });
+  });
+});

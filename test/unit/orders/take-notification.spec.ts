@@ -1,0 +1,104 @@
+import { type DataSource } from 'typeorm';
+import { type MarkPaid, type ReportedPayment } from '../../../src/orders/mark-paid';
+import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/order-store';
+import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
+import { TakeNotification } from '../../../src/orders/take-notification';
+import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
+import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';
+import { attempt, NOW } from './orders';
+
+const PAID: Notification = {
+  type: 'PAID',
+  reference: 'a-1',
+  amount: 100n,
+  currency: 'EUR',
+  paidAt: NOW,
+  transactionId: 't-1',
+  evidence: { seen: true },
+};
+
+/** The use case with everything around it noted down. */
+function desk(notification: Notification, known?: PaymentAttempt, fault?: Error) {
+  const booked: ReportedPayment[] = [];
+  const kept: UnexpectedMoney[] = [];
+  const woken: TimeoutRef[] = [];
+  const untrusted: string[] = [];
+  const provider: PaymentProvider = {
+    name: 'fake',
+    query: async () => ({ type: 'OPEN' }),
+    close: async () => ({ type: 'CLOSED' }),
+    refund: async () => ({ type: 'PENDING' }),
+    notifications: { read: async () => notification, reply: (verdict) => ({ status: 200, body: verdict }) },
+  };
+  const store = {
+    findAttempt: async () => known,
+    lock: async () => ({ now: NOW }),
+    keepUnexpected: async (_tx: unknown, money: UnexpectedMoney[]) => void kept.push(...money),
+  } as unknown as OrderStore;
+  const markPaid = {
+    execute: async (payment: ReportedPayment) => {
+      if (fault) throw fault;
+      booked.push(payment);
+    },
+  } as unknown as MarkPaid;
+  const observers = new PaymentObservers();
+  observers.add({ untrusted: (name, source, reason) => untrusted.push(`${name} ${source} ${reason}`) });
+  const dataSource = { transaction: (work: (tx: object) => unknown) => work({}) } as unknown as DataSource;
+  const scheduler = { wake: (refs: TimeoutRef[]) => woken.push(...refs) } as unknown as TimeoutScheduler;
+  const providers = new PaymentProviders([provider]);
+  const useCase = new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler });
+  const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
+  return { take, booked, kept, woken, untrusted, useCase };
+}
+
+describe('a notification', () => {
+  it('of a payment is booked on the order of its attempt, and acknowledged', async () => {
+    const { take, booked } = desk(PAID, attempt());
+    expect(await take()).toBe('accepted');
+    expect(booked).toMatchObject([
+      { orderId: 'o-1', provider: 'fake', reference: 'a-1', amount: 100n, currency: 'EUR' },
+    ]);
+  });
+
+  it('that cannot be written down is asked for again', async () => {
+    const { take } = desk(PAID, attempt(), new Error('the database is away'));
+    expect(await take()).toBe('later');
+  });
+
+  it('of an attempt that nobody registered is kept as money of an unknown order', async () => {
+    const { take, kept, booked } = desk(PAID);
+    expect(await take()).toBe('accepted');
+    expect(kept).toMatchObject([{ reason: 'unknown-order', orderId: null, amount: 100n, handling: 'kept' }]);
+    expect(booked).toEqual([]);
+  });
+
+  it('for another merchant than the attempt was made for pays nothing, and is kept', async () => {
+    const { take, kept, booked } = desk({ ...PAID, merchantAccount: 'b' }, attempt({ merchantAccount: 'a' }));
+    expect(await take()).toBe('accepted');
+    expect(kept).toMatchObject([{ reason: 'attempt-mismatch', orderId: 'o-1' }]);
+    expect(booked).toEqual([]);
+  });
+
+  it('that is not to be believed changes nothing, and is counted', async () => {
+    const { take, booked, kept, woken, untrusted } = desk({ type: 'REJECTED', reason: 'wrong signature' }, attempt());
+    expect(await take()).toBe('rejected');
+    expect([booked, kept, woken]).toEqual([[], [], []]);
+    expect(untrusted).toEqual(['fake notification wrong signature']);
+  });
+
+  it('of other news has the order looked at', async () => {
+    const { take, woken, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
+    expect(await take()).toBe('accepted');
+    expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['order.payment o-1', 'order.late-watch o-1']);
+    expect(booked).toEqual([]);
+  });
+
+  it('of no interest is acknowledged', async () => {
+    expect(await desk({ type: 'IGNORED', reason: 'a coupon' }).take()).toBe('accepted');
+  });
+
+  it('for a provider that is not here has no answer', async () => {
+    const { useCase } = desk(PAID);
+    expect(await useCase.execute('other', { headers: {}, rawBody: Buffer.alloc(0) })).toBeUndefined();
+  });
+});
