@@ -9,6 +9,7 @@ import { type OrderTimeoutOptions } from './order-timeout-options';
 import { OrderTimeoutModule } from './order-timeout.module';
 import { ProblemFilter } from './orders/http';
 import { HttpPaymentProvider } from './payments';
+import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
 import { typeOrmOptions } from './type-orm-options';
 
 /** The service: the module that hosts import, with a database connection, HTTP and operations around it. */
@@ -33,9 +34,7 @@ export class AppModule {
 }
 
 function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
-  const { http, database, rabbit, transport, ladder, horizonMs, sweep, orders, paymentProvider, shutdownTimeoutMs } =
-    config;
-  const providers = paymentProvider ? [new HttpPaymentProvider(paymentProvider, new SystemClock())] : [];
+  const { http, database, rabbit, transport, ladder, horizonMs, sweep, orders, shutdownTimeoutMs } = config;
   return {
     dataSource,
     schema: database.schema,
@@ -45,8 +44,16 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
     horizonMs,
     sweep,
     orders,
-    providers,
+    ...providersOf(config),
     apiKeys: http.apiKeys,
     shutdownTimeoutMs,
   };
+}
+
+function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): LoadedProviders {
+  const clock = new SystemClock();
+  const own = paymentProvider ? [new HttpPaymentProvider(paymentProvider, clock)] : [];
+  if (paymentProvidersFile === undefined) return { providers: own, guards: {} };
+  const { providers, guards } = loadPaymentProviders(paymentProvidersFile, clock);
+  return { providers: [...own, ...providers], guards };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from './operations';
+import { POLICY_WORDS } from './orders';
 import { findApiKeyProblems } from './orders/http';
 
 const DAY_MS = 86_400_000;
@@ -33,6 +34,10 @@ const policy = z.strictObject({
   reminderOffsetsMs: z.array(z.number()).optional(),
   minPaymentWindowMs: z.number().optional(),
   maxPaymentWindowMs: z.number().optional(),
+  latePayment: z.string().optional(),
+  surplusPayment: z.string().optional(),
+  partialPayment: z.string().optional(),
+  lateWatchOffsetsMs: z.array(z.number()).optional(),
 });
 
 const policies = z
@@ -78,6 +83,7 @@ export const configSchema = z.object({
     .default('http'),
   HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
   HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
+  PAYMENT_PROVIDERS_FILE: z.string().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
   SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
 });
@@ -87,6 +93,10 @@ export const policySchema = z.object({
   PAYMENT_WINDOW_MS: integer(0, MAX_WINDOW_MS).optional(),
   GRACE_MS: integer(0, 2 ** 31 - 1).optional(),
   REMINDER_OFFSETS_MS: integers.optional(),
+  LATE_PAYMENT: oneOf(POLICY_WORDS.latePayment).optional(),
+  SURPLUS_PAYMENT: oneOf(POLICY_WORDS.surplusPayment).optional(),
+  PARTIAL_PAYMENT: oneOf(POLICY_WORDS.partialPayment).optional(),
+  LATE_WATCH_OFFSETS_MS: integers.optional(),
   MERCHANT_POLICIES: policies.optional(),
 });
 

@@ -17,6 +17,8 @@ export interface ServiceConfig {
   readonly sweep: { readonly intervalMs: number; readonly marginMs: number };
   readonly orders: OrderPolicyOptions;
   readonly paymentProvider: { readonly name: string; readonly baseUrl: string; readonly secret: string } | undefined;
+  /** Path of a JSON file; see loadPaymentProviders. */
+  readonly paymentProvidersFile: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownTimeoutMs: number;
 }
@@ -72,10 +74,15 @@ function problemsAcross(settings: Settings): string[] {
 
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
   const { PAYMENT_WINDOW_MS, GRACE_MS, REMINDER_OFFSETS_MS, MERCHANT_POLICIES } = settings;
+  const { LATE_PAYMENT, SURPLUS_PAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
   return withoutUndefined({
     paymentWindowMs: PAYMENT_WINDOW_MS,
     graceMs: GRACE_MS,
     reminderOffsetsMs: REMINDER_OFFSETS_MS,
+    latePayment: LATE_PAYMENT,
+    surplusPayment: SURPLUS_PAYMENT,
+    partialPayment: PARTIAL_PAYMENT,
+    lateWatchOffsetsMs: LATE_WATCH_OFFSETS_MS,
     merchants: MERCHANT_POLICIES,
     // JSON has no undefined, though zod's type of an optional key allows it.
   }) as OrderPolicyOptions;
@@ -105,6 +112,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     sweep: { intervalMs: settings.SWEEP_INTERVAL_MS, marginMs: settings.SWEEP_MARGIN_MS },
     orders,
     paymentProvider: baseUrl && secret ? { name: settings.HTTP_PAYMENT_PROVIDER_NAME, baseUrl, secret } : undefined,
+    paymentProvidersFile: settings.PAYMENT_PROVIDERS_FILE,
     logLevel: settings.LOG_LEVEL,
     shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
   };

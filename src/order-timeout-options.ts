@@ -26,7 +26,7 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
 export interface OrderTimeoutExtras {
   /** Makes the providers injectable everywhere. @default true */
   readonly isGlobal?: boolean;
-  /** Mounts the HTTP API under /orders, /inventory and /timeouts/parked. @default false */
+  /** Mounts the HTTP API under /orders, /inventory, /payments and /timeouts/parked. @default false */
   readonly http?: boolean;
 }
 

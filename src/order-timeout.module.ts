@@ -9,10 +9,22 @@ import {
 } from './order-timeout.module-definition';
 import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
 import { OrderCommandsController } from './orders/commands';
-import { InventoryController, OrderActionsController, OrdersController, ParkedTimeoutsController } from './orders/http';
+import {
+  InventoryController,
+  OrderActionsController,
+  OrdersController,
+  ParkedTimeoutsController,
+  PaymentNotificationsController,
+} from './orders/http';
 import { TimeoutsModule } from './timeouts';
 
-const HTTP_CONTROLLERS = [OrdersController, OrderActionsController, InventoryController, ParkedTimeoutsController];
+const HTTP_CONTROLLERS = [
+  OrdersController,
+  OrderActionsController,
+  InventoryController,
+  ParkedTimeoutsController,
+  PaymentNotificationsController,
+];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock and payments in one module. To take AMQP commands too:

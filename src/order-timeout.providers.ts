@@ -5,7 +5,7 @@ import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders';
 import { CommandRejectedError } from './orders/commands';
 import { API_KEYS } from './orders/http';
-import { GuardedProvider, PaymentProviders } from './payments';
+import { GuardedProvider, PaymentObservers, PaymentProviders } from './payments';
 import { RabbitClient, RabbitServer, type Verdict } from './rabbit';
 
 /** Commands in hand at once: enough to keep a pool of 20 connections busy, and to leave it some. */
@@ -25,11 +25,11 @@ const orders: Provider = {
 
 const payments: Provider = {
   provide: PaymentProviders,
-  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK],
-  useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock) =>
+  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers],
+  useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
     new PaymentProviders(
       providers.map((one) =>
-        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, guards[one.name]),
+        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, guards[one.name], observers),
       ),
     ),
 };
@@ -46,4 +46,11 @@ function judge(error: unknown): Verdict {
 }
 
 /** Everything OrderTimeoutModule provides itself. */
-export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [apiKeys, orders, payments, ...ORDER_PROVIDERS, commands];
+export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
+  apiKeys,
+  orders,
+  PaymentObservers,
+  payments,
+  ...ORDER_PROVIDERS,
+  commands,
+];

@@ -1,7 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { PaymentObservers, PaymentProviders } from '../payments';
 import { TimeoutObservers } from '../timeouts';
 import { EngineMetrics } from './engine-metrics';
+import { PaymentMetrics } from './payment-metrics';
 import { ServiceState } from './service-state';
 import { StateMetrics } from './state-metrics';
 
@@ -10,16 +12,27 @@ import { StateMetrics } from './state-metrics';
 export class Metrics {
   readonly registry = new Registry();
   private readonly state: StateMetrics;
+  private readonly payments: PaymentMetrics | undefined;
 
-  constructor(observers: TimeoutObservers, state: ServiceState) {
+  /** Without payments where a host uses TimeoutsModule alone. */
+  constructor(
+    observers: TimeoutObservers,
+    state: ServiceState,
+    @Optional() paymentObservers?: PaymentObservers,
+    @Optional() providers?: PaymentProviders,
+  ) {
     collectDefaultMetrics({ register: this.registry });
     observers.add(new EngineMetrics(this.registry));
     this.state = new StateMetrics(this.registry, state);
+    if (!paymentObservers || !providers) return;
+    this.payments = new PaymentMetrics(this.registry, providers);
+    paymentObservers.add(this.payments);
   }
 
   /** The exposition text. */
   async read(): Promise<string> {
     await this.state.refresh();
+    this.payments?.refresh();
     return this.registry.metrics();
   }
 }

@@ -18,7 +18,13 @@ function exportsOf(entry: string): string[] {
 }
 
 function describeApi(): string {
-  const entries = { 'nestjs-order-timeout': 'src/index.ts', 'nestjs-order-timeout/testing': 'src/testing/index.ts' };
+  const entries = {
+    'nestjs-order-timeout': 'src/index.ts',
+    'nestjs-order-timeout/testing': 'src/testing/index.ts',
+    'nestjs-order-timeout/alipay': 'src/payments/alipay/index.ts',
+    'nestjs-order-timeout/wechat-pay': 'src/payments/wechat-pay/index.ts',
+    'nestjs-order-timeout/stripe': 'src/payments/stripe/index.ts',
+  };
   return Object.entries(entries)
     .map(([name, entry]) => `# ${name}\n${exportsOf(entry).sort().join('\n')}\n`)
     .join('\n');
@@ -33,6 +39,6 @@ describe('the public API', () => {
 
   it('is what the package lets in, and nothing deeper', () => {
     const { exports } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { exports: object };
-    expect(Object.keys(exports)).toEqual(['.', './testing', './package.json']);
+    expect(Object.keys(exports)).toEqual(['.', './testing', './alipay', './wechat-pay', './stripe', './package.json']);
   });
 });

@@ -8,6 +8,7 @@ const provider = (name: string): PaymentProvider => ({
   name,
   query: async () => ({ type: 'OPEN' }),
   close: async () => ({ type: 'CLOSED' }),
+  refund: async () => ({ type: 'PENDING' }),
 });
 const good: OrderTimeoutOptions = { dataSource, rabbit: { urls: ['amqp://mq'] } };
 

@@ -1,0 +1,49 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import {
+  type BreakerState,
+  GuardedProvider,
+  type PaymentObserver,
+  type PaymentProviders,
+  type UntrustedSource,
+} from '../payments';
+
+/** How a breaker stands, as a number to be compared with. */
+const BREAKER_LEVEL: Readonly<Record<BreakerState, number>> = { closed: 0, 'half-open': 1, open: 2 };
+
+/** Tells of the payment providers. */
+export class PaymentMetrics implements PaymentObserver {
+  private readonly untrustedTotal: Counter<'provider' | 'source'>;
+  private readonly breaker: Gauge<'provider'>;
+
+  constructor(
+    registry: Registry,
+    private readonly providers: PaymentProviders,
+  ) {
+    const registers = [registry];
+    this.untrustedTotal = new Counter({
+      name: 'order_timeout_untrusted_total',
+      help: 'Forged, unsigned or misdirected answers and notifications of payment providers; none changed anything',
+      labelNames: ['provider', 'source'],
+      registers,
+    });
+    this.breaker = new Gauge({
+      name: 'order_timeout_provider_breaker',
+      help: 'Circuit breaker of a payment provider: 0 closed, 1 half-open, 2 open (the provider is left alone)',
+      labelNames: ['provider'],
+      registers,
+    });
+  }
+
+  untrusted(provider: string, source: UntrustedSource): void {
+    this.untrustedTotal.inc({ provider, source });
+  }
+
+  /** Before each scrape. */
+  refresh(): void {
+    for (const name of this.providers.names()) {
+      const provider = this.providers.get(name);
+      if (provider instanceof GuardedProvider)
+        this.breaker.set({ provider: name }, BREAKER_LEVEL[provider.breakerState]);
+    }
+  }
+}
