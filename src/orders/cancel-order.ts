@@ -4,12 +4,13 @@ import { type OpenFile, type OrderDesk } from './order-desk';
 import { type OrderStatus } from './order-status';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
+import { AmendOrder } from './sql/amend-order';
 import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
 
 /**
- * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED (CLOSED
- * where its deadline had begun the closing), or PAID if the buyer was quicker.
+ * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED,
+ * or PAID if the buyer was quicker.
  */
 export type CancelOrderResult =
   | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }
@@ -18,10 +19,14 @@ export type CancelOrderResult =
 
 /** Calls an order off for the buyer or the shop. */
 export class CancelOrder {
+  private readonly amend: AmendOrder;
+
   constructor(
     private readonly desk: OrderDesk,
     private readonly watch: LateWatch,
-  ) {}
+  ) {
+    this.amend = new AmendOrder(desk.schema);
+  }
 
   async execute(
     request: { readonly orderId: string; readonly reason?: string | undefined },
@@ -48,12 +53,19 @@ export class CancelOrder {
         return { outcome: isClear ? 'cancelled' : 'cancelling', order: await this.desk.view(tx, order.id) };
       }
       case 'CLOSING':
+        if (order.closingReason !== 'cancelled') await this.callOff(file, reason, by);
         return { outcome: 'cancelling', order: await this.desk.view(tx, order.id) };
       case 'CANCELLED':
         return { outcome: 'already-cancelled', order: await this.desk.view(tx, order.id) };
       default:
         return { outcome: 'rejected', code: 'ORDER_NOT_CANCELLABLE', status: order.status };
     }
+  }
+
+  /** Its deadline had begun the closing; called off, it is not revived by a late payment. */
+  private async callOff({ tx, order }: OpenFile, reason: string, by: ActionContext): Promise<void> {
+    const why = { by, reason, evidence: { closingReason: 'cancelled' } };
+    await this.amend.execute(tx, order, { closingReason: 'cancelled' }, why);
   }
 
   private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {

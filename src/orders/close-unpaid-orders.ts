@@ -86,7 +86,12 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   ): Promise<void> {
     const { store, late, watch } = this.plan;
     for (const { due, plan } of steps) {
-      if (!plan || !hasHappened(plan, moved)) continue;
+      if (!plan) continue;
+      if (!hasHappened(plan, moved)) {
+        // Its refunds have begun in this transaction, which must not outlive the refused closing.
+        if (plan.returns.length > 0) throw new Error(`order ${plan.after.id} changed under its lock`);
+        continue;
+      }
       const context = { tx, by: causeOf(due), now };
       await store.keepUnexpected(tx, plan.unexpected);
       if (plan.returns.length > 0) {

@@ -5,7 +5,7 @@ import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
 import { isUndecided } from './order-status';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
-import { type OpenFinding, type Wait, waitForFinding } from './wait-for-finding';
+import { type OpenFinding, shortestOf, type Wait, waitForFinding } from './wait-for-finding';
 
 /** What the order becomes, once its providers were asked. */
 export type Settlement =
@@ -63,11 +63,7 @@ function waitFor(
     const wait = waitForFinding(isOpen(found) ? found : NOT_ASKED, waitedMs, now);
     return { ...wait, reason: `${attempt.provider} ${attempt.reference}: ${wait.reason}` };
   });
-  if (waits.length === 0) return undefined;
-  // Counting may park the order, so it must be the only thing left to do.
-  const uncounted = waits.filter((wait) => !wait.counted);
-  const candidates = uncounted.length > 0 ? uncounted : waits;
-  return candidates.reduce((best, wait) => ((wait.afterMs ?? Infinity) < (best.afterMs ?? Infinity) ? wait : best));
+  return shortestOf(waits);
 }
 
 const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not asked yet' };

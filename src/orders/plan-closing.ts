@@ -76,7 +76,8 @@ function planSettlement(order: LockedOrder, settlement: Settlement, after: Locke
       return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: settlement.returns };
     }
     case 'wait':
-      return { outcome: outcomeOf(settlement) };
+      // Told now: the wait for another attempt may end in a parked timeout that does not speak of this money.
+      return { outcome: outcomeOf(settlement), unexpected: insufficientMoney(after, due, now) };
     case 'park':
       return { outcome: settlement, unexpected: insufficientMoney(after, due, now) };
     case 'decided':

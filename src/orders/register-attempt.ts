@@ -5,10 +5,12 @@ import { type OpenFile, type OrderDesk } from './order-desk';
 import { type OrderPolicies } from './order-policies';
 import { deadlineTimeouts, paymentTimeout } from './order-timeouts';
 import { isPayable, type OrderView } from './order-view';
-import { isSameAttempt, type PaymentAttempt } from './payment-attempt';
+import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
 import { AmendOrder } from './sql/amend-order';
 import { InsertAttempt } from './sql/insert-attempt';
 import { type ActionContext, BY_API } from './transition-cause';
+
+type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
 
 /** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order, or another amount, has it. */
 export type RegisterAttemptResult =
@@ -58,9 +60,14 @@ export class RegisterAttempt {
 
   private async register(file: OpenFile, input: NewAttempt, by: ActionContext): Promise<RegisterAttemptResult> {
     const { tx, order, now } = file;
-    if (!isPayable(order, now)) return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
     const attempt = draftAttempt(order, input, now);
     const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
+    const isLimited = known !== undefined && lacksLimit(known, attempt);
+    if (isLimited) await this.insert.limitTime(tx, attempt);
+    if (!isPayable(order, now)) {
+      if (isLimited) return { outcome: 'replayed', order: await this.desk.view(tx, order.id) };
+      return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
+    }
     if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
     if (!known || known.status === 'CREATED') {
       const written = await this.insert.asOpen(tx, attempt);
@@ -87,6 +94,11 @@ export class RegisterAttempt {
   }
 }
 
-function asksTheSame(a: PaymentAttempt, b: PaymentAttempt): boolean {
+/** A time limit may be told later, also while the order is closing: it is what "not found" waits for. */
+function lacksLimit(known: PaymentAttempt, { timeExpire, ...attempt }: PaymentAttempt): boolean {
+  return canTakeMoney(known) && known.timeExpire === null && timeExpire !== null && asksTheSame(known, attempt);
+}
+
+function asksTheSame(a: Money, b: Money): boolean {
   return a.amount === b.amount && a.currency === b.currency;
 }

@@ -38,6 +38,17 @@ export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date
   }
 }
 
+/** The wait that ends first. One that counts may park, so it is taken only where all do. */
+export function shortestOf(waits: readonly Wait[]): Wait | undefined {
+  const uncounted = waits.filter((wait) => !wait.counted);
+  const candidates = uncounted.length > 0 ? uncounted : waits;
+  const msOf = ({ afterMs = Infinity }: Wait): number => afterMs;
+  return candidates.reduce<Wait | undefined>(
+    (best, wait) => (best && msOf(best) <= msOf(wait) ? best : wait),
+    undefined,
+  );
+}
+
 /** A provider that is back must be noticed within seconds, one that stays away must not be hammered. */
 function unknownMs(waitedMs: number): number {
   if (waitedMs < 10 * SECOND) return 2 * SECOND;
@@ -55,7 +66,9 @@ function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: bo
   // The buyer may scan the code in the meantime, so look before `finalAt` too.
   const pollMs = waitedMs < HOUR ? 15 * SECOND : MINUTE;
   if (finalAt) {
-    const leftMs = Math.max(finalAt.getTime() - now.getTime(), SECOND / 2);
+    const untilMs = finalAt.getTime() - now.getTime();
+    // Past it by our clock: the provider's own is behind, by which it said that it is not final yet.
+    const leftMs = untilMs > 0 ? Math.max(untilMs, SECOND / 2) : 5 * SECOND;
     return {
       reason: `not known to the provider; final at ${finalAt.toISOString()}`,
       afterMs: Math.min(leftMs, pollMs),
@@ -64,6 +77,6 @@ function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: bo
   }
   const reason =
     'not known to the provider, and the attempt has no timeExpire after which that is final; ' +
-    'send a time limit to the provider and register it with the attempt, or close the order by hand';
+    'see that nobody can pay it any more, register the attempt again with a timeExpire, and replay the timeout';
   return { reason, counted, ...(counted ? {} : { afterMs: pollMs }) };
 }

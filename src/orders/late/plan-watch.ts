@@ -1,7 +1,7 @@
 import { DONE, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../attempt-finding';
 import { type PaymentAttempt } from '../payment-attempt';
-import { type Wait, waitForFinding } from '../wait-for-finding';
+import { shortestOf, type Wait, waitForFinding } from '../wait-for-finding';
 
 /** Whether money could still come by this attempt although we took it for closed. */
 export function isWatched({ status }: Pick<PaymentAttempt, 'status'>): boolean {
@@ -25,7 +25,8 @@ export function planWatch(
   const next = nextWatchAt(since, offsetsMs, now);
   const wait = shortestWait(findings, now, now.getTime() - dueAt.getTime());
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
-  if (isSooner) return { type: 'retry', ...wait };
+  // Counting may park the watch, so not before its last round.
+  if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
   return next ? { type: 'reschedule', dueAt: next } : DONE;
 }
 
@@ -35,5 +36,5 @@ function shortestWait(findings: readonly AttemptFinding[], now: Date, waitedMs: 
     const wait = waitForFinding(finding, waitedMs, now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });
-  return waits.sort((a, b) => (a.afterMs ?? 0) - (b.afterMs ?? 0))[0];
+  return shortestOf(waits);
 }

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { type JsonObject } from '../../events';
-import { type Order } from '../order';
+import { type ClosingReason, type Order } from '../order';
 import { type ActionContext } from '../transition-cause';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';
 
@@ -9,6 +9,7 @@ export interface Amendment {
   readonly expiresAt?: Date;
   readonly autoClose?: boolean;
   readonly graceMs?: number;
+  readonly closingReason?: ClosingReason;
 }
 
 /** Changes a locked order without changing its status; the history gets a row all the same. */
@@ -20,7 +21,7 @@ export class AmendOrder {
       WITH amended AS (
         UPDATE ${schema}.orders
            SET expires_at = COALESCE($3, expires_at), auto_close = COALESCE($4, auto_close),
-               grace_ms = COALESCE($5, grace_ms), version = version + 1, updated_at = now()
+               grace_ms = COALESCE($5, grace_ms), closing_reason = COALESCE($11, closing_reason), version = version + 1, updated_at = now()
          WHERE id = $1 AND version = $2 RETURNING *),
       history AS (
         INSERT INTO ${schema}.order_history
@@ -47,6 +48,7 @@ export class AmendOrder {
       reason,
       JSON.stringify(evidence),
       by.traceparent ?? null,
+      amendment.closingReason ?? null,
     ]);
     if (!row) throw new Error(`order ${order.id} changed under its lock`);
     return toOrder(row);

@@ -5,6 +5,7 @@ import { type PaymentAttempt } from '../payment-attempt';
 export class InsertAttempt {
   private readonly register: string;
   private readonly pay: string;
+  private readonly limit: string;
 
   constructor(schema: string) {
     const insert = `
@@ -18,6 +19,9 @@ export class InsertAttempt {
        RETURNING EXISTS (
          SELECT 1 FROM ${schema}.orphan_payment p WHERE p.provider = $1 AND p.reference = $2 AND p.order_id IS NULL
             AND p.reason = 'unknown-order' AND p.handling = 'kept') AS has_money`;
+    this.limit = `
+      UPDATE ${schema}.payment_attempt SET time_expire = $3, updated_at = now()
+       WHERE provider = $1 AND reference = $2 AND time_expire IS NULL`;
     this.pay = `${insert} paid_amount = EXCLUDED.paid_amount, paid_currency = EXCLUDED.paid_currency,
              paid_at = EXCLUDED.paid_at, transaction_id = EXCLUDED.transaction_id, evidence = EXCLUDED.evidence
        WHERE a.order_id = EXCLUDED.order_id AND a.status NOT IN ('PAID', 'REFUNDING', 'REFUNDED') RETURNING 1`;
@@ -30,6 +34,11 @@ export class InsertAttempt {
   async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<{ readonly hasMoney: boolean } | undefined> {
     const [row] = await tx.query<{ has_money: boolean }[]>(this.register, parameters(attempt, null));
     return row && { hasMoney: row.has_money };
+  }
+
+  /** Notes the time limit of an attempt that was registered without one. */
+  async limitTime(tx: EntityManager, attempt: PaymentAttempt): Promise<void> {
+    await tx.query(this.limit, [attempt.provider, attempt.reference, attempt.timeExpire?.toISOString() ?? null]);
   }
 
   /** Books a payment on the order's attempt, known or not. False: it is another order's, or booked already. */

@@ -178,6 +178,30 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await statusOf(id)).toBe('CLOSING');
   });
 
+  it('learns of a time limit while it is closing, and closes when that is over', async () => {
+    const id = await placed({ ...soon, attempt: attempt('limitless') });
+    await expire(id);
+    shop.provider.answerQuery('limitless', { type: 'NOT_FOUND' });
+    expect(await settle(shop, [id])).toMatchObject([{ type: 'retry', counted: false }]);
+    const limited = { ...attempt('limitless'), timeExpire: new Date(Date.now() - 61_000) };
+    expect(await shop.register.execute(id, limited)).toMatchObject({ outcome: 'replayed' });
+    expect(await shop.register.execute(id, attempt('another'))).toMatchObject({ code: 'ORDER_NOT_PAYABLE' });
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('CLOSED');
+  });
+
+  it('ends CANCELLED when it is called off while it is closing', async () => {
+    const id = await placed({ ...soon, attempt: attempt('too-slow') });
+    await expire(id);
+    shop.provider.answerQuery('too-slow', { type: 'UNKNOWN', reason: 'down' });
+    await settle(shop, [id]);
+    expect(await shop.cancel.execute({ orderId: id })).toMatchObject({ outcome: 'cancelling' });
+    expect(await shop.cancel.execute({ orderId: id })).toMatchObject({ outcome: 'cancelling' });
+    shop.provider.answerQuery('too-slow', { type: 'CLOSED' });
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await historyOf(id)).toEqual(['PENDING', 'CLOSING', 'CLOSING', 'CANCELLED']);
+  });
+
   it('counts attempts, and names the remedy, when the provider is not configured here', async () => {
     const id = await placed({ ...soon, attempt: { provider: 'nopay', reference: 'x' } });
     await expire(id);

@@ -84,6 +84,11 @@ describe('the decision after asking', () => {
     expect(decideSettlement(closing, [on(UNKNOWN)], NOW, at(-waitedS * 1_000))).toMatchObject({ afterMs });
   });
 
+  it('does not hammer a provider whose clock is behind ours', () => {
+    const past: Finding = { type: 'NOT_FOUND_YET', finalAt: at(-1) };
+    expect(decideSettlement(closing, [on(past)], NOW, DUE)).toMatchObject({ type: 'wait', afterMs: 5_000 });
+  });
+
   it('heeds what the provider asks for, up to a minute', () => {
     const patient = (retryAfterMs: number) => decideSettlement(closing, [on({ ...UNKNOWN, retryAfterMs })], NOW, DUE);
     expect(patient(20_000)).toMatchObject({ afterMs: 20_000 });

@@ -69,7 +69,18 @@ describe('the watch', () => {
     expect(plan({ type: 'IN_PROGRESS', reason: 'paying' })).toMatchObject({ type: 'retry', counted: false });
   });
 
-  it('counts when this process cannot ask, so that a person hears of it', () => {
-    expect(plan({ type: 'NO_PROVIDER', reason: 'add it' })).toMatchObject({ type: 'retry', counted: true });
+  it('counts when this process cannot ask, so that a person hears of it, but not before the last round', () => {
+    const alone = { type: 'NO_PROVIDER', reason: 'add it' } as const;
+    expect(plan(alone)).toMatchObject({ type: 'reschedule' });
+    expect(plan(alone, at(601_000))).toMatchObject({ type: 'retry', counted: true });
+  });
+
+  it('lets no attempt that nobody can ask about park the watch over another', () => {
+    const findings = [
+      { provider: 'gone', reference: 'a-1', finding: { type: 'NO_PROVIDER', reason: 'add it' } },
+      { provider: 'fake', reference: 'a-2', finding: { type: 'IN_PROGRESS', reason: 'paying' } },
+    ] as const;
+    const outcome = planWatch(findings, { since: NOW, now: at(601_000), dueAt: at(600_000), offsetsMs });
+    expect(outcome).toMatchObject({ type: 'retry', counted: false, reason: 'fake a-2: paying' });
   });
 });
