@@ -1,5 +1,6 @@
 import { type Publication, type TopologyNames } from '../rabbit';
 import { type ClaimedRow } from './outbox-claims';
+import { traceHeaders } from './trace-headers';
 
 /** Events go to the events exchange at once; nobody listening is not an error, so they are not mandatory. */
 export function routeEvent(names: TopologyNames, row: ClaimedRow): Publication {
@@ -9,6 +10,6 @@ export function routeEvent(names: TopologyNames, row: ClaimedRow): Publication {
     body: Buffer.from(row.body),
     messageId: row.id,
     type: row.routing_key,
-    headers: row.traceparent ? { traceparent: row.traceparent } : {},
+    headers: traceHeaders(row.traceparent),
   };
 }

@@ -5,3 +5,4 @@ export { Outbox } from './outbox';
 export { type ClaimedRow } from './outbox-claims';
 export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-entry';
 export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-relay';
+export { traceHeaders } from './trace-headers';

@@ -22,8 +22,8 @@ interface RelayPlan {
 }
 
 const BATCH = 500;
-/** Longer than the publisher's confirm time-out, or a slow broker would get every message twice. */
-const LEASE_MS = 30_000;
+/** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
+const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
 const RETRY_MS = 1_000;
 
@@ -60,32 +60,46 @@ export class OutboxRelay {
     await this.loop.stop();
   }
 
-  /** Publishes at most one batch and returns how many rows it took. */
+  /** Publishes at most one batch and returns how many of its messages were confirmed. */
   async runOnce(): Promise<number> {
     const routers = this.plan.routers();
     const routes = Object.keys(routers) as OutboxRoute[];
     if (!this.plan.publisher.isReady || routes.length === 0) return 0;
-    const rows = await this.claims.claim(this.plan.dataSource, routes, BATCH, LEASE_MS);
+    const rows = await this.claims.claim(this.plan.dataSource, routes, BATCH, this.leaseMs);
     if (rows.length === 0) return 0;
-    const outcomes = await this.publish(rows, routers);
-    await this.finish(rows, outcomes);
-    return rows.length;
+    const routed = this.route(rows, routers);
+    const outcomes = await this.plan.publisher.publish(routed.map(({ publication }) => publication));
+    return this.finish(rows, new Map(routed.map(({ row }, index) => [row.id, outcomes[index]])));
   }
 
-  private publish(rows: readonly ClaimedRow[], routers: OutboxRouters): Promise<PublishOutcome[]> {
+  private get leaseMs(): number {
+    return this.plan.publisher.longestMs(BATCH) + LEASE_MARGIN_MS;
+  }
+
+  /** A row that cannot be made a message is left out, and tried again: it must not keep the others. */
+  private route(
+    rows: readonly ClaimedRow[],
+    routers: OutboxRouters,
+  ): { readonly row: ClaimedRow; readonly publication: Publication }[] {
     const claimedAt = this.clock.monotonic();
-    return this.plan.publisher.publish(
-      rows.map((row) => {
-        const router = routers[row.route];
-        if (!router) throw new Error(`no router for outbox route "${row.route}"`);
-        return router(row, (row.remaining_ms ?? 0) - (this.clock.monotonic() - claimedAt));
-      }),
-    );
+    return rows.flatMap((row) => {
+      try {
+        const remainingMs = (row.remaining_ms ?? 0) - (this.clock.monotonic() - claimedAt);
+        const publication = routers[row.route]?.(row, remainingMs);
+        return publication ? [{ row, publication }] : [];
+      } catch (error) {
+        this.logger.error(`outbox row ${row.id} cannot be published: ${String(error)}`);
+        return [];
+      }
+    });
   }
 
-  private async finish(rows: readonly ClaimedRow[], outcomes: readonly PublishOutcome[]): Promise<void> {
+  private async finish(
+    rows: readonly ClaimedRow[],
+    outcomes: ReadonlyMap<string, PublishOutcome | undefined>,
+  ): Promise<number> {
     const idsWhere = (isWanted: (outcome: PublishOutcome | undefined) => boolean): string[] =>
-      rows.filter((_, index) => isWanted(outcomes[index])).map((row) => row.id);
+      rows.filter(({ id }) => isWanted(outcomes.get(id))).map((row) => row.id);
     const confirmed = idsWhere((outcome) => outcome === 'confirmed');
     const failed = idsWhere((outcome) => outcome !== 'confirmed');
     await this.claims.delete(this.plan.dataSource, confirmed);
@@ -93,5 +107,6 @@ export class OutboxRelay {
     this.plan.published?.(confirmed.length);
     const unroutable = idsWhere((outcome) => outcome === 'returned');
     if (unroutable.length > 0) this.logger.error(`${unroutable.length} messages had no queue to go to; trying again`);
+    return confirmed.length;
   }
 }

@@ -58,6 +58,11 @@ export class ConfirmedPublisher {
     return this.kept.channel !== undefined && !this.connection.isBlocked;
   }
 
+  /** The longest that `publish` may take for so many, milliseconds: each window may wait for its confirms. */
+  longestMs(count: number): number {
+    return Math.ceil(count / this.plan.window) * this.plan.confirmTimeoutMs;
+  }
+
   /** One outcome per publication, in order. Never rejects. */
   publish(publications: readonly Publication[]): Promise<PublishOutcome[]> {
     return Promise.all(publications.map((publication) => this.publishOne(publication)));

@@ -39,7 +39,9 @@ const BUSY_MS = 200;
 /** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
 export class AskRound {
   private readonly answered: MicroBatcher<Answered>;
-  private readonly stopping = new AbortController();
+  /** One for each open question. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal for ever. */
+  private readonly limits = new Set<AbortController>();
+  private isStopping = false;
   private open = 0;
   private drained: (() => void)[] = [];
 
@@ -77,7 +79,8 @@ export class AskRound {
 
   /** Cuts the open questions short: their providers' answers are not waited for any longer. */
   abort(): void {
-    this.stopping.abort();
+    this.isStopping = true;
+    for (const limit of this.limits) limit.abort();
   }
 
   whenIdle(): Promise<void> {
@@ -86,15 +89,17 @@ export class AskRound {
 
   private async askWithin(due: DueTimeout, ms: number): Promise<unknown> {
     const limit = new AbortController();
+    this.limits.add(limit);
+    if (this.isStopping) limit.abort();
     const timer = this.clock.after(Math.max(ms, 1), () => limit.abort());
-    const signal = AbortSignal.any([limit.signal, this.stopping.signal]);
-    const ended = rejectedBy(signal, ms);
+    const ended = rejectedBy(limit.signal, ms);
     try {
       // A handler that does not obey the signal must not keep its place for ever.
-      return await Promise.race([this.plan.handler.ask(due, signal), ended.promise]);
+      return await Promise.race([this.plan.handler.ask(due, limit.signal), ended.promise]);
     } finally {
       timer.cancel();
       ended.forget();
+      this.limits.delete(limit);
     }
   }
 
@@ -121,7 +126,7 @@ export class AskRound {
     const busy = new Set(batch.early.map(({ key }) => key));
     for (const item of items) {
       if (!busy.has(item.due.key)) item.done('finished');
-      else if (this.stopping.signal.aborted) item.done('unwritten');
+      else if (this.isStopping) item.done('unwritten');
       else this.clock.after(BUSY_MS, () => this.answered.add([item]));
     }
   }
@@ -139,7 +144,7 @@ export class AskRound {
 
   private async fail({ due, lease }: Pick<Answered, 'due' | 'lease'>, error: unknown): Promise<WakeUpResult> {
     // Cut short by us: nobody's fault, and due again when the lease ends.
-    if (this.stopping.signal.aborted) return 'unwritten';
+    if (this.isStopping) return 'unwritten';
     try {
       const reason = error instanceof Error ? error.message : String(error);
       this.plan.committed(await this.plan.settler.fail(due, due.cause, reason, lease));

@@ -38,6 +38,7 @@ export class OutcomeRecorder {
     const { kind, queries } = this.plan;
     const done = ofType(recorded, 'done');
     if (done.length > 0) await tx.query(queries.finish, [kind, ...identities(done)]);
+    // By clock_timestamp(): the transaction may have begun long before, and the lease must cover all of the asking.
     const asked = ofType(recorded, 'ask');
     if (asked.length > 0) await tx.query(queries.lease, [kind, ...identities(asked), lease, this.plan.leaseMs]);
     await this.retry(tx, ofType(recorded, 'retry'));

@@ -53,7 +53,7 @@ export class SettlementQueries {
     const returning = `
       RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
     this.lease = `
-      UPDATE ${schema}.timeout t SET lease = $4, next_attempt_at = now() + $5 * interval '1 millisecond'
+      UPDATE ${schema}.timeout t SET lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond'
         FROM unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
     this.finish = `
       DELETE FROM ${schema}.timeout t USING unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;

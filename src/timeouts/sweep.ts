@@ -70,7 +70,8 @@ export class Sweep {
   async runOnce(marginMs: number, signal?: AbortSignal): Promise<{ rows: number; hasMore: boolean }> {
     const endsAt = this.clock.monotonic() + this.plan.options.budgetMs;
     const lanes = Array.from({ length: this.plan.concurrency }, () => this.sweepPages(marginMs, endsAt, signal));
-    const results = await Promise.all(lanes);
+    // All lanes end before a failure is told: the next run must not begin beside one of them.
+    const results = (await Promise.allSettled(lanes)).map(valueOf);
     return {
       rows: results.reduce((sum, { rows }) => sum + rows, 0),
       hasMore: results.some(({ hasMore }) => hasMore),
@@ -130,4 +131,9 @@ export class Sweep {
     }
     return { rows, hasMore: true };
   }
+}
+
+function valueOf<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }

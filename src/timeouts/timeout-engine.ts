@@ -118,11 +118,12 @@ export class TimeoutEngine {
     await within<unknown>(this.clock, ms, swept, undefined);
     await Promise.all([...this.workers.values()].map((worker) => worker.close(ms)));
     const given = await this.client.settleRest(ms);
-    await this.switch.stop();
-    await this.relay.stop();
-    const relayed = await this.relay.runOnce().catch(() => 0);
+    // Each may wait for a statement of a database that does not answer any more.
+    await within<unknown>(this.clock, ms, Promise.all([this.switch.stop(), this.relay.stop()]), undefined);
+    const last = this.relay.runOnce().catch(() => 0);
+    const relayed = await within(this.clock, ms, last, 0);
     await this.client.close();
-    await this.databaseClock.stop();
+    await within<unknown>(this.clock, ms, this.databaseClock.stop(), undefined);
     this.logger.log(`stopped: ${given} deliveries given back, ${relayed} last messages published`);
   }
 

@@ -24,7 +24,7 @@ export type TimeoutCause = 'message' | 'sweep' | 'passive' | 'operator';
 
 /** A timeout that is due, as its handler sees it. `Answer` is what the handler's own `ask` found out. */
 export interface DueTimeout<Answer = unknown> extends TimeoutRef {
-  /** Fences old messages: every (re)scheduling takes a new, larger number. Decimal digits. */
+  /** Fences old messages: every (re)scheduling takes a number that was never used before. Decimal digits. */
   readonly generation: string;
   readonly dueAt: Date;
   /** Counted failures so far. */

@@ -12,7 +12,7 @@ import {
   selectTransport,
 } from '../delay';
 import { type Channel, declareWorkQueue, type Publication, type RabbitClient } from '../rabbit';
-import { type ClaimedRow, type OutboxRouter } from '../events';
+import { type ClaimedRow, type OutboxRouter, traceHeaders } from '../events';
 import { Republication } from './republication';
 import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
@@ -128,7 +128,7 @@ export class TransportSwitch {
       body: Buffer.from(row.body),
       messageId: row.id,
       type: row.routing_key,
-      headers: { ...headers, ...(row.traceparent && { traceparent: row.traceparent }) },
+      headers: { ...headers, ...traceHeaders(row.traceparent) },
     };
   }
 }

@@ -3,12 +3,13 @@ import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { type DataSource } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { SystemClock } from '../../../src/clock';
-import { Outbox, type OutboxEntry, OutboxRelay, routeEvent } from '../../../src/events';
+import { Outbox, type OutboxEntry, OutboxRelay, type OutboxRouter, routeEvent } from '../../../src/events';
 import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
+const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const QUEUE = 'listener';
 const clock = new SystemClock();
 
@@ -50,13 +51,16 @@ describe('the outbox and its relay', () => {
     await vhost.drop();
   });
 
-  const relay = (dataSource = database.dataSource): OutboxRelay => {
+  const relay = (
+    dataSource = database.dataSource,
+    router: OutboxRouter = (row) => routeEvent(client.names, row),
+  ): OutboxRelay => {
     const made = new OutboxRelay(
       {
         dataSource,
         schema: 'order_timeout',
         publisher: client.publisher,
-        routers: () => ({ event: (row) => routeEvent(client.names, row) }),
+        routers: () => ({ event: router }),
       },
       clock,
     );
@@ -91,12 +95,28 @@ describe('the outbox and its relay', () => {
     }
   };
 
+  it('publishes without a trace that no broker would take, and is not held up by it', async () => {
+    await append(event('order.closed', { traceparent: 'x'.repeat(200_000) }), event('order.paid'));
+    expect(await relay().runOnce()).toBe(2);
+    expect(await rowsLeft()).toBe(0);
+  });
+
+  it('publishes the others when one row cannot be made a message, and keeps that one', async () => {
+    await append(event('order.closed'), event('broken'), event('order.paid'));
+    const picky = relay(database.dataSource, (row) => {
+      if (row.routing_key === 'broken') throw new Error('no message can be made of it');
+      return routeEvent(client.names, row);
+    });
+    expect(await picky.runOnce()).toBe(2);
+    expect(await rowsLeft()).toBe(1);
+  });
+
   it('publishes what was committed, with its id, body and trace, and deletes the row', async () => {
-    const entry = event('order.closed', { traceparent: '00-aa-bb-01' });
+    const entry = event('order.closed', { traceparent: TRACE });
     await append(entry);
     expect(await relay().runOnce()).toBe(1);
     expect(await received()).toEqual([
-      { id: entry.id, key: 'order.closed', body: { name: 'order.closed' }, headers: { traceparent: '00-aa-bb-01' } },
+      { id: entry.id, key: 'order.closed', body: { name: 'order.closed' }, headers: { traceparent: TRACE } },
     ]);
     expect(await rowsLeft()).toBe(0);
   });
