@@ -5,4 +5,5 @@ export { Outbox } from './outbox';
 export { type ClaimedRow } from './outbox-claims';
 export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-entry';
 export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-relay';
+export { storableJson, storableText } from './storable-json';
 export { traceHeaders } from './trace-headers';

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
+import { storableJson } from './storable-json';
 
 interface OutboxOptions {
   readonly schema: string;
@@ -31,7 +32,7 @@ export class Outbox {
       entries.map((entry) => entry.id),
       entries.map((entry) => entry.route),
       entries.map((entry) => entry.routingKey),
-      entries.map((entry) => JSON.stringify(entry.body)),
+      entries.map((entry) => storableJson(entry.body)),
       entries.map((entry) => entry.traceparent ?? null),
       entries.map((entry) => (entry.deliverAtMs === undefined ? null : new Date(entry.deliverAtMs).toISOString())),
       this.options.horizonMs,

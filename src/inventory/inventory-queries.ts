@@ -5,6 +5,7 @@ export class InventoryQueries {
   readonly reserve: string;
   readonly reserveAgain: string;
   readonly lockStock: string;
+  readonly lockGiven: string;
   readonly setStock: string;
   readonly read: string;
   readonly audit: string;
@@ -53,6 +54,11 @@ export class InventoryQueries {
        WHERE sku IN (
          SELECT held.sku FROM unnest($1::text[]) AS t(id), LATERAL (
            SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = t.id AND r.state = 'RESERVED' OFFSET 0) held)
+       ORDER BY sku FOR NO KEY UPDATE`;
+    // Also what was given back: for those who take it again, in the same order as everybody.
+    this.lockGiven = `
+      SELECT 1 FROM ${schema}.inventory
+       WHERE sku IN (SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = ANY($1::text[]))
        ORDER BY sku FOR NO KEY UPDATE`;
     // No row: the new count is below what is reserved. The check is made on the locked row, not on the snapshot.
     this.setStock = `

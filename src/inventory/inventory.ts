@@ -53,6 +53,14 @@ export class Inventory {
     if (orderIds.length > 0) await tx.query(this.queries.lockStock, [orderIds]);
   }
 
+  /**
+   * Locks every sku of these orders, also what they have given back, in the global order. Before `reserveAgain` of
+   * several orders in one transaction: one after the other they would lock in as many orders as there are of them.
+   */
+  async lockAll(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
+    if (orderIds.length > 0) await tx.query(this.queries.lockGiven, [orderIds]);
+  }
+
   /** Gives back what these orders hold. Returns how many lines that were; zero when repeated. */
   release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, orderIds, 'release');

@@ -27,6 +27,22 @@ export function checkNewOrders(orders: readonly NewOrder[]): void {
   if (problems.length > 0) throw new InvalidOrderError(problems);
 }
 
+/**
+ * The same for a payment that a caller in the same process reports.
+ *
+ * @throws InvalidOrderError naming every problem.
+ */
+export function checkReportedPayment(
+  payment: Pick<NewOrder, 'amount' | 'currency'> & { readonly reference: string },
+): void {
+  const { amount, currency, reference } = payment;
+  const problems: string[] = [];
+  if (!isMinorUnits(amount, 1n)) problems.push(`amount must be whole minor units, at least 1 (got ${String(amount)})`);
+  if (!CURRENCY.test(currency)) problems.push(`currency must be three capital letters (got ${String(currency)})`);
+  if (problems.length === 0) return;
+  throw new InvalidOrderError(problems.map((problem) => `payment "${reference}": ${problem}`));
+}
+
 function problemsOf({ id, amount, currency, lines, paymentWindowMs, expiresAt }: NewOrder): string[] {
   const problems: string[] = [];
   if (!ID.test(id)) problems.push(`id must match ${ID.source}`);

@@ -56,10 +56,14 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     for (const { due, plan } of steps) {
       if (plan) await late.giveBack(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
     }
-    const moved = await store.apply(
-      tx,
-      plans.flatMap((plan) => plan.transition ?? []),
+    const transitions = plans.flatMap((plan) => plan.transition ?? []);
+    const after = plans.map((plan) => plan.after);
+    await late.lockStock(
+      after,
+      { tx },
+      transitions.map(({ order }) => order.id),
     );
+    const moved = await store.apply(tx, transitions);
     await this.settleMoney(steps, moved, batch.now, tx);
     return steps.map(({ plan, outcome }) => (plan && !hasHappened(plan, moved) ? CHANGED : withJitter(outcome)));
   }

@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { assertNever } from '../errors';
 import { type JsonObject } from '../events';
 import { draftAttempt } from './attempt-draft';
+import { checkReportedPayment } from './check-new-order';
 import { decidePayment, withPaid } from './decide-payment';
 import { type LockedOrder } from './order';
 import { type MinorUnits } from './new-order';
@@ -58,7 +59,9 @@ export class MarkPaid {
     this.insert = new InsertAttempt(desk.schema);
   }
 
-  execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
+  /** @throws InvalidOrderError when the payment cannot be meant. */
+  async execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
+    checkReportedPayment(payment);
     return this.desk.withOrder<MarkPaidResult>(
       payment.orderId,
       caller,
@@ -76,8 +79,13 @@ export class MarkPaid {
     const known = order.attempts.find((attempt) => isSameAttempt(attempt, paid));
     const isOurs = (known && isBooked(known)) || (await this.insert.asPaid(tx, paid, evidenceOf(payment)));
     const outcome = isOurs ? await this.settle(file, paid, payment, by) : 'attempt-mismatch';
-    if (outcome === 'attempt-mismatch' || outcome === 'amount-mismatch' || outcome === 'currency-mismatch') {
-      await this.desk.store.keepUnexpected(tx, [unexpected(payment, outcome, by, now)]);
+    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') {
+      const handling = this.late.handlingOfPart(order);
+      await this.desk.store.keepUnexpected(tx, [{ ...unexpected(payment, outcome, by, now), handling }]);
+    }
+    // Booked with another amount before: one of the two reports is wrong, and a person has to find out which.
+    if (outcome === 'attempt-mismatch' || (known && isBooked(known) && differs(known, payment))) {
+      await this.desk.store.keepUnexpected(tx, [unexpected(payment, 'attempt-mismatch', by, now)]);
     }
     return { outcome, order: await this.desk.view(tx, order.id) };
   }
@@ -130,11 +138,24 @@ export class MarkPaid {
   }
 }
 
+function differs({ paidAmount, paidCurrency }: PaymentAttempt, { amount, currency }: ReportedPayment): boolean {
+  return paidAmount !== BigInt(amount) || paidCurrency !== currency;
+}
+
 function paidAttempt({ order, now }: OpenFile, payment: ReportedPayment): PaymentAttempt {
   const { amount, currency, paidAt = now, transactionId = null } = payment;
   const known = order.attempts.find((attempt) => isSameAttempt(attempt, payment));
   const attempt = known ?? draftAttempt(order, payment, now);
-  return { ...attempt, status: 'PAID', paidAmount: BigInt(amount), paidCurrency: currency, paidAt, transactionId };
+  const merchantAccount = attempt.merchantAccount ?? payment.merchantAccount ?? null;
+  return {
+    ...attempt,
+    merchantAccount,
+    status: 'PAID',
+    paidAmount: BigInt(amount),
+    paidCurrency: currency,
+    paidAt,
+    transactionId,
+  };
 }
 
 function evidenceOf({ amount, paidAt, ...payment }: ReportedPayment): JsonObject {

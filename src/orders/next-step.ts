@@ -46,7 +46,7 @@ export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Find
     case 'OPEN':
       return undefined;
     case 'PAID':
-      return answer;
+      return answer.amount > 0n ? answer : unknown(`the provider says PAID with ${answer.amount}`, undefined);
     case 'CLOSED':
     case 'REFUNDED':
       return closed(answer.type, answer.evidence);

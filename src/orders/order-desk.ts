@@ -1,7 +1,8 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type TimeoutScheduler } from '../timeouts';
 import { type LockedOrder } from './order';
-import { type OrderStore } from './order-store';
+import { type LockedBatch, type OrderStore } from './order-store';
+import { paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
 import { runTransaction } from './run-transaction';
 import { ReadViews } from './sql/read-views';
@@ -45,10 +46,21 @@ export class OrderDesk {
     missing: (tx: EntityManager, now: Date) => Promise<T> | T,
   ): Promise<T> {
     return runTransaction(this.dataSource, caller, async (tx) => {
-      const { orders, now } = await this.store.lock(tx, [orderId], 'wait');
+      const { orders, now } = await this.adopt(tx, await this.store.lock(tx, [orderId], 'wait'));
       const order = orders.get(orderId);
       return order ? work({ tx, order, now }) : missing(tx, now);
     });
+  }
+
+  /** Money that came before its order is booked by the first who has the order; what it means is decided at once. */
+  private async adopt(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
+    if (batch.unclaimed.length === 0) return batch;
+    const ids = new Set(batch.unclaimed.map(({ orderId }) => orderId));
+    await this.scheduler.schedule(
+      tx,
+      [...ids].map((id) => ({ ...paymentTimeout(id), afterMs: 0 })),
+    );
+    return this.store.adoptUnclaimed(tx, batch);
   }
 
   /** The order as it is now in this transaction. */

@@ -2,6 +2,8 @@ import { type Order } from './order';
 import { orderFingerprint } from './order-fingerprint';
 import { type OrderPolicies } from './order-policies';
 import { type NewOrder } from './new-order';
+import { withAccount } from './with-account';
+import { type PaymentProviders } from '../payments';
 
 /** A new order with every default filled in. */
 export interface OrderDraft {
@@ -18,11 +20,15 @@ export interface OrderDraft {
 }
 
 /** Pure: applies the policies, order before merchant before global. */
-export function draftOrder(input: NewOrder, policies: OrderPolicies): OrderDraft {
+export function draftOrder(
+  input: NewOrder,
+  policies: OrderPolicies,
+  providers: Pick<PaymentProviders, 'get'>,
+): OrderDraft {
   const merchantId = input.merchantId ?? 'default';
   const policy = policies.of(merchantId);
   return {
-    input,
+    input: input.attempt ? { ...input, attempt: withAccount(input.attempt, providers) } : input,
     id: input.id,
     merchantId,
     amount: BigInt(input.amount),

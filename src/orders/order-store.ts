@@ -49,6 +49,11 @@ export interface OrderStore {
   attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow>;
   /** The attempt and the order that it belongs to, found by the provider's side; opens no transaction. */
   findAttempt(key: AttemptKey): Promise<PaymentAttempt | undefined>;
+  /**
+   * Locks the stock of all these orders, in one global order. Before the first of `apply` and `reserveAgain` where a
+   * transaction revives an order, and not only that one.
+   */
+  lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void>;
   /** Takes the goods of a closed order from stock once more. False: they are gone, and nothing was written. */
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean>;
   /** Notes on attempts where their money is. */
@@ -66,10 +71,10 @@ export type UnexpectedReason =
   'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
 
 /**
- * What is done about such money without anybody's help; `kept`: nothing, a person has to look · `adopted`: its order
- * was placed later, and has it.
+ * What is done about such money without anybody's help; `kept`: nothing, a person has to look · `waiting`: it is
+ * not enough for its order, whose deadline decides · `adopted`: its order was placed later, and has it.
  */
-export type UnexpectedHandling = 'kept' | 'revived' | 'refunding' | 'adopted';
+export type UnexpectedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted';
 
 /** A payment that arrived and fits no order, or arrived too late. */
 export interface UnexpectedMoney {

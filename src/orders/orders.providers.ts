@@ -59,13 +59,14 @@ const tables: Provider[] = [
 const useCases: Provider[] = [
   {
     provide: PlaceOrders,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies],
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies, PaymentProviders],
     useFactory: (
       { dataSource, schema }: Base,
       scheduler: TimeoutScheduler,
       inventory: Inventory,
       policies: OrderPolicies,
-    ) => new PlaceOrders({ dataSource, schema, scheduler, inventory, policies }),
+      providers: PaymentProviders,
+    ) => new PlaceOrders({ dataSource, schema, scheduler, inventory, policies, providers }),
   },
   {
     provide: ReadOrder,
@@ -80,8 +81,9 @@ const useCases: Provider[] = [
   },
   {
     provide: RegisterAttempt,
-    inject: [OrderDesk, OrderPolicies],
-    useFactory: (desk: OrderDesk, policies: OrderPolicies) => new RegisterAttempt(desk, policies),
+    inject: [OrderDesk, OrderPolicies, PaymentProviders],
+    useFactory: (desk: OrderDesk, policies: OrderPolicies, providers: PaymentProviders) =>
+      new RegisterAttempt(desk, policies, providers),
   },
   {
     provide: MarkPaid,

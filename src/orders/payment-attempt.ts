@@ -43,6 +43,14 @@ export function isBooked({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return status === 'PAID' || status === 'REFUNDING' || status === 'REFUNDED';
 }
 
+/** Whether money of this merchant account is not what the attempt was made for. Unknown accounts differ from none. */
+export function isOfOtherMerchant(
+  { merchantAccount }: Pick<PaymentAttempt, 'merchantAccount'>,
+  paid: string | undefined,
+): boolean {
+  return merchantAccount !== null && paid !== undefined && merchantAccount !== paid;
+}
+
 /** Whether both keys mean the same attempt. */
 export function isSameAttempt(a: AttemptKey, b: AttemptKey): boolean {
   return a.provider === b.provider && a.reference === b.reference;

@@ -1,5 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand, type UnfitDemand } from '../inventory';
+import { type PaymentProviders } from '../payments';
 import { type TimeoutScheduler } from '../timeouts';
 import { draftAttempt } from './attempt-draft';
 import { checkNewOrders } from './check-new-order';
@@ -26,6 +27,7 @@ interface PlacePlan {
   readonly scheduler: TimeoutScheduler;
   readonly inventory: Inventory;
   readonly policies: OrderPolicies;
+  readonly providers: PaymentProviders;
 }
 
 /**
@@ -54,7 +56,9 @@ export class PlaceOrders {
     caller?: EntityManager,
   ): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
-    const { firsts, resultsFor } = splitBatch(inputs.map((input) => draftOrder(input, this.plan.policies)));
+    const { firsts, resultsFor } = splitBatch(
+      inputs.map((input) => draftOrder(input, this.plan.policies, this.plan.providers)),
+    );
     const rejections = this.outOfRange(firsts);
     const placed = await this.placeFitting(firsts, rejections, by, caller);
     return resultsFor((id) => placed.get(id) ?? toRejected(id, rejections));

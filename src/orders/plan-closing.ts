@@ -2,11 +2,11 @@ import { assertNever } from '../errors';
 import { ASK, DONE, type DueTimeout, type TimeoutOutcome } from '../timeouts';
 import { type AttemptFinding } from './attempt-finding';
 import { decideClosing, type PartialPolicy } from './decide-closing';
-import { decideSettlement, type Settlement, withFindings } from './decide-settlement';
+import { decideSettlement, withFindings } from './decide-settlement';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
 import { type OrderStatus } from './order-status';
-import { type UnexpectedMoney } from './order-store';
+import { type UnexpectedHandling, type UnexpectedMoney } from './order-store';
 import { canTakeMoney, type PaymentAttempt } from './payment-attempt';
 import { type Transition, transition } from './transition';
 import { type Wait } from './wait-for-finding';
@@ -34,9 +34,7 @@ type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transiti
 export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
   const findings = due.answer ?? [];
   const after = withFindings(order, findings);
-  const effect = due.answer
-    ? planSettlement(order, decideSettlement(order, findings, now, due.dueAt, partial), after, due, now)
-    : planFirst(order, due, now, partial);
+  const effect = due.answer ? planSettlement(order, after, due, now, partial) : planFirst(order, due, now, partial);
   const status = effect.transition?.to ?? order.status;
   const version = effect.transition ? order.version + 1 : order.version;
   return { findings, returns: [], unexpected: [], after: { ...after, status, version }, ...effect };
@@ -65,8 +63,10 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
   }
 }
 
-function planSettlement(order: LockedOrder, settlement: Settlement, after: LockedOrder, due: Due, now: Date): Effect {
-  const evidence = { attempts: (due.answer ?? []).map(evidenceOf) };
+function planSettlement(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+  const findings = due.answer ?? [];
+  const settlement = decideSettlement(order, findings, now, due.dueAt, partial);
+  const evidence = { attempts: findings.map(evidenceOf) };
   switch (settlement.type) {
     case 'paid':
       return { outcome: outcomeOf(settlement.wait), transition: step(order, 'PAID', due, now, evidence) };
@@ -77,7 +77,10 @@ function planSettlement(order: LockedOrder, settlement: Settlement, after: Locke
     }
     case 'wait':
       // Told now: the wait for another attempt may end in a parked timeout that does not speak of this money.
-      return { outcome: outcomeOf(settlement), unexpected: insufficientMoney(after, due, now) };
+      return {
+        outcome: outcomeOf(settlement),
+        unexpected: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
+      };
     case 'park':
       return { outcome: settlement, unexpected: insufficientMoney(after, due, now) };
     case 'decided':
@@ -104,13 +107,18 @@ function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence
   });
 }
 
-function insufficientMoney(order: LockedOrder, { cause, traceparent }: Due, now: Date): UnexpectedMoney[] {
+function insufficientMoney(
+  order: LockedOrder,
+  { cause, traceparent }: Due,
+  now: Date,
+  handling: UnexpectedHandling = 'kept',
+): UnexpectedMoney[] {
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'insufficient') return [];
   const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
   return paid.map(({ orderId, provider, reference, paidAmount, paidCurrency, transactionId }) => ({
     reason: money.reason,
-    handling: 'kept',
+    handling,
     orderId,
     provider,
     reference,

@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { type PaymentProviders } from '../payments';
 import { draftAttempt } from './attempt-draft';
 import { type NewAttempt } from './new-order';
 import { type OpenFile, type OrderDesk } from './order-desk';
@@ -8,6 +9,7 @@ import { isPayable, type OrderView } from './order-view';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
 import { AmendOrder } from './sql/amend-order';
 import { InsertAttempt } from './sql/insert-attempt';
+import { withAccount } from './with-account';
 import { type ActionContext, BY_API } from './transition-cause';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
@@ -36,6 +38,7 @@ export class RegisterAttempt {
   constructor(
     private readonly desk: OrderDesk,
     private readonly policies: OrderPolicies,
+    private readonly providers: PaymentProviders,
   ) {
     this.insert = new InsertAttempt(desk.schema);
     this.amend = new AmendOrder(desk.schema);
@@ -60,7 +63,7 @@ export class RegisterAttempt {
 
   private async register(file: OpenFile, input: NewAttempt, by: ActionContext): Promise<RegisterAttemptResult> {
     const { tx, order, now } = file;
-    const attempt = draftAttempt(order, input, now);
+    const attempt = draftAttempt(order, withAccount(input, this.providers), now);
     const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
     const isLimited = known !== undefined && lacksLimit(known, attempt);
     if (isLimited) await this.insert.limitTime(tx, attempt);

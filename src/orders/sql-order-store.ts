@@ -79,6 +79,10 @@ export class SqlOrderStore implements OrderStore {
     return row && toAttempt(row.attempt);
   }
 
+  lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
+    return this.inventory.lockAll(tx, orderIds);
+  }
+
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
     return this.inventory.reserveAgain(tx, orderId);
   }

@@ -12,8 +12,9 @@ import {
 import { type TimeoutScheduler } from '../timeouts';
 import { type MarkPaid } from './mark-paid';
 import { type OrderStore, type UnexpectedReason } from './order-store';
-import { ORDER_LATE_WATCH, paymentTimeout } from './order-timeouts';
-import { type PaymentAttempt } from './payment-attempt';
+import { refundNumber } from './late/refund';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout } from './order-timeouts';
+import { isOfOtherMerchant, type PaymentAttempt } from './payment-attempt';
 
 interface Plan {
   readonly providers: PaymentProviders;
@@ -39,16 +40,16 @@ export class TakeNotification {
   async execute(providerName: string, request: NotificationRequest): Promise<NotificationReply | undefined> {
     const reader = this.plan.providers.get(providerName)?.notifications;
     if (!reader) return undefined;
-    const notification = await reader.read(request);
-    return reader.reply(await this.verdict(providerName, notification));
+    return reader.reply(await this.verdict(providerName, () => reader.read(request)));
   }
 
-  private async verdict(provider: string, notification: Notification): Promise<NotificationVerdict> {
-    if (notification.type === 'REJECTED') {
-      this.plan.observers.untrusted(provider, 'notification', notification.reason);
-      return 'rejected';
-    }
+  private async verdict(provider: string, read: () => Promise<Notification>): Promise<NotificationVerdict> {
     try {
+      const notification = await read();
+      if (notification.type === 'REJECTED') {
+        this.plan.observers.untrusted(provider, 'notification', notification.reason);
+        return 'rejected';
+      }
       await this.take(provider, notification);
       return 'accepted';
     } catch (error) {
@@ -68,7 +69,7 @@ export class TakeNotification {
         return this.book(provider, notification);
       case 'NEWS': {
         const attempt = await this.plan.store.findAttempt({ provider, reference: notification.reference });
-        if (attempt) this.look(attempt.orderId);
+        if (attempt) this.look(attempt);
         return;
       }
       default:
@@ -81,29 +82,36 @@ export class TakeNotification {
     const attempt = await this.plan.store.findAttempt({ provider, reference });
     if (!attempt) return this.keep(provider, paid, null, 'unknown-order');
     // Another of our merchants was paid than the one that this attempt was made for.
-    if (isOther(attempt, merchantAccount)) return this.keep(provider, paid, attempt.orderId, 'attempt-mismatch');
-    const payment = { orderId: attempt.orderId, provider, reference, amount, currency, paidAt, transactionId };
+    if (this.isOfOther(attempt, paid)) return this.keep(provider, paid, attempt.orderId, 'attempt-mismatch');
+    const money = { provider, reference, amount, currency, paidAt, transactionId, merchantAccount };
+    const payment = { ...money, orderId: attempt.orderId };
     await this.plan.markPaid.execute(
       { ...payment, evidence: { ...paid.evidence } },
       { cause: 'notify', actor: provider },
     );
   }
 
+  /** An attempt without an account, where accounts must be named, is nobody's. */
+  private isOfOther(attempt: PaymentAttempt, { merchantAccount }: Paid): boolean {
+    const isNobodys = this.plan.providers.get(attempt.provider)?.defaultAccount === null;
+    return attempt.merchantAccount === null ? isNobodys : isOfOtherMerchant(attempt, merchantAccount);
+  }
+
   private keep(provider: string, paid: Paid, orderId: string | null, reason: UnexpectedReason): Promise<void> {
-    const { reference, amount, currency, evidence, transactionId } = paid;
+    const { reference, amount, currency, evidence, transactionId, merchantAccount } = paid;
+    // In the form of every other report, as its order may come and adopt it.
+    const report = { ...evidence, transactionId, merchantAccount, paidAt: paid.paidAt.toISOString() };
     const money = { provider, reference, amount, currency, orderId, reason, handling: 'kept' as const };
     return this.plan.dataSource.transaction(async (tx) => {
       const { now } = await this.plan.store.lock(tx, [], 'wait');
-      await this.plan.store.keepUnexpected(tx, [{ ...money, now, evidence: { ...evidence, transactionId } }]);
+      await this.plan.store.keepUnexpected(tx, [{ ...money, now, evidence: report }]);
     });
   }
 
   /** Not waited for: the providers want their answer within seconds, and asking may take longer. */
-  private look(orderId: string): void {
-    this.plan.scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }], 'passive');
+  private look(attempt: PaymentAttempt): void {
+    const { provider, reference, orderId } = attempt;
+    const refund = { kind: PAYMENT_REFUND, key: refundNumber({ provider, reference }) };
+    this.plan.scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, refund], 'passive');
   }
-}
-
-function isOther({ merchantAccount }: PaymentAttempt, paid: string | undefined): boolean {
-  return merchantAccount !== null && paid !== undefined && merchantAccount !== paid;
 }

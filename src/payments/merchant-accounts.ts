@@ -9,14 +9,20 @@ export class MerchantAccounts<T> {
     this.byAccount = new Map(Object.entries(merchants));
   }
 
+  /** The account that attempts without one belong to; null: there is none, and they must name theirs. */
+  get defaultAccount(): string | null {
+    const [first, second] = this.byAccount.keys();
+    if (first !== undefined && second === undefined) return first;
+    return this.byAccount.has(DEFAULT_ACCOUNT) ? DEFAULT_ACCOUNT : null;
+  }
+
   /**
    * The merchant of an attempt. One without an account belongs to the only merchant there is, or to the one called
    * "default". Undefined: nobody, and nothing may be asked with another merchant's keys.
    */
   of(account: string | undefined): T | undefined {
-    if (account !== undefined) return this.byAccount.get(account);
-    if (this.byAccount.size === 1) return [...this.byAccount.values()][0];
-    return this.byAccount.get(DEFAULT_ACCOUNT);
+    const name = account ?? this.defaultAccount;
+    return name === null ? undefined : this.byAccount.get(name);
   }
 
   /** Account and merchant, in the order of configuration. */

@@ -27,6 +27,11 @@ export interface PaymentProvider {
   refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome>;
   /** Reads what the provider posts to `/payments/{name}/notify`; absent: it posts nothing. */
   readonly notifications?: NotificationReader | undefined;
+  /**
+   * With several merchants: the account that attempts without one belong to, null where they must name theirs. Absent:
+   * the provider knows no merchants.
+   */
+  readonly defaultAccount?: string | null | undefined;
   /** How hard it may be asked where the host says nothing else. */
   readonly guardDefaults?: GuardOptions;
 }

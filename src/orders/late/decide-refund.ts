@@ -12,8 +12,12 @@ export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER'; reado
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
+const MAX_DEFER_MS = 24 * HOUR;
 
-/** Pure. `waitedMs`: how long the refund has been under way. Money never expires: what is unclear is asked for ever. */
+/**
+ * Pure. `waitedMs`: how long the refund has been under way. Money never expires, and is parked with an alert when there
+ * was no clear answer for a day: some causes, such as a merchant that is not configured any more, need a person.
+ */
 export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDecision {
   switch (answer.type) {
     case 'REFUNDED':
@@ -21,6 +25,7 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
     case 'PENDING':
       return retry('the provider is working on the refund', pendingMs(waitedMs));
     case 'UNKNOWN':
+      if (waitedMs > MAX_DEFER_MS) return { type: 'retry', counted: true, reason: answer.reason };
       return retry(answer.reason, Math.max(unknownMs(waitedMs), Math.min(answer.retryAfterMs ?? 0, MINUTE)));
     // Both need a person: counted, so that the refund is parked with the reason and an alert.
     case 'REJECTED':

@@ -8,7 +8,7 @@ import { PAYMENT_REFUND } from '../order-timeouts';
 import { type PaymentAttempt } from '../payment-attempt';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
-import { decideLatePayment, type LateReason } from './decide-late-payment';
+import { decideLatePayment, type LateDecision, type LateReason } from './decide-late-payment';
 import { type Refund, refundOf, type RefundReason } from './refund';
 import { type RefundRows } from './refund-rows';
 
@@ -38,7 +38,7 @@ export class LatePayments {
    * @param order as it stands now in this transaction, locked.
    */
   async settle(order: LockedOrder, context: LateContext): Promise<void> {
-    const decision = decideLatePayment(order, this.plan.policies.of(order.merchantId));
+    const decision = this.decide(order);
     switch (decision.type) {
       case 'nothing':
         return;
@@ -51,6 +51,24 @@ export class LatePayments {
       default:
         return assertNever(decision);
     }
+  }
+
+  /**
+   * Locks the stock that reviving these orders would take, and that of `others` with it: in one statement, so that two
+   * transactions with many orders each do not wait for one another. Nothing is locked where no order is revived.
+   */
+  async lockStock(
+    orders: readonly LockedOrder[],
+    { tx }: Pick<LateContext, 'tx'>,
+    others: readonly string[] = [],
+  ): Promise<void> {
+    const revived = orders.filter((order) => this.decide(order).type === 'revive').map(({ id }) => id);
+    if (revived.length > 0) await this.plan.store.lockStock(tx, [...revived, ...others]);
+  }
+
+  /** What is done meanwhile about money that is not enough for its order. */
+  handlingOfPart({ merchantId }: LockedOrder): UnexpectedHandling {
+    return this.plan.policies.of(merchantId).partialPayment === 'park' ? 'kept' : 'waiting';
   }
 
   /** Begins the refunds of these attempts; the order stays as it is. For money that is too little, before closing. */
@@ -71,6 +89,10 @@ export class LatePayments {
     const reason = refunds[0]?.reason ?? 'late';
     const moved = await this.plan.store.apply(tx, [transition(order, 'REFUNDING', { by, now, reason, evidence })]);
     if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+  }
+
+  private decide(order: LockedOrder): LateDecision {
+    return decideLatePayment(order, this.plan.policies.of(order.merchantId));
   }
 
   private async refund(

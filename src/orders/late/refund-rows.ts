@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
+import { storableJson, storableText } from '../../events';
 import { type PaymentEvidence } from '../../payments';
 import { type PaymentAttempt } from '../payment-attempt';
 import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-row';
@@ -85,7 +86,7 @@ export class RefundRows {
     number: string,
     answer: { readonly refundId: string; readonly evidence: PaymentEvidence },
   ): Promise<void> {
-    await tx.query(this.finishSql, [number, answer.refundId, JSON.stringify(answer.evidence)]);
+    await tx.query(this.finishSql, [number, storableText(answer.refundId), storableJson(answer.evidence)]);
   }
 
   /** Whether money of this order is still on its way back. */

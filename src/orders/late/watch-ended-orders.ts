@@ -47,6 +47,11 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
       tx,
       due.filter(isHeld).flatMap((timeout) => timeout.answer ?? []),
     );
+    const found = due.flatMap((timeout) => {
+      const order = batch.orders.get(timeout.key);
+      return order && timeout.answer ? [withFindings(order, timeout.answer)] : [];
+    });
+    await this.late.lockStock(found, { tx });
     const outcomes: TimeoutOutcome[] = [];
     for (const timeout of due) outcomes.push(await this.settleOne(timeout, batch, tx));
     return outcomes;

@@ -11,7 +11,7 @@ export function createRefunds(schema: string): new () => MigrationInterface {
       await setStatuses(runner, schema, `${STATUSES}, 'REFUNDING', 'REFUNDED'`);
       await runner.query(`
         ALTER TABLE ${schema}.orphan_payment ADD COLUMN handling text NOT NULL DEFAULT 'kept'
-          CHECK (handling IN ('kept', 'revived', 'refunding', 'adopted'))`);
+          CHECK (handling IN ('kept', 'waiting', 'revived', 'refunding', 'adopted'))`);
       await runner.query(`CREATE INDEX orphan_payment_order ON ${schema}.orphan_payment (order_id)`);
       // One refund per attempt: the key is the last guard against giving money back twice.
       await runner.query(`

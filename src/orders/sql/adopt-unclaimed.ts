@@ -2,7 +2,8 @@ import { type EntityManager } from 'typeorm';
 import { draftAttempt } from '../attempt-draft';
 import { type LockedOrder } from '../order';
 import { type LockedBatch, type UnclaimedMoney } from '../order-store';
-import { isSameAttempt, type PaymentAttempt } from '../payment-attempt';
+import { type NewAttempt } from '../new-order';
+import { isOfOtherMerchant, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
 import { InsertAttempt } from './insert-attempt';
 
 /**
@@ -28,9 +29,10 @@ export class AdoptUnclaimed {
     return { ...batch, orders, unclaimed: [] };
   }
 
-  /** Money on an attempt that is another order's stays where it is. */
+  /** Money on an attempt that is another order's, or was made for another merchant, stays where it is. */
   private async adopt(tx: EntityManager, order: LockedOrder, money: UnclaimedMoney, now: Date): Promise<LockedOrder> {
     const known = order.attempts.find((attempt) => isSameAttempt(attempt, money));
+    if (known && isOfOtherMerchant(known, merchantOf(money))) return order;
     const paid = paidAttempt(known ?? draftAttempt(order, attemptOf(money), now), money, now);
     if (!(await this.insert.asPaid(tx, paid, money.evidence))) return order;
     await tx.query(this.mark, [money.id]);
@@ -38,9 +40,13 @@ export class AdoptUnclaimed {
   }
 }
 
-function attemptOf({ provider, reference, evidence }: UnclaimedMoney) {
-  const { merchantAccount } = evidence;
-  return { provider, reference, ...(typeof merchantAccount === 'string' ? { merchantAccount } : {}) };
+function attemptOf(money: UnclaimedMoney): NewAttempt {
+  const { provider, reference } = money;
+  return { provider, reference, merchantAccount: merchantOf(money) };
+}
+
+function merchantOf({ evidence: { merchantAccount } }: UnclaimedMoney): string | undefined {
+  return typeof merchantAccount === 'string' ? merchantAccount : undefined;
 }
 
 function paidAttempt(attempt: PaymentAttempt, money: UnclaimedMoney, now: Date): PaymentAttempt {
@@ -48,6 +54,7 @@ function paidAttempt(attempt: PaymentAttempt, money: UnclaimedMoney, now: Date):
   const at = typeof paidAt === 'string' ? new Date(paidAt) : now;
   return {
     ...attempt,
+    merchantAccount: attempt.merchantAccount ?? merchantOf(money) ?? null,
     status: 'PAID',
     paidAmount: money.amount,
     paidCurrency: money.currency,

@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { type JsonObject } from '../../events';
+import { type JsonObject, storableJson } from '../../events';
 import { type ClosingReason, type Order } from '../order';
 import { type ActionContext } from '../transition-cause';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';
@@ -46,7 +46,7 @@ export class AmendOrder {
       by.cause,
       by.actor ?? null,
       reason,
-      JSON.stringify(evidence),
+      storableJson(evidence),
       by.traceparent ?? null,
       amendment.closingReason ?? null,
     ]);

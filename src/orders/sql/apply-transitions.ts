@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit } from '../../events';
+import { announceAfterCommit, storableJson } from '../../events';
 import { type Inventory, stockEffectCtes, type StockEffect } from '../../inventory';
 import { type Transition } from '../transition';
 
@@ -53,11 +53,11 @@ function parameters(steps: readonly Transition[]): unknown[] {
     steps.map(({ by }) => by.cause),
     steps.map(({ by }) => by.actor ?? null),
     steps.map(({ reason }) => reason),
-    steps.map(({ evidence }) => (evidence === null ? null : JSON.stringify(evidence))),
+    steps.map(({ evidence }) => (evidence === null ? null : storableJson(evidence))),
     steps.map(({ by }) => by.traceparent ?? null),
     steps.map(({ event }) => event.id),
     steps.map(({ event }) => event.routingKey),
-    steps.map(({ event }) => JSON.stringify(event.body)),
+    steps.map(({ event }) => storableJson(event.body)),
   ];
 }
 

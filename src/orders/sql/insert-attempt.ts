@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { storableJson, storableText } from '../../events';
 import { type PaymentAttempt } from '../payment-attempt';
 
 /** Writes one attempt of a locked order. */
@@ -17,12 +18,12 @@ export class InsertAttempt {
     this.register = `${insert} time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
        WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED'
        RETURNING EXISTS (
-         SELECT 1 FROM ${schema}.orphan_payment p WHERE p.provider = $1 AND p.reference = $2 AND p.order_id IS NULL
+         SELECT 1 FROM ${schema}.orphan_payment p WHERE p.provider = $1 AND p.reference = $2
             AND p.reason = 'unknown-order' AND p.handling = 'kept') AS has_money`;
     this.limit = `
       UPDATE ${schema}.payment_attempt SET time_expire = $3, updated_at = now()
        WHERE provider = $1 AND reference = $2 AND time_expire IS NULL`;
-    this.pay = `${insert} paid_amount = EXCLUDED.paid_amount, paid_currency = EXCLUDED.paid_currency,
+    this.pay = `${insert} merchant_account = COALESCE(a.merchant_account, EXCLUDED.merchant_account), paid_amount = EXCLUDED.paid_amount, paid_currency = EXCLUDED.paid_currency,
              paid_at = EXCLUDED.paid_at, transaction_id = EXCLUDED.transaction_id, evidence = EXCLUDED.evidence
        WHERE a.order_id = EXCLUDED.order_id AND a.status NOT IN ('PAID', 'REFUNDING', 'REFUNDED') RETURNING 1`;
   }
@@ -60,7 +61,7 @@ function parameters(attempt: PaymentAttempt, evidence: object | null): unknown[]
     attempt.paidAmount?.toString() ?? null,
     attempt.paidCurrency,
     attempt.paidAt?.toISOString() ?? null,
-    attempt.transactionId,
-    evidence === null ? null : JSON.stringify(evidence),
+    attempt.transactionId === null ? null : storableText(attempt.transactionId),
+    evidence === null ? null : storableJson(evidence),
   ];
 }

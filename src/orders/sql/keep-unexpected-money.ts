@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit } from '../../events';
+import { announceAfterCommit, storableJson } from '../../events';
 import { outboxEvent } from '../order-events';
 import { type UnexpectedMoney } from '../order-store';
 
@@ -31,9 +31,9 @@ export class KeepUnexpectedMoney {
       rows.map((row) => row.orderId),
       rows.map((row) => row.amount.toString()),
       rows.map((row) => row.currency),
-      rows.map((row) => JSON.stringify(row.evidence)),
+      rows.map((row) => storableJson(row.evidence)),
       rows.map((row) => row.reason),
-      rows.map((row) => JSON.stringify(row.event.body)),
+      rows.map((row) => storableJson(row.event.body)),
       rows.map((row) => row.traceparent ?? null),
       rows.map((row) => row.handling),
     ]);

@@ -36,6 +36,7 @@ export class LockOrders {
     const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
     this.wait = lock;
     this.skipLocked = `${lock} SKIP LOCKED`;
+    // OFFSET 0: without statistics the planner starts from all stray money, 460 ms a batch at 50 000 rows of it.
     const money = 'p.provider, p.reference, p.amount::text AS amount, p.currency, p.evidence';
     const isUnclaimed = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // clock_timestamp(): the transaction may have begun long before it got the lock.
@@ -48,9 +49,11 @@ export class LockOrders {
           SELECT p.id, p.order_id, ${money} FROM ${schema}.orphan_payment p
            WHERE p.order_id = ANY($1::text[]) AND ${isUnclaimed}
           UNION ALL
-          SELECT p.id, a.order_id, ${money} FROM ${schema}.payment_attempt a
-            JOIN ${schema}.orphan_payment p ON p.provider = a.provider AND p.reference = a.reference
-           WHERE a.order_id = ANY($1::text[]) AND p.order_id IS NULL AND ${isUnclaimed}) found) AS unclaimed`;
+          SELECT p.id, a.order_id, ${money} FROM ${schema}.payment_attempt a, LATERAL (
+            SELECT * FROM ${schema}.orphan_payment o
+             WHERE o.provider = a.provider AND o.reference = a.reference OFFSET 0) p
+           WHERE a.order_id = ANY($1::text[]) AND ${isUnclaimed}
+                 AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)) found) AS unclaimed`;
     this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
   }
 

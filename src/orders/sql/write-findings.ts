@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { storableJson, storableText } from '../../events';
 import { type AttemptFinding, type Finding } from '../attempt-finding';
 import { type AttemptStatus } from '../payment-attempt';
 
@@ -39,11 +40,11 @@ export class WriteFindings {
       rows.map((row) => row.provider),
       rows.map((row) => row.reference),
       rows.map((row) => row.status),
-      rows.map((row) => JSON.stringify(row.evidence)),
+      rows.map((row) => storableJson(row.evidence)),
       rows.map((row) => row.paid?.amount.toString() ?? null),
       rows.map((row) => row.paid?.currency ?? null),
       rows.map((row) => row.paid?.paidAt.toISOString() ?? null),
-      rows.map((row) => row.paid?.transactionId ?? null),
+      rows.map((row) => (row.paid ? storableText(row.paid.transactionId) : null)),
       rows.map((row) => row.isKnown),
     ]);
   }

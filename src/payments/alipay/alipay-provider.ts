@@ -44,6 +44,10 @@ export class AlipayProvider implements PaymentProvider {
     this.notifications = new AlipayNotifications(this.gateways);
   }
 
+  get defaultAccount(): string | null {
+    return this.gateways.defaultAccount;
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const answer = await this.ask('alipay.trade.query', attempt, {}, signal);
     return answer.type === 'VERIFIED' ? toQueryOutcome(answer, attempt, this.clock) : answer;

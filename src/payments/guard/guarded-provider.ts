@@ -48,6 +48,10 @@ export class GuardedProvider implements PaymentProvider {
     return this.inner.notifications;
   }
 
+  get defaultAccount(): string | null | undefined {
+    return this.inner.defaultAccount;
+  }
+
   /** For health and metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;

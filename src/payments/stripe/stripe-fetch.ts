@@ -8,6 +8,10 @@ export function stripeFetch(baseUrl: string, signals: AsyncLocalStorage<AbortSig
   return (input, init) => {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input);
     const given = [signals.getStore(), init?.signal].filter((signal) => signal instanceof AbortSignal);
-    return fetch(`${baseUrl}${pathname}${search}`, { ...init, redirect: 'error', signal: AbortSignal.any(given) });
+    const headers = new Headers(init?.headers);
+    // fetch counts itself. alipay-sdk installs an undici of its own, which refuses the header when it comes twice.
+    headers.delete('content-length');
+    const signal = AbortSignal.any(given);
+    return fetch(`${baseUrl}${pathname}${search}`, { ...init, headers, redirect: 'error', signal });
   };
 }

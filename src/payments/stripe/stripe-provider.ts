@@ -44,6 +44,10 @@ export class StripeProvider implements PaymentProvider {
     this.notifications = isTold ? new StripeWebhooks(merchants, clock) : undefined;
   }
 
+  get defaultAccount(): string | null {
+    return this.desks.defaultAccount;
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const desk = this.deskOf(attempt);
     if ('type' in desk) return desk;

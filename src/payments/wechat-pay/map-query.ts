@@ -14,20 +14,16 @@ export interface WechatPayIdentity {
  * REVOKED and PAYERROR exist for payment codes only, which the shop scans: the buyer holds nothing that he could pay
  * with once more.
  */
-const UNPAID = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
+const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED' | 'REFUNDED'>([
   ['NOTPAY', 'OPEN'],
   ['USERPAYING', 'PROCESSING'],
   ['ACCEPT', 'PROCESSING'],
   ['CLOSED', 'CLOSED'],
   ['REVOKED', 'CLOSED'],
   ['PAYERROR', 'CLOSED'],
+  // After a part was given back too: WeChat Pay does not say how much.
+  ['REFUND', 'REFUNDED'],
 ]);
-
-/**
- * A payment shows REFUND as soon as any part of it was given back, and how much is only told refund by refund. The
- * money was taken, so it is PAID: closed, the order would keep what is left of it.
- */
-const PAID = new Set(['SUCCESS', 'REFUND']);
 
 /** What the answer to a query means. Only a verified one about this payment of this merchant means anything. */
 export function toQueryOutcome(
@@ -59,9 +55,9 @@ export function findMismatch(
 
 function toState(transaction: Transaction, attempt: PaymentAttemptRef): QueryOutcome {
   const state = transaction.trade_state;
-  const unpaid = UNPAID.get(state);
-  if (unpaid) return { type: unpaid, evidence: { ...transaction } };
-  const paid = PAID.has(state) ? toPaid(transaction) : undefined;
+  const withoutMoney = WITHOUT_MONEY.get(state);
+  if (withoutMoney) return { type: withoutMoney, evidence: { ...transaction } };
+  const paid = state === 'SUCCESS' ? toPaid(transaction) : undefined;
   if (!paid) {
     const reason = `answer of WeChat Pay is not recognised: trade_state ${JSON.stringify(state.slice(0, 32))}`;
     return { type: 'UNKNOWN', reason, evidence: { ...transaction } };

@@ -50,6 +50,10 @@ export class WechatPayProvider implements PaymentProvider {
     );
   }
 
+  get defaultAccount(): string | null {
+    return this.merchants.defaultAccount;
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const merchant = this.merchantOf(attempt);
     return 'type' in merchant ? merchant : queryPayment(merchant, attempt, signal);

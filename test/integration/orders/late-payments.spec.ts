@@ -234,6 +234,32 @@ describe('money that comes too late, is too much, or too little', () => {
       });
     });
 
+    it('pays its order although that is called off, and makes a second payment surplus', async () => {
+      const [cancelled, twice] = [newOrder(), newOrder()];
+      await pay(cancelled.id, 'early-cancelled');
+      await pay(twice.id, 'early-first');
+      await shop.place.execute([cancelled, twice].map(({ id }) => newOrder({ id, paymentWindowMs: HOUR })));
+      await shop.cancel.execute({ orderId: cancelled.id });
+      await settle(shop, [cancelled.id]);
+      expect(await attemptsOf(cancelled.id)).toEqual(['early-cancelled PAID']);
+      expect(await statusOf(cancelled.id)).toBe('PAID');
+      expect(await pay(twice.id, 'second-after')).toMatchObject({ order: { status: 'PAID' } });
+      expect((await attemptsOf(twice.id))?.sort()).toEqual(['early-first PAID', 'second-after REFUNDING']);
+    });
+
+    it('stays where it is when it was paid to another merchant', async () => {
+      const { id } = newOrder();
+      await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
+      const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
+      const report = { ...money, reason: 'unknown-order' as const, handling: 'kept' as const };
+      await shop.dataSource.transaction((tx) =>
+        shop.store.keepUnexpected(tx, [{ ...report, evidence: { merchantAccount: 'merchant-b' } }]),
+      );
+      await shop.register.execute(id, { ...attempt('misdirected'), merchantAccount: 'merchant-a' });
+      await settle(shop, [id]);
+      expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'PENDING', attempts: [{ status: 'OPEN' }] });
+    });
+
     it('stays where it is when the attempt is another order’s', async () => {
       const { id } = newOrder();
       await pay(id, 'disputed');
@@ -243,6 +269,39 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await statusOf(id)).toBe('CLOSED');
       expect(await handlingOf(id)).toEqual(['unknown-order kept']);
     });
+  });
+
+  it('is booked whatever characters the provider sends with it', async () => {
+    const { id } = newOrder();
+    await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('odd-text') })]);
+    await expire(id);
+    const cut = '\u{1F600}'.slice(0, 1);
+    const evidence = { note: `a\0b${cut}`, ['k\0']: [cut] };
+    const odd = {
+      type: 'PAID',
+      amount: 1_999n,
+      currency: 'EUR',
+      paidAt: new Date(),
+      transactionId: `t\0${cut}`,
+      evidence,
+    };
+    shop.provider.answerQuery('odd-text', odd as never);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('PAID');
+  });
+
+  it('is told with what is done about it: a part waits, and goes back at the deadline', async () => {
+    const { id } = newOrder();
+    await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
+    await pay(id, 'told-part', 1_000);
+    expect(await handlingOf(id)).toEqual(['amount-mismatch waiting']);
+    await pay(id, 'told-part', 1_500);
+    expect(await handlingOf(id)).toEqual(['amount-mismatch waiting', 'attempt-mismatch kept']);
+  });
+
+  it('cannot be reported in no currency, or as nothing', async () => {
+    await expect(pay('any', 'bad', 0)).rejects.toThrow(/amount must be whole minor units, at least 1/);
+    await expect(pay('any', 'bad', 1, 'EURO')).rejects.toThrow(/currency must be three capital letters/);
   });
 
   describe('a refund', () => {

@@ -1,4 +1,4 @@
-import { fill, KEEPING, newOrder, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
+import { dueOf, fill, KEEPING, newOrder, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
 
 const SKUS = ['s0', 's1', 's2', 's3', 's4'];
 const TERMINAL = `to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND from_status <> to_status`;
@@ -75,6 +75,38 @@ describe('orders under fire, on PostgreSQL', () => {
     const views = await Promise.all(ids.map((id) => shop.readOrder.execute(id)));
     expect(views.map((view) => view?.status)).toEqual(expected);
     expect(await wrongReservations(ids)).toEqual([]);
+    expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
+  });
+
+  it('revives many orders at once beside those who place, pay and close, without a deadlock', async () => {
+    const late = await placeMany(60, () => ({ merchantId: 'reviver', attempt: undefined }));
+    for (const chunk of chunks(late, 30)) await settleUntilDone(shop, chunk);
+    await shop.dataSource.query(
+      `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency)
+       SELECT 'fake', 'w-' || id, id, 'CLOSED', 1999, 'EUR' FROM unnest($1::text[]) AS o(id)`,
+      [late],
+    );
+    for (const id of late) shop.provider.paid(`w-${id}`);
+    const signal = new AbortController().signal;
+    const watched = await Promise.all(
+      late.map(async (key) => {
+        const due = { ...dueOf(key), kind: 'order.late-watch', payload: { since: new Date().toISOString() } };
+        return { ...due, answer: await shop.watching.ask(due, signal) };
+      }),
+    );
+    const before = shop.failures.length;
+    const others = await placeMany(60);
+    await Promise.all([
+      ...[0, 15, 30, 45].map((from) =>
+        shop.dataSource.transaction((tx) => shop.watching.settle(watched.slice(from, from + 15), tx)),
+      ),
+      ...others.slice(0, 30).map(pay),
+      ...chunks(others.slice(30), 10).map((chunk) => settleUntilDone(shop, chunk)),
+      placeMany(30),
+    ]);
+    expect(shop.failures.slice(before)).toEqual([]);
+    const views = await Promise.all(late.map((id) => shop.readOrder.execute(id)));
+    expect(new Set(views.map((view) => view?.status))).toEqual(new Set(['PAID']));
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });
 

@@ -58,7 +58,8 @@ export async function openShop(policies: OrderPolicyOptions = {}) {
   const resolved = new OrderPolicies(policies);
   const store = new SqlOrderStore(dataSource, SCHEMA, inventory);
   const provider = new FakeProvider('fake', dataSource);
-  const ask = new AskProviders(new PaymentProviders([provider]));
+  const providers = new PaymentProviders([provider]);
+  const ask = new AskProviders(providers);
   const desk = new OrderDesk({ dataSource, schema: SCHEMA, store, scheduler });
   const refunds = new RefundRows(dataSource, SCHEMA);
   const late = new LatePayments({ store, scheduler, policies: resolved, refunds });
@@ -78,8 +79,8 @@ export async function openShop(policies: OrderPolicyOptions = {}) {
     provider,
     markPaid,
     readOrder,
-    place: new PlaceOrders({ dataSource, schema: SCHEMA, scheduler, inventory, policies: resolved }),
-    register: new RegisterAttempt(desk, resolved),
+    place: new PlaceOrders({ dataSource, schema: SCHEMA, scheduler, inventory, policies: resolved, providers }),
+    register: new RegisterAttempt(desk, resolved, providers),
     check: new CheckPayment(store, ask, markPaid, readOrder),
     extend: new ExtendDeadline(desk, resolved),
     cancel: new CancelOrder(desk, watch),

@@ -35,7 +35,8 @@ describe('a refund', () => {
     [{ type: 'PENDING' }, 7_200_000, { type: 'retry', counted: false, afterMs: 600_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 0, { type: 'retry', counted: false, afterMs: 5_000 }],
     [{ type: 'UNKNOWN', reason: 'down', retryAfterMs: 30_000 }, 0, { counted: false, afterMs: 30_000 }],
-    [{ type: 'UNKNOWN', reason: 'down' }, 30 * 86_400_000, { type: 'retry', counted: false, afterMs: 60_000 }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 86_400_000, { type: 'retry', counted: false, afterMs: 60_000 }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 86_400_001, { type: 'retry', counted: true, reason: 'down' }],
     [{ type: 'REJECTED', reason: 'poor' }, 0, { type: 'retry', counted: true }],
     [{ type: 'NO_PROVIDER', reason: 'add it' }, 0, { type: 'retry', counted: true, reason: 'add it' }],
   ])('answered %j after %i ms: %j', (answer, waitedMs, expected) => {

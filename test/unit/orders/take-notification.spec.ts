@@ -1,5 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { type MarkPaid, type ReportedPayment } from '../../../src/orders/mark-paid';
+import { refundNumber } from '../../../src/orders/late/refund';
 import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/order-store';
 import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { TakeNotification } from '../../../src/orders/take-notification';
@@ -89,7 +90,12 @@ describe('a notification', () => {
   it('of other news has the order looked at', async () => {
     const { take, woken, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
     expect(await take()).toBe('accepted');
-    expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual(['order.payment o-1', 'order.late-watch o-1']);
+    const refund = `payment.refund ${refundNumber(attempt())}`;
+    expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'order.payment o-1',
+      'order.late-watch o-1',
+      refund,
+    ]);
     expect(booked).toEqual([]);
   });
 

@@ -46,7 +46,7 @@ describe('what WeChat Pay says to a query', () => {
     ['USERPAYING', 'PROCESSING'],
     ['ACCEPT', 'PROCESSING'],
     ['SUCCESS', 'PAID'],
-    ['REFUND', 'PAID'],
+    ['REFUND', 'REFUNDED'],
     ['CLOSED', 'CLOSED'],
     ['REVOKED', 'CLOSED'],
     ['PAYERROR', 'CLOSED'],
