@@ -69,7 +69,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.plan.store.attemptsOf(due.key, OPEN_STATUSES);
+    // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, [...OPEN_STATUSES, 'CLOSED']);
     return this.plan.providers.close(attempts, now, signal);
   }
 

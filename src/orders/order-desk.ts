@@ -1,7 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type TimeoutScheduler } from '../timeouts';
 import { type LockedOrder } from './order';
-import { type LockedBatch, type OrderStore } from './order-store';
+import { type OrderStore } from './order-store';
 import { paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
 import { runTransaction } from './run-transaction';
@@ -46,21 +46,16 @@ export class OrderDesk {
     missing: (tx: EntityManager, now: Date) => Promise<T> | T,
   ): Promise<T> {
     return runTransaction(this.dataSource, caller, async (tx) => {
-      const { orders, now } = await this.adopt(tx, await this.store.lock(tx, [orderId], 'wait'));
+      const locked = await this.store.lock(tx, [orderId], 'wait');
+      // Money that came before its order is booked by the first who has the order in hand.
+      const { orders, now } = await this.store.adoptUnclaimed(tx, locked);
       const order = orders.get(orderId);
-      return order ? work({ tx, order, now }) : missing(tx, now);
+      if (!order) return missing(tx, now);
+      const result = await work({ tx, order, now });
+      // After the work, which may call timeouts off or move them: the closing decides at once what the money means.
+      if (locked.unclaimed.length > 0) await this.scheduler.schedule(tx, [{ ...paymentTimeout(orderId), afterMs: 0 }]);
+      return result;
     });
-  }
-
-  /** Money that came before its order is booked by the first who has the order; what it means is decided at once. */
-  private async adopt(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
-    if (batch.unclaimed.length === 0) return batch;
-    const ids = new Set(batch.unclaimed.map(({ orderId }) => orderId));
-    await this.scheduler.schedule(
-      tx,
-      [...ids].map((id) => ({ ...paymentTimeout(id), afterMs: 0 })),
-    );
-    return this.store.adoptUnclaimed(tx, batch);
   }
 
   /** The order as it is now in this transaction. */

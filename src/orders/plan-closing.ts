@@ -57,6 +57,8 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
       return { outcome, transition: step(order, 'PAID', due, now) };
     }
     case 'park':
+      // Before a person is called: the rest may have come by an attempt that did not stay closed.
+      if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: ASK };
       return { outcome: { type: 'park', reason: decision.reason }, unexpected: insufficientMoney(order, due, now) };
     default:
       return assertNever(decision);
