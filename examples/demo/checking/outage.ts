@@ -12,11 +12,10 @@ export function unexplained(refusals: readonly RefusalFact[], { wasKilled }: Fac
 }
 
 /**
- * Orders whose payment was reported before they were there: the provider's notify came as soon as the service was
- * back, and the command or repeated request that places the order was still on its way. The money is kept, and counts in the end.
+ * Orders whose payment was reported before they were there: the provider's notify was quicker than the command or the
+ * repeated request that places the order. The money is kept, and counts in the end.
  */
-export function paidBeforePlaced({ orders, orphanPayments, wasKilled }: Facts): ReadonlySet<string> {
-  if (!wasKilled) return new Set();
+export function paidBeforePlaced({ orders, orphanPayments }: Facts): ReadonlySet<string> {
   const reported = new Set(orphanPayments.filter(({ reason }) => reason === 'unknown-order').map((one) => one.orderId));
   const isPaid = orders.filter(({ plan, stored }) => plan.channel !== 'module' && stored?.status === 'PAID');
   return new Set(isPaid.map(({ plan }) => plan.id).filter((id) => reported.has(id)));
