@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '../clock';
-import { type Delivery, declareWorkQueue, type ManualAckConsumer, type RabbitClient } from '../rabbit';
+import { type Channel, type Delivery, declareWorkQueue, type ManualAckConsumer, type RabbitClient } from '../rabbit';
 import { type KindWorker } from './kind-worker';
 import { type TimeoutObserver } from './timeout-observer';
 import { decodeWakeUp } from './wake-up';
@@ -10,6 +10,8 @@ interface DispatcherPlan {
   readonly worker: KindWorker;
   readonly prefetch: number;
   readonly observer: TimeoutObserver;
+  /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
+  bind(channel: Channel, queue: string): Promise<void>;
 }
 
 const FIRST_PAUSE_MS = 1_000;
@@ -31,7 +33,8 @@ export class Dispatcher {
     this.consumer = client.consume({
       queue: client.names.workQueue(worker.kind),
       prefetch: plan.prefetch,
-      declare: (channel) => declareWorkQueue(channel, client.names, client.options, worker.kind).then(() => undefined),
+      declare: async (channel) =>
+        plan.bind(channel, await declareWorkQueue(channel, client.names, client.options, worker.kind)),
       onDelivery: (delivery) => this.take(delivery),
     });
     worker.onAway((error) => this.pause(error));

@@ -8,7 +8,7 @@ import {
   type OutboxRouters,
   routeEvent,
 } from '../events';
-import { type RabbitClient } from '../rabbit';
+import { type Channel, type RabbitClient } from '../rabbit';
 import { DatabaseClock } from './database-clock';
 import { Dispatcher } from './dispatcher';
 import { HandlerAdapter } from './handler-adapter';
@@ -158,7 +158,8 @@ export class TimeoutEngine {
     const plan = { worker, dataSource, upcomingSql, options: this.options.sweep, concurrency, pageSize, isClock };
     this.workers.set(kind, worker);
     this.sweeps.set(kind, new Sweep(plan, this.clock));
-    if (writesWakeUps) new Dispatcher({ client, worker, prefetch: options.prefetch, observer }, this.clock);
+    const bind = (channel: Channel, queue: string): Promise<void> => this.switch.bind(channel, kind, queue);
+    if (writesWakeUps) new Dispatcher({ client, worker, prefetch: options.prefetch, observer, bind }, this.clock);
   }
 
   /** Without a message path a timeout that was just scheduled, and is due soon, would wait for the next tick. */

@@ -72,6 +72,11 @@ export class TransportSwitch {
     return this.loop.stop();
   }
 
+  /** For a work queue that is declared anew; before the first choice that is left to `declare`. */
+  async bind(channel: Channel, kind: string, queue: string): Promise<void> {
+    await this.transport?.bindKind(channel, kind, queue);
+  }
+
   /** Probes where the choice is open, then declares the waiting room. A rejection makes the channel try again. */
   private async declare(channel: Channel): Promise<void> {
     if (this.plan.options.transport === 'none') return;

@@ -75,6 +75,19 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
       [prefix, count, seconds],
     );
 
+  /** On a channel of its own: asking for a queue that is not there costs the channel. */
+  const consumersOf = async (queue: string): Promise<number> => {
+    const looking = await direct.createChannel();
+    looking.on('error', () => undefined);
+    try {
+      const { consumerCount } = await looking.checkQueue(queue);
+      await looking.close();
+      return consumerCount;
+    } catch {
+      return 0;
+    }
+  };
+
   it('handles a timeout right after the host’s transaction lets go of its row', async () => {
     await start();
     await schedule(['locked'], 100);
@@ -87,6 +100,17 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
     await engine.settled.done(1);
     expect(performance.now() - releasedAt).toBeLessThan(600);
     expect(engine.settled.rows).toHaveLength(1);
+  });
+
+  it('takes wake-ups by message again after its work queue was deleted', async () => {
+    await start();
+    if (transport === 'none') return;
+    const queue = 'order-timeout.v1.work.recovered';
+    await channel.deleteQueue(queue);
+    await until(async () => (await consumersOf(queue)) === 1);
+    await schedule(['after-deletion'], 1_500);
+    const [settled] = await engine.settled.done(1);
+    expect(settled?.due.cause).toBe('message');
   });
 
   it('gets to the others past pages of timeouts that cannot be decided', async () => {
