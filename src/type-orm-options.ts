@@ -1,5 +1,6 @@
 import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
+import { AttentiveClient } from './database';
 import { isDatabaseAway } from './timeouts';
 
 /** Ten tries, three seconds apart: a database that starts beside us is there by then. */
@@ -8,8 +9,12 @@ const CONNECT_PAUSE_MS = 3_000;
 /** For a connection of the pool too; without it a request would wait for ever while the pool is used up. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Ours take milliseconds; whatever takes longer holds locks that everybody waits for. */
-const STATEMENT_TIMEOUT_MS = 30_000;
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+const STATEMENT_TIMEOUT_MS = 15_000;
+/** Dead sessions keep their locks so long. Nothing of ours waits for anything between two statements. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+/** Longer than the server may take for a statement: no answer by then means that there is no server. */
+const ANSWER_TIMEOUT_MS = 20_000;
+const KEEP_ALIVE_MS = 5_000;
 
 /** How the service connects to PostgreSQL. A wrong password is not tried again, a server that is away is. */
 export function typeOrmOptions({ url, poolSize }: ServiceConfig['database']): TypeOrmModuleOptions {
@@ -22,6 +27,10 @@ export function typeOrmOptions({ url, poolSize }: ServiceConfig['database']): Ty
     applicationName: 'nestjs-order-timeout',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
+      Client: AttentiveClient,
+      query_timeout: ANSWER_TIMEOUT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     },

@@ -1,3 +1,4 @@
+export { AttentiveClient } from './attentive-client';
 export { migrate } from './migrate';
 export { orderTimeoutMigrations } from './migrations';
 export { NewerSchemaError } from './newer-schema-error';

@@ -33,20 +33,7 @@ export class InventoryQueries {
           FROM (SELECT sku, sum(qty)::int AS qty FROM reserved GROUP BY sku) s WHERE i.sku = s.sku)
       SELECT w.sku, w.qty::float8 AS wanted, l.available, v.fits
         FROM wanted w LEFT JOIN locked l USING (sku) CROSS JOIN verdict v ORDER BY w.sku`;
-    // As above: no row is written before all skus are locked and all suffice.
-    this.reserveAgain = `
-      WITH wanted AS (SELECT sku, qty FROM ${schema}.reservation WHERE order_id = $1 AND state = 'RELEASED'),
-      locked AS (
-        SELECT sku, on_hand - reserved AS available FROM ${schema}.inventory
-         WHERE sku IN (SELECT sku FROM wanted) ORDER BY sku FOR NO KEY UPDATE),
-      verdict AS (
-        SELECT COALESCE(bool_and(COALESCE(l.available >= w.qty, false)), true) AS fits
-          FROM wanted w LEFT JOIN locked l USING (sku)),
-      reserved AS (
-        UPDATE ${schema}.reservation r SET state = 'RESERVED' FROM wanted w, verdict v
-         WHERE v.fits AND r.order_id = $1 AND r.sku = w.sku RETURNING r.sku, r.qty),
-      stock AS (UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty FROM reserved s WHERE i.sku = s.sku)
-      SELECT fits FROM verdict`;
+    this.reserveAgain = reserveAgainSql(schema);
     // OFFSET 0 keeps the planner from reading all reservations while the table has no statistics yet, as in the first
     // minutes after a burst: 0.2 ms instead of 3.4 ms a batch at 20 000 orders, and growing.
     this.lockStock = `
@@ -81,4 +68,21 @@ export class InventoryQueries {
       ${stockEffectCtes(this.schema, effect, 'target')}
       SELECT count(*)::int AS lines FROM ended`;
   }
+}
+
+/** As for `reserve`: no row is written before all skus are locked and all suffice. */
+function reserveAgainSql(schema: string): string {
+  return `
+      WITH wanted AS (SELECT sku, qty FROM ${schema}.reservation WHERE order_id = $1 AND state = 'RELEASED'),
+      locked AS (
+        SELECT sku, on_hand - reserved AS available FROM ${schema}.inventory
+         WHERE sku IN (SELECT sku FROM wanted) ORDER BY sku FOR NO KEY UPDATE),
+      verdict AS (
+        SELECT COALESCE(bool_and(COALESCE(l.available >= w.qty, false)), true) AS fits
+          FROM wanted w LEFT JOIN locked l USING (sku)),
+      reserved AS (
+        UPDATE ${schema}.reservation r SET state = 'RESERVED' FROM wanted w, verdict v
+         WHERE v.fits AND r.order_id = $1 AND r.sku = w.sku RETURNING r.sku, r.qty),
+      stock AS (UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty FROM reserved s WHERE i.sku = s.sku)
+      SELECT fits FROM verdict`;
 }

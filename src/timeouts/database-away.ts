@@ -13,7 +13,7 @@ const AWAY_CODES = new Set([
 ]);
 /** The driver and TypeORM give these no code when the server ends the connection inside a transaction. */
 const AWAY_MESSAGE =
-  /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|not queryable/i;
+  /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable/i;
 const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRunnerAlreadyReleasedError']);
 /** serialization_failure, deadlock_detected, lock_not_available: the same transaction may well succeed now. */
 const RETRYABLE = new Set(['40001', '40P01', '55P03']);

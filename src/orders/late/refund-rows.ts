@@ -34,6 +34,7 @@ export interface OpenRefund {
 /** The table of refunds. */
 export class RefundRows {
   private readonly insertSql: string;
+  private readonly noteSql: string;
   private readonly openSql: string;
   private readonly finishSql: string;
   private readonly pendingSql: string;
@@ -46,6 +47,10 @@ export class RefundRows {
       INSERT INTO ${schema}.refund (number, provider, reference, order_id, amount, currency, reason)
       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
       ON CONFLICT DO NOTHING`;
+    this.noteSql = `
+      UPDATE ${schema}.orphan_payment p SET handling = 'refunding'
+        FROM unnest($1::text[], $2::text[]) AS k(provider, reference)
+       WHERE p.provider = k.provider AND p.reference = k.reference AND p.handling = 'waiting'`;
     this.openSql = `
       SELECT r.number, r.provider, r.reference, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
              clock_timestamp() AS now,
@@ -72,6 +77,8 @@ export class RefundRows {
       refunds.map((refund) => refund.currency),
       refunds.map((refund) => refund.reason),
     ]);
+    // It waited for the rest, which has not come.
+    await tx.query(this.noteSql, [refunds.map((refund) => refund.provider), refunds.map((refund) => refund.reference)]);
   }
 
   /** Those of these refunds whose end has not been noted yet, by number. */

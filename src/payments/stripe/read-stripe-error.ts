@@ -7,10 +7,16 @@ const shape = z.object({
   type: z.string().catch('Error'),
   statusCode: z.number().optional().catch(undefined),
   code: z.string().catch(''),
-  message: z.string().catch('no message'),
+  message: z.string().catch('no message').transform(withoutKeys),
   headers: z.record(z.string(), z.unknown()).catch({}),
   detail: z.unknown(),
 });
+
+/** Stripe cuts keys in its messages; a proxy that repeats the request would not, and messages are stored. */
+function withoutKeys(text: string): string {
+  return text.replace(/\b(sk|rk|whsec)_\w{4,}/g, '$1_***');
+}
+
 type StripeErrorShape = z.output<typeof shape>;
 
 /** Waits asked for by a header are cut to this: an order must not be put off for hours. */

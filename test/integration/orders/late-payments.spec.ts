@@ -190,84 +190,10 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
       expect(await statusOf(id)).toBe('REFUNDING');
       expect(await stockOf(shop, 'apple')).toEqual(before);
+      expect(await handlingOf(id)).toEqual(['amount-mismatch refunding']);
       expect(await refund('half')).toEqual({ type: 'done' });
       expect(await statusOf(id)).toBe('CLOSED_REFUNDED');
       expect(await eventNames(id)).toEqual(['order.payment_late', 'order.closed', 'order.refunding', 'order.refunded']);
-    });
-  });
-
-  describe('before its order was placed', () => {
-    it('is adopted at the deadline', async () => {
-      const { id } = newOrder();
-      expect(await pay(id, 'early-bird')).toEqual({ outcome: 'unknown-order' });
-      await shop.place.execute([newOrder({ id })]);
-      expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
-      expect(await shop.readOrder.execute(id)).toMatchObject({
-        status: 'PAID',
-        attempts: [{ reference: 'early-bird', status: 'PAID', paidAmount: 1_999 }],
-      });
-      expect(await handlingOf(id)).toEqual(['unknown-order adopted']);
-    });
-
-    it('is adopted at once when its attempt is registered later', async () => {
-      const { id } = newOrder();
-      await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
-      await shop.dataSource.transaction((tx) =>
-        shop.store.keepUnexpected(tx, [
-          {
-            ...attempt('posted-first'),
-            reason: 'unknown-order',
-            handling: 'kept',
-            orderId: null,
-            amount: 1_999n,
-            currency: 'EUR',
-            evidence: { transactionId: 't-1' },
-            now: new Date(),
-          },
-        ]),
-      );
-      expect(await shop.register.execute(id, attempt('posted-first'))).toMatchObject({ outcome: 'registered' });
-      expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
-      expect(await shop.readOrder.execute(id)).toMatchObject({
-        status: 'PAID',
-        attempts: [{ reference: 'posted-first', status: 'PAID', transactionId: 't-1' }],
-      });
-    });
-
-    it('pays its order although that is called off, and makes a second payment surplus', async () => {
-      const [cancelled, twice] = [newOrder(), newOrder()];
-      await pay(cancelled.id, 'early-cancelled');
-      await pay(twice.id, 'early-first');
-      await shop.place.execute([cancelled, twice].map(({ id }) => newOrder({ id, paymentWindowMs: HOUR })));
-      await shop.cancel.execute({ orderId: cancelled.id });
-      await settle(shop, [cancelled.id]);
-      expect(await attemptsOf(cancelled.id)).toEqual(['early-cancelled PAID']);
-      expect(await statusOf(cancelled.id)).toBe('PAID');
-      expect(await pay(twice.id, 'second-after')).toMatchObject({ order: { status: 'PAID' } });
-      expect((await attemptsOf(twice.id))?.sort()).toEqual(['early-first PAID', 'second-after REFUNDING']);
-    });
-
-    it('stays where it is when it was paid to another merchant', async () => {
-      const { id } = newOrder();
-      await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
-      const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
-      const report = { ...money, reason: 'unknown-order' as const, handling: 'kept' as const };
-      await shop.dataSource.transaction((tx) =>
-        shop.store.keepUnexpected(tx, [{ ...report, evidence: { merchantAccount: 'merchant-b' } }]),
-      );
-      await shop.register.execute(id, { ...attempt('misdirected'), merchantAccount: 'merchant-a' });
-      await settle(shop, [id]);
-      expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'PENDING', attempts: [{ status: 'OPEN' }] });
-    });
-
-    it('stays where it is when the attempt is another order’s', async () => {
-      const { id } = newOrder();
-      await pay(id, 'disputed');
-      const owner = newOrder({ paymentWindowMs: HOUR, attempt: attempt('disputed') });
-      await shop.place.execute([newOrder({ id }), owner]);
-      expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
-      expect(await statusOf(id)).toBe('CLOSED');
-      expect(await handlingOf(id)).toEqual(['unknown-order kept']);
     });
   });
 

@@ -1,0 +1,100 @@
+import { fill, newOrder, openShop, SCHEMA, settle, type Shop } from './shop';
+
+const HOUR = 3_600_000;
+
+describe('money that was reported before its order, or its attempt, was there', () => {
+  let shop: Shop;
+
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [] });
+    await fill(shop, { apple: 1_000 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const attempt = (reference: string) => ({ provider: 'fake', reference });
+  const statusOf = async (id: string) => (await shop.readOrder.execute(id))?.status;
+  const attemptsOf = async (id: string) =>
+    (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`);
+  const pay = (orderId: string, reference: string, amount = 1_999, currency = 'EUR') =>
+    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency }, { cause: 'notify' });
+  const handlingOf = async (id: string) =>
+    (
+      await shop.dataSource.query<{ reason: string; handling: string }[]>(
+        `SELECT reason, handling FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+        [id],
+      )
+    ).map(({ reason, handling }) => `${reason} ${handling}`);
+
+  it('is adopted at the deadline', async () => {
+    const { id } = newOrder();
+    expect(await pay(id, 'early-bird')).toEqual({ outcome: 'unknown-order' });
+    await shop.place.execute([newOrder({ id })]);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await shop.readOrder.execute(id)).toMatchObject({
+      status: 'PAID',
+      attempts: [{ reference: 'early-bird', status: 'PAID', paidAmount: 1_999 }],
+    });
+    expect(await handlingOf(id)).toEqual(['unknown-order adopted']);
+  });
+
+  it('is adopted at once when its attempt is registered later', async () => {
+    const { id } = newOrder();
+    await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
+    await shop.dataSource.transaction((tx) =>
+      shop.store.keepUnexpected(tx, [
+        {
+          ...attempt('posted-first'),
+          reason: 'unknown-order',
+          handling: 'kept',
+          orderId: null,
+          amount: 1_999n,
+          currency: 'EUR',
+          evidence: { transactionId: 't-1' },
+          now: new Date(),
+        },
+      ]),
+    );
+    expect(await shop.register.execute(id, attempt('posted-first'))).toMatchObject({ outcome: 'registered' });
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await shop.readOrder.execute(id)).toMatchObject({
+      status: 'PAID',
+      attempts: [{ reference: 'posted-first', status: 'PAID', transactionId: 't-1' }],
+    });
+  });
+
+  it('pays its order although that is called off, and makes a second payment surplus', async () => {
+    const [cancelled, twice] = [newOrder(), newOrder()];
+    await pay(cancelled.id, 'early-cancelled');
+    await pay(twice.id, 'early-first');
+    await shop.place.execute([cancelled, twice].map(({ id }) => newOrder({ id, paymentWindowMs: HOUR })));
+    await shop.cancel.execute({ orderId: cancelled.id });
+    await settle(shop, [cancelled.id]);
+    expect(await attemptsOf(cancelled.id)).toEqual(['early-cancelled PAID']);
+    expect(await statusOf(cancelled.id)).toBe('PAID');
+    expect(await pay(twice.id, 'second-after')).toMatchObject({ order: { status: 'PAID' } });
+    expect((await attemptsOf(twice.id))?.sort()).toEqual(['early-first PAID', 'second-after REFUNDING']);
+  });
+
+  it('stays where it is when it was paid to another merchant', async () => {
+    const { id } = newOrder();
+    await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
+    const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
+    const report = { ...money, reason: 'unknown-order' as const, handling: 'kept' as const };
+    await shop.dataSource.transaction((tx) =>
+      shop.store.keepUnexpected(tx, [{ ...report, evidence: { merchantAccount: 'merchant-b' } }]),
+    );
+    await shop.register.execute(id, { ...attempt('misdirected'), merchantAccount: 'merchant-a' });
+    await settle(shop, [id]);
+    expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'PENDING', attempts: [{ status: 'OPEN' }] });
+  });
+
+  it('stays where it is when the attempt is another order’s', async () => {
+    const { id } = newOrder();
+    await pay(id, 'disputed');
+    const owner = newOrder({ paymentWindowMs: HOUR, attempt: attempt('disputed') });
+    await shop.place.execute([newOrder({ id }), owner]);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('CLOSED');
+    expect(await handlingOf(id)).toEqual(['unknown-order kept']);
+  });
+});
