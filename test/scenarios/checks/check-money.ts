@@ -1,0 +1,46 @@
+import { type OrderFacts } from './order-facts';
+import { type Violation } from './violation';
+
+/** By the provider's own books: a paid order holds exactly its price, every other one holds nothing. */
+export function checkMoney(facts: OrderFacts): Violation[] {
+  const held = heldMoney(facts);
+  const { status } = facts.stored ?? {};
+  if (status === 'PAID') {
+    const price = `${facts.order.amount} ${facts.order.currency}`;
+    return held === price
+      ? []
+      : [{ kind: 'other', says: `PAID, and the provider holds ${held || 'nothing'} of ${price}` }];
+  }
+  if (held === '') return checkRefunds(facts);
+  if (isKeptForPerson(facts)) return [];
+  return [{ kind: 'charged-closed-unrefunded', says: `${status ?? 'not stored'}, and the provider holds ${held}` }];
+}
+
+/** The shop never got to say whose money it is: a story that was broken off, and the money is on record. */
+function isKeptForPerson({ order, orphans }: OrderFacts): boolean {
+  return order.isTooLate && orphans.some(({ reason, handling }) => `${reason}/${handling}` === 'unknown-order/kept');
+}
+
+/** Paid and not given back, by currency. */
+function heldMoney({ ledger }: OrderFacts): string {
+  const sums = new Map<string, bigint>();
+  for (const { paidAmount, paidCurrency, refundedAmount } of ledger) {
+    if (paidAmount === null || paidCurrency === null) continue;
+    sums.set(paidCurrency, (sums.get(paidCurrency) ?? 0n) + BigInt(paidAmount) - BigInt(refundedAmount));
+  }
+  const left = [...sums].filter(([, sum]) => sum !== 0n);
+  return left.map(([currency, sum]) => `${sum} ${currency}`).join(' + ');
+}
+
+/** Our rows and the provider's are the same refunds, one for each payment that went back. */
+export function checkRefunds({ refunds, ledger }: OrderFacts): Violation[] {
+  const ours = refunds.map(({ reference, number, amount, status }) => `${reference} ${number} ${amount} ${status}`);
+  const theirs = ledger.flatMap(({ reference, refunds: made }) =>
+    made
+      .filter(({ status }) => status !== 'REJECTED')
+      // Stripe knows no number of ours: after a refusal the simulator calls the next try `number#2`.
+      .map(({ number, amount, status }) => `${reference} ${number.replace(/#\d+$/, '')} ${amount} ${status}`),
+  );
+  if (ours.sort().join() === theirs.sort().join()) return [];
+  return [{ kind: 'other', says: `our refunds [${ours.join(', ')}] are not the provider's [${theirs.join(', ')}]` }];
+}

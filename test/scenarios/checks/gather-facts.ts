@@ -1,0 +1,77 @@
+import { type DemoRecords } from '../../../examples/demo/observing/demo-records';
+import { type Placed } from '../playing/placed-order';
+import { type Stage } from '../stage/open-stage';
+import {
+  type AttemptFact,
+  type OrderFacts,
+  type OrphanFact,
+  type RefundFact,
+  type StoredFact,
+  type TimeoutFact,
+} from './order-facts';
+
+const SCHEMA = 'order_timeout';
+
+/** Asks everybody who knows something: the database, the provider, and the subscriber of events. */
+export async function gatherFacts(stage: Stage, orders: readonly Placed[]): Promise<OrderFacts[]> {
+  const { records, simulator, listener } = stage;
+  const stored = new Map((await readOrders(records)).map((row) => [row.id, row]));
+  const history = group(await records.history());
+  const reservations = group(await records.reservations());
+  const attempts = group(await readAttempts(records));
+  const refunds = group(await readRefunds(records));
+  const orphans = await readOrphans(records);
+  const timeouts = await readTimeouts(records);
+  const ledger = await simulator.ledger();
+  const events = group(listener.facts());
+  return orders.map((order) => {
+    const ours = new Set(order.payments.map(({ reference }) => reference));
+    const numbers = new Set((refunds.get(order.id) ?? []).map(({ number }) => number));
+    return {
+      ...{ order, stored: stored.get(order.id), history: history.get(order.id) ?? [] },
+      ...{ reservations: reservations.get(order.id) ?? [], attempts: attempts.get(order.id) ?? [] },
+      ...{ refunds: refunds.get(order.id) ?? [], events: events.get(order.id) ?? [] },
+      orphans: orphans.filter(({ reference }) => ours.has(reference)),
+      timeouts: timeouts.filter(({ key }) => key === order.id || numbers.has(key)),
+      ledger: ledger.filter(({ orderId }) => orderId === order.id),
+    };
+  });
+}
+
+export function readTimeouts(records: DemoRecords): Promise<TimeoutFact[]> {
+  return read(records, `SELECT kind, key, state, attempts, last_error AS "lastError" FROM ${SCHEMA}.timeout`);
+}
+
+export function readOrders(records: DemoRecords): Promise<StoredFact[]> {
+  const expiresAt = '(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAt"';
+  return read(records, `SELECT id, status, version, ${expiresAt} FROM ${SCHEMA}.orders`);
+}
+
+function readAttempts(records: DemoRecords): Promise<AttemptFact[]> {
+  return read(
+    records,
+    `SELECT order_id AS "orderId", provider, reference, status, paid_amount AS "paidAmount",
+            paid_currency AS "paidCurrency" FROM ${SCHEMA}.payment_attempt`,
+  );
+}
+
+function readRefunds(records: DemoRecords): Promise<RefundFact[]> {
+  return read(
+    records,
+    `SELECT order_id AS "orderId", number, provider, reference, amount, status FROM ${SCHEMA}.refund`,
+  );
+}
+
+function readOrphans(records: DemoRecords): Promise<OrphanFact[]> {
+  return read(records, `SELECT order_id AS "orderId", reference, reason, handling FROM ${SCHEMA}.orphan_payment`);
+}
+
+function read<T>(records: DemoRecords, sql: string): Promise<T[]> {
+  return records.execute(sql) as Promise<T[]>;
+}
+
+function group<T extends { readonly orderId: string }>(rows: readonly T[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) groups.set(row.orderId, [...(groups.get(row.orderId) ?? []), row]);
+  return groups;
+}

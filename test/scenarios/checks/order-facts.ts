@@ -1,0 +1,63 @@
+import { type EventFact, type HistoryFact, type ReservationFact } from '../../../examples/demo/checking/facts';
+import { type OrderStatus } from '../../../src/orders';
+import { type LedgerEntry } from '../../../src/testing';
+import { type Placed } from '../playing/placed-order';
+
+/** A row of payment_attempt. */
+export interface AttemptFact {
+  readonly orderId: string;
+  readonly provider: string;
+  readonly reference: string;
+  readonly status: string;
+  readonly paidAmount: string | null;
+  readonly paidCurrency: string | null;
+}
+
+/** A row of refund. */
+export interface RefundFact {
+  readonly orderId: string;
+  readonly number: string;
+  readonly provider: string;
+  readonly reference: string;
+  readonly amount: string;
+  readonly status: string;
+}
+
+/** A row of orphan_payment. */
+export interface OrphanFact {
+  readonly orderId: string | null;
+  readonly reference: string;
+  readonly reason: string;
+  readonly handling: string;
+}
+
+/** A row of timeout: something that is not done yet. */
+export interface TimeoutFact {
+  readonly kind: string;
+  readonly key: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly lastError: string | null;
+}
+
+export interface StoredFact {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly version: number;
+  readonly expiresAt: number;
+}
+
+/** Everything that anybody knows of one order at the end. */
+export interface OrderFacts {
+  readonly order: Placed;
+  readonly stored: StoredFact | undefined;
+  readonly history: readonly HistoryFact[];
+  readonly reservations: readonly ReservationFact[];
+  readonly attempts: readonly AttemptFact[];
+  readonly refunds: readonly RefundFact[];
+  readonly orphans: readonly OrphanFact[];
+  readonly timeouts: readonly TimeoutFact[];
+  /** The provider's books of the payments that are this order's. */
+  readonly ledger: readonly LedgerEntry[];
+  readonly events: readonly EventFact[];
+}

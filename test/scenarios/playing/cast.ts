@@ -1,0 +1,36 @@
+import { type Random } from '../../../examples/demo/buyers/random';
+import { type OrderStatus } from '../../../src/orders';
+import { type LedgerEntry } from '../../../src/testing';
+import { type Plan } from '../scenario';
+import { type Flaw } from './hand-made-notification';
+import { type Placed } from './placed-order';
+
+/** What the scenario of one order can do and see while it runs. */
+export interface Cast {
+  readonly order: Placed;
+  readonly random: Random;
+  /** Waits for an instant of the story. Milliseconds after the placing. */
+  at(ms: number): Promise<void>;
+  /** Lets the buyer wait. Milliseconds. */
+  after(ms: number): Promise<void>;
+  untilStatus(...wanted: readonly OrderStatus[]): Promise<OrderStatus>;
+  /** Until the provider's books show it. @param index of the payment in the plan. */
+  untilLedger(index: number, what: string, holds: (entry: LedgerEntry) => boolean): Promise<LedgerEntry>;
+  /** The buyer confirms at the provider. False: he is refused. */
+  pay(index: number): Promise<boolean>;
+  /** Rejects with TooLateError when the order takes no attempt any more. */
+  register(index: number): Promise<void>;
+  cancel(): Promise<void>;
+  /** Rejects with TooLateError when the deadline has passed. */
+  extend(byMs: number): Promise<void>;
+  /** Another order for the same goods. */
+  placeRival(plan: Plan): Promise<void>;
+  /** Posts a notification that says "paid", made by hand. @returns whether the service took it. */
+  postByHand(index: number, flaw: Flaw): Promise<boolean>;
+  /** Until the service gives one of the order's timeouts up and waits for a person. */
+  untilParked(): Promise<void>;
+  /** An operator has seen to it: what was given up is tried again. */
+  replayParked(): Promise<void>;
+  /** The merchant closes the payment at the provider by his own hands. False: the provider refuses. */
+  closeByHand(index: number): Promise<boolean>;
+}

@@ -1,0 +1,74 @@
+import { type FaultInput, type LedgerEntry, type PaymentInput } from '../../../src/testing';
+import { type ScriptInput } from '../../../src/testing/payment-simulator/simulator-input';
+import { httpJson } from './http-json';
+
+/** The keys of both sides, by account. */
+export interface SimulatorMerchants {
+  readonly alipay: Readonly<Record<string, AlipayKeys>>;
+  readonly wechatPay: Readonly<Record<string, WechatPayKeys>>;
+  readonly stripe: Readonly<Record<string, StripeKeys>>;
+}
+
+interface AlipayKeys {
+  readonly appId: string;
+  readonly sellerId: string;
+  readonly privateKey: string;
+  readonly alipayPublicKey: string;
+  readonly alipayPrivateKey: string;
+}
+
+interface WechatPayKeys {
+  readonly options: Readonly<Record<string, unknown>> & {
+    readonly mchid: string;
+    readonly appid: string;
+    readonly apiV3Key: string;
+  };
+  readonly platform: readonly { readonly serial: string; readonly privateKey: string }[];
+}
+
+interface StripeKeys {
+  readonly secretKey: string;
+  readonly webhookSecrets: readonly string[];
+}
+
+/** What the script and the buyers say to the payment simulator. */
+export class SimulatorClient {
+  constructor(readonly url: string) {}
+
+  async merchants(): Promise<SimulatorMerchants> {
+    return (await this.call('GET', '/script/merchants')) as SimulatorMerchants;
+  }
+
+  async create(payment: PaymentInput): Promise<void> {
+    await this.call('POST', '/script/payments', payment);
+  }
+
+  /** From now on another script; what it does not name stays as it was. */
+  async rescript(provider: string, reference: string, change: ScriptInput): Promise<void> {
+    await this.call('POST', `/script/payments/${provider}/${reference}/script`, change);
+  }
+
+  async addFault(fault: FaultInput): Promise<void> {
+    await this.call('POST', '/script/faults', fault);
+  }
+
+  async clearFaults(): Promise<void> {
+    await this.call('DELETE', '/script/faults');
+  }
+
+  async ledger(): Promise<readonly LedgerEntry[]> {
+    return ((await this.call('GET', '/script/ledger')) as { payments: LedgerEntry[] }).payments;
+  }
+
+  /** The buyer confirms. @returns false: refused. */
+  async pay(provider: string, reference: string): Promise<boolean> {
+    const { status } = await httpJson('POST', `${this.url}/script/payments/${provider}/${reference}/pay`);
+    return status === 200;
+  }
+
+  private async call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const { status, text } = await httpJson(method, this.url + path, body);
+    if (status >= 300) throw new Error(`the payment simulator refused ${method} ${path}: ${status} ${text}`);
+    return JSON.parse(text) as unknown;
+  }
+}
