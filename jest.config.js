@@ -41,6 +41,7 @@ module.exports = {
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   projects: [
     project('unit'),
+    project('model'),
     project('architecture'),
     project('integration', onServers),
     project('fault', onServers),

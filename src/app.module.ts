@@ -34,7 +34,7 @@ export class AppModule {
 }
 
 function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
-  const { http, database, rabbit, transport, ladder, horizonMs, sweep, orders, shutdownTimeoutMs } = config;
+  const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders, shutdownTimeoutMs } = config;
   return {
     dataSource,
     schema: database.schema,
@@ -46,6 +46,7 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
     orders,
     ...providersOf(config),
     apiKeys: http.apiKeys,
+    rateLimits,
     shutdownTimeoutMs,
   };
 }

@@ -57,6 +57,8 @@ export const configSchema = z.object({
   PORT: integer(0, 65_535).default(3_000),
   HOST: z.string().default('0.0.0.0'),
   API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
+  RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
+  RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
   DATABASE_URL: z.string(required).pipe(url(/^postgres(ql)?$/, 'a postgresql:// URL')),
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
   DATABASE_SCHEMA: z

@@ -9,6 +9,8 @@ import { type QueueType } from './rabbit';
 /** Everything the service can be told; see docs/configuration.md. */
 export interface ServiceConfig {
   readonly http: { readonly port: number; readonly host: string; readonly apiKeys: readonly string[] };
+  /** Requests per second with one key, and failures per second from one address; 0: any number. */
+  readonly rateLimits: { readonly perKey: number; readonly failuresPerAddress: number };
   readonly database: { readonly url: string; readonly poolSize: number; readonly schema: string };
   readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
   readonly transport: DelayTransportSetting;
@@ -96,6 +98,10 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
   const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
   return {
     http: { port: settings.PORT, host: settings.HOST, apiKeys: settings.API_KEYS },
+    rateLimits: {
+      perKey: settings.RATE_LIMIT_PER_SECOND,
+      failuresPerAddress: settings.RATE_LIMIT_FAILURES_PER_SECOND,
+    },
     database: {
       url: settings.DATABASE_URL,
       poolSize: settings.DATABASE_POOL_SIZE,

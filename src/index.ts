@@ -92,6 +92,8 @@ export {
   type UnexpectedReason,
 } from './orders';
 
+export { type RateLimitOptions } from './orders/http';
+
 // Stock
 export {
   Inventory,

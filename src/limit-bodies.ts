@@ -1,5 +1,6 @@
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { type IncomingMessage } from 'node:http';
+import { pathOf } from './orders/http';
 
 const LIMIT = '256kb';
 /** A thousand orders of some lines each. */
@@ -19,11 +20,11 @@ export function limitBodies(app: NestExpressApplication): void {
 }
 
 function isBulk({ url }: IncomingMessage): boolean {
-  return url === '/orders/bulk';
+  return pathOf(url) === '/orders/bulk';
 }
 
 function isNotification({ url }: IncomingMessage): boolean {
-  return /^\/payments\/[^/]+\/notify\/?(\?|$)/.test(url ?? '');
+  return /^\/payments\/[^/]+\/notify$/.test(pathOf(url));
 }
 
 function isJson({ headers }: IncomingMessage): boolean {

@@ -1,7 +1,7 @@
 import { SystemClock } from './clock';
 import { InvalidOptionsError } from './errors';
 import { OrderPolicies, type OrderPolicyOptions } from './orders';
-import { ApiKeys, findApiKeyProblems } from './orders/http';
+import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
 import { resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts';
 
@@ -18,6 +18,8 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
    * leaves it to guards of the host.
    */
   readonly apiKeys?: readonly string[] | 'open';
+  /** How much the HTTP API takes per key and from one address. @default 1000 and 20 per second */
+  readonly rateLimits?: RateLimitOptions;
   /** Brings the tables up to date at start-up. @default true */
   readonly migrate?: boolean;
 }
@@ -36,12 +38,21 @@ export interface ResolvedOrderTimeoutOptions {
   readonly providers: readonly PaymentProvider[];
   readonly guards: Readonly<Record<string, GuardOptions>>;
   readonly apiKeys: ApiKeys | 'open';
+  readonly rateLimits: RateLimitOptions;
   readonly migrate: boolean;
 }
 
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
-  const { orders = {}, providers = [], guards = {}, apiKeys = [], migrate = true, ...timeouts } = options;
+  const {
+    orders = {},
+    providers = [],
+    guards = {},
+    apiKeys = [],
+    rateLimits = {},
+    migrate = true,
+    ...timeouts
+  } = options;
   const names = providers.map(({ name }) => name);
   const problems = [
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
@@ -50,11 +61,12 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...providers.flatMap((one) => problemsOf(() => new GuardedProvider(one, new SystemClock(), guards[one.name]))),
     ...strangers(Object.keys(guards), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
+    ...findRateLimitProblems(rateLimits),
     ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
-  return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, migrate });
+  return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, rateLimits, migrate });
 }
 
 function strangers(guarded: readonly string[], names: readonly string[]): string[] {

@@ -4,7 +4,7 @@ import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders';
 import { CommandRejectedError } from './orders/commands';
-import { API_KEYS } from './orders/http';
+import { API_KEYS, RateLimits } from './orders/http';
 import { GuardedProvider, PaymentObservers, PaymentProviders } from './payments';
 import { RabbitClient, RabbitServer, type Verdict } from './rabbit';
 
@@ -15,6 +15,12 @@ const apiKeys: Provider = {
   provide: API_KEYS,
   inject: [ORDER_TIMEOUT_OPTIONS],
   useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
+};
+
+const rateLimits: Provider = {
+  provide: RateLimits,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => new RateLimits(options.rateLimits),
 };
 
 const orders: Provider = {
@@ -48,6 +54,7 @@ function judge(error: unknown): Verdict {
 /** Everything OrderTimeoutModule provides itself. */
 export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   apiKeys,
+  rateLimits,
   orders,
   PaymentObservers,
   payments,

@@ -7,7 +7,7 @@ export interface TestVhost {
   readonly name: string;
   /** AMQP URL into this vhost. */
   readonly url: string;
-  /** Calls the management API; `path` starts with a slash and is below `/api`. */
+  /** Calls the management API; `path` starts with a slash and is below `/api`. A text is sent as it is. */
   manage<T>(method: 'GET' | 'PUT' | 'DELETE' | 'POST', path: string, body?: unknown): Promise<T>;
   drop(): Promise<void>;
 }
@@ -60,7 +60,7 @@ function ask(url: string, options: RequestOptions, body: unknown): Promise<{ sta
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, answer }), reject);
     });
     sent.on('error', reject);
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
+    sent.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
   });
 }
 

@@ -1,8 +1,9 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { ApiKeys, type ApiScope } from './api-keys';
+import { ApiKeys, type ApiScope, type KeyHolder } from './api-keys';
 import { HttpProblem } from './http-problem';
 import { type ApiRequest, headerOf } from './api-request';
+import { RateLimits } from './rate-limits';
 
 /** Injection token: the keys, or `open` where the host guards the routes itself. */
 export const API_KEYS = Symbol('order-timeout:api-keys');
@@ -20,18 +21,14 @@ export class ApiKeyGuard implements CanActivate {
   constructor(
     @Inject(API_KEYS) private readonly keys: ApiKeys | 'open',
     private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     if (this.keys === 'open') return true;
     const request = context.switchToHttp().getRequest<ApiRequest>();
-    const presented = presentedKey(request);
-    if (!presented) {
-      const how = 'send an API key as "x-api-key: KEY" or "Authorization: Bearer KEY"';
-      throw new HttpProblem('UNAUTHORIZED', how, UNAUTHENTICATED);
-    }
-    const holder = this.keys.find(presented);
-    if (!holder) throw new HttpProblem('UNAUTHORIZED', 'the API key is not known', UNAUTHENTICATED);
+    const holder = await this.holderOf(this.keys, request);
+    await this.limits.useKey(holder.name);
     // A route without scopes is a slip, and stays closed to all but `*`.
     const scopes = this.reflector.get<readonly ApiScope[] | undefined>(SCOPES, context.getHandler()) ?? ['*'];
     if (!holder.may(scopes)) {
@@ -39,6 +36,15 @@ export class ApiKeyGuard implements CanActivate {
     }
     request.orderTimeoutActor = holder.name;
     return true;
+  }
+
+  private async holderOf(keys: ApiKeys, request: ApiRequest): Promise<KeyHolder> {
+    const presented = presentedKey(request);
+    const holder = presented === undefined ? undefined : keys.find(presented);
+    if (holder) return holder;
+    await this.limits.fail(request);
+    const how = 'send an API key as "x-api-key: KEY" or "Authorization: Bearer KEY"';
+    throw new HttpProblem('UNAUTHORIZED', presented ? 'the API key is not known' : how, UNAUTHENTICATED);
   }
 }
 

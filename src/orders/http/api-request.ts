@@ -5,6 +5,9 @@ export interface ApiRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** The sender's address, as far as the host's `trust proxy` tells. */
+  readonly ip?: string | undefined;
+  readonly socket?: { readonly remoteAddress?: string | undefined };
   /** Name of the API key, once the guard has let the request in. */
   orderTimeoutActor?: string;
 }

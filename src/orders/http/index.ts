@@ -5,4 +5,6 @@ export { OrderActionsController } from './order-actions.controller';
 export { OrdersController } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { ProblemFilter } from './problem.filter';
+export { pathOf } from './path-of';
+export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
 export { PaymentNotificationsController } from './payment-notifications.controller';

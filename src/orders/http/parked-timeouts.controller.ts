@@ -6,15 +6,25 @@ import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ProblemFilter } from './problem.filter';
 
 const MAX_AT_ONCE = 1_000;
+const MAX_KIND = 100;
+const MAX_KEY = 200;
+
+/** PostgreSQL takes no NUL, and no kind or key has one. */
+const text = (min: number, max: number) =>
+  z
+    .string()
+    .min(min)
+    .max(max)
+    .regex(/^[^\0]*$/, 'must not contain NUL');
 
 const page = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_AT_ONCE).default(100),
-  afterKind: z.string().max(100).default(''),
-  afterKey: z.string().max(200).default(''),
+  afterKind: text(0, MAX_KIND).default(''),
+  afterKey: text(0, MAX_KEY).default(''),
 });
 const chosen = z.strictObject({
   timeouts: z
-    .array(z.strictObject({ kind: z.string().min(1).max(100), key: z.string().min(1).max(200) }))
+    .array(z.strictObject({ kind: text(1, MAX_KIND), key: text(1, MAX_KEY) }))
     .min(1, 'must name at least one timeout')
     .max(MAX_AT_ONCE, `must name at most ${MAX_AT_ONCE} timeouts`),
 });

@@ -1,13 +1,13 @@
 import { Controller, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
-import { type IncomingHttpHeaders } from 'node:http';
 import { fields, InputPipe } from '../input';
 import { TakeNotification } from '../take-notification';
 import { HttpProblem } from './http-problem';
+import { type ApiRequest } from './api-request';
 import { ProblemFilter } from './problem.filter';
+import { RateLimits } from './rate-limits';
 import { RawBodyMissingError } from './raw-body-missing-error';
 
-interface RawRequest {
-  readonly headers: IncomingHttpHeaders;
+interface RawRequest extends ApiRequest {
   readonly body?: unknown;
   readonly rawBody?: Buffer;
 }
@@ -23,7 +23,10 @@ interface PlainResponse {
 @Controller('payments')
 @UseFilters(ProblemFilter)
 export class PaymentNotificationsController {
-  constructor(private readonly takeNotification: TakeNotification) {}
+  constructor(
+    private readonly takeNotification: TakeNotification,
+    private readonly limits: RateLimits,
+  ) {}
 
   @Post(':provider/notify')
   async notify(
@@ -31,9 +34,11 @@ export class PaymentNotificationsController {
     @Req() request: RawRequest,
     @Res() response: PlainResponse,
   ): Promise<void> {
+    await this.limits.assertFewFailures(request);
     const { headers } = request;
     const reply = await this.takeNotification.execute(provider, { headers, rawBody: rawBodyOf(request) });
     if (!reply) throw new HttpProblem('ROUTE_NOT_FOUND', `no provider "${provider}" posts notifications here`);
+    if (reply.status >= 400 && reply.status < 500) await this.limits.noteFailure(request);
     response.status(reply.status);
     if (reply.contentType === undefined) response.end();
     else response.type(reply.contentType).send(reply.body);

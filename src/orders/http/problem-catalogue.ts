@@ -10,6 +10,7 @@ type TransportCode =
   | 'METHOD_NOT_ALLOWED'
   | 'BODY_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RATE_LIMITED'
   | 'DATABASE_UNAVAILABLE'
   | 'BUSY'
   | 'INTERNAL_ERROR';
@@ -46,6 +47,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   IDEMPOTENCY_KEY_REUSED: { status: 422, title: 'The idempotency key was used for another order' },
   PAYMENT_WINDOW_OUT_OF_RANGE: { status: 422, title: 'The payment window is out of range' },
   DEADLINE_OUT_OF_RANGE: { status: 422, title: 'The deadline is out of range' },
+  RATE_LIMITED: { status: 429, title: 'Too many requests' },
   INTERNAL_ERROR: { status: 500, title: 'Something unexpected went wrong' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },
   BUSY: { status: 503, title: 'The same rows are being changed; try again' },

@@ -25,7 +25,8 @@ export class ProblemFilter implements ExceptionFilter {
   private log(error: unknown, { method, url }: ApiRequest, requestId: string, { body }: Answer): void {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     this.logger.error(
-      `${method} ${url} failed with ${body.code}, request ${requestId}: ${text}`,
+      // Without the query, where people put what is no business of a log.
+      `${method} ${url.replace(/\?.*$/s, '')} failed with ${body.code}, request ${requestId}: ${text}`,
       error instanceof Error ? error.stack : undefined,
     );
   }

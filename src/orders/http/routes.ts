@@ -1,3 +1,5 @@
+import { pathOf } from './path-of';
+
 /** Every path of the service with the methods it takes, to tell a wrong method from a wrong path. */
 export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
   { path: /^\/orders$/, methods: ['POST'] },
@@ -14,6 +16,6 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
 
 /** The methods that a path takes; undefined: there is nothing at this path. */
 export function methodsOf(url: string): readonly string[] | undefined {
-  const path = url.replace(/\?.*$/, '').replace(/(?<=.)\/$/, '');
+  const path = pathOf(url);
   return ROUTES.find((route) => route.path.test(path))?.methods;
 }

@@ -16,9 +16,11 @@ export const metadataSchema = z.custom<JsonRecord>().superRefine((value, context
 
 function findProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be a JSON object';
+  // First, as JSON.stringify itself runs out of stack some thousand levels down.
+  const problem = findUnstorable(value, MAX_DEPTH);
+  if (problem) return problem;
   const bytes = Buffer.byteLength(JSON.stringify(value));
-  if (bytes > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes of JSON (got ${bytes})`;
-  return findUnstorable(value, MAX_DEPTH);
+  return bytes > MAX_BYTES ? `must be at most ${MAX_BYTES} bytes of JSON (got ${bytes})` : undefined;
 }
 
 function findUnstorable(value: unknown, depth: number): string | undefined {

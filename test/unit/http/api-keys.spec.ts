@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { InvalidOptionsError } from '../../../src/errors';
-import { ApiKeyGuard, ApiKeys, RequireScope } from '../../../src/orders/http';
+import { ApiKeyGuard, ApiKeys, RateLimits, RequireScope } from '../../../src/orders/http';
 
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const keys = new ApiKeys([
@@ -23,21 +23,22 @@ class Routes {
 
 const problem = (code: string): Error => expect.objectContaining({ problem: code }) as Error;
 
-function enter(route: keyof Routes, headers: Record<string, string | string[]>, using: ApiKeys | 'open' = keys) {
+async function enter(route: keyof Routes, headers: Record<string, string | string[]>, using: ApiKeys | 'open' = keys) {
   const request: { headers: typeof headers; orderTimeoutActor?: string } = { headers };
   const context = {
     getHandler: () => Routes.prototype[route],
     switchToHttp: () => ({ getRequest: () => request }),
   } as unknown as ExecutionContext;
-  return { allowed: new ApiKeyGuard(using, new Reflector()).canActivate(context), actor: request.orderTimeoutActor };
+  const allowed = await new ApiKeyGuard(using, new Reflector(), new RateLimits({ perKey: 1_000 })).canActivate(context);
+  return { allowed, actor: request.orderTimeoutActor };
 }
 
 describe('API keys', () => {
-  it('open what their scopes allow, by either header', () => {
-    expect(enter('write', { 'x-api-key': 'k1' })).toEqual({ allowed: true, actor: 'shop' });
-    expect(enter('write', { authorization: 'Bearer k1' })).toEqual({ allowed: true, actor: 'shop' });
-    expect(enter('either', { authorization: 'bearer  k2' })).toEqual({ allowed: true, actor: 'stock' });
-    expect(enter('write', { 'x-api-key': 'k3' })).toEqual({ allowed: true, actor: 'root' });
+  it('open what their scopes allow, by either header', async () => {
+    expect(await enter('write', { 'x-api-key': 'k1' })).toEqual({ allowed: true, actor: 'shop' });
+    expect(await enter('write', { authorization: 'Bearer k1' })).toEqual({ allowed: true, actor: 'shop' });
+    expect(await enter('either', { authorization: 'bearer  k2' })).toEqual({ allowed: true, actor: 'stock' });
+    expect(await enter('write', { 'x-api-key': 'k3' })).toEqual({ allowed: true, actor: 'root' });
   });
 
   it.each<[string, Record<string, string | string[]>]>([
@@ -47,21 +48,21 @@ describe('API keys', () => {
     ['a wrong key', { 'x-api-key': 'k4' }],
     ['the hash instead of the key', { 'x-api-key': hash('k1') }],
     ['two keys', { 'x-api-key': ['k1', 'k1'] }],
-  ])('answer 401 to %s', (_, headers) => {
-    expect(() => enter('write', headers)).toThrow(problem('UNAUTHORIZED'));
+  ])('answer 401 to %s', async (_, headers) => {
+    await expect(enter('write', headers)).rejects.toThrow(problem('UNAUTHORIZED'));
   });
 
-  it('answer 403 to a key without the scope', () => {
-    expect(() => enter('write', { 'x-api-key': 'k2' })).toThrow('key "stock" lacks the scope orders:write');
+  it('answer 403 to a key without the scope', async () => {
+    await expect(enter('write', { 'x-api-key': 'k2' })).rejects.toThrow('key "stock" lacks the scope orders:write');
   });
 
-  it('keep a route whose scope was forgotten shut to all but *', () => {
-    expect(() => enter('forgotten', { 'x-api-key': 'k1' })).toThrow(problem('FORBIDDEN'));
-    expect(enter('forgotten', { 'x-api-key': 'k3' }).allowed).toBe(true);
+  it('keep a route whose scope was forgotten shut to all but *', async () => {
+    await expect(enter('forgotten', { 'x-api-key': 'k1' })).rejects.toThrow(problem('FORBIDDEN'));
+    expect((await enter('forgotten', { 'x-api-key': 'k3' })).allowed).toBe(true);
   });
 
-  it('are not asked for where the host guards the routes', () => {
-    expect(enter('write', {}, 'open')).toEqual({ allowed: true, actor: undefined });
+  it('are not asked for where the host guards the routes', async () => {
+    expect(await enter('write', {}, 'open')).toEqual({ allowed: true, actor: undefined });
   });
 
   it('are refused at boot, all bad ones at once, without being repeated', () => {

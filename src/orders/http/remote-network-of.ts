@@ -1,0 +1,26 @@
+import { isIPv6 } from 'node:net';
+import { type ApiRequest } from './api-request';
+
+/**
+ * Where a request comes from: the IPv4 address, or the /64 network, as one host owns at least that of IPv6. By
+ * `request.ip`, so that a host's `trust proxy` is obeyed, and no header is believed without it.
+ */
+export function remoteNetworkOf({ ip, socket }: ApiRequest): string {
+  const address = ip ?? socket?.remoteAddress ?? 'unknown';
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped) return mapped;
+  return isIPv6(address) ? networkOf(address) : address;
+}
+
+/** The first four of eight groups, with `::` written out. */
+function networkOf(address: string): string {
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - rest.length) }, () => '0');
+  const all = tail === undefined ? groups : [...groups, ...zeros, ...rest];
+  return `${all
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}

@@ -1,0 +1,70 @@
+import { findRateLimitProblems, RateLimits } from '../../../src/orders/http';
+import { remoteNetworkOf } from '../../../src/orders/http/remote-network-of';
+
+const from = (ip: string) => ({ method: 'GET', url: '/', headers: {}, ip });
+
+describe('RateLimits', () => {
+  it('takes as many requests a second with one key as it is told, and says when to come again', async () => {
+    const limits = new RateLimits({ perKey: 3 });
+    for (let count = 0; count < 3; count++) await limits.useKey('shop');
+    await expect(limits.useKey('shop')).rejects.toMatchObject({
+      problem: 'RATE_LIMITED',
+      headers: { 'Retry-After': '1' },
+    });
+    await limits.useKey('other');
+  });
+
+  it('counts failures by address, apart from keys', async () => {
+    const limits = new RateLimits({ perKey: 1, failuresPerAddress: 2 });
+    await limits.fail(from('10.0.0.1'));
+    await limits.fail(from('10.0.0.1'));
+    await expect(limits.fail(from('10.0.0.1'))).rejects.toMatchObject({ problem: 'RATE_LIMITED' });
+    await limits.fail(from('10.0.0.2'));
+    await limits.useKey('shop');
+  });
+
+  it('refuses to check a signature after too many forgeries', async () => {
+    const limits = new RateLimits({ failuresPerAddress: 1 });
+    await limits.assertFewFailures(from('10.0.0.1'));
+    await limits.noteFailure(from('10.0.0.1'));
+    await limits.assertFewFailures(from('10.0.0.1'));
+    await limits.noteFailure(from('10.0.0.1'));
+    await expect(limits.assertFewFailures(from('10.0.0.1'))).rejects.toMatchObject({ problem: 'RATE_LIMITED' });
+  });
+
+  it('takes anything where it is off', async () => {
+    const limits = new RateLimits({ perKey: 0, failuresPerAddress: 0 });
+    for (let count = 0; count < 3_000; count++) await limits.useKey('shop');
+    for (let count = 0; count < 100; count++) await limits.fail(from('10.0.0.1'));
+    await limits.assertFewFailures(from('10.0.0.1'));
+  });
+
+  it('names every limit that is none', () => {
+    expect(findRateLimitProblems({ perKey: -1, failuresPerAddress: 0.5 })).toEqual([
+      'rateLimits.perKey must be an integer from 0 (off) to 1000000',
+      'rateLimits.failuresPerAddress must be an integer from 0 (off) to 1000000',
+    ]);
+    expect(findRateLimitProblems({})).toEqual([]);
+  });
+});
+
+describe('where a request comes from', () => {
+  it.each([
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2:ffff::9', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:0002::', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+  ])('%s is %s', (ip, network) => {
+    expect(remoteNetworkOf(from(ip))).toBe(network);
+  });
+
+  it('is the socket where nobody says more, and one place for all of whom nothing is known', () => {
+    const request = { method: 'GET', url: '/', headers: {} };
+    expect(remoteNetworkOf({ ...request, socket: { remoteAddress: '10.0.0.9' } })).toBe('10.0.0.9');
+    expect(remoteNetworkOf(request)).toBe('unknown');
+  });
+});
