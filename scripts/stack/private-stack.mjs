@@ -70,7 +70,8 @@ async function rabbitmqSpec(options, { signal, note }) {
  * @param {{ home: string, user?: import('./server-user.mjs').ServerUser, signal?: AbortSignal }} options
  */
 export async function delayedExchangeFor(installation, { home, user, signal }) {
-  const outDirectory = join(home, 'delayed-exchange-stand-in');
+  // A folder per version: what one broker has loaded is not compiled anew for another.
+  const outDirectory = join(home, 'delayed-exchange-stand-in', installation.version);
   const made = await obtainDelayedExchange(installation, { outDirectory });
   if (user && made.folders.length > 0) await run('chmod', ['-R', 'a+rX', outDirectory], { limitMs: 10_000, signal });
   return made;

@@ -1,0 +1,95 @@
+import { delimiter, join } from 'node:path';
+import { repository, stackFolder } from '../setup/paths.mjs';
+import { showProgress } from '../setup/progress.mjs';
+import { run } from '../setup/run.mjs';
+import { describeError } from '../setup/setup-error.mjs';
+import { ownSpecs, runJest } from './run-jest.mjs';
+import { startNode } from './start-node.mjs';
+
+const demoLimitMs = 10 * 60_000;
+const specs = 'test/integration/(delay|rabbit|timeouts)/';
+
+/** @typedef {import('./run-jest.mjs').SuiteResult} SuiteResult */
+
+/**
+ * What the tests read from their environment to meet this broker and no other.
+ *
+ * @param {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} installation
+ * @param {Record<string, string>} plain   access to the node without x-delayed-message
+ * @param {Record<string, string>} plugin  access to the node with it
+ * @returns {Record<string, string | undefined>}
+ */
+export const environmentOf = (installation, plain, plugin) => ({
+  RABBITMQ_URLS: plain.url,
+  RABBITMQ_MANAGEMENT_URL: plain.managementUrl,
+  RABBITMQ_PLUGIN_URLS: plugin.url,
+  RABBITMQ_PLUGIN_MANAGEMENT_URL: plugin.managementUrl,
+  DELAYED_EXCHANGE: plugin.delayedExchange,
+  ...programsOf(installation),
+});
+
+/** A test that starts a broker of its own, to kill it, finds the same programs by these. */
+export const programsOf = ({ rabbitHome, erlangBin }) => ({
+  RABBITMQ_HOME: rabbitHome,
+  PATH: [erlangBin, process.env.PATH].join(delimiter),
+});
+
+/**
+ * @param {string} name  of the series
+ * @param {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} installation
+ * @param {{ databaseUrl: string, signal: AbortSignal }} options
+ * @returns {Promise<SuiteResult[]>}
+ */
+export async function runSeries(name, installation, { databaseUrl, signal }) {
+  const start = (/** @type {'plain' | 'plugin'} */ profile) =>
+    showProgress(`RabbitMQ ${installation.version}, ${profile}`, () => startNode(installation, { profile, signal }));
+  const nodes = [];
+  try {
+    for (const profile of /** @type {const} */ (['plain', 'plugin'])) nodes.push(await start(profile));
+    const [plain, plugin] = nodes.map(({ access }) => access);
+    const env = { DATABASE_URL: databaseUrl, ...environmentOf(installation, plain, plugin) };
+    const suites = await runSpecs(name, env, signal);
+    const demos = [await runDemo(name, 'plain', env, signal)];
+    demos.push(await runDemo(name, 'plugin', { ...env, ...asMain(plugin) }, signal));
+    return [...suites, ...demos];
+  } finally {
+    await Promise.all(nodes.map(({ stop }) => stop()));
+  }
+}
+
+/** @returns {Promise<SuiteResult[]>} */
+function runSpecs(name, env, signal) {
+  return showProgress(`specs on RabbitMQ ${name}`, async () => {
+    const args = ['--selectProjects', 'integration', '--testPathPatterns', specs];
+    const suites = await runJest({ name: `brokers-${name}`, args, env, signal });
+    const own = [...ownSpecs, '--testPathPatterns', 'test/brokers/definitions'];
+    const definitions = await runJest({ name: `brokers-${name}-definitions`, args: own, env, signal });
+    return [...suites, ...definitions.map((result) => ({ ...result, suite: 'shipped definitions' }))];
+  });
+}
+
+const asMain = (access) => ({ RABBITMQ_URLS: access.url, RABBITMQ_MANAGEMENT_URL: access.managementUrl });
+
+/** The main scenario. `auto` has to find out by itself what the broker can do. @returns {Promise<SuiteResult>} */
+async function runDemo(name, profile, env, signal) {
+  const suite = `demo, ${profile}`;
+  const logFile = join(stackFolder('log'), `brokers-${name}-demo-${profile}.log`);
+  // What was built at the start: with `npm run demo` somebody's edit would show as a slow demo.
+  const program = ['--enable-source-maps', join(repository, 'dist-examples', 'demo', 'main.js')];
+  const args = [...program, '--transport', 'auto', '--orders', '150'];
+  const options = { cwd: repository, env: { ...process.env, ...env }, limitMs: demoLimitMs, signal, logFile };
+  const beganAt = performance.now();
+  const result = (failures) => {
+    const ms = performance.now() - beganAt;
+    return { suite, passed: failures.length === 0 ? 1 : 0, failed: failures.length, skipped: 0, ms, failures };
+  };
+  return showProgress(`demo on RabbitMQ ${name}, ${profile}`, async () => {
+    try {
+      await run(process.execPath, args, options);
+      return result([]);
+    } catch (error) {
+      signal.throwIfAborted();
+      return result([describeError(error)]);
+    }
+  });
+}

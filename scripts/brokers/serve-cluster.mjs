@@ -1,0 +1,33 @@
+// node scripts/brokers/serve-cluster.mjs --series 4.0
+// A cluster in the foreground, for a test that kills its nodes. One JSON line per event on stdout; `kill NODE` and
+// `start NODE` on stdin. It ends with its owner: when stdin closes, the nodes are killed.
+import { createInterface } from 'node:readline';
+import { main } from '../setup/main.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
+import { serverHome } from '../stack/server-user.mjs';
+import { readOptions } from '../stack/throw-away-place.mjs';
+import { obtainSeries } from './obtain-series.mjs';
+import { allSeries } from './series.mjs';
+import { startCluster } from './start-cluster.mjs';
+
+const tell = (/** @type {Record<string, unknown>} */ event) => process.stdout.write(`${JSON.stringify(event)}\n`);
+
+await main(async ({ args, signal }) => {
+  const wanted = readOptions(args, ['series']).series ?? allSeries[0].name;
+  const series = allSeries.find(({ name }) => name === wanted);
+  if (!series) throw new SetupError('USAGE', `no series ${wanted}`);
+  const { home, user } = serverHome();
+  const installation = await obtainSeries(series, { home, shared: Boolean(user), signal });
+  const cluster = await startCluster(installation, { signal });
+  const commands = { kill: cluster.kill, start: cluster.start };
+  try {
+    tell({ event: 'ready', version: installation.version, nodes: cluster.nodes });
+    for await (const line of createInterface({ input: process.stdin, signal })) {
+      const [command, name] = line.trim().split(' ');
+      await commands[command](name);
+      tell({ event: 'done', command, name });
+    }
+  } finally {
+    await cluster.close();
+  }
+});

@@ -1,0 +1,68 @@
+import { type Patch } from './patch';
+
+/** Where an instance may be told to kill itself; each names the moment between two steps. */
+export const CRASH_POINTS = [
+  'within-transaction',
+  'between-claim-and-provider',
+  'between-provider-and-commit',
+  'between-commit-and-ack',
+  'between-outbox-claim-and-publish',
+  'between-publish-and-delete',
+  'between-command-commit-and-ack',
+  'between-stock-lock-and-transition',
+] as const;
+
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+const at = (point: CrashPoint): string => `globalThis.campaign?.at('${point}');`;
+
+const before = (point: CrashPoint, file: string, find: string): Patch => {
+  return { name: point, file, find, replace: `${at(point)} ${find}` };
+};
+
+/** The hooks of every run: crash points, and the channels that are open. */
+export const HOOKS: readonly Patch[] = [
+  {
+    name: 'within-transaction',
+    file: 'timeouts/timeout-settler.js',
+    find: 'const { due: rows, early = [] } = await select(tx);',
+    replace: `const { due: rows, early = [] } = await select(tx); if (rows.length > 0) ${at('within-transaction')}`,
+  },
+  before('between-claim-and-provider', 'timeouts/ask-round.js', 'const answer = await this.askWithin('),
+  {
+    name: 'between-provider-and-commit',
+    file: 'timeouts/ask-round.js',
+    find: 'this.answered.add([{ due, lease, answer, done: finish }]);',
+    replace: `${at('between-provider-and-commit')} this.answered.add([{ due, lease, answer, done: finish }]);`,
+  },
+  {
+    name: 'between-commit-and-ack',
+    file: 'timeouts/kind-worker.js',
+    find: 'committed(batch, items = []) {',
+    replace: `committed(batch, items = []) { if (items.length > 0) ${at('between-commit-and-ack')}`,
+  },
+  before(
+    'between-outbox-claim-and-publish',
+    'events/outbox-relay.js',
+    'const outcomes = await this.plan.publisher.publish(',
+  ),
+  before('between-publish-and-delete', 'events/outbox-relay.js', 'return this.finish(rows,'),
+  {
+    name: 'between-command-commit-and-ack',
+    file: 'rabbit/rabbit-server.js',
+    find: "else\n                delivery.settle('ack');",
+    replace: `else { ${at('between-command-commit-and-ack')} delivery.settle('ack'); }`,
+  },
+  {
+    name: 'between-stock-lock-and-transition',
+    file: 'orders/sql/apply-transitions.js',
+    find: 'await this.inventory.lock(tx, stocked);',
+    replace: `await this.inventory.lock(tx, stocked); ${at('between-stock-lock-and-transition')}`,
+  },
+  {
+    name: 'channels',
+    file: 'rabbit/kept-channel.js',
+    find: 'this.watch(channel);',
+    replace: 'this.watch(channel); globalThis.campaign?.sees(channel, this.plan.name);',
+  },
+];

@@ -1,0 +1,164 @@
+import { type Column } from '../checks/verdict';
+import { type FaultKind } from '../faults/fault-kind';
+import { type Patch } from './patch';
+
+/** A safety of the service that can be taken away, and how the harness notices. */
+export interface Safety {
+  readonly name: string;
+  readonly says: string;
+  readonly patches: readonly Patch[];
+  /** The faults that it is there for; none: orders alone show it. */
+  readonly kinds: readonly FaultKind[];
+  readonly faults: number;
+  /** Columns of which at least one must not be zero. */
+  readonly breaks: readonly Column[];
+  /** Of this trial and of a control run beside it: another safety that would hide the harm. */
+  readonly without?: readonly Patch[];
+}
+
+const patch = (file: string, find: string, replace: string): Patch => ({
+  name: find.slice(0, 40),
+  file,
+  find,
+  replace,
+});
+
+const NO_SWEEP = patch(
+  'timeouts/sweep.js',
+  'async tick(signal) {',
+  'async tick(signal) { this.caughtUp = true; if (signal) return false;',
+);
+
+const BELIEVE_THE_HINT = patch(
+  'timeouts/kind-worker.js',
+  'due: rows.filter((row) => !row.busy && row.remaining_ms <= 0)',
+  'due: rows.filter((row) => !row.busy)',
+);
+
+/** Each must make the harness fail. */
+export const SAFETIES: readonly Safety[] = [
+  {
+    name: 'ack-before-commit',
+    says: 'a command is acknowledged before its transaction has committed',
+    patches: [
+      patch(
+        'rabbit/rabbit-server.js',
+        'const pattern = delivery.message.fields.routingKey;',
+        "const pattern = delivery.message.fields.routingKey; delivery.settle('ack');",
+      ),
+    ],
+    kinds: ['kill-database', 'crash-point'],
+    faults: 5,
+    breaks: ['unclosed'],
+  },
+  {
+    name: 'no-generation-fence',
+    says: "a message of an older generation is believed, and nobody looks at the row's own time",
+    patches: [
+      patch(
+        'timeouts/wake-up.js',
+        'const wanted = anyGeneration.has(key) ? null : generation;',
+        'const wanted = null;',
+      ),
+      BELIEVE_THE_HINT,
+      patch('orders/decide-closing.js', 'if (now < dueAt)', 'if (now < 0)'),
+    ],
+    kinds: [],
+    faults: 0,
+    breaks: ['early'],
+  },
+  {
+    name: 'delete-before-confirm',
+    says: 'outbox rows are deleted before the broker has confirmed their messages',
+    patches: [
+      patch(
+        'events/outbox-relay.js',
+        'const routed = this.route(rows, routers);',
+        'await this.claims.delete(this.plan.dataSource, rows.map(({ id }) => id)); const routed = this.route(rows, routers);',
+      ),
+    ],
+    kinds: ['kill-broker', 'cut-broker', 'crash-point'],
+    faults: 12,
+    breaks: ['lost-events'],
+  },
+  {
+    name: 'publish-without-confirm',
+    says: 'a message counts as published as soon as it is written to the socket',
+    patches: [
+      patch(
+        'rabbit/confirmed-publisher.js',
+        'unconfirmed.limit(this.clock,',
+        "queueMicrotask(() => this.settle(messageId, unconfirmed, 'confirmed')); unconfirmed.limit(this.clock,",
+      ),
+    ],
+    kinds: ['kill-broker', 'half-open-broker'],
+    faults: 5,
+    breaks: ['lost-events'],
+  },
+  {
+    name: 'ack-on-reopened-channel',
+    says: 'a delivery is acknowledged on the newest channel, which knows its tag as that of another one',
+    patches: [
+      patch(
+        'rabbit/manual-ack-consumer.js',
+        'new delivery_1.Delivery(message, channel,',
+        `new delivery_1.Delivery(message, {
+           ack: (one) => (this.kept.channel ?? channel).ack(one),
+           nack: (one, ...rest) => (this.kept.channel ?? channel).nack(one, ...rest),
+         },`,
+      ),
+    ],
+    without: [NO_SWEEP],
+    kinds: ['channel-error', 'cut-broker', 'kill-instance', 'kill-database', 'provider-hangs'],
+    faults: 50,
+    breaks: ['unclosed'],
+  },
+  {
+    name: 'no-sweep',
+    says: 'nobody looks for what is overdue',
+    patches: [NO_SWEEP],
+    kinds: ['purge-queue'],
+    faults: 6,
+    breaks: ['unclosed'],
+  },
+  {
+    name: 'release-without-grouping',
+    says: 'stock is given back by UPDATE … FROM without adding up the pieces of an article first',
+    patches: [
+      patch(
+        'inventory/stock-effect.js',
+        'SELECT sku, sum(qty)::int AS quantity FROM ended GROUP BY sku)',
+        'SELECT sku, qty AS quantity FROM ended)',
+      ),
+    ],
+    kinds: [],
+    faults: 0,
+    breaks: ['stock-drift'],
+  },
+  {
+    name: 'unknown-is-no',
+    says: 'a provider that gives no clear answer is taken to have no money',
+    patches: [
+      patch(
+        'orders/next-step.js',
+        'return unknown(answer.reason, answer.retryAfterMs);',
+        "return closed('UNKNOWN', {});",
+      ),
+    ],
+    kinds: ['provider-hangs', 'provider-errors', 'provider-lies', 'half-open-provider'],
+    faults: 12,
+    breaks: ['closed-though-paid'],
+  },
+  {
+    name: 'app-clock-decides',
+    says: "what is due is decided by the process's clock instead of the database's",
+    patches: [
+      patch('timeouts/database-clock.js', 'return this.clock.monotonic() + this.offset;', 'return Date.now();'),
+      BELIEVE_THE_HINT,
+      patch('orders/decide-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
+    ],
+    kinds: ['clock-jump'],
+    faults: 10,
+    breaks: ['early'],
+  },
+];

@@ -1,0 +1,90 @@
+import { parseArgs } from 'node:util';
+import { FAULT_KINDS, type FaultKind } from './faults/fault-kind';
+
+export const TRANSPORTS = ['ladder', 'delayed-exchange', 'none'] as const;
+export type CampaignTransport = (typeof TRANSPORTS)[number];
+
+/** How one campaign is run. */
+export interface CampaignOptions {
+  readonly transport: CampaignTransport;
+  readonly orders: number;
+  readonly faults: number;
+  readonly seed: number;
+  readonly instances: number;
+  /** Orders per second. */
+  readonly rate: number;
+  /** Name of the safety that is disabled, `all` for each in turn, or undefined. */
+  readonly safety: string | undefined;
+  /** The broker is never started. */
+  readonly isBrokerDead: boolean;
+  /** Keeps the run's folder with the logs of all processes. */
+  readonly keepsLogs: boolean;
+  /** Only these kinds of faults. */
+  readonly only: readonly FaultKind[] | undefined;
+}
+
+export const USAGE = `npm run test:faults [-- OPTIONS]
+  --transport T    ladder (default), delayed-exchange, none
+  --orders N       20000
+  --faults N       300, spread over the time that the orders take
+  --rate N         orders per second: 60
+  --instances N    processes of the service: 3
+  --seed N         repeats a run
+  --safety NAME    disables one safety, and passes when the harness notices; "all": one after the other
+  --only KINDS     faults of these kinds only, separated by commas
+  --broker-dead    without faults; the broker is away from before the start to the end
+  --keep-logs      keeps the folder with the logs
+`;
+
+/** @throws TypeError naming what is wrong. */
+export function parseOptions(args: readonly string[], randomSeed: number): CampaignOptions {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = {
+    ...{
+      transport: text,
+      orders: text,
+      faults: text,
+      rate: text,
+      instances: text,
+      seed: text,
+      safety: text,
+      only: text,
+    },
+    ...{ 'broker-dead': flag, 'keep-logs': flag },
+  };
+  const { values } = parseArgs({ args: [...args], options });
+  const transport = TRANSPORTS.find((name) => name === (values.transport ?? 'ladder'));
+  if (!transport) throw new TypeError(`--transport must be one of ${TRANSPORTS.join(', ')}`);
+  const isBrokerDead = values['broker-dead'] ?? false;
+  return {
+    transport,
+    isBrokerDead,
+    orders: whole('orders', values.orders, defaultOrders(values.safety, isBrokerDead), 1),
+    faults: isBrokerDead ? 0 : whole('faults', values.faults, 300, 0),
+    rate: whole('rate', values.rate, 60, 1),
+    instances: whole('instances', values.instances, 3, 1),
+    seed: whole('seed', values.seed, randomSeed, 0),
+    safety: values.safety,
+    keepsLogs: values['keep-logs'] ?? false,
+    only: values.only?.split(',').map(kindNamed),
+  };
+}
+
+function kindNamed(name: string): FaultKind {
+  const kind = FAULT_KINDS.find((one) => one === name);
+  if (!kind) throw new TypeError(`--only takes ${FAULT_KINDS.join(', ')}`);
+  return kind;
+}
+
+/** A safety's absence shows soon. */
+function defaultOrders(safety: string | undefined, isBrokerDead: boolean): number {
+  if (safety !== undefined) return 1_200;
+  return isBrokerDead ? 3_000 : 20_000;
+}
+
+function whole(name: string, given: string | undefined, otherwise: number, min: number): number {
+  const value = given === undefined ? otherwise : Number(given);
+  if (!Number.isSafeInteger(value) || value < min) throw new TypeError(`--${name} must be an integer from ${min}`);
+  return value;
+}

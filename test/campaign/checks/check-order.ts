@@ -1,0 +1,70 @@
+import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
+import { type LedgerEntry } from '../../../src/testing';
+import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
+import { type EventRecord } from '../stream/event-record';
+import { type OrderRecord } from './order-record';
+import { type Verdict } from './verdict';
+
+const TERMINAL: readonly string[] = ['PAID', 'CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];
+
+interface Sources {
+  readonly plan: PlannedOrder;
+  readonly entry: LedgerEntry | undefined;
+  readonly events: EventRecord;
+}
+
+/** What must be true of every order, whatever happened. Times are checked elsewhere. */
+export function checkOrder(order: OrderRecord, { plan, entry, events }: Sources, verdict: Verdict): void {
+  if (!TERMINAL.includes(order.status)) verdict.add('unclosed', `${order.id} is ${order.status}`);
+  checkMoney(order, plan, entry, verdict);
+  checkHistory(order, verdict);
+  checkReservations(order, plan, verdict);
+  checkEvents(order, events, verdict);
+}
+
+function checkMoney(order: OrderRecord, plan: PlannedOrder, entry: LedgerEntry | undefined, verdict: Verdict): void {
+  const held = entry ? Number(entry.paidAmount ?? 0) - Number(entry.refundedAmount) : 0;
+  const says = `${order.id} is ${order.status}, the provider holds ${held} of ${plan.amount}`;
+  if (hasAttempt(plan) !== (entry !== undefined)) verdict.add('paid-unpaid', `${order.id}: the books do not know it`);
+  if (order.status !== 'PAID' && held !== 0) verdict.add('closed-though-paid', says);
+  const wasClosed = order.history?.some(({ from, to }) => from === 'CLOSED' && to === 'PAID') ?? false;
+  // The watch mends it, but only a provider that lied about its close may have led to it.
+  if (wasClosed && plan.deed.type !== 'pays-after-close')
+    verdict.add('closed-though-paid', `${says}, after it was closed`);
+  if (order.status === 'PAID' && held !== plan.amount) verdict.add('paid-unpaid', says);
+}
+
+function checkHistory({ id, status, version, history }: OrderRecord, verdict: Verdict): void {
+  const steps = history ?? [];
+  const isChain = steps.every((step, index) => {
+    return step.version === index + 1 && step.from === (steps[index - 1]?.to ?? null);
+  });
+  const last = steps.at(-1);
+  if (!isChain || last?.version !== version || last.to !== status) {
+    verdict.add('double-effects', `${id}: history ${JSON.stringify(steps)} does not lead to ${version} ${status}`);
+  }
+  for (const to of ['CLOSED', 'PAID', 'CANCELLED', 'CLOSING']) {
+    const times = steps.filter((step) => step.to === to && step.from !== to).length;
+    if (times > 1) verdict.add('double-effects', `${id}: ${times} times ${to}`);
+  }
+}
+
+function checkReservations({ id, status, reservations }: OrderRecord, plan: PlannedOrder, verdict: Verdict): void {
+  if (!TERMINAL.includes(status)) return;
+  const state = status === 'PAID' ? 'COMMITTED' : 'RELEASED';
+  const expected = plan.lines.map(({ sku, quantity }) => `${sku} ${quantity} ${state}`).sort();
+  const found = (reservations ?? []).map(({ sku, qty, state: is }) => `${sku} ${qty} ${is}`).sort();
+  if (found.join() !== expected.join()) verdict.add('stock-drift', `${id} (${status}): ${found.join()}`);
+}
+
+function checkEvents({ id, history }: OrderRecord, events: EventRecord, verdict: Verdict): void {
+  for (const { from, to, version } of history ?? []) {
+    if (from === to) continue;
+    const type = EVENT_OF_STATUS[to as keyof typeof EVENT_OF_STATUS];
+    if (!type || type === 'order.refunded') continue;
+    if (!events.has(id, version, type)) verdict.add('lost-events', `${id}: ${type} of version ${version}`);
+    if (events.isTwice(id, version, type)) {
+      verdict.add('double-effects', `${id}: ${type} of version ${version} came under two ids`);
+    }
+  }
+}

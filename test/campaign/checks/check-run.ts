@@ -1,0 +1,133 @@
+import { type FaultLog, type InjectedFault } from '../faults/fault-log';
+import { type Stage } from '../stage/open-stage';
+import { type StreamResult } from '../stream/drive-stream';
+import { type EventRecord } from '../stream/event-record';
+import { hasAttempt, planOrder, PLENTY } from '../stream/plan-order';
+import { checkOrder } from './check-order';
+import { earlyMs, latenessOf } from './lateness';
+import { type MachineLoad } from './machine-load';
+import { type OrderRecord, readOrders } from './order-record';
+import { Verdict } from './verdict';
+
+interface Sources {
+  readonly seed: number;
+  readonly orders: number;
+  readonly stage: Stage;
+  readonly stream: StreamResult;
+  readonly events: EventRecord;
+  readonly log: FaultLog;
+  readonly load: MachineLoad;
+}
+
+/** What came out of the run. */
+export interface Findings {
+  readonly verdict: Verdict;
+  /** Orders in the database. */
+  readonly orders: number;
+  readonly byStatus: ReadonlyMap<string, number>;
+  /** Milliseconds, of all orders that ended after their deadline, in ascending order. */
+  readonly lateness: Float64Array;
+  /** The latest order that a kill -9 of the broker, and nothing that stops all work, fell upon; undefined: none. */
+  readonly latestAfterBrokerKill: number | undefined;
+  /** Orders whose lateness needed an excuse: above the base of 5 s. */
+  readonly excused: number;
+}
+
+/** Looks at everything that is left: every order, its money, stock and events. */
+export async function checkRun(sources: Sources): Promise<Findings> {
+  const { seed, stage, stream, events, log } = sources;
+  const verdict = new Verdict();
+  for (const says of stream.refusals) verdict.add('refused', says);
+  for (const says of stage.instances.flatMap(({ deaths }) => deaths)) verdict.add('crashes', says);
+  const ledger = new Map((await stage.simulator.ledger()).map((entry) => [entry.reference, entry]));
+  const times = new Times(log.faults, sources.load);
+  const byStatus = new Map<string, number>();
+  const sold = new Map<string, number>();
+  const missing = new Set(stream.accepted);
+  let orders = 0;
+  for await (const order of readOrders(stage.database)) {
+    const number = Number(order.id.split('-')[1]);
+    const plan = planOrder(seed, number);
+    missing.delete(number);
+    orders += 1;
+    byStatus.set(order.status, (byStatus.get(order.status) ?? 0) + 1);
+    checkOrder(order, { plan, entry: ledger.get(order.id), events }, verdict);
+    times.check(order, hasAttempt(plan), verdict);
+    if (order.status === 'PAID') {
+      for (const { sku, quantity } of plan.lines) sold.set(sku, (sold.get(sku) ?? 0) + quantity);
+    }
+  }
+  for (const number of missing) verdict.add('unclosed', `order ${number} was accepted and is not there`);
+  checkUnplaced(sources, verdict);
+  await checkStock(stage, sold, verdict);
+  await checkParked(stage, events, verdict);
+  return { verdict, orders, byStatus, ...times.result() };
+}
+
+/** Every order was either accepted or is among the refusals. */
+function checkUnplaced({ orders, stream }: Sources, verdict: Verdict): void {
+  const lost = orders - stream.accepted.size - stream.refusals.length;
+  if (lost > 0) verdict.add('refused', `${lost} orders were neither accepted nor refused`);
+}
+
+/** The latenesses of a run, and which of them is too much. */
+class Times {
+  private readonly late: number[] = [];
+  private readonly brokerKills: readonly InjectedFault[];
+  private latest: number | undefined;
+  private excused = 0;
+
+  constructor(
+    readonly faults: readonly InjectedFault[],
+    readonly load: MachineLoad,
+  ) {
+    this.brokerKills = faults.filter(({ kind }) => kind === 'kill-broker');
+  }
+
+  check(order: OrderRecord, asks: boolean, verdict: Verdict): void {
+    const early = earlyMs(order);
+    if (early > 0) verdict.add('early', `${order.id} was closed ${early} ms before its deadline`);
+    const lateness = latenessOf(order, this, asks);
+    if (!lateness) return;
+    const { lateMs, allowedMs } = lateness;
+    this.late.push(lateMs);
+    if (lateMs > 5_000) this.excused += 1;
+    const isHit = this.brokerKills.some(({ beganAt, endedAt }) => {
+      return beganAt <= order.expiresAt + lateMs && endedAt >= order.expiresAt;
+    });
+    if (isHit) this.latest = Math.max(this.latest ?? 0, lateMs);
+    if (lateMs <= allowedMs) return;
+    const of = this.faults.filter(
+      ({ beganAt, endedAt }) => beganAt <= order.expiresAt + lateMs && endedAt >= order.createdAt,
+    );
+    const says = of
+      .map(({ kind, says: what, beganAt }) => `${kind} ${what} at ${beganAt - order.expiresAt}`)
+      .join('; ');
+    const steps = (order.history ?? []).map(({ to, cause, at }) => `${to} by ${cause} at ${at - order.expiresAt}`);
+    verdict.add('late', `${order.id}: ${lateMs} ms, ${allowedMs} are allowed (${steps.join(', ')}); ${says}`);
+  }
+
+  result(): Pick<Findings, 'lateness' | 'latestAfterBrokerKill' | 'excused'> {
+    const { latest: latestAfterBrokerKill, excused } = this;
+    return { lateness: Float64Array.from(this.late).sort(), latestAfterBrokerKill, excused };
+  }
+}
+
+async function checkStock({ database }: Stage, sold: ReadonlyMap<string, number>, verdict: Verdict): Promise<void> {
+  const rows = await database.query<{ sku: string; on_hand: number; reserved: number }>(
+    'SELECT sku, on_hand, reserved FROM order_timeout.inventory ORDER BY sku',
+  );
+  for (const { sku, on_hand: onHand, reserved } of rows) {
+    const expected = PLENTY - (sold.get(sku) ?? 0);
+    if (onHand === expected && reserved === 0) continue;
+    verdict.add('stock-drift', `${sku}: ${onHand} on hand, ${reserved} reserved, instead of ${expected} and 0`);
+  }
+}
+
+async function checkParked({ database }: Stage, events: EventRecord, verdict: Verdict): Promise<void> {
+  const rows = await database.query<{ kind: string; key: string; last_error: string | null }>(
+    `SELECT kind, key, last_error FROM order_timeout.timeout WHERE state = 'parked'`,
+  );
+  for (const { kind, key, last_error: error } of rows) verdict.add('parked', `${kind} ${key}: ${error ?? ''}`);
+  for (let more = rows.length; more < events.parked; more += 1) verdict.add('parked', 'an event timeout.parked');
+}

@@ -1,0 +1,64 @@
+import { EXCUSES } from '../faults/fault-kind';
+import { type InjectedFault } from '../faults/fault-log';
+import { type MachineLoad } from './machine-load';
+import { type OrderRecord } from './order-record';
+
+/** How late an order ended, and how late the faults of its time let it be; milliseconds. */
+export interface Lateness {
+  readonly lateMs: number;
+  readonly allowedMs: number;
+}
+
+/** What went on meanwhile. */
+export interface Circumstances {
+  readonly faults: readonly InjectedFault[];
+  readonly load: Pick<MachineLoad, 'factorAt'>;
+}
+
+/** Without any fault: a second for a busy machine, and a round of questions. */
+const BASE_MS = 5_000;
+const TERMINAL: readonly string[] = ['CLOSED', 'CANCELLED', 'PAID'];
+const BY_SHOP: readonly string[] = ['api', 'command', 'notify'];
+
+/**
+ * Pure: undefined when the order ended before its deadline, or did not end. The bound is 5 s (more on an overloaded machine), plus the time in which a
+ * fault had stopped what the order waits for, plus the longest after-effect among the faults of its life.
+ */
+export function latenessOf(order: OrderRecord, { faults, load }: Circumstances, asks: boolean): Lateness | undefined {
+  const end = order.history?.find(({ to }) => TERMINAL.includes(to));
+  const dueAt = dueOf(order);
+  if (!end || end.at <= dueAt) return undefined;
+  const mine = faults.filter(({ beganAt, endedAt }) => beganAt <= end.at && endedAt >= order.createdAt);
+  const afterMs = mine.reduce((longest, { kind }) => Math.max(longest, EXCUSES[kind].afterMs), 0);
+  const stopped = mine.filter(({ kind }) => {
+    const { stops } = EXCUSES[kind];
+    return stops === 'everything' || (stops === 'questions' && asks);
+  });
+  const allowedMs = BASE_MS * load.factorAt(end.at) + afterMs + coveredMs(stopped, dueAt, end.at);
+  return { lateMs: end.at - dueAt, allowedMs };
+}
+
+/** The shop may have moved the deadline to a moment that had passed when it was heard: then it counts from there. */
+function dueOf({ expiresAt, history }: OrderRecord): number {
+  const moved = (history ?? []).filter(({ to }) => to === 'PENDING').map(({ at }) => at);
+  return Math.max(expiresAt, ...moved);
+}
+
+/** Closed by the engine before the time it had promised. */
+export function earlyMs({ history, expiresAt }: OrderRecord): number {
+  const begin = history?.find(({ to, cause }) => (to === 'CLOSING' || to === 'CLOSED') && !BY_SHOP.includes(cause));
+  return begin ? expiresAt - begin.at : 0;
+}
+
+/** How much of the time from `from` to `to` the faults cover together. */
+function coveredMs(faults: readonly InjectedFault[], from: number, to: number): number {
+  let covered = 0;
+  let until = from;
+  for (const { beganAt, endedAt } of [...faults].sort((a, b) => a.beganAt - b.beganAt)) {
+    const begin = Math.max(beganAt, until);
+    const end = Math.min(endedAt, to);
+    if (end > begin) covered += end - begin;
+    until = Math.max(until, end);
+  }
+  return covered;
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Fault } from './fault';
+
+const SCHEMA = 'order_timeout';
+
+/** Ends some or all of the service's sessions in mid-work. */
+export const terminateBackends: Fault = async ({ stage }, random, entry) => {
+  const share = [1, 0.5, 0.2][random.between(0, 2)] ?? 1;
+  const rows = await stage.database.query<{ ended: boolean }>(
+    `SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+      WHERE application_name = 'nestjs-order-timeout' AND random() < $1`,
+    [share],
+  );
+  entry.says = `${rows.length} sessions`;
+};
+
+export const killDatabase: Fault = async ({ stage, signal }, random) => {
+  await stage.databaseServer.kill();
+  await sleep(random.between(0, 3_000), undefined, { signal });
+  await stage.databaseServer.start();
+};
+
+export const restartDatabase: Fault = async ({ stage }) => {
+  await stage.databaseServer.stop();
+  await stage.databaseServer.start();
+};
+
+/** Somebody at a console: a transaction that stays open, and in half of the cases holds rows that we need. */
+export const openLongTransaction: Fault = async ({ stage, signal }, random, entry) => {
+  const client = await stage.database.connect();
+  const isLocking = random.next() < 0.5;
+  const ms = isLocking ? random.between(2_000, 6_000) : random.between(5_000, 15_000);
+  entry.says = `${isLocking ? 'with locks' : 'reading'} for ${ms} ms`;
+  try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await client.query(`SELECT count(*) FROM ${SCHEMA}.orders`);
+    if (isLocking) {
+      const half = `WHERE id IN (SELECT id FROM ${SCHEMA}.orders WHERE status = 'PENDING' LIMIT 20)`;
+      await client.query('COMMIT; BEGIN');
+      await client.query(`SELECT 1 FROM ${SCHEMA}.orders ${half} FOR UPDATE SKIP LOCKED`);
+      await client.query(`SELECT 1 FROM ${SCHEMA}.timeout WHERE state = 'pending' LIMIT 20 FOR UPDATE SKIP LOCKED`);
+    }
+    await sleep(ms, undefined, { signal });
+    await client.query('ROLLBACK');
+  } catch {
+    // Another fault has ended it.
+    signal.throwIfAborted();
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+};

@@ -1,0 +1,29 @@
+import { type FaultKind } from './fault-kind';
+
+/** One fault as it happened; epoch milliseconds. */
+export interface InjectedFault {
+  readonly kind: FaultKind;
+  readonly beganAt: number;
+  /** When what was broken worked again. */
+  endedAt: number;
+  /** What exactly, for the reader of a trace. */
+  says: string;
+}
+
+/** Every fault of the run, in the order in which they began. */
+export class FaultLog {
+  readonly faults: InjectedFault[] = [];
+  readonly failures: string[] = [];
+
+  begin(kind: FaultKind, says: string): InjectedFault {
+    const fault = { kind, beganAt: Date.now(), endedAt: Infinity, says };
+    this.faults.push(fault);
+    return fault;
+  }
+
+  counts(): Map<FaultKind, number> {
+    const counts = new Map<FaultKind, number>();
+    for (const { kind } of this.faults) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    return counts;
+  }
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Stage } from '../stage/open-stage';
+import { type FaultInput } from '../../../src/testing';
+import { type Fault } from './fault';
+
+type Way = keyof Stage['ways'];
+
+/** Half-open TCP: nothing goes through, and what was open then stays dead although new connections work again. */
+export const swallow =
+  (name: Way, minMs: number, maxMs: number): Fault =>
+  async ({ stage, signal }, random, entry) => {
+    const way = stage.ways[name];
+    const ms = random.between(minMs, maxMs);
+    entry.says = `for ${ms} ms`;
+    way.swallow();
+    await sleep(ms, undefined, { signal }).finally(() => way.restore());
+  };
+
+/** Every connection is reset. */
+export const cut =
+  (name: Way): Fault =>
+  async ({ stage }) => {
+    stage.ways[name].cut();
+  };
+
+/** The provider does something for a while to everybody who asks. */
+export const misbehave =
+  (faults: readonly FaultInput[], minMs: number, maxMs: number): Fault =>
+  async ({ stage, signal }, random, entry) => {
+    const forMs = random.between(minMs, maxMs);
+    const fault = faults[random.between(0, faults.length - 1)];
+    if (!fault) return;
+    entry.says = `${fault.fault} for ${forMs} ms`;
+    await stage.simulator.addFault({ ...fault, forMs });
+    await sleep(forMs, undefined, { signal });
+  };

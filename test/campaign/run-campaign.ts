@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CampaignOptions } from './campaign-options';
+import { type Patch } from './build/patch';
+import { checkRun, type Findings } from './checks/check-run';
+import { MachineLoad } from './checks/machine-load';
+import { untilDrained } from './checks/until-drained';
+import { FaultLog } from './faults/fault-log';
+import { type FaultKind } from './faults/fault-kind';
+import { injectFaults } from './faults/inject';
+import { planFaults } from './faults/plan-faults';
+import { openStage, type Stage } from './stage/open-stage';
+import { BrokerLink } from './stream/broker-link';
+import { driveStream, type StreamResult } from './stream/drive-stream';
+import { EventRecord } from './stream/event-record';
+import { PLENTY, SKUS } from './stream/plan-order';
+import { Shop } from './stream/shop';
+
+/** One campaign: its options, and what a trial changes. */
+export interface Run {
+  readonly options: CampaignOptions;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+  readonly patches?: readonly Patch[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Only these faults. */
+  readonly kinds?: readonly FaultKind[];
+  /** How long all may take to end after the last fault. */
+  readonly drainMs?: number;
+}
+
+/** What became of it. */
+export interface CampaignResult extends Findings {
+  readonly log: FaultLog;
+  readonly events: EventRecord;
+  readonly load: MachineLoad;
+  /** What was still open when the patience ended. */
+  readonly left: string | undefined;
+  readonly tookMs: number;
+  readonly drainMs: number;
+}
+
+/** Leases, repetitions of questions, the sweep, the watch after the end, and a pause of commands of up to a minute. */
+const DRAIN_MS = 180_000;
+const SAY_EVERY_MS = 15_000;
+
+/** Runs the stream and the faults side by side, waits until all is quiet, and looks at what is left. */
+export async function runCampaign(run: Run): Promise<CampaignResult> {
+  const { options, signal, say } = run;
+  const beganAt = performance.now();
+  const { transport, instances, isBrokerDead, keepsLogs } = options;
+  const changes = { patches: run.patches ?? [], environment: run.environment ?? {} };
+  const stage = await openStage({ transport, instances, isBrokerDead, keepsLogs, ...changes, signal });
+  const events = new EventRecord();
+  const load = new MachineLoad();
+  load.start();
+  const link = new BrokerLink({ ...stage, url: stage.amqpUrl, seen: (event) => events.take(event) });
+  try {
+    say(`${instances} instances run after ${seconds(beganAt)}; ${stage.folder}`);
+    const log = new FaultLog();
+    const stream = await play(run, { stage, link, log, events });
+    say(`the last fault is over and every order placed after ${seconds(beganAt)}`);
+    const drainedFrom = performance.now();
+    const left = await untilDrained(stage, events, {
+      ...{ limitMs: run.drainMs ?? DRAIN_MS, hasBroker: !isBrokerDead, signal },
+      missing: () => missingOf(stage, stream),
+    });
+    const drainMs = performance.now() - drainedFrom;
+    // For whoever keeps the logs and wants to know what happened when.
+    writeFileSync(join(stage.folder, 'faults.json'), JSON.stringify(log.faults, null, 1));
+    const findings = await checkRun({ ...options, stage, stream, events, log, load });
+    return { ...findings, log, events, load, left, drainMs, tookMs: performance.now() - beganAt };
+  } finally {
+    load.stop();
+    await link.close();
+    await stage.close();
+  }
+}
+
+interface Playing {
+  readonly stage: Stage;
+  readonly link: BrokerLink;
+  readonly log: FaultLog;
+  readonly events: EventRecord;
+}
+
+async function play({ options, kinds, signal, say }: Run, playing: Playing): Promise<StreamResult> {
+  const { stage, link, log, events } = playing;
+  const { seed, orders, rate, faults: count, transport } = options;
+  const shop = new Shop(stage.instances, stage.apiKey, signal);
+  const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
+  await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
+  const durationMs = (orders / rate) * 1_000;
+  const plan = planFaults(seed, { count, durationMs, transport, kinds: kinds ?? options.only });
+  const beganAt = performance.now();
+  const progress = setInterval(() => {
+    const memory = Math.round(process.memoryUsage().rss / 1_048_576);
+    say(`${seconds(beganAt)}: ${log.faults.length} faults, ${events.count} events, ${memory} MB`);
+  }, SAY_EVERY_MS);
+  try {
+    const streaming = driveStream({
+      ...{ seed, orders, rate, shop, link, simulator: stage.simulator, signal },
+      isBrokerDead: options.isBrokerDead,
+    });
+    const [stream] = await Promise.all([streaming, injectFaults(plan, { stage, link, signal }, log)]);
+    return stream;
+  } finally {
+    clearInterval(progress);
+  }
+}
+
+/** Commands that wait on the broker are orders that nobody has seen yet. */
+async function missingOf({ database }: Stage, { accepted }: StreamResult): Promise<number> {
+  const [row] = await database.query<{ count: number }>('SELECT count(*)::int AS count FROM order_timeout.orders');
+  return Math.max(accepted.size - (row?.count ?? 0), 0);
+}
+
+const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(0)} s`;

@@ -1,0 +1,48 @@
+// Preloaded into every instance of a campaign: crash points, channel errors and clock jumps, by message of the harness.
+'use strict';
+
+const armed = new Map();
+const channels = new Set();
+let jumpMs = 0;
+
+globalThis.campaign = {
+  at(point) {
+    const left = armed.get(point);
+    if (left === undefined) return;
+    if (left > 0) return void armed.set(point, left - 1);
+    // Written by the kernel at once, or not at all: the process is dead before the next statement.
+    process.kill(process.pid, 'SIGKILL');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
+  sees(channel, name) {
+    channels.add({ channel, name });
+    channel.on('close', () => {
+      for (const seen of channels) if (seen.channel === channel) channels.delete(seen);
+    });
+  },
+};
+
+const RealDate = Date;
+globalThis.Date = class extends RealDate {
+  constructor(...args) {
+    if (args.length === 0) super(RealDate.now() + jumpMs);
+    else super(...args);
+  }
+  static now() {
+    return RealDate.now() + jumpMs;
+  }
+};
+
+process.on('message', (message) => {
+  if (message.arm) armed.set(message.arm, message.skip ?? 0);
+  if (message.disarm) armed.clear();
+  if (message.jumpMs !== undefined) jumpMs = message.jumpMs;
+  if (message.breakChannel !== undefined) {
+    const open = [...channels];
+    const chosen = open[message.breakChannel % Math.max(open.length, 1)];
+    // A passive declare of what is not there closes the channel with 404.
+    chosen?.channel.checkQueue(`order-timeout.nowhere-${process.pid}`).catch(() => undefined);
+  }
+});
+process.once('disconnect', () => process.exit(1));
+process.channel?.unref();

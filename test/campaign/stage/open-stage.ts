@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../../examples/demo/servers/free-port';
+import { CleanUp } from '../../../examples/demo/servers/clean-up';
+import { copyBuild } from '../build/copy-build';
+import { HOOKS } from '../build/crash-points';
+import { type Patch } from '../build/patch';
+import { type CampaignTransport } from '../campaign-options';
+import { BrokerControl } from './broker-control';
+import { Database } from './database';
+import { Instance } from './instance';
+import { OwnServer } from './own-server';
+import { serviceEnvironment } from './service-environment';
+import { Simulator } from './simulator';
+import { TcpProxy } from './tcp-proxy';
+
+interface Setting {
+  readonly transport: CampaignTransport;
+  readonly instances: number;
+  readonly isBrokerDead: boolean;
+  readonly keepsLogs: boolean;
+  /** Beside the hooks of every run. */
+  readonly patches: readonly Patch[];
+  /** Beside or instead of the usual environment of the service. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Everything that runs, for as long as the campaign does. */
+export interface Stage {
+  readonly folder: string;
+  readonly prefix: string;
+  readonly apiKey: string;
+  /** Past the proxy. */
+  readonly amqpUrl: string;
+  readonly brokerServer: OwnServer;
+  readonly brokerControl: BrokerControl;
+  readonly databaseServer: OwnServer;
+  readonly database: Database;
+  readonly simulator: Simulator;
+  readonly ways: Readonly<Record<'database' | 'broker' | 'provider', TcpProxy>>;
+  readonly instances: readonly Instance[];
+  close(): Promise<void>;
+}
+
+/** Starts the servers, the provider and the service, each on its own. */
+export async function openStage(setting: Setting): Promise<Stage> {
+  const cleanUp = new CleanUp();
+  const close = async (): Promise<void> => {
+    const failures = await cleanUp.run({ keepsEvidence: setting.keepsLogs });
+    if (failures.length > 0) process.stderr.write(`  not cleaned up: ${failures.join('; ')}\n`);
+  };
+  try {
+    return { ...(await raise(setting, cleanUp)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'close'>> {
+  const { transport, signal } = setting;
+  const folder = mkdtempSync(join(tmpdir(), 'order-timeout-faults-'));
+  cleanUp.add('deleting the folder', async () => rmSync(folder, { recursive: true, force: true }), {
+    isEvidence: true,
+  });
+  // The servers run as nobody.
+  chmodSync(folder, 0o755);
+  const dist = copyBuild(folder, [...HOOKS, ...setting.patches]);
+  const profile = transport === 'delayed-exchange' ? 'plugin' : 'plain';
+  const brokerDirectory = join(folder, 'broker');
+  const [broker, databaseServer] = await Promise.all([
+    OwnServer.start('broker.mjs', ['--profile', profile, '--directory', brokerDirectory]),
+    OwnServer.start('database.mjs', []),
+  ]);
+  cleanUp.add('ending the broker', () => broker.server.close());
+  cleanUp.add('ending the database', () => databaseServer.server.close());
+  const amqpUrl = String(broker.access.amqpUrl);
+  const databaseUrl = String(databaseServer.access.databaseUrl);
+  if (setting.isBrokerDead) await broker.server.kill();
+  const secret = randomBytes(24).toString('hex');
+  const simulator = await Simulator.start(dist, secret);
+  cleanUp.add('ending the payment simulator', () => simulator.stop());
+  const ways = {
+    database: await TcpProxy.open(targetOf(databaseUrl)),
+    broker: await TcpProxy.open(targetOf(amqpUrl)),
+    provider: await TcpProxy.open(targetOf(simulator.url)),
+  };
+  for (const way of Object.values(ways)) cleanUp.add('closing a proxy', () => way.close());
+  const prefix = 'order-timeout.faults';
+  const apiKey = randomBytes(24).toString('hex');
+  const environment = {
+    ...serviceEnvironment({
+      ...{ transport, prefix, apiKey, simulatorSecret: secret },
+      databaseUrl: ways.database.through(databaseUrl),
+      rabbitUrl: ways.broker.through(amqpUrl),
+      simulatorUrl: ways.provider.through(simulator.url),
+    }),
+    ...setting.environment,
+  };
+  const instances = await startInstances(setting.instances, { dist, environment, folder, signal }, cleanUp);
+  const database = new Database(databaseUrl);
+  cleanUp.add('closing the connection to the database', () => database.close());
+  const { port } = targetOf(amqpUrl);
+  const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
+  const brokerControl = new BrokerControl({ directory: brokerDirectory, amqpPort: port, erlangBin });
+  return {
+    ...{ folder, prefix, apiKey, amqpUrl, brokerControl, database, simulator, ways, instances },
+    ...{ brokerServer: broker.server, databaseServer: databaseServer.server },
+  };
+}
+
+function targetOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+interface Fleet {
+  readonly dist: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly signal: AbortSignal;
+}
+
+async function startInstances(count: number, fleet: Fleet, cleanUp: CleanUp): Promise<Instance[]> {
+  const { folder, ...rest } = fleet;
+  const instances: Instance[] = [];
+  for (let number = 1; number <= count; number += 1) {
+    const logFile = join(folder, `service-${number}.log`);
+    const instance = new Instance({ ...rest, number, logFile, port: await freePort() });
+    cleanUp.add(`ending instance ${number}`, () => instance.kill());
+    instances.push(instance);
+  }
+  // The first one alone: it migrates the database, the others would only wait for it.
+  await instances[0]?.start();
+  await Promise.all(instances.slice(1).map((instance) => instance.start()));
+  return instances;
+}

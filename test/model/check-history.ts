@@ -1,0 +1,61 @@
+import { type LockedOrder } from '../../src/orders/order';
+import { canTransition } from '../../src/orders/order-status';
+import { type Violation } from './check-end';
+import { type Shop } from './shop';
+
+/** What an order's history, its refunds and its deadline must agree on. */
+export function checkHistory(shop: Shop, order: LockedOrder): Violation[] {
+  return [
+    ...checkVersions(shop, order),
+    ...checkRefunds(shop, order),
+    ...checkEarly(shop, order),
+    ...checkInTime(shop, order),
+  ];
+}
+
+function checkVersions({ world: { store } }: Shop, order: LockedOrder): Violation[] {
+  const rows = store.history.get(order.id) ?? [];
+  const steps = rows.filter(({ from, to }) => from !== to);
+  const path = ['PENDING', ...steps.map(({ to }) => to)];
+  const isGapless = rows.every(({ version }, index) => version === index + 2) && order.version === rows.length + 1;
+  const isLegal = steps.every(({ from, to }, index) => from === path[index] && canTransition(from, to));
+  const isOnce = ['CLOSED', 'CANCELLED', 'PAID'].every((end) => path.filter((status) => status === end).length <= 1);
+  if (isGapless && isLegal && isOnce && path.at(-1) === order.status) return [];
+  return [{ type: 'history', text: `${order.id}: ${path.join(' -> ')}` }];
+}
+
+function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
+  const refunds = [...shop.world.store.refunds.values()].filter(({ orderId }) => orderId === order.id);
+  return refunds.flatMap(({ provider, reference, number, status }): Violation[] => {
+    const payment = shop.provider(provider).find(reference);
+    const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
+    if (others.length > 0) return [{ type: 'refund', text: `${reference} was given back twice` }];
+    const isBack = payment?.refunds.has(number) === true;
+    if (isBack === (status === 'REFUNDED')) return [];
+    return [
+      {
+        type: 'refund',
+        text: `the refund of ${reference} is ${status}, at the provider ${isBack ? 'done' : 'not done'}`,
+      },
+    ];
+  });
+}
+
+function checkEarly({ world: { store } }: Shop, { id }: LockedOrder): Violation[] {
+  const [begin] = (store.history.get(id) ?? []).filter(({ from, to }) => from === 'PENDING' && to !== 'PENDING');
+  if (!begin || begin.to === 'PAID' || begin.closingReason === 'cancelled' || begin.atMs >= begin.closesAtMs) return [];
+  return [{ type: 'early', text: `${id} became ${begin.to} ${begin.closesAtMs - begin.atMs} ms before its deadline` }];
+}
+
+/** Whoever paid enough before anybody began to close gets the goods, unless the order was called off. */
+function checkInTime(shop: Shop, order: LockedOrder): Violation[] {
+  const rows = shop.world.store.history.get(order.id) ?? [];
+  const begin = rows.find(({ from, to }) => from === 'PENDING' && to !== 'PENDING');
+  if (order.status === 'PAID' || !begin || rows.some(({ closingReason }) => closingReason === 'cancelled')) return [];
+  return order.attempts.flatMap(({ provider, reference }): Violation[] => {
+    const taken = shop.provider(provider).find(reference)?.taken;
+    const isEnough = taken && taken.currency === order.currency && taken.amount >= order.amount;
+    if (!isEnough || taken.atMs >= begin.atMs) return [];
+    return [{ type: 'unjust', text: `${reference} was paid in time, and ${order.id} is ${order.status}` }];
+  });
+}

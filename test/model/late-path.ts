@@ -1,0 +1,87 @@
+import { type LateReason } from '../../src/orders/late/decide-late-payment';
+import { isWatched, nextWatchAt } from '../../src/orders/late/plan-watch';
+import { refundOf, type RefundReason } from '../../src/orders/late/refund';
+import { type LockedOrder } from '../../src/orders/order';
+import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
+import { type UnexpectedHandling } from '../../src/orders/order-store';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../src/orders/order-timeouts';
+import { type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { transition } from '../../src/orders/transition';
+import { type ActionContext } from '../../src/orders/transition-cause';
+import { type World } from './world';
+
+/** src/orders/late/late-payments.ts and late-watch.ts: what decideLatePayment says, done in the given transaction. */
+export class LatePath {
+  constructor(private readonly world: World) {}
+
+  settle(orderId: string, by: ActionContext): void {
+    const { store, policy, wiring, trace } = this.world;
+    const order = store.lock(orderId);
+    const decision = wiring.decideLatePayment(order, policy);
+    if (decision.type === 'nothing') return;
+    trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
+    switch (decision.type) {
+      case 'keep':
+        return this.report(decision.attempts, decision.reason, 'kept');
+      case 'refund':
+        return this.refund(order, decision.attempts, decision.reason, by);
+      case 'revive':
+        if (!store.stock.reserveAgain(orderId)) return this.refund(order, decision.attempts, 'late', by);
+        this.move(order, 'PAID', by);
+        this.report(decision.attempts, 'late', 'revived');
+        return this.settle(orderId, by);
+    }
+  }
+
+  /** Puts the money of these attempts on its way back. */
+  giveBack(attempts: readonly PaymentAttempt[], reason: RefundReason): void {
+    const { store, engine, agenda } = this.world;
+    for (const attempt of attempts) {
+      const refund = refundOf(attempt, reason);
+      if (store.refunds.has(refund.number)) throw new Error(`a second refund of ${attempt.reference}`);
+      store.refunds.set(refund.number, { ...refund, status: 'PENDING', createdMs: agenda.nowMs });
+      store.setAttemptStatus(attempt.orderId, [attempt], 'REFUNDING');
+      engine.schedule({ kind: PAYMENT_REFUND, key: refund.number }, agenda.now);
+    }
+  }
+
+  enterRefunding(orderId: string, by: ActionContext): void {
+    const order = this.world.store.lock(orderId);
+    if (REFUNDABLE.includes(order.status)) this.move(order, 'REFUNDING', by);
+  }
+
+  /** An order that has ended is looked at again, while there is an attempt that was taken for closed. */
+  watch(orderId: string): void {
+    const { store, engine, agenda, policy, wiring } = this.world;
+    const order = store.lock(orderId);
+    if (!wiring.watches || isUndecided(order.status) || !order.attempts.some(isWatched)) return;
+    const since = agenda.now.toISOString();
+    const dueAt = nextWatchAt(agenda.now, policy.lateWatchOffsetsMs, agenda.now);
+    if (dueAt) engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, dueAt, { since });
+  }
+
+  private refund(order: LockedOrder, attempts: readonly PaymentAttempt[], reason: LateReason, by: ActionContext): void {
+    this.giveBack(attempts, reason);
+    this.enterRefunding(order.id, by);
+    this.report(attempts, reason, 'refunding');
+  }
+
+  private move(order: LockedOrder, to: 'PAID' | 'REFUNDING', by: ActionContext): void {
+    const { store, agenda, trace } = this.world;
+    const isWritten = store.apply(transition(order, to, { by, now: agenda.now }));
+    if (!isWritten) throw new Error(`${order.id} changed under its lock`);
+    trace.note(() => `order ${order.id}: ${order.status} -> ${to}`);
+  }
+
+  private report(attempts: readonly PaymentAttempt[], reason: LateReason, handling: UnexpectedHandling): void {
+    const { store, agenda } = this.world;
+    store.keepUnexpected(
+      attempts.map(({ orderId, provider, reference, paidAmount, paidCurrency }) => {
+        const money = { amount: paidAmount ?? 0n, currency: paidCurrency ?? '' };
+        return { orderId, provider, reference, ...money, reason, handling, evidence: {}, now: agenda.now };
+      }),
+    );
+  }
+}
+
+const REFUNDABLE: readonly OrderStatus[] = ['CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];

@@ -1,0 +1,186 @@
+import { type JsonObject } from '../../src/events';
+import { type DueTimeout, type TimeoutCause, type TimeoutRef } from '../../src/timeouts/timeout';
+import { type TimeoutOutcome } from '../../src/timeouts/timeout-outcome';
+import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/resolve-outcome';
+import { type Agenda } from './agenda';
+import { type Random } from './random';
+import { type TimeoutRow, TimeoutTable } from './timeout-table';
+import { type Trace } from './trace';
+import { type MessagePlan, WakeUps } from './wake-ups';
+import { type Errand, Workers } from './workers';
+
+/** A timeout handler of src, in steps: `settle` is one transaction, `ask` tells its answer later, or never. */
+export interface ModelHandler<Answer = unknown> {
+  settle(due: DueTimeout<Answer>): TimeoutOutcome;
+  ask(due: DueTimeout, errand: Errand, answered: (answer: Answer) => void): void;
+}
+
+interface Surroundings {
+  readonly agenda: Agenda;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly messages: MessagePlan;
+  readonly crashes: number;
+}
+
+const MAX_ATTEMPTS = 5;
+const LEASE_MS = 20_000;
+const ASK_MS = LEASE_MS - 2_000;
+
+/** The rules of src/timeouts: rows with generation, lease and back-off, brought by messages, the sweep and reads. */
+export class ModelEngine {
+  readonly table = new TimeoutTable();
+  private readonly handlers = new Map<string, ModelHandler>();
+  private readonly workers: Workers;
+  private readonly wakeUps: WakeUps;
+
+  constructor(private readonly around: Surroundings) {
+    this.workers = new Workers(around.agenda, around.random, around.trace);
+    this.wakeUps = new WakeUps(around, this.table, (ref, generation, cause) => this.bring(ref, generation, cause));
+  }
+
+  handle<Answer>(kind: string, handler: ModelHandler<Answer>): void {
+    this.handlers.set(kind, handler);
+  }
+
+  schedule(ref: TimeoutRef, dueAt: Date, payload: JsonObject = {}): void {
+    this.wakeUps.announce(this.table.schedule(ref, dueAt.getTime(), payload));
+  }
+
+  cancel(ref: TimeoutRef): void {
+    this.table.remove(ref);
+  }
+
+  /** Somebody noticed that it might be due. */
+  wake(ref: TimeoutRef, cause: TimeoutCause): void {
+    this.bring(ref, null, cause);
+  }
+
+  get hasParked(): boolean {
+    return this.table.all().some(({ state }) => state === 'parked');
+  }
+
+  /** An operator works off the list of parked timeouts. */
+  replayParked(): void {
+    for (const row of this.table.all().filter(({ state }) => state === 'parked')) {
+      this.around.trace.note(() => `operator replays ${row.kind} ${row.key}`);
+      this.table.replay(row, this.around.agenda.nowMs);
+      this.wakeUps.announce(row);
+    }
+  }
+
+  /** A worker takes a wake-up in hand: the first transaction. */
+  private bring(ref: TimeoutRef, generation: number | null, cause: TimeoutCause): void {
+    const redeliver =
+      cause === 'message' ? () => this.wakeUps.post(ref, generation ?? 0, this.around.agenda.nowMs) : undefined;
+    const errand = this.workers.errand(redeliver);
+    if (!errand) return;
+    const row = this.table.find(ref);
+    if (row?.state !== 'pending' || (generation !== null && row.generation !== generation)) return;
+    if (row.nextAttemptAt > this.around.agenda.nowMs && !this.firesEarly(row, cause)) {
+      if (cause === 'message') this.wakeUps.hold(row);
+      return;
+    }
+    if (this.diesBefore(errand, 'the first transaction')) return;
+    this.settle(row, this.dueOf(row, cause), errand);
+  }
+
+  private firesEarly({ lease }: TimeoutRow, cause: TimeoutCause): boolean {
+    return lease === null && cause === 'message' && this.around.random.chance(this.around.messages.early);
+  }
+
+  private settle(row: TimeoutRow, due: DueTimeout, errand: Errand): void {
+    const { random, trace, agenda } = this.around;
+    const said = this.handlerOf(row).settle(due);
+    const outcome = resolveOutcome(said, { attempts: row.attempts, maxAttempts: MAX_ATTEMPTS, random: random.next() });
+    trace.note(() => `${errand.name} (${due.cause}) ${row.kind}${due.answer ? ', answered' : ''} -> ${tell(outcome)}`);
+    if (outcome.type === 'ask') this.ask(row, due, errand);
+    else this.record(row, outcome);
+    if (outcome.type !== 'ask' && random.chance(this.around.crashes)) {
+      agenda.after(0, () => errand.crash('after the commit, before the ack'));
+    }
+  }
+
+  private record(row: TimeoutRow, outcome: Exclude<ResolvedOutcome, { type: 'ask' }>): void {
+    // The effect may have called off or moved its own timeout; then there is nothing left to write.
+    if (this.table.find(row) !== row) return;
+    row.lease = null;
+    switch (outcome.type) {
+      case 'done':
+        return this.table.remove(row);
+      case 'retry':
+        row.attempts = outcome.attempts;
+        row.lastError = outcome.reason;
+        row.nextAttemptAt = this.around.agenda.nowMs + outcome.afterMs;
+        return this.wakeUps.announce(row);
+      case 'reschedule':
+        Object.assign(row, { dueAt: outcome.dueAt.getTime(), nextAttemptAt: outcome.dueAt.getTime(), attempts: 0 });
+        return this.wakeUps.announce(row);
+      case 'park':
+        Object.assign(row, { state: 'parked', attempts: outcome.attempts, lastError: outcome.reason });
+    }
+  }
+
+  private ask(row: TimeoutRow, due: DueTimeout, errand: Errand): void {
+    const { agenda } = this.around;
+    const lease = this.table.lease(row, agenda.nowMs + LEASE_MS);
+    this.wakeUps.armSweep(row, row.nextAttemptAt);
+    if (this.diesBefore(errand, 'asking')) return;
+    let isOpen = true;
+    errand.after(ASK_MS, () => {
+      if (isOpen) this.fail(row, lease);
+      isOpen = false;
+    });
+    this.handlerOf(row).ask(due, errand, (answer) => {
+      if (!isOpen) return;
+      isOpen = false;
+      if (this.diesBefore(errand, 'writing the answer')) return;
+      // Now and then a worker stands still for longer than its lease.
+      const pauseMs = this.around.random.chance(0.02) ? this.around.random.between(1_000, 40_000) : 3;
+      errand.after(pauseMs, () => {
+        if (this.holds(row, lease)) this.settle(row, { ...due, answer }, errand);
+      });
+    });
+  }
+
+  private fail(row: TimeoutRow, lease: number): void {
+    if (!this.holds(row, lease)) return;
+    const budget = { attempts: row.attempts, maxAttempts: MAX_ATTEMPTS, random: this.around.random.next() };
+    const outcome = resolveOutcome({ type: 'retry', counted: true, reason: 'ask() did not end' }, budget);
+    if (outcome.type !== 'ask') this.record(row, outcome);
+  }
+
+  /** The lease is a token: it fences off whoever was overtaken, however long he stood still. */
+  private holds(row: TimeoutRow, lease: number): boolean {
+    return this.table.find(row) === row && row.state === 'pending' && row.lease === lease;
+  }
+
+  private diesBefore(errand: Errand, what: string): boolean {
+    if (!this.around.random.chance(this.around.crashes)) return false;
+    errand.crash(`before ${what}`);
+    return true;
+  }
+
+  private dueOf({ kind, key, generation, dueAt, attempts, payload }: TimeoutRow, cause: TimeoutCause): DueTimeout {
+    return { kind, key, generation: String(generation), dueAt: new Date(dueAt), attempts, payload, cause };
+  }
+
+  private handlerOf({ kind }: TimeoutRef): ModelHandler {
+    const handler = this.handlers.get(kind);
+    if (!handler) throw new Error(`nobody handles ${kind}`);
+    return handler;
+  }
+}
+
+function tell(outcome: ResolvedOutcome): string {
+  switch (outcome.type) {
+    case 'retry':
+      return `retry in ${outcome.afterMs} ms (attempt ${outcome.attempts}): ${outcome.reason}`;
+    case 'park':
+      return `parked: ${outcome.reason}`;
+    case 'reschedule':
+      return `rescheduled to ${outcome.dueAt.toISOString()}`;
+    default:
+      return outcome.type;
+  }
+}

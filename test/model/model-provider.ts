@@ -1,0 +1,132 @@
+import {
+  type CloseOutcome,
+  type QueryOutcome,
+  type RefundOutcome,
+  type RefundRequest,
+  type UnknownOutcome,
+} from '../../src/payments';
+import { type Agenda } from './agenda';
+import { type ProviderPayment } from './provider-payment';
+import { type Random } from './random';
+import { type Trace } from './trace';
+
+/** How one provider behaves in this run. */
+export interface ProviderTraits {
+  readonly name: string;
+  /** A query may answer what was true so long ago. */
+  readonly queryLagMs: number;
+  /** Share of calls that end with 5xx and no effect. */
+  readonly faults: number;
+  /** Share of calls that take effect, and whose answer is lost. */
+  readonly losses: number;
+  readonly outages: readonly { readonly fromMs: number; readonly toMs: number }[];
+  /** Share of refunds that are answered with PENDING first. */
+  readonly slowRefunds: number;
+  /** Refunds are refused until then: the account is empty. */
+  readonly refundsFromMs: number;
+  /** What its clock is ahead of the database's. */
+  readonly clockAheadMs: number;
+  readonly tellsTime: boolean;
+}
+
+const TIME_OUT_MS = 5_000;
+const DOWN: UnknownOutcome = { type: 'UNKNOWN', reason: 'answered 503', outage: true };
+const SILENT: UnknownOutcome = { type: 'UNKNOWN', reason: 'no answer within 5000 ms', outage: true };
+
+/** The network and the front of one provider: requests take a while, get lost, or take effect without an answer. */
+export class ModelProvider {
+  private readonly payments = new Map<string, ProviderPayment>();
+  /** Refunds that the provider is still working on, by number. */
+  private readonly pending = new Set<string>();
+
+  constructor(
+    readonly traits: ProviderTraits,
+    private readonly around: { readonly agenda: Agenda; readonly random: Random; readonly trace: Trace },
+  ) {}
+
+  get clockMs(): number {
+    return this.around.agenda.nowMs + this.traits.clockAheadMs;
+  }
+
+  add(payment: ProviderPayment): void {
+    this.payments.set(payment.traits.reference, payment);
+  }
+
+  all(): ProviderPayment[] {
+    return [...this.payments.values()];
+  }
+
+  find(reference: string): ProviderPayment | undefined {
+    return this.payments.get(reference);
+  }
+
+  query(reference: string, answered: (answer: QueryOutcome) => void): void {
+    this.call<QueryOutcome>(`query ${reference}`, answered, () => {
+      const { agenda, random } = this.around;
+      const { queryLagMs, tellsTime } = this.traits;
+      const providerNow = tellsTime ? new Date(this.clockMs) : undefined;
+      const payment = this.payments.get(reference);
+      // Most answers are fresh.
+      const lagMs = queryLagMs > 0 && random.chance(0.5) ? random.between(0, queryLagMs) : 0;
+      if (payment) return payment.query(agenda.nowMs - lagMs, providerNow);
+      return { type: 'NOT_FOUND', ...(providerNow ? { providerNow } : {}) };
+    });
+  }
+
+  close(reference: string, answered: (answer: CloseOutcome) => void): void {
+    const { agenda } = this.around;
+    this.call<CloseOutcome>(`close ${reference}`, answered, () => {
+      const payment = this.payments.get(reference);
+      if (!payment) return { type: 'NOT_FOUND' };
+      return payment.close(agenda.nowMs, (ms, run) => agenda.after(ms, () => run(agenda.nowMs)));
+    });
+  }
+
+  refund(request: RefundRequest, answered: (answer: RefundOutcome) => void): void {
+    const { reference } = request.attempt;
+    this.call<RefundOutcome>(`refund ${reference}`, answered, () => {
+      const { agenda, random } = this.around;
+      const { refundNumber: number, amount } = request;
+      const payment = this.payments.get(reference);
+      if (payment?.refunds.has(number)) return { type: 'REFUNDED', refundId: `r-${number}`, evidence: {} };
+      if (this.pending.has(number)) return { type: 'PENDING' };
+      if (agenda.nowMs < this.traits.refundsFromMs) return { type: 'REJECTED', reason: 'the balance is too low' };
+      if (payment && random.chance(this.traits.slowRefunds)) return this.refundLater(payment, number, amount);
+      if (!payment?.refund(number, amount)) return { type: 'REJECTED', reason: 'there is not so much to give back' };
+      return { type: 'REFUNDED', refundId: `r-${number}`, evidence: {} };
+    });
+  }
+
+  /** Taken on, and not always done: then the next call has to begin it anew. */
+  private refundLater(payment: ProviderPayment, number: string, amount: bigint): RefundOutcome {
+    const { agenda, random } = this.around;
+    this.pending.add(number);
+    agenda.after(random.between(1_000, 7_200_000), () => {
+      this.pending.delete(number);
+      if (random.chance(0.8)) payment.refund(number, amount);
+    });
+    return { type: 'PENDING' };
+  }
+
+  /** The request reaches the provider, takes effect, and is answered; or it does not, at any of these points. */
+  private call<T extends { type: string }>(
+    what: string,
+    answered: (answer: T | UnknownOutcome) => void,
+    effect: () => T,
+  ): void {
+    const { agenda, random, trace } = this.around;
+    const { faults, losses, name } = this.traits;
+    const thereMs = random.between(2, random.chance(0.05) ? 4_500 : 80);
+    const backMs = random.between(2, random.chance(0.05) ? 4_500 : 80);
+    const isLost = random.chance(losses) || thereMs + backMs >= TIME_OUT_MS;
+    const fails = random.chance(faults);
+    const answer = (ms: number, value: T | UnknownOutcome): void => {
+      trace.note(() => `${name}: ${what} -> ${value.type}${isLost ? ' (the answer is lost)' : ''}`);
+      agenda.after(isLost ? TIME_OUT_MS - thereMs : ms, () => answered(isLost ? SILENT : value));
+    };
+    agenda.after(thereMs, () => {
+      const isDown = this.traits.outages.some(({ fromMs, toMs }) => agenda.nowMs >= fromMs && agenda.nowMs < toMs);
+      answer(backMs, fails || isDown ? DOWN : effect());
+    });
+  }
+}

@@ -1,0 +1,25 @@
+import { PAYMENT_REFUND } from '../../src/orders/order-timeouts';
+import { type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { type Shop } from './shop';
+import { type TimeoutRow } from './timeout-table';
+
+const HOUR_MS = 3_600_000;
+
+/** Whether this order is paid in part, and the policy leaves it to a person for good. */
+export function needsPerson({ policy, world: { store } }: Shop, orderId: string): boolean {
+  if (policy.partialPayment !== 'park') return false;
+  return store.all().some(({ id, attempts }) => id === orderId && attempts.some(({ status }) => status === 'PAID'));
+}
+
+/** Whether this timeout had to be parked, so that an operator's replay is part of the plan. */
+export function isParkedForReason(shop: Shop, { kind, key }: TimeoutRow): boolean {
+  const traits = shop.plan.providers;
+  if (traits.some(({ outages }) => outages.some(({ fromMs, toMs }) => toMs - fromMs > 12 * HOUR_MS))) return true;
+  if (kind === PAYMENT_REFUND) return traits.some(({ refundsFromMs }) => refundsFromMs > 0);
+  // Without a limit at the provider, a payment that it does not know yet may come for ever.
+  const isLimitless = ({ timeExpire, status }: PaymentAttempt): boolean => timeExpire === null && status !== 'CLOSED';
+  return (
+    needsPerson(shop, key) ||
+    shop.world.store.all().some(({ id, attempts }) => id === key && attempts.some(isLimitless))
+  );
+}

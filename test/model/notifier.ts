@@ -1,0 +1,34 @@
+import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { type PaidOutcome } from '../../src/payments';
+import { bookPayment } from './book-payment';
+import { type Shop } from './shop';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DELAYS_MS = [
+  0,
+  15 * SECOND,
+  30 * SECOND,
+  3 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  3 * HOUR,
+  6 * HOUR,
+  24 * HOUR,
+];
+
+/** Posts "paid" as providers do: until it is acknowledged, some of it late, twice, or never. */
+export function notify(shop: Shop, key: AttemptKey, paid: PaidOutcome, round = 0): void {
+  const { agenda, random } = shop.world;
+  const delayMs = DELAYS_MS[round];
+  if (delayMs === undefined) return;
+  const travelMs = random.pick([8, random.between(20, 800)], [2, random.between(800, 2 * MINUTE)]);
+  agenda.after(delayMs + travelMs, () => {
+    const isLost = random.chance(shop.plan.notifyLoss);
+    const isWritten = !isLost && random.chance(0.97);
+    if (isWritten) bookPayment(shop.world, shop.late, key, paid, { cause: 'notify' });
+    if (!isWritten || random.chance(0.15)) notify(shop, key, paid, round + 1);
+  });
+}

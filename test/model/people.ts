@@ -1,0 +1,78 @@
+import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/order-timeouts';
+import { readQuery } from '../../src/orders/next-step';
+import { canTakeMoney } from '../../src/orders/payment-attempt';
+import { transition } from '../../src/orders/transition';
+import { bookPayment } from './book-payment';
+import { lockAtDesk } from './lock-at-desk';
+import { type Shop } from './shop';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+/** Everybody who looks at an order, or lays hands on it, around its deadline. */
+export function sendPeople(shop: Shop, orderId: string): void {
+  const { agenda, random, store, engine } = shop.world;
+  const deadlineMs = store.lock(orderId).expiresAt.getTime();
+  const around = (fromMs: number, toMs: number, act: () => void): void =>
+    agenda.at(deadlineMs + random.between(fromMs, toMs), act);
+  if (random.chance(0.08)) around(-MINUTE, 10 * SECOND, () => cancel(shop, orderId));
+  if (random.chance(0.08)) around(-30 * SECOND, 2 * SECOND, () => extend(shop, orderId));
+  if (random.chance(0.1)) around(-20 * SECOND, MINUTE, () => checkPayment(shop, orderId));
+  if (random.chance(0.05)) around(-20 * SECOND, 60 * MINUTE, () => markPaid(shop, orderId));
+  for (let looks = random.pick([3, 0], [1, 1], [1, 3]); looks > 0; looks--) {
+    around(-2 * SECOND, MINUTE, () => engine.wake(paymentTimeout(orderId), 'passive'));
+  }
+  // A provider's news: the state of a payment has changed.
+  if (random.chance(0.1)) around(0, 5 * MINUTE, () => engine.wake({ kind: ORDER_LATE_WATCH, key: orderId }, 'passive'));
+}
+
+/** src/orders/cancel-order.ts. */
+function cancel({ world, late }: Shop, orderId: string): void {
+  const { store, engine, agenda, trace } = world;
+  const order = lockAtDesk(world, orderId);
+  if (order.status === 'CLOSING' && order.closingReason !== 'cancelled') {
+    trace.note(() => `operator cancels ${orderId}, which is CLOSING`);
+    store.amend(orderId, { closingReason: 'cancelled' });
+  }
+  if (order.status !== 'PENDING') return;
+  const isClear = order.attempts.every((attempt) => attempt.status === 'CLOSED');
+  if (isClear) engine.cancel(paymentTimeout(orderId));
+  else engine.schedule(paymentTimeout(orderId), agenda.now);
+  const by = { cause: 'operator' as const };
+  store.apply(
+    transition(order, isClear ? 'CANCELLED' : 'CLOSING', { by, now: agenda.now, closingReason: 'cancelled' }),
+  );
+  trace.note(() => `operator cancels ${orderId}: ${isClear ? 'CANCELLED' : 'CLOSING'}`);
+  if (isClear) late.watch(orderId);
+}
+
+/** src/orders/extend-deadline.ts. */
+function extend({ world }: Shop, orderId: string): void {
+  const { store, engine, agenda, random, trace } = world;
+  const order = lockAtDesk(world, orderId);
+  if (order.status !== 'PENDING') return;
+  const byMs = random.pick([1, -random.between(0, 20 * SECOND)], [3, random.between(0, 10 * MINUTE)]);
+  const moved = store.amend(orderId, { expiresAt: new Date(order.expiresAt.getTime() + byMs) });
+  for (const { dueAt = moved.expiresAt, ...ref } of deadlineTimeouts(moved, agenda.now)) engine.schedule(ref, dueAt);
+  trace.note(() => `operator moves the deadline of ${orderId} by ${byMs} ms`);
+}
+
+/** src/orders/check-payment.ts: the buyer comes back to the shop. */
+function checkPayment(shop: Shop, orderId: string): void {
+  const { world, late } = shop;
+  const { now } = world.agenda;
+  for (const attempt of world.store.lock(orderId).attempts.filter(canTakeMoney)) {
+    shop.provider(attempt.provider).query(attempt.reference, (answer) => {
+      const found = readQuery(attempt, answer, now);
+      if (found?.type === 'PAID') bookPayment(world, late, attempt, found, { cause: 'api' });
+    });
+  }
+}
+
+/** An operator sees the money in the provider's console and books it. */
+function markPaid(shop: Shop, orderId: string): void {
+  for (const attempt of shop.world.store.lock(orderId).attempts) {
+    const payment = shop.provider(attempt.provider).find(attempt.reference);
+    if (payment?.taken) bookPayment(shop.world, shop.late, attempt, payment.paidOutcome(), { cause: 'operator' });
+  }
+}

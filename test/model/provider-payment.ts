@@ -1,0 +1,142 @@
+import { type CloseOutcome, type QueryOutcome } from '../../src/payments';
+
+type State = 'absent' | 'open' | 'processing' | 'paid' | 'closed';
+
+/** How one attempt behaves at its provider. Times in milliseconds since 1970, waits in milliseconds. */
+export interface PaymentTraits {
+  readonly reference: string;
+  readonly currency: string;
+  /** The limit that we sent; null: none, the provider would take the money for ever. */
+  readonly timeExpire: number | null;
+  /** False: the payment exists from when the buyer scans it, as with Alipay. */
+  readonly existsAtOnce: boolean;
+  /** A page that was opened before the limit takes money so long after it. */
+  readonly toleranceMs: number;
+  /** The first so many closes are answered with CLOSED and forgotten. */
+  readonly lies: number;
+  /** A close takes effect so long after its answer. */
+  readonly closeLagMs: number;
+  /** A buyer who was on the page when it was closed can still pay. */
+  readonly leaksAfterClose: boolean;
+}
+
+/** The money that the provider took. */
+export interface Taken {
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly atMs: number;
+}
+
+/** The truth about one attempt: what the provider did with it, whoever heard of it. */
+export class ProviderPayment {
+  taken: Taken | undefined;
+  /** By refund number. */
+  readonly refunds = new Map<string, bigint>();
+  private state: State;
+  private wasOpened = false;
+  private lies: number;
+  private readonly past: { readonly atMs: number; readonly state: State }[] = [];
+
+  constructor(
+    readonly traits: PaymentTraits,
+    createdMs: number,
+  ) {
+    this.state = traits.existsAtOnce ? 'open' : 'absent';
+    this.lies = traits.lies;
+    this.past.push({ atMs: createdMs, state: this.state });
+  }
+
+  get heldAmount(): bigint {
+    let held = this.taken?.amount ?? 0n;
+    for (const amount of this.refunds.values()) held -= amount;
+    return held;
+  }
+
+  get isClosed(): boolean {
+    return this.state === 'closed';
+  }
+
+  /** The buyer opens the page. */
+  scan(nowMs: number): void {
+    const { timeExpire } = this.traits;
+    if (timeExpire !== null && nowMs >= timeExpire) return;
+    if (this.state === 'absent') this.become('open', nowMs);
+    if (this.state === 'open') this.wasOpened = true;
+  }
+
+  /** The buyer enters the password. False: the provider refuses. */
+  beginPaying(nowMs: number): boolean {
+    const { timeExpire, toleranceMs, leaksAfterClose } = this.traits;
+    const isLetIn = this.state === 'open' || (this.state === 'closed' && this.wasOpened && leaksAfterClose);
+    if (!isLetIn || !this.wasOpened || (timeExpire !== null && nowMs >= timeExpire + toleranceMs)) return false;
+    // One who slips in after the close is not seen before the money is there.
+    if (this.state === 'open') this.become('processing', nowMs);
+    return true;
+  }
+
+  endPaying(amount: bigint, currency: string, nowMs: number): void {
+    this.taken = { amount, currency, atMs: nowMs };
+    this.become('paid', nowMs);
+  }
+
+  failPaying(nowMs: number): void {
+    if (this.state === 'processing') this.become('open', nowMs);
+  }
+
+  /** `asOfMs`: the provider answers from a copy that is so old. */
+  query(asOfMs: number, providerNow: Date | undefined): QueryOutcome {
+    const state = this.past.findLast(({ atMs }) => atMs <= asOfMs)?.state ?? 'absent';
+    switch (state) {
+      case 'absent':
+        return { type: 'NOT_FOUND', ...(providerNow ? { providerNow } : {}) };
+      case 'open':
+        return { type: 'OPEN' };
+      case 'processing':
+        return { type: 'PROCESSING' };
+      case 'closed':
+        return { type: 'CLOSED' };
+      case 'paid':
+        return this.refunds.size > 0 ? { type: 'REFUNDED' } : this.paidOutcome();
+    }
+  }
+
+  /** @param later does something after a while. */
+  close(nowMs: number, later: (ms: number, run: (nowMs: number) => void) => void): CloseOutcome {
+    switch (this.state) {
+      case 'absent':
+        return { type: 'NOT_FOUND' };
+      case 'processing':
+        return { type: 'IN_PROGRESS' };
+      case 'paid':
+        return { type: 'PAID' };
+      case 'closed':
+        return { type: 'ALREADY_CLOSED' };
+      case 'open':
+        if (this.lies-- > 0) return { type: 'CLOSED' };
+        if (this.traits.closeLagMs === 0) this.become('closed', nowMs);
+        else later(this.traits.closeLagMs, (at) => this.state === 'open' && this.become('closed', at));
+        return { type: 'CLOSED' };
+    }
+  }
+
+  /** False: there is not so much to give back. The same number again changes nothing. */
+  refund(number: string, amount: bigint): boolean {
+    if (this.refunds.has(number)) return true;
+    if (amount > this.heldAmount) return false;
+    this.refunds.set(number, amount);
+    return true;
+  }
+
+  paidOutcome(): Extract<QueryOutcome, { type: 'PAID' }> {
+    const { taken, traits } = this;
+    if (!taken) throw new Error(`${traits.reference} is not paid`);
+    const { amount, currency, atMs } = taken;
+    const transactionId = `t-${traits.reference}`;
+    return { type: 'PAID', amount, currency, paidAt: new Date(atMs), transactionId, evidence: {} };
+  }
+
+  private become(state: State, nowMs: number): void {
+    this.state = state;
+    this.past.push({ atMs: nowMs, state });
+  }
+}

@@ -1,0 +1,83 @@
+import { type OrderPolicyOptions } from '../../src/orders/order-policy-options';
+import { type ProviderTraits } from './model-provider';
+import { type Random } from './random';
+import { type MessagePlan } from './wake-ups';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** What is drawn once for a whole run; the rest is drawn as it happens. */
+export interface RunPlan {
+  readonly policy: OrderPolicyOptions;
+  readonly windowMs: number;
+  readonly orders: number;
+  readonly stock: number;
+  readonly messages: MessagePlan;
+  /** Share of steps at which a worker dies. */
+  readonly crashes: number;
+  /** Share of notifications that get lost. */
+  readonly notifyLoss: number;
+  readonly providers: readonly ProviderTraits[];
+}
+
+/** Draws a world: most of it healthy, some of it very ill. */
+export function drawRunPlan(random: Random, startMs: number): RunPlan {
+  const windowMs = random.pick([2, random.between(MINUTE, 4 * MINUTE)], [1, random.between(4 * MINUTE, 30 * MINUTE)]);
+  const names = random.chance(0.5) ? ['p1'] : ['p1', 'p2'];
+  return {
+    policy: {
+      graceMs: random.pick([1, 0], [1, 5 * SECOND]),
+      graceMsByProvider: random.chance(0.2) ? { p2: 10 * SECOND } : {},
+      reminderOffsetsMs: [],
+      latePayment: random.pick([60, 'revive-if-stock'], [34, 'refund'], [6, 'keep']),
+      surplusPayment: random.pick([95, 'refund'], [5, 'keep']),
+      partialPayment: random.pick([90, 'refund-and-close'], [10, 'park']),
+    },
+    windowMs,
+    orders: random.chance(0.3) ? 2 : 1,
+    stock: random.chance(0.7) ? 1 : 2,
+    messages: {
+      loss: random.pick([6, 0], [3, 0.2], [1, 1]),
+      duplicates: random.pick([1, 0], [1, 0.3]),
+      delayMs: random.pick([3, 50], [1, 8 * SECOND]),
+      early: random.pick([9, 0], [1, 0.3]),
+    },
+    crashes: random.pick([6, 0], [3, 0.03], [1, 0.15]),
+    notifyLoss: random.pick([4, 0.05], [3, 0.5], [3, 1]),
+    providers: names.map((name) => drawProvider(name, random, startMs, startMs + windowMs)),
+  };
+}
+
+function drawProvider(name: string, random: Random, startMs: number, deadlineMs: number): ProviderTraits {
+  const rate = (): number => random.pick([6, 0], [3, 0.05], [1, 0.35]);
+  return {
+    name,
+    queryLagMs: random.pick([6, 0], [2, 2 * SECOND], [2, 20 * SECOND]),
+    faults: rate(),
+    losses: rate(),
+    outages: drawOutages(random, startMs, deadlineMs),
+    slowRefunds: random.pick([3, 0], [1, 0.5]),
+    refundsFromMs: random.pick([19, 0], [1, deadlineMs + random.between(0, 3 * HOUR)]),
+    // Its margin of a minute has to cover the difference of the clocks.
+    clockAheadMs: random.pick([1, 0], [1, random.between(-20 * SECOND, 20 * SECOND)]),
+    tellsTime: random.chance(0.5),
+  };
+}
+
+function drawOutages(random: Random, startMs: number, deadlineMs: number): ProviderTraits['outages'] {
+  const lengthMs = random.pick(
+    [85, 0],
+    [11, random.between(2 * SECOND, 2 * MINUTE)],
+    [3, random.between(2 * MINUTE, 2 * HOUR)],
+    [0.1, random.between(20 * HOUR, 27 * HOUR)],
+  );
+  if (lengthMs === 0) return [];
+  const fromMs = random.pick(
+    [7, deadlineMs + random.between(-10 * SECOND, 10 * SECOND)],
+    [2, random.between(startMs, deadlineMs)],
+    // Just when ended orders are looked at for the last time.
+    [1, deadlineMs + 25 * HOUR - MINUTE],
+  );
+  return [{ fromMs, toMs: fromMs + lengthMs }];
+}

@@ -1,0 +1,66 @@
+import { type JsonObject } from '../../src/events';
+import { type TimeoutRef } from '../../src/timeouts/timeout';
+
+/** A row of the timeout table, as src/timeouts/migrations describes it. Times in milliseconds since 1970. */
+export interface TimeoutRow extends TimeoutRef {
+  generation: number;
+  dueAt: number;
+  /** Back-off and lease at once: nobody takes the row before it. */
+  nextAttemptAt: number;
+  attempts: number;
+  lease: number | null;
+  state: 'pending' | 'parked';
+  lastError: string | null;
+  readonly payload: JsonObject;
+}
+
+/** The timeouts of one run. What the engine's SQL does to a row is done here in the same words. */
+export class TimeoutTable {
+  private readonly rows = new Map<string, TimeoutRow>();
+  private generations = 0;
+  private leases = 0;
+
+  find({ kind, key }: TimeoutRef): TimeoutRow | undefined {
+    return this.rows.get(`${kind}\n${key}`);
+  }
+
+  all(): TimeoutRow[] {
+    return [...this.rows.values()];
+  }
+
+  schedule({ kind, key }: TimeoutRef, dueAt: number, payload: JsonObject): TimeoutRow {
+    const row: TimeoutRow = {
+      kind,
+      key,
+      generation: ++this.generations,
+      dueAt,
+      nextAttemptAt: dueAt,
+      attempts: 0,
+      lease: null,
+      state: 'pending',
+      lastError: null,
+      payload,
+    };
+    this.rows.set(`${kind}\n${key}`, row);
+    return row;
+  }
+
+  remove({ kind, key }: TimeoutRef): void {
+    this.rows.delete(`${kind}\n${key}`);
+  }
+
+  lease(row: TimeoutRow, untilMs: number): number {
+    row.lease = ++this.leases;
+    row.nextAttemptAt = untilMs;
+    return row.lease;
+  }
+
+  /** A parked row is due now, with a fresh budget. */
+  replay(row: TimeoutRow, nowMs: number): void {
+    row.state = 'pending';
+    row.attempts = 0;
+    row.lease = null;
+    row.nextAttemptAt = nowMs;
+    row.generation = ++this.generations;
+  }
+}

@@ -1,0 +1,27 @@
+import { type AttemptFinding } from '../../src/orders/attempt-finding';
+import { isWatched, planWatch } from '../../src/orders/late/plan-watch';
+import { isUndecided } from '../../src/orders/order-status';
+import { ASK, DONE } from '../../src/timeouts/timeout-outcome';
+import { interrogateAll } from './interrogate';
+import { type LatePath } from './late-path';
+import { type ModelHandler } from './model-engine';
+import { type World } from './world';
+
+/** src/orders/late/watch-ended-orders.ts: asks once more about attempts that were taken for closed. */
+export function watchHandler(world: World, late: LatePath): ModelHandler<AttemptFinding[]> {
+  const { store, agenda, policy } = world;
+  return {
+    settle(due) {
+      store.recordFindings(due.key, due.answer ?? []);
+      const order = store.lock(due.key);
+      if (isUndecided(order.status)) return DONE;
+      if (!due.answer) return order.attempts.some(isWatched) ? ASK : DONE;
+      late.settle(order.id, { cause: due.cause });
+      const since = new Date(String(due.payload.since));
+      return planWatch(due.answer, { since, now: agenda.now, dueAt: due.dueAt, offsetsMs: policy.lateWatchOffsetsMs });
+    },
+    ask(due, errand, answered) {
+      interrogateAll(world, store.lock(due.key).attempts.filter(isWatched), errand, answered);
+    },
+  };
+}
