@@ -93,6 +93,12 @@ describe('notifications in a host', () => {
     await post(app, 'unknown', '{}').expect(404, /no provider \\"unknown\\" posts notifications here/);
   });
 
+  it('in a form that no provider uses are refused', async () => {
+    const app = await start(true);
+    const posted = request(app.getHttpServer() as Server).post('/payments/posting/notify');
+    await posted.set('content-type', 'text/plain').send('hello').expect(415);
+  });
+
   it('cannot be checked in a host that throws the raw body away, which is said, and asked for again', async () => {
     const app = await start(false);
     await post(app, 'posting', '{"reference":"n-1"}').expect(500);

@@ -51,5 +51,9 @@ function rawBodyOf({ body, rawBody, headers }: RawRequest): Buffer {
   if (rawBody) return rawBody;
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   if (isEmpty) return Buffer.alloc(0);
+  // No provider posts anything else, so this is not the host's fault.
+  if (!/json|x-www-form-urlencoded/i.test(headers['content-type'] ?? '')) {
+    throw new HttpProblem('UNSUPPORTED_MEDIA_TYPE', 'providers post JSON or a form');
+  }
   throw new RawBodyMissingError();
 }
