@@ -2,9 +2,14 @@ import { type MigrationInterface } from 'typeorm';
 import { createOutbox } from '../events';
 import { inventoryMigrations } from '../inventory';
 import { orderMigrations } from '../orders';
-import { createTimeouts } from '../timeouts';
+import { createTimeouts, validateSchemaName } from '../timeouts';
 
-/** Every migration of this package, in order, for the given schema. */
+/**
+ * Every migration of this package, in order, for the given schema.
+ *
+ * @throws InvalidOptionsError when it cannot be a schema name: it becomes part of SQL text.
+ */
 export function orderTimeoutMigrations(schema: string): (new () => MigrationInterface)[] {
+  validateSchemaName(schema);
   return [createOutbox(schema), createTimeouts(schema), ...inventoryMigrations(schema), ...orderMigrations(schema)];
 }
