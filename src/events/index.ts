@@ -6,4 +6,4 @@ export { type ClaimedRow } from './outbox-claims';
 export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-entry';
 export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-relay';
 export { storableJson, storableText } from './storable-json';
-export { traceHeaders } from './trace-headers';
+export { traceHeaders, traceparentOf } from './trace-headers';

@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { applyStep } from './apply-step';
 import { type LateWatch } from './late/late-watch';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type OrderStatus } from './order-status';
@@ -89,7 +90,6 @@ export class CancelOrder {
     by: ActionContext,
   ): Promise<void> {
     const step = transition(order, to, { by, now, reason, closingReason: 'cancelled' });
-    const moved = await this.desk.store.apply(tx, [step]);
-    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+    await applyStep(this.desk.store, tx, step);
   }
 }

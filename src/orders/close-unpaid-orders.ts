@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../timeouts';
 import { type AskProviders } from './ask-providers';
 import { type AttemptFinding } from './attempt-finding';
+import { BUSY } from './busy';
 import { type LatePayments } from './late/late-payments';
 import { type LateWatch } from './late/late-watch';
 import { refundOf } from './late/refund';
@@ -12,8 +13,6 @@ import { OPEN_STATUSES } from './payment-attempt';
 import { type ClosingPlan, planClosing } from './plan-closing';
 import { type ActionContext } from './transition-cause';
 
-/** Another transaction works on the order; it is short, as none of ours waits for anything remote. */
-const BUSY: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 200, reason: 'the order row is locked' };
 /** The order changed between decision and effect; decide again on what it is now. */
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
 

@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../errors';
 import { type JsonObject } from '../events';
+import { applyStep } from './apply-step';
 import { draftAttempt } from './attempt-draft';
 import { checkReportedPayment } from './check-new-order';
 import { decidePayment, withPaid } from './decide-payment';
@@ -130,8 +131,7 @@ export class MarkPaid {
     await scheduler.cancel(tx, stillOpen ? reminders : allTimeouts(order));
     if (stillOpen && close) await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
-    const moved = await store.apply(tx, [step]);
-    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+    await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
     await this.late.settle(paid, { tx, by, now });
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);

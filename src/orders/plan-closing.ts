@@ -4,6 +4,7 @@ import { type AttemptFinding } from './attempt-finding';
 import { decideClosing, type PartialPolicy } from './decide-closing';
 import { decideSettlement, withFindings } from './decide-settlement';
 import { moneyReceived } from './money-received';
+import { strayMoney } from './late/stray-money';
 import { type LockedOrder } from './order';
 import { type OrderStatus } from './order-status';
 import { type UnexpectedHandling, type UnexpectedMoney } from './order-store';
@@ -118,18 +119,10 @@ function insufficientMoney(
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'insufficient') return [];
   const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
-  return paid.map(({ orderId, provider, reference, paidAmount, paidCurrency, transactionId }) => ({
-    reason: money.reason,
-    handling,
-    orderId,
-    provider,
-    reference,
-    amount: paidAmount ?? 0n,
-    currency: paidCurrency ?? '',
-    evidence: { cause, transactionId },
-    now,
-    traceparent,
-  }));
+  const why = { reason: money.reason, handling, now, traceparent };
+  return paid.map((attempt) => {
+    return { ...strayMoney(attempt, why), evidence: { cause, transactionId: attempt.transactionId } };
+  });
 }
 
 /** JSON of a finding: bigint becomes a decimal text. */

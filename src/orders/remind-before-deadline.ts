@@ -2,12 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Outbox, type OutboxEntry } from '../events';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../timeouts';
+import { BUSY } from './busy';
 import { type LockedOrder } from './order';
 import { orderEvent } from './order-events';
 import { type LockedBatch, ORDER_STORE, type OrderStore } from './order-store';
 import { ORDER_REMINDER, parseReminderKey, remindsAt } from './order-timeouts';
-
-const BUSY: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 200, reason: 'the order row is locked' };
 
 interface Reminder {
   readonly outcome: TimeoutOutcome;

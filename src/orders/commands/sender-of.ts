@@ -1,5 +1,5 @@
 import { type RabbitContext } from '../../rabbit';
-import { traceparentOf } from '../input';
+import { traceparentOf } from '../../events';
 import { type ActionContext } from '../transition-cause';
 
 const NAME = /^[\x20-\x7e]{1,128}$/;

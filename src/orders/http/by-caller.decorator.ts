@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { traceparentOf } from '../input';
+import { traceparentOf } from '../../events';
 import { type ActionContext } from '../transition-cause';
 import { type ApiRequest } from './api-request';
 

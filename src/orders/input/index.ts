@@ -8,4 +8,3 @@ export { type InputProblem, parseInput } from './parse-input';
 export { accepted, notFound, type Rejection, reject } from './reject';
 export { reportedPaymentSchema } from './reported-payment-schema';
 export { type RejectionCode, RequestRejectedError } from './request-rejected-error';
-export { traceparentOf } from './traceparent';

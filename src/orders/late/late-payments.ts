@@ -1,9 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
 import { type TimeoutScheduler } from '../../timeouts';
+import { applyStep } from '../apply-step';
 import { type LockedOrder } from '../order';
 import { type OrderPolicies } from '../order-policies';
-import { type OrderStore, type UnexpectedHandling, type UnexpectedMoney } from '../order-store';
+import { type OrderStore, type UnexpectedHandling } from '../order-store';
 import { PAYMENT_REFUND } from '../order-timeouts';
 import { type PaymentAttempt } from '../payment-attempt';
 import { transition } from '../transition';
@@ -11,6 +12,7 @@ import { type ActionContext } from '../transition-cause';
 import { decideLatePayment, type LateDecision, type LateReason } from './decide-late-payment';
 import { type Refund, refundOf, type RefundReason } from './refund';
 import { type RefundRows } from './refund-rows';
+import { strayMoney } from './stray-money';
 
 interface Plan {
   readonly store: OrderStore;
@@ -72,14 +74,19 @@ export class LatePayments {
   }
 
   /** Begins the refunds of these attempts; the order stays as it is. For money that is too little, before closing. */
-  async giveBack(attempts: readonly PaymentAttempt[], reason: RefundReason, { tx, by }: LateContext): Promise<void> {
-    if (attempts.length === 0) return;
+  async giveBack(
+    attempts: readonly PaymentAttempt[],
+    reason: RefundReason,
+    { tx, by }: LateContext,
+  ): Promise<readonly Refund[]> {
+    if (attempts.length === 0) return [];
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
     await this.plan.refunds.insert(tx, refunds);
     await this.plan.store.setAttemptStatus(tx, refunds, 'REFUNDING');
     const trace = by.traceparent === undefined ? {} : { traceparent: by.traceparent };
     const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...trace }));
     await this.plan.scheduler.schedule(tx, timeouts);
+    return refunds;
   }
 
   /** An ended order whose money goes back says so, whatever it was before. A paid one stays paid. */
@@ -87,8 +94,7 @@ export class LatePayments {
     if (order.status !== 'CLOSED' && order.status !== 'CANCELLED' && order.status !== 'CLOSED_REFUNDED') return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     const reason = refunds[0]?.reason ?? 'late';
-    const moved = await this.plan.store.apply(tx, [transition(order, 'REFUNDING', { by, now, reason, evidence })]);
-    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+    await applyStep(this.plan.store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence }));
   }
 
   private decide(order: LockedOrder): LateDecision {
@@ -101,8 +107,7 @@ export class LatePayments {
     reason: LateReason,
     context: LateContext,
   ): Promise<void> {
-    await this.giveBack(attempts, reason, context);
-    const refunds = attempts.map((attempt) => refundOf(attempt, reason));
+    const refunds = await this.giveBack(attempts, reason, context);
     await this.enterRefunding(order, refunds, context);
     await this.report(attempts, reason, 'refunding', context);
   }
@@ -111,10 +116,7 @@ export class LatePayments {
     const { tx, by, now } = context;
     if (!(await this.plan.store.reserveAgain(tx, order.id))) return this.refund(order, attempts, 'late', context);
     const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
-    const moved = await this.plan.store.apply(tx, [
-      transition(order, 'PAID', { by, now, reason: 'revived', evidence }),
-    ]);
-    if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
+    await applyStep(this.plan.store, tx, transition(order, 'PAID', { by, now, reason: 'revived', evidence }));
     await this.report(attempts, 'late', 'revived', context);
     // What the revived order does not need of it is surplus, like anybody's second payment.
     await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
@@ -131,13 +133,4 @@ export class LatePayments {
       attempts.map((attempt) => strayMoney(attempt, { reason, handling, now, traceparent: by.traceparent })),
     );
   }
-}
-
-/** A booked payment as unexpected money. */
-export function strayMoney(
-  { orderId, provider, reference, paidAmount, paidCurrency, transactionId }: PaymentAttempt,
-  why: Pick<UnexpectedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
-): UnexpectedMoney {
-  const money = { orderId, provider, reference, amount: paidAmount ?? 0n, currency: paidCurrency ?? '' };
-  return { ...money, ...why, evidence: { transactionId } };
 }

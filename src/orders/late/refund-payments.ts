@@ -8,19 +8,18 @@ import {
   type TimeoutOutcome,
   TimeoutHandler,
 } from '../../timeouts';
+import { applyStep } from '../apply-step';
 import { type AskProviders } from '../ask-providers';
+import { BUSY } from '../busy';
 import { type LockedOrder } from '../order';
 import { orderEvent } from '../order-events';
 import { type OrderStore } from '../order-store';
 import { PAYMENT_REFUND } from '../order-timeouts';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
-import { decideRefund, type RefundAnswer, type RefundDecision } from './decide-refund';
+import { decideRefund, type RefundAnswer } from './decide-refund';
 import { type Refund } from './refund';
 import { type OpenRefund, type RefundRows } from './refund-rows';
-
-/** Another transaction works on the order; it is short, as none of ours waits for anything remote. */
-const BUSY: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 200, reason: 'the order row is locked' };
 
 type Due = DueTimeout<RefundAnswer>;
 
@@ -63,12 +62,13 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     tx: EntityManager,
   ): Promise<TimeoutOutcome> {
     if (!open) return DONE;
-    if (!due.answer && open.paidBackAs === undefined) return ASK;
-    const decision = decide(open, due.answer, now);
+    const answer = answerOf(open, due);
+    if (!answer) return ASK;
+    const decision = decideRefund(answer, now.getTime() - open.createdAt.getTime());
     if (decision.type === 'retry') return decision;
     const order = orders.get(open.refund.orderId);
     if (!order) return BUSY;
-    const evidence = due.answer?.type === 'REFUNDED' ? due.answer.evidence : {};
+    const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
     await this.plan.refunds.finish(tx, open.refund.number, { ...decision, evidence });
     await this.plan.store.setAttemptStatus(tx, [open.refund], 'REFUNDED');
     const by = { cause: due.cause, traceparent: due.traceparent };
@@ -96,9 +96,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const isLast = order.status === 'REFUNDING' && !(await this.plan.refunds.hasPending(tx, order.id));
     if (isLast) {
       const step = transition(order, 'CLOSED_REFUNDED', { by, now, reason, evidence: details, details });
-      const moved = await this.plan.store.apply(tx, [step]);
-      if (!moved.has(order.id)) throw new Error(`order ${order.id} changed under its lock`);
-      return;
+      return applyStep(this.plan.store, tx, step);
     }
     const event = orderEvent(
       'order.refunded',
@@ -112,9 +110,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   }
 }
 
-function decide(open: OpenRefund, answer: RefundAnswer | undefined, now: Date): RefundDecision {
-  if (open.paidBackAs !== undefined) return { type: 'refunded', refundId: open.paidBackAs };
-  return decideRefund(answer ?? NOT_ASKED, now.getTime() - open.createdAt.getTime());
+/** What is known of the refund; a person's note counts for more than a provider, who need not be asked then. */
+function answerOf({ paidBackAs }: OpenRefund, { answer }: Due): RefundAnswer | undefined {
+  return paidBackAs === undefined ? answer : { type: 'REFUNDED', refundId: paidBackAs, evidence: {} };
 }
-
-const NOT_ASKED: RefundAnswer = { type: 'UNKNOWN', reason: 'not asked yet' };

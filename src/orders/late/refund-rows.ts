@@ -17,7 +17,6 @@ interface RefundRow {
   readonly refund_id: string | null;
   readonly created_at: Date;
   readonly attempt: AttemptRow;
-  readonly now: Date;
 }
 
 /** A refund whose end has not been noted on its attempt yet, with that attempt. */
@@ -27,8 +26,6 @@ export interface OpenRefund {
   readonly createdAt: Date;
   /** Set where a person has paid it back and noted that in the row; absent: the provider has to be asked. */
   readonly paidBackAs?: string;
-  /** The database's time when this was read. */
-  readonly now: Date;
 }
 
 /** The table of refunds. */
@@ -53,7 +50,6 @@ export class RefundRows {
        WHERE p.provider = k.provider AND p.reference = k.reference AND p.handling = 'waiting'`;
     this.openSql = `
       SELECT r.number, r.provider, r.reference, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
-             clock_timestamp() AS now,
              (SELECT row_to_json(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
                  WHERE a.provider = r.provider AND a.reference = r.reference) found) AS attempt
@@ -103,8 +99,8 @@ export class RefundRows {
 }
 
 function toOpenRefund(row: RefundRow): OpenRefund {
-  const { number, provider, reference, currency, reason, now } = row;
+  const { number, provider, reference, currency, reason } = row;
   const refund = { number, provider, reference, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
   const paidBack = row.status === 'REFUNDED' ? { paidBackAs: row.refund_id ?? 'by hand' } : {};
-  return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, now, ...paidBack };
+  return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, ...paidBack };
 }

@@ -9,6 +9,7 @@ import {
 } from '../../timeouts';
 import { type AskProviders } from '../ask-providers';
 import { type AttemptFinding } from '../attempt-finding';
+import { BUSY } from '../busy';
 import { withFindings } from '../decide-settlement';
 import { isUndecided } from '../order-status';
 import { type OrderPolicies } from '../order-policies';
@@ -16,9 +17,6 @@ import { type LockedBatch, type OrderStore } from '../order-store';
 import { ORDER_LATE_WATCH } from '../order-timeouts';
 import { type LatePayments } from './late-payments';
 import { isWatched, planWatch } from './plan-watch';
-
-/** Another transaction works on the order; it is short, as none of ours waits for anything remote. */
-const BUSY: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 200, reason: 'the order row is locked' };
 
 type Due = DueTimeout<AttemptFinding[]>;
 

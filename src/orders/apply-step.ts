@@ -1,0 +1,9 @@
+import { type EntityManager } from 'typeorm';
+import { type OrderStore } from './order-store';
+import { type Transition } from './transition';
+
+/** Writes one step of an order that the caller holds locked; throws where that was not so: a bug, rolled back. */
+export async function applyStep(store: OrderStore, tx: EntityManager, step: Transition): Promise<void> {
+  const moved = await store.apply(tx, [step]);
+  if (!moved.has(step.order.id)) throw new Error(`order ${step.order.id} changed under its lock`);
+}
