@@ -3,6 +3,9 @@ import { type AttemptFinding } from '../attempt-finding';
 import { type PaymentAttempt } from '../payment-attempt';
 import { shortestOf, type Wait, waitForFinding } from '../wait-for-finding';
 
+/** Longer than a read replica of a provider lags behind; after it the answer is believed. */
+const DOUBT_MS = 60_000;
+
 /** Whether money could still come by this attempt although we took it for closed. */
 export function isWatched({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return status === 'CLOSED';
@@ -15,8 +18,9 @@ export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date
 }
 
 /**
- * Pure: when to look again, once the providers were asked. What they said of an attempt that is closed or not known
- * to them ends this round; anything unclear is asked again soon.
+ * Pure: when to look again, once the providers were asked. CLOSED ends this round, anything unclear is asked again
+ * soon. So is "not known" for a minute: the provider has closed this attempt before, so one of its answers is wrong,
+ * and in the last round nobody would look behind it.
  */
 export function planWatch(
   findings: readonly AttemptFinding[],
@@ -32,7 +36,8 @@ export function planWatch(
 
 function shortestWait(findings: readonly AttemptFinding[], now: Date, waitedMs: number): Wait | undefined {
   const waits = findings.flatMap(({ provider, reference, finding }) => {
-    if (finding.type !== 'UNKNOWN' && finding.type !== 'IN_PROGRESS' && finding.type !== 'NO_PROVIDER') return [];
+    if (finding.type === 'PAID' || finding.type === 'CLOSED') return [];
+    if (finding.type === 'NOT_FOUND_YET' && waitedMs >= DOUBT_MS) return [];
     const wait = waitForFinding(finding, waitedMs, now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });

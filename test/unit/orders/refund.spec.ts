@@ -61,7 +61,13 @@ describe('the watch', () => {
   it('waits for the next round after an answer, and ends after the last', () => {
     expect(plan(CLOSED)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
     expect(plan(CLOSED, at(601_000))).toEqual({ type: 'done' });
-    expect(plan({ type: 'NOT_FOUND_YET', finalAt: null })).toMatchObject({ type: 'reschedule' });
+  });
+
+  it('doubts for a minute that a provider no longer knows what it has closed, then believes it', () => {
+    const lost = { type: 'NOT_FOUND_YET', finalAt: null } as const;
+    expect(plan(lost)).toMatchObject({ type: 'retry', counted: false, afterMs: 15_000 });
+    expect(plan(lost, at(120_000))).toEqual({ type: 'reschedule', dueAt: at(600_000) });
+    expect(plan(lost, at(660_000))).toEqual({ type: 'done' });
   });
 
   it('asks again soon without an answer, also in the last round', () => {
