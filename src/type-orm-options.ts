@@ -8,12 +8,12 @@ const CONNECT_TRIES = 10;
 const CONNECT_PAUSE_MS = 3_000;
 /** For a connection of the pool too; without it a request would wait for ever while the pool is used up. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Ours take milliseconds; whatever takes longer holds locks that everybody waits for. */
-const STATEMENT_TIMEOUT_MS = 15_000;
+/** Ours take milliseconds; whatever takes longer holds locks that everybody waits for, and is tried again. */
+const STATEMENT_TIMEOUT_MS = 8_000;
 /** Dead sessions keep their locks so long. Nothing of ours waits for anything between two statements. */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 /** Longer than the server may take for a statement: no answer by then means that there is no server. */
-const ANSWER_TIMEOUT_MS = 20_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
 /** How the service connects to PostgreSQL. A wrong password is not tried again, a server that is away is. */

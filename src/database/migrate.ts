@@ -6,6 +6,8 @@ import { NewerSchemaError } from './newer-schema-error';
 const MIGRATIONS_TABLE = 'migrations';
 /** Any fixed number will do: it keeps two instances that start together from migrating at once. */
 const ADVISORY_LOCK = 7_263_001;
+/** An index on a large table takes minutes, and whoever waits for the lock waits as long. Zero: pg sets nothing. */
+const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 
 /**
  * Brings the tables of this package, in a PostgreSQL schema of their own, up to date. Uses a short-lived
@@ -47,7 +49,7 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
     dropSchema: false,
     // One for the lock and one for the migrations, whatever the host allows itself.
     poolSize: 2,
-    extra: { ...(options.extra as object | undefined), max: 2 },
+    extra: { ...(options.extra as object | undefined), ...NO_LIMITS, max: 2 },
   });
   return own.initialize();
 }

@@ -14,6 +14,8 @@ describe('a client of the service', () => {
     database = await createDatabase();
     const options = { connectionString: database.url, query_timeout: 300, Client: AttentiveClient };
     pool = new Pool(options);
+    // As TypeORM does: the pool tells of idle clients that have ended.
+    pool.on('error', () => undefined);
   });
   afterAll(async () => {
     await pool.end();
@@ -38,5 +40,18 @@ describe('a client of the service', () => {
     await ended;
     client.release(true);
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('closes the idle connections beside it too, when they have not been heard of since', async () => {
+    const [asking, idle, heard] = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    const ends = [asking, idle].map(endOf);
+    idle.release();
+    const failing = asking.query('SELECT pg_sleep(5)').catch((error: unknown) => error);
+    await heard.query('SELECT 1');
+    await failing;
+    await Promise.all(ends);
+    asking.release(true);
+    expect((await heard.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    heard.release();
   });
 });
