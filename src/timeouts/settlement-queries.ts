@@ -1,6 +1,8 @@
 /**
  * SQL of locking and settling timeouts. `next_attempt_at` is both the back-off and the lease: whoever leases a row
  * moves it into the future, so nobody else sees it as due, and if the owner dies it is due again by itself.
+ * Rows are looked up one by one, by the primary key: of a join with what is wanted the planner makes a scan of all that
+ * is pending while the table has no statistics yet, 25 ms a batch at 20 000 rows instead of 1.
  */
 export class SettlementQueries {
   readonly lockByKeys: string;
@@ -17,18 +19,12 @@ export class SettlementQueries {
       t.lease IS NOT NULL AS leased,
       (extract(epoch FROM t.next_attempt_at - now()) * 1000)::float8 AS remaining_ms`;
     // $1 kind, $2 keys, $3 generations (null: any). A row that another transaction holds is reported as busy.
-    this.lockByKeys = `
-      WITH wanted AS (SELECT * FROM unnest($2::text[], $3::bigint[]) AS w(key, generation)),
-      locked AS (
-        SELECT ${columns}
-          FROM ${schema}.timeout t JOIN wanted w ON t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation)
-         WHERE t.kind = $1 AND t.state = 'pending'
-         ORDER BY t.key FOR UPDATE OF t SKIP LOCKED)
-      SELECT locked.*, false AS busy FROM locked
-      UNION ALL
-      SELECT ${columns}, true AS busy
-        FROM ${schema}.timeout t JOIN wanted w ON t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation)
-       WHERE t.kind = $1 AND t.state = 'pending' AND NOT EXISTS (SELECT 1 FROM locked l WHERE l.key = t.key)`;
+    this.lockByKeys = lockSql(
+      'w(key, generation)',
+      'unnest($2::text[], $3::bigint[])',
+      `SELECT ${columns} FROM ${schema}.timeout t
+        WHERE t.kind = $1 AND t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation) AND ${PENDING}`,
+    );
     // $1 kind, $2 margin ms, $3/$4 cursor (next_attempt_at, key), $5 limit. The state is a literal, or a generic
     // plan could not use the partial index. The cursor keeps dead rows of this run from being read again.
     this.lockOverdue = `
@@ -37,19 +33,19 @@ export class SettlementQueries {
        WHERE t.kind = $1 AND t.state = 'pending' AND t.next_attempt_at <= now() - $2 * interval '1 millisecond'
          AND (t.next_attempt_at, t.key) > ($3::timestamptz, $4)
        ORDER BY t.next_attempt_at, t.key LIMIT $5 FOR UPDATE OF t SKIP LOCKED`;
-    this.lockLeased = `
-      WITH wanted AS (SELECT * FROM unnest($2::text[], $3::bigint[], $4::uuid[]) AS w(key, generation, lease)),
-      locked AS (
-        SELECT ${columns}
-          FROM ${schema}.timeout t JOIN wanted w USING (key, generation, lease)
-         WHERE t.kind = $1 AND t.state = 'pending'
-         ORDER BY t.key FOR UPDATE OF t SKIP LOCKED)
-      SELECT locked.*, false AS busy FROM locked
-      UNION ALL
-      SELECT ${columns}, true AS busy
-        FROM ${schema}.timeout t JOIN wanted w USING (key, generation, lease)
-       WHERE t.kind = $1 AND t.state = 'pending' AND NOT EXISTS (SELECT 1 FROM locked l WHERE l.key = t.key)`;
-    const match = 'WHERE t.kind = $1 AND t.key = w.key AND t.generation = w.generation';
+    this.lockLeased = lockSql(
+      'w(key, generation, lease)',
+      'unnest($2::text[], $3::bigint[], $4::uuid[])',
+      `SELECT ${columns} FROM ${schema}.timeout t
+        WHERE t.kind = $1 AND t.key = w.key AND t.generation = w.generation AND t.lease = w.lease AND ${PENDING}`,
+    );
+    // The rows are locked, so they stay where they are until the end of the transaction.
+    const match = `
+       WHERE t.ctid = ANY(ARRAY(
+               SELECT (SELECT x.ctid FROM ${schema}.timeout x
+                        WHERE x.kind = $1 AND x.key = m.key AND x.generation = m.generation)
+                 FROM unnest($2::text[], $3::bigint[]) AS m(key, generation)))
+         AND t.kind = $1 AND t.key = w.key AND t.generation = w.generation`;
     const returning = `
       RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
     this.lease = `
@@ -72,4 +68,19 @@ export class SettlementQueries {
         FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[]) AS w(key, generation, attempts, reason) ${match}
       RETURNING t.key, now() AS occurred_at`;
   }
+}
+
+/** Not `= 'pending'`: of the partial index by due time the planner would read all rows of the kind. */
+const PENDING = `t.state <> 'parked'`;
+
+/** @param rows what finds one wanted row `w`. They are locked in the order of their keys, as everybody does. */
+function lockSql(wanted: string, source: string, rows: string): string {
+  return `
+      WITH wanted AS MATERIALIZED (SELECT * FROM ${source} AS ${wanted} ORDER BY w.key),
+      locked AS MATERIALIZED (
+        SELECT r.* FROM wanted w, LATERAL (${rows} FOR UPDATE OF t SKIP LOCKED) r)
+      SELECT locked.*, false AS busy FROM locked
+      UNION ALL
+      SELECT r.*, true AS busy FROM wanted w, LATERAL (${rows} OFFSET 0) r
+       WHERE NOT EXISTS (SELECT 1 FROM locked l WHERE l.key = w.key)`;
 }

@@ -5,6 +5,7 @@ import { createDatabase, type TestDatabase } from '../../support/database';
 
 const settlement = new SettlementQueries('order_timeout');
 const queries = new TimeoutQueries('order_timeout');
+const LEASE = '00000000-0000-4000-8000-000000000000';
 
 const STATEMENTS: [name: string, sql: string, types: string, args: string, index: string][] = [
   [
@@ -55,5 +56,34 @@ describe('the plans of the statements that run all the time, with 20 000 rows', 
       expect(plan).not.toContain('Seq Scan on timeout');
       expect(plan).not.toMatch(/\bSort\b/);
     });
+  });
+});
+
+describe('the plans of the statements that lock and settle what is wanted, before the first ANALYZE', () => {
+  const numbers = Array.from({ length: 100 }, (_, index) => String(index + 1));
+  const wanted = ['a.kind', numbers.map((n) => `key-${n}`), numbers];
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    await database.dataSource.query('ALTER TABLE order_timeout.timeout SET (autovacuum_enabled = off)');
+    await database.dataSource.query(
+      `INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at)
+       SELECT 'a.kind', 'key-' || n, n, now(), now() FROM generate_series(1, 20000) AS n`,
+    );
+  });
+  afterAll(() => database.drop());
+
+  it.each<[name: string, sql: string, args: unknown[]]>([
+    ['lockByKeys', settlement.lockByKeys, wanted],
+    ['lockLeased', settlement.lockLeased, [...wanted, numbers.map(() => LEASE)]],
+    ['finish', settlement.finish, wanted],
+    ['lease', settlement.lease, [...wanted, LEASE, 20_000]],
+  ])('%s looks rows up by the primary key', async (_, sql, args) => {
+    const rows = await database.dataSource.query<{ 'QUERY PLAN': string }[]>(`EXPLAIN ${sql}`, args);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toMatch(/Index Cond: \(\(kind = .*\) AND \(key = [wm]\.key\)\)/);
+    expect(plan).not.toContain('timeout_due');
+    expect(plan).not.toContain('Seq Scan on timeout');
   });
 });
