@@ -1,5 +1,5 @@
-import { type Channel, type ConsumeMessage } from 'amqplib';
-import { settle, type Settlement } from './settlement';
+import { type ConsumeMessage } from 'amqplib';
+import { settle, type Settlement, type SettlingChannel } from './settlement';
 
 /** One message with the channel it came by. Settled exactly once; later calls do nothing. */
 export class Delivery {
@@ -7,7 +7,7 @@ export class Delivery {
 
   constructor(
     readonly message: ConsumeMessage,
-    private readonly channel: Channel,
+    private readonly channel: SettlingChannel,
     private readonly onSettled: (delivery: Delivery) => void,
   ) {}
 

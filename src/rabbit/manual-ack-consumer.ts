@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Channel, type ConsumeMessage } from 'amqplib';
 import { type Clock, type Timer, within } from '../clock';
 import { Delivery } from './delivery';
+import { GatheredAcks } from './gathered-acks';
 import { KeptChannel } from './kept-channel';
 import { type RabbitConnection } from './rabbit-connection';
 
@@ -19,6 +20,7 @@ export class ManualAckConsumer {
   private readonly kept: KeptChannel<Channel>;
   private readonly unsettled = new Set<Delivery>();
   private consumerTag: string | undefined;
+  private acks: { readonly channel: Channel; readonly of: GatheredAcks } | undefined;
   private isStopped = false;
   private isPaused = false;
   private resuming: Timer | undefined;
@@ -70,6 +72,7 @@ export class ManualAckConsumer {
   /** Gives back what nobody settled, and closes the channel. */
   async close(): Promise<void> {
     for (const delivery of [...this.unsettled]) delivery.settle('requeue');
+    this.acks?.of.flush();
     await this.kept.close();
   }
 
@@ -80,7 +83,8 @@ export class ManualAckConsumer {
   }
 
   private async consume(channel: Channel): Promise<void> {
-    const onMessage = (message: ConsumeMessage | null): void => this.received(channel, message);
+    const acks = this.acksOf(channel);
+    const onMessage = (message: ConsumeMessage | null): void => this.received(channel, acks, message);
     // Chosen here and known at once, so that a cancel can follow before the answer to consume is there.
     const consumerTag = randomUUID();
     this.consumerTag = consumerTag;
@@ -89,13 +93,20 @@ export class ManualAckConsumer {
     if (this.isStopped || this.isPaused) await channel.cancel(consumerTag);
   }
 
-  private received(channel: Channel, message: ConsumeMessage | null): void {
+  private received(channel: Channel, acks: GatheredAcks, message: ConsumeMessage | null): void {
     // null: the broker cancelled the consumer, because the queue was deleted or its leader moved.
     if (message === null) return void this.kept.reset(channel);
-    const delivery = new Delivery(message, channel, (settled) => this.settled(settled));
+    acks.delivered(message);
+    const delivery = new Delivery(message, acks, (settled) => this.settled(settled));
     this.unsettled.add(delivery);
     if (this.isStopped) return delivery.settle('requeue');
     this.plan.onDelivery(delivery);
+  }
+
+  /** One for the life of a channel, however often it is paused: they must know of all its deliveries. */
+  private acksOf(channel: Channel): GatheredAcks {
+    if (this.acks?.channel !== channel) this.acks = { channel, of: new GatheredAcks(channel) };
+    return this.acks.of;
   }
 
   private settled(delivery: Delivery): void {
