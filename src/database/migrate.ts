@@ -19,6 +19,8 @@ const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_
  */
 export async function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
   validateSchemaName(schema);
+  // Without the lock, nearly always: a connection that died silently while it held the lock would keep every start.
+  if (await isUpToDate(host, schema)) return [];
   const dataSource = await openFor(host, schema);
   const lock = dataSource.createQueryRunner();
   try {
@@ -54,13 +56,24 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
   return own.initialize();
 }
 
+async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
+  const done = await doneIn(host, schema);
+  const known = orderTimeoutMigrations(schema).map((migration) => new migration().name ?? migration.name);
+  return done.length === known.length && known.every((name) => done.includes(name));
+}
+
 async function refuseNewerSchema(dataSource: DataSource, schema: string): Promise<void> {
+  const known = new Set(dataSource.migrations.map((migration) => migration.name));
+  const unknown = (await doneIn(dataSource, schema)).filter((name) => !known.has(name));
+  if (unknown.length > 0) throw new NewerSchemaError(schema, unknown);
+}
+
+/** Names of the migrations that were run. */
+async function doneIn(dataSource: DataSource, schema: string): Promise<string[]> {
   const [table] = await dataSource.query<{ present: boolean }[]>(
     `SELECT to_regclass('${schema}.${MIGRATIONS_TABLE}') IS NOT NULL AS present`,
   );
-  if (!table?.present) return;
+  if (!table?.present) return [];
   const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM ${schema}.${MIGRATIONS_TABLE}`);
-  const known = new Set(dataSource.migrations.map((migration) => migration.name));
-  const unknown = rows.map((row) => row.name).filter((name) => !known.has(name));
-  if (unknown.length > 0) throw new NewerSchemaError(schema, unknown);
+  return rows.map((row) => row.name);
 }

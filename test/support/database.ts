@@ -23,8 +23,8 @@ export function urlOf(database: string): string {
   return url.toString();
 }
 
-export function connectTo(url: string, poolSize = 20): Promise<DataSource> {
-  return new DataSource({ type: 'postgres', url, poolSize, entities: [] }).initialize();
+export function connectTo(url: string, poolSize = 20, extra: object = {}): Promise<DataSource> {
+  return new DataSource({ type: 'postgres', url, poolSize, extra, entities: [] }).initialize();
 }
 
 /** Runs one statement on the server's own database, where CREATE DATABASE is allowed. */

@@ -4,6 +4,9 @@ import { migrate, NewerSchemaError, orderTimeoutMigrations } from '../../../src/
 import { InvalidOptionsError } from '../../../src/errors';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
+/** Of src/database/migrate.ts. */
+const LOCK = 7_263_001;
+
 describe('migrate', () => {
   const name = `ot_migrate_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   let host: DataSource;
@@ -28,6 +31,20 @@ describe('migrate', () => {
     return rows.map(({ relname }) => relname);
   };
 
+  /** Resolves when somebody has waited for the lock for longer than a hasty host's limits. */
+  const untilWaiting = async (): Promise<void> => {
+    for (let tries = 0; tries < 100; tries++) {
+      const waiting = await host.query<unknown[]>(
+        `SELECT pg_sleep(0.05) FROM pg_stat_activity
+          WHERE wait_event = 'advisory' AND datname = $1 AND now() - query_start > interval '300 ms'`,
+        [name],
+      );
+      if (waiting.length > 0) return;
+      await host.query('SELECT pg_sleep(0.05)');
+    }
+    throw new Error('nobody waits for the lock');
+  };
+
   it('makes everything in a schema of its own, once', async () => {
     expect(await migrate(host)).toEqual(all('order_timeout'));
     const made = await relationsOf('order_timeout');
@@ -43,6 +60,26 @@ describe('migrate', () => {
     await Promise.all(hosts.map((each) => each.destroy()));
     expect(runs.flat()).toEqual(all('together'));
     expect(runs.filter((run) => run.length === 0)).toHaveLength(4);
+  });
+
+  it('needs no lock when there is nothing to do, so nobody who died with it keeps a start', async () => {
+    await migrate(host, 'done');
+    const holder = await connectTo(urlOf(name), 1);
+    // Not by the pool, which would close the connection after 10 s.
+    await holder.createQueryRunner().query('SELECT pg_advisory_lock($1)', [LOCK]);
+    expect(await migrate(host, 'done')).toEqual([]);
+    await holder.destroy();
+  });
+
+  it('waits for another one that migrates, however short the limits of the host are', async () => {
+    const holder = await connectTo(urlOf(name), 1);
+    await holder.createQueryRunner().query('SELECT pg_advisory_lock($1)', [LOCK]);
+    const hasty = await connectTo(urlOf(name), 2, { query_timeout: 150, statement_timeout: 100 });
+    const migrated = migrate(hasty, 'hasty');
+    await untilWaiting();
+    await holder.destroy();
+    expect(await migrated).toEqual(all('hasty'));
+    await hasty.destroy();
   });
 
   it('keeps two schemas of one database apart', async () => {
