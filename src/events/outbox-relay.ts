@@ -3,6 +3,7 @@ import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../clock';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../rabbit';
 import { type OutboxRoute } from './outbox-entry';
+import { BatchesInHand } from './batches-in-hand';
 import { type ClaimedRow, OutboxClaims } from './outbox-claims';
 import { onAnnouncedCommit } from './commit-announcer';
 
@@ -22,16 +23,29 @@ interface RelayPlan {
 }
 
 const BATCH = 500;
+/** One on its way to the broker, one behind it, one being claimed or deleted; more only costs memory. */
+const BATCHES_IN_HAND = 3;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
 const RETRY_MS = 1_000;
 
-/** Publishes outbox rows: claim with a lease → publish pipelined → delete by the claimed ids after the confirms. */
+interface Claimed {
+  readonly rows: readonly ClaimedRow[];
+  readonly routers: OutboxRouters;
+  /** By the monotonic clock. */
+  readonly atMs: number;
+}
+
+/**
+ * Publishes outbox rows: claim with a lease → publish pipelined → delete by the claimed ids after the confirms. Behind
+ * a backlog the next batches are claimed while one waits for its confirms; messages are sent in the order of the claims.
+ */
 export class OutboxRelay {
   private readonly logger = new Logger(OutboxRelay.name);
   private readonly claims: OutboxClaims;
   private readonly loop: PollingLoop;
+  private readonly inHand = new BatchesInHand();
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -41,7 +55,7 @@ export class OutboxRelay {
     this.claims = new OutboxClaims(plan.schema);
     this.loop = new PollingLoop(clock, {
       name: 'outbox-relay',
-      runOnce: async () => (await this.runOnce()) >= BATCH,
+      runOnce: () => this.takeTurn(),
       intervalMs: () => POLL_MS,
     });
   }
@@ -55,43 +69,69 @@ export class OutboxRelay {
     this.loop.wake();
   }
 
+  /** Resolves when nothing of it is in hand. */
   async stop(): Promise<void> {
     this.unsubscribe?.();
     await this.loop.stop();
+    await this.inHand
+      .untilLeft(0)
+      .catch((error: unknown) => this.logger.warn(`the last batch failed: ${String(error)}`));
   }
 
   /** Publishes at most one batch and returns how many of its messages were confirmed. */
   async runOnce(): Promise<number> {
-    const routers = this.plan.routers();
-    const routes = Object.keys(routers) as OutboxRoute[];
-    if (!this.plan.publisher.isReady || routes.length === 0) return 0;
-    const rows = await this.claims.claim(this.plan.dataSource, routes, BATCH, this.leaseMs);
-    if (rows.length === 0) return 0;
-    const routed = this.route(rows, routers);
-    const outcomes = await this.plan.publisher.publish(routed.map(({ publication }) => publication));
-    return this.finish(rows, new Map(routed.map(({ row }, index) => [row.id, outcomes[index]])));
+    return this.relay(await this.claim());
   }
 
-  private get leaseMs(): number {
-    return this.plan.publisher.longestMs(BATCH) + LEASE_MARGIN_MS;
+  /**
+   * True when there is more to do right now. Only a full batch is not waited for: a commit that comes meanwhile would
+   * make a batch of its own, and small batches cost more statements for each message.
+   */
+  private async takeTurn(): Promise<boolean> {
+    const claimed = await this.claim();
+    const { length } = claimed.rows;
+    const isFull = length >= BATCH;
+    if (length > 0) this.inHand.add(this.relay(claimed).then((confirmed) => confirmed === length));
+    const isAccepted = await this.inHand.untilLeft(isFull ? BATCHES_IN_HAND - 1 : 0);
+    return isFull && isAccepted;
+  }
+
+  private async claim(): Promise<Claimed> {
+    const routers = this.plan.routers();
+    const routes = Object.keys(routers) as OutboxRoute[];
+    const { publisher, dataSource } = this.plan;
+    const isPossible = publisher.isReady && routes.length > 0;
+    const leaseMs = publisher.longestMs + LEASE_MARGIN_MS;
+    const rows = isPossible ? await this.claims.claim(dataSource, routes, BATCH, leaseMs) : [];
+    return { rows, routers, atMs: this.clock.monotonic() };
+  }
+
+  private async relay({ rows, routers, atMs }: Claimed): Promise<number> {
+    if (rows.length === 0) return 0;
+    const sent: ClaimedRow[] = [];
+    const outcomes = await this.plan.publisher.publish(this.publications({ rows, routers, atMs }, sent));
+    return this.finish(rows, new Map(sent.map((row, index) => [row.id, outcomes[index]])));
   }
 
   /** A row that cannot be made a message is left out, and tried again: it must not keep the others. */
-  private route(
-    rows: readonly ClaimedRow[],
-    routers: OutboxRouters,
-  ): { readonly row: ClaimedRow; readonly publication: Publication }[] {
-    const claimedAt = this.clock.monotonic();
-    return rows.flatMap((row) => {
-      try {
-        const remainingMs = (row.remaining_ms ?? 0) - (this.clock.monotonic() - claimedAt);
-        const publication = routers[row.route]?.(row, remainingMs);
-        return publication ? [{ row, publication }] : [];
-      } catch (error) {
-        this.logger.error(`outbox row ${row.id} cannot be published: ${String(error)}`);
-        return [];
+  private *publications({ rows, routers, atMs }: Claimed, sent: ClaimedRow[]): Generator<Publication> {
+    for (const row of rows) {
+      const remainingMs = (row.remaining_ms ?? 0) - (this.clock.monotonic() - atMs);
+      const publication = this.route(row, routers, remainingMs);
+      if (publication) {
+        sent.push(row);
+        yield publication;
       }
-    });
+    }
+  }
+
+  private route(row: ClaimedRow, routers: OutboxRouters, remainingMs: number): Publication | undefined {
+    try {
+      return routers[row.route]?.(row, remainingMs);
+    } catch (error) {
+      this.logger.error(`outbox row ${row.id} cannot be published: ${String(error)}`);
+      return undefined;
+    }
   }
 
   private async finish(

@@ -1,7 +1,8 @@
-import { type ConfirmChannel, type Message } from 'amqplib';
+import { type ConfirmChannel, IllegalOperationError, type Message, type Options } from 'amqplib';
 import { type Clock, type Timer, within } from '../clock';
 import { KeptChannel } from './kept-channel';
 import { type Publication, type PublishOutcome } from './publication';
+import { PublishCall, type TakenPublication } from './publish-call';
 import { type RabbitConnection } from './rabbit-connection';
 
 interface PublisherPlan {
@@ -12,30 +13,34 @@ interface PublisherPlan {
 }
 
 /** A publication the broker has not answered for. */
-class Unconfirmed {
-  private timer: Timer | undefined;
-  isReturned = false;
-  constructor(private readonly resolve: (outcome: PublishOutcome) => void) {}
-
-  limit(clock: Clock, ms: number, expired: () => void): void {
-    this.timer = clock.after(ms, expired);
-  }
-
-  settle(outcome: PublishOutcome): void {
-    this.timer?.cancel();
-    this.resolve(outcome);
-  }
+interface Unconfirmed {
+  readonly call: PublishCall;
+  readonly index: number;
+  readonly messageId: string;
+  /** By the monotonic clock. */
+  readonly expiresAt: number;
+  isReturned: boolean;
 }
 
+/** How long a publication may wait for room in the window; a broker that is so slow gets no more for now. */
+const ROOM_MS = 5_000;
 /**
- * Publishes on a raw confirm channel, pipelined in a bounded window. Every publication settles: what the broker
- * did not answer for is `unknown`, never pending for ever and never kept in memory for later; the outbox is the
- * memory.
+ * A window that was full is filled up again when so much of it is free: one confirm, one message would cost a system
+ * call and a packet for each message.
+ */
+const FREE_PART = 1 / 4;
+
+/**
+ * Publishes on a raw confirm channel, pipelined in a bounded window, in the order of the calls. Every publication
+ * settles: what the broker did not answer for is `unknown`, never pending for ever and never kept in memory for later;
+ * the outbox is the memory.
  */
 export class ConfirmedPublisher {
   private readonly kept: KeptChannel<ConfirmChannel>;
-  private readonly pending = new Map<string, Unconfirmed>();
-  private readonly waiting: (() => void)[] = [];
+  /** In the order of sending, so that the first one is the first to expire. */
+  private readonly pending = new Set<Unconfirmed>();
+  private readonly calls: PublishCall[] = [];
+  private expiry: Timer | undefined;
 
   constructor(
     private readonly connection: RabbitConnection,
@@ -55,17 +60,25 @@ export class ConfirmedPublisher {
 
   /** False while there is no channel or the broker blocks us: publishing now could only end in `unknown`. */
   get isReady(): boolean {
-    return this.kept.channel !== undefined && !this.connection.isBlocked;
+    return this.readyChannel !== undefined;
   }
 
-  /** The longest that `publish` may take for so many, milliseconds: each window may wait for its confirms. */
-  longestMs(count: number): number {
-    return Math.ceil(count / this.plan.window) * this.plan.confirmTimeoutMs;
+  /** The longest that `publish` may take, milliseconds. */
+  get longestMs(): number {
+    return ROOM_MS + this.plan.confirmTimeoutMs;
   }
 
-  /** One outcome per publication, in order. Never rejects. */
-  publish(publications: readonly Publication[]): Promise<PublishOutcome[]> {
-    return Promise.all(publications.map((publication) => this.publishOne(publication)));
+  /**
+   * One outcome per publication, in order. Never rejects. Each publication is taken from the iterable when there is
+   * room for it in the window, so that what is left of a delay can be computed then; the iterable must not throw.
+   */
+  publish(publications: Iterable<Publication>): Promise<PublishOutcome[]> {
+    return new Promise((resolve) => {
+      const call = new PublishCall(publications[Symbol.iterator](), resolve);
+      this.calls.push(call);
+      this.sendWhatFits();
+      if (!call.isTaken) call.limit(this.clock.after(ROOM_MS, () => call.giveUp()));
+    });
   }
 
   /** Waits for the open confirms, at most as long as for any; then gives the rest up. */
@@ -76,22 +89,39 @@ export class ConfirmedPublisher {
     this.giveUpAll();
   }
 
-  private async publishOne(publication: Publication): Promise<PublishOutcome> {
-    while (this.pending.size >= this.plan.window) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    const channel = this.kept.channel;
-    if (!channel || this.connection.isBlocked) {
-      // Nothing of ours will be settled, so the next one in the queue has to be woken here.
-      this.waiting.shift()?.();
-      return 'unknown';
-    }
-    return new Promise((resolve) => this.send(channel, publication, new Unconfirmed(resolve)));
+  private get readyChannel(): ConfirmChannel | undefined {
+    return this.connection.isBlocked ? undefined : this.kept.channel;
   }
 
-  private send(channel: ConfirmChannel, publication: Publication, unconfirmed: Unconfirmed): void {
-    const { exchange, routingKey, body, messageId, type, headers, mandatory } = publication;
-    this.pending.set(messageId, unconfirmed);
-    unconfirmed.limit(this.clock, this.plan.confirmTimeoutMs, () => this.settle(messageId, unconfirmed, 'unknown'));
-    const options = {
+  /** Without a channel everything that waits is answered here. */
+  private sendWhatFits(): void {
+    for (let call = this.calls[0]; call && this.pending.size < this.plan.window; call = this.calls[0]) {
+      const next = call.take();
+      const channel = this.readyChannel;
+      if (!next) this.calls.shift();
+      else if (channel) this.send(channel, call, next);
+      else call.settle(next.index, 'unknown');
+    }
+  }
+
+  private send(channel: ConfirmChannel, call: PublishCall, { publication, index }: TakenPublication): void {
+    const { exchange, routingKey, body, messageId } = publication;
+    const expiresAt = this.clock.monotonic() + this.plan.confirmTimeoutMs;
+    const unconfirmed: Unconfirmed = { call, index, messageId, expiresAt, isReturned: false };
+    this.pending.add(unconfirmed);
+    try {
+      channel.publish(exchange, routingKey, body, this.properties(publication), (error: unknown) =>
+        this.answered(unconfirmed, error),
+      );
+    } catch (error) {
+      // amqplib encodes before it writes anything or expects a confirm, so the channel goes on with the next message.
+      this.settle(unconfirmed, error instanceof IllegalOperationError ? 'unknown' : 'unencodable');
+    }
+    this.expiry ??= this.clock.after(this.plan.confirmTimeoutMs, () => this.expire());
+  }
+
+  private properties({ messageId, type, headers, mandatory }: Publication): Options.Publish {
+    return {
       persistent: true,
       messageId,
       type,
@@ -100,34 +130,45 @@ export class ConfirmedPublisher {
       ...(headers && { headers }),
       ...(mandatory && { mandatory }),
     };
-    try {
-      channel.publish(exchange, routingKey, body, options, (error: unknown) =>
-        this.answered(messageId, unconfirmed, error),
-      );
-    } catch {
-      this.settle(messageId, unconfirmed, 'unknown');
-    }
   }
 
-  private answered(messageId: string, unconfirmed: Unconfirmed, error: unknown): void {
-    if (!error) return this.settle(messageId, unconfirmed, unconfirmed.isReturned ? 'returned' : 'confirmed');
+  private answered(unconfirmed: Unconfirmed, error: unknown): void {
     const isNack = error instanceof Error && error.message === 'message nacked';
-    this.settle(messageId, unconfirmed, isNack ? 'nacked' : 'unknown');
+    if (error) this.settle(unconfirmed, isNack ? 'nacked' : 'unknown');
+    else this.settle(unconfirmed, unconfirmed.isReturned ? 'returned' : 'confirmed');
+    if (this.pending.size <= this.plan.window * (1 - FREE_PART)) this.sendWhatFits();
   }
 
   /** A mandatory message is returned before it is confirmed, so the mark is always in time. */
-  private returned(message: Message): void {
-    const unconfirmed = this.pending.get(String(message.properties.messageId));
-    if (unconfirmed) unconfirmed.isReturned = true;
+  private returned({ properties }: Message): void {
+    for (const unconfirmed of this.pending) {
+      if (unconfirmed.messageId === properties.messageId) unconfirmed.isReturned = true;
+    }
   }
 
-  private settle(messageId: string, unconfirmed: Unconfirmed, outcome: PublishOutcome): void {
-    if (this.pending.get(messageId) === unconfirmed) this.pending.delete(messageId);
-    unconfirmed.settle(outcome);
-    this.waiting.shift()?.();
+  /** One timer for all of them: the oldest one's. */
+  private expire(): void {
+    this.expiry = undefined;
+    const now = this.clock.monotonic();
+    for (const unconfirmed of this.pending) {
+      if (unconfirmed.expiresAt > now) {
+        this.expiry = this.clock.after(unconfirmed.expiresAt - now, () => this.expire());
+        break;
+      }
+      this.settle(unconfirmed, 'unknown');
+    }
+    this.sendWhatFits();
+  }
+
+  /** The first answer counts: one that comes after the time limit finds nothing to settle. */
+  private settle(unconfirmed: Unconfirmed, outcome: PublishOutcome): void {
+    if (this.pending.delete(unconfirmed)) unconfirmed.call.settle(unconfirmed.index, outcome);
   }
 
   private giveUpAll(): void {
-    for (const [messageId, unconfirmed] of [...this.pending]) this.settle(messageId, unconfirmed, 'unknown');
+    this.expiry?.cancel();
+    this.expiry = undefined;
+    for (const unconfirmed of this.pending) this.settle(unconfirmed, 'unknown');
+    for (const call of this.calls.splice(0)) call.giveUp();
   }
 }

@@ -12,7 +12,7 @@ export interface ParkReason {
   readonly reason: string;
 }
 
-/** Longest reason that goes into a header; header tables above 64 KiB are refused by the client. */
+/** Longest reason that goes into a header; header tables above 64 KiB cannot be encoded by the client. */
 const MAX_REASON = 2_000;
 /** After a start messages come in before anything can be sent: the ladder's 150 queues are declared first, 1-8 s. */
 const PATIENCE_MS = 15_000;
@@ -33,30 +33,45 @@ export class ParkedQueue {
 
   async park(delivery: Delivery, { code, reason }: ParkReason): Promise<void> {
     const { fields, properties } = delivery.message;
+    const mark = { 'x-ot-error-code': code, 'x-ot-error-reason': reason.slice(0, MAX_REASON) };
     this.logger.warn(`parked a message of "${fields.routingKey}" [${code}]: ${reason}`);
-    const isKept = await this.keep(delivery, {
+    const copy = {
       exchange: this.names.parked,
-      routingKey: fields.routingKey,
+      routingKey: shortString(fields.routingKey),
       body: delivery.body,
-      messageId: String(properties.messageId ?? `${fields.consumerTag ?? ''}:${fields.deliveryTag}`),
-      type: String(properties.type ?? fields.routingKey),
-      headers: {
-        ...withoutTransportHeaders(delivery.headers),
-        'x-ot-error-code': code,
-        'x-ot-error-reason': reason.slice(0, MAX_REASON),
-      },
-    });
+      messageId: shortString(String(properties.messageId ?? `${fields.consumerTag ?? ''}:${fields.deliveryTag}`)),
+      type: shortString(String(properties.type ?? fields.routingKey)),
+    };
+    const isKept = await this.keep(
+      delivery,
+      { ...copy, headers: { ...withoutTransportHeaders(delivery.headers), ...mark } },
+      { ...copy, headers: { ...mark, 'x-ot-headers-dropped': 'they cannot be encoded again' } },
+    );
     // Without the copy the dead-letter exchange still keeps the message, only without the reason.
     delivery.settle(isKept ? 'ack' : 'dead-letter');
   }
 
-  private async keep(delivery: Delivery, copy: Publication): Promise<boolean> {
+  /** Publishes until the broker confirms; `bare` once `copy` has turned out to be more than a message can carry. */
+  private async keep(delivery: Delivery, copy: Publication, bare: Publication): Promise<boolean> {
     const endsAt = this.clock.monotonic() + PATIENCE_MS;
-    for (;;) {
-      const [outcome] = await this.publisher.publish([copy]);
+    for (let wanted = copy; ;) {
+      const [outcome] = await this.publisher.publish([wanted]);
       if (outcome === 'confirmed') return true;
+      if (outcome === 'unencodable') {
+        if (wanted === bare) return false;
+        wanted = bare;
+        continue;
+      }
       if (delivery.isSettled || this.clock.monotonic() >= endsAt) return false;
       await this.clock.sleep(PAUSE_MS);
     }
   }
+}
+
+/**
+ * Fits an AMQP short string, 255 bytes of UTF-8. What came in may not: bytes that are no UTF-8 were replaced by three
+ * each. Cut by UTF-16 units, none of which takes more than three bytes.
+ */
+function shortString(text: string): string {
+  return Buffer.byteLength(text) <= 255 ? text : text.slice(0, 85);
 }

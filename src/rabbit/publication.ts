@@ -15,5 +15,6 @@ export interface Publication {
 /**
  * What is known about a publication afterwards.
  * `unknown`: the channel closed before the answer; it may or may not be in the queue, so publish it again.
+ * `unencodable`: it is no AMQP message, e.g. its headers are too large; nothing was sent, and never can be.
  */
-export type PublishOutcome = 'confirmed' | 'nacked' | 'returned' | 'unknown';
+export type PublishOutcome = 'confirmed' | 'nacked' | 'returned' | 'unknown' | 'unencodable';

@@ -4,8 +4,9 @@ import { type Clock } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { declareBase } from './declare-topology';
 import { type Delivery } from './delivery';
+import { headerGuard } from './header-guard';
 import { ManualAckConsumer } from './manual-ack-consumer';
-import { ParkedQueue } from './parked-queue';
+import { ParkedQueue, type ParkReason } from './parked-queue';
 import { RabbitConnection } from './rabbit-connection';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { TopologyNames } from './topology-names';
@@ -19,6 +20,11 @@ interface ConsumeRequest {
   declare(channel: Channel): Promise<void>;
   onDelivery(delivery: Delivery): void;
 }
+
+const UNREADABLE_HEADERS: ParkReason = {
+  code: 'UNREADABLE_HEADERS',
+  reason: 'the headers cannot be decoded, e.g. because they are nested thousands of levels deep; they were dropped',
+};
 
 /**
  * All traffic with the broker: one connection to publish and one to consume, because a broker that blocks
@@ -63,7 +69,10 @@ export class RabbitClient {
     const consumer = new ManualAckConsumer(this.consuming, this.clock, {
       queue: request.queue,
       prefetch: request.prefetch,
-      onDelivery: (delivery) => request.onDelivery(delivery),
+      onDelivery: (delivery) => {
+        if (headerGuard.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
+        else request.onDelivery(delivery);
+      },
       prepare: async (channel) => {
         await declareBase(channel, this.names, this.options);
         await request.declare(channel);

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
 import { type ChannelModel } from 'amqplib';
 import { type Clock, within } from '../clock';
+import { headerGuard } from './header-guard';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 
 /** A broker that does not answer must not hold up a shutdown. */
@@ -78,6 +79,7 @@ export class RabbitConnection {
   }
 
   private opened(connection: ChannelModel): void {
+    headerGuard.install(connection);
     this.current = connection;
     this.blocked = false;
     this.isOutageLogged = false;

@@ -43,7 +43,7 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
   const badUrls = urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
   const ranges = [
     ['publishWindow', 1, 10_000],
-    // Shorter than the relay's lease of 30 s: what is still in hand must not be published by another instance.
+    // The relay's lease is 15 s longer: what a killed instance had in hand waits so long for another one.
     ['confirmTimeoutMs', 100, 25_000],
     ['heartbeatSeconds', 1, 3_600],
   ] as const;

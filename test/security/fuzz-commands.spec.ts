@@ -138,7 +138,7 @@ describe('fuzzed commands', () => {
       await vhost.manage('POST', exchange, body);
       const next = send({ routingKey: 'order.placed', body: Buffer.from('{}'), properties: {} });
       await until(() => isParked(next));
-      await until(() => parked.length === 2, 25_000);
+      await until(() => parked.length === 2, 5_000);
       expect(app.get(RabbitClient).isUp).toBe(true);
     },
     45_000,

@@ -153,6 +153,28 @@ describe('the outbox and its relay', () => {
     expect(ids.sort()).toEqual(entries.map(({ id }) => id).sort());
   });
 
+  it('reads no more of a long table than it claims, even while nothing is known of the table', async () => {
+    await database.dataSource.query(`
+      INSERT INTO order_timeout.outbox (id, route, routing_key, body)
+      SELECT gen_random_uuid(), 'event', 'n', '{}' FROM generate_series(1, 5000)`);
+    const query = jest.spyOn(database.dataSource, 'query');
+    expect(await relay().runOnce()).toBe(500);
+    const [sql, values] = query.mock.calls[0] ?? [];
+    query.mockRestore();
+    const plan = await database.dataSource.query<{ 'QUERY PLAN': string }[]>(`EXPLAIN ${String(sql)}`, values);
+    const text = plan.map((line) => line['QUERY PLAN']).join('\n');
+    expect(text).toMatch(/Limit[^]*Index Scan using outbox_available/);
+    expect(text).not.toContain('Seq Scan');
+  });
+
+  it('publishes a backlog in the order in which it was made', async () => {
+    const entries = Array.from({ length: 1_500 }, (_, n) => event(`n.${n}`));
+    await append(...entries);
+    relay().start();
+    await until(async () => (await rowsLeft()) === 0);
+    expect((await received()).map(({ id }) => id)).toEqual(entries.map(({ id }) => id));
+  });
+
   it('publishes a row again under its own id when it could not be deleted', async () => {
     await append(event('twice'));
     await database.dataSource.query(

@@ -102,6 +102,21 @@ describe('the confirmed publisher', () => {
     await channel.purgeQueue('open');
   });
 
+  it('says at once what is no message, and gives the others their own answers', async () => {
+    const headers = { tenant: 'x'.repeat(70_000) };
+    const outcomes = await client.publisher.publish([
+      { ...to('open'), headers },
+      to('full'),
+      to('open'),
+      { ...to('open'), messageId: 'x'.repeat(256) },
+      to('nowhere'),
+      to('full'),
+    ]);
+    expect(outcomes).toEqual(['unencodable', 'nacked', 'confirmed', 'unencodable', 'returned', 'nacked']);
+    expect(client.publisher.isReady).toBe(true);
+    await channel.purgeQueue('open');
+  });
+
   it('says unknown at once while there is no broker', async () => {
     const options = resolveRabbitOptions({ urls: ['amqp://127.0.0.1:9'], queueType: 'classic' });
     const lonely = new RabbitClient(options, new SystemClock());

@@ -84,6 +84,36 @@ describe('a message that is parked', () => {
     expect(published).toHaveLength(2);
   });
 
+  it('is kept at once without its own headers when they cannot be encoded again', async () => {
+    const properties = { messageId: 'm-1', type: 'order.placed', headers: { tenant: 'x'.repeat(70_000) } };
+    const { published, parking, settlements } = setup(['unencodable', 'confirmed'], properties);
+    await parking;
+    expect(published).toHaveLength(2);
+    expect(published[1]).toEqual({
+      ...published[0],
+      headers: {
+        'x-ot-error-code': 'UNKNOWN_COMMAND',
+        'x-ot-error-reason': 'no handler',
+        'x-ot-headers-dropped': expect.any(String) as string,
+      },
+    });
+    expect(settlements()).toEqual(['ack']);
+  });
+
+  it('is dead-lettered at once when not even that can be encoded', async () => {
+    const { published, parking, settlements } = setup(['unencodable']);
+    await parking;
+    expect(published).toHaveLength(2);
+    expect(settlements()).toEqual(['nack']);
+  });
+
+  it('has an id and a type that fit into short strings, whatever bytes were no UTF-8', async () => {
+    const long = Buffer.alloc(200, 0xff).toString();
+    const { published, parking } = setup(['confirmed'], { messageId: long, type: long });
+    await parking;
+    for (const text of [published[0]?.messageId, published[0]?.type]) expect(Buffer.byteLength(text ?? '')).toBe(255);
+  });
+
   it('gets an id and a type where its sender gave none', async () => {
     const { published, parking } = setup(['confirmed']);
     await parking;

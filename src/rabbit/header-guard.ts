@@ -1,0 +1,53 @@
+import { type ChannelModel, type Message } from 'amqplib';
+import { withoutHeaderTable } from './without-header-table';
+
+/** What we rely on inside amqplib's connection: it takes a frame off `rest` before it decodes it. */
+interface FrameReader {
+  rest: Buffer;
+  recvFrame(): Frame | false;
+}
+
+interface Frame {
+  readonly fields?: object;
+}
+
+const bare = new WeakSet<object>();
+
+/**
+ * Keeps a message whose headers cannot be decoded from ending the connection. amqplib decodes header tables
+ * recursively; one that is nested some 5000 levels deep, 25 KiB, overflows the stack, the connection is closed, the
+ * broker delivers the message again, and nobody else is served any more.
+ */
+export const headerGuard = {
+  /** From now on such messages come through without their headers. */
+  install(model: ChannelModel): void {
+    const connection = model.connection as unknown as Partial<FrameReader>;
+    if (!isFrameReader(connection)) return;
+    const recvFrame = connection.recvFrame.bind(connection);
+    connection.recvFrame = () => {
+      const before = connection.rest;
+      try {
+        return recvFrame();
+      } catch (error) {
+        const cut = withoutHeaderTable(before);
+        if (!cut || connection.rest.length !== before.length - cut.takenBytes) throw error;
+        connection.rest = Buffer.concat([cut.frame, connection.rest]);
+        return marked(recvFrame());
+      }
+    };
+  },
+
+  /** The message had headers that could not be decoded. */
+  hasDropped({ properties }: Message): boolean {
+    return bare.has(properties);
+  },
+};
+
+function isFrameReader(connection: Partial<FrameReader>): connection is FrameReader {
+  return typeof connection.recvFrame === 'function' && Buffer.isBuffer(connection.rest);
+}
+
+function marked(frame: Frame | false): Frame | false {
+  if (frame && frame.fields) bare.add(frame.fields);
+  return frame;
+}

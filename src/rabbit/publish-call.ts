@@ -1,0 +1,57 @@
+import { type Timer } from '../clock';
+import { type Publication, type PublishOutcome } from './publication';
+
+/** A publication, and its place in the answer. */
+export interface TakenPublication {
+  readonly publication: Publication;
+  readonly index: number;
+}
+
+/** One call of `publish`: what is still to be sent, and what is known about the rest. */
+export class PublishCall {
+  private readonly outcomes: PublishOutcome[] = [];
+  private taken = 0;
+  private settled = 0;
+  private hasMore = true;
+  private timer: Timer | undefined;
+
+  constructor(
+    private readonly publications: Iterator<Publication>,
+    private readonly resolve: (outcomes: PublishOutcome[]) => void,
+  ) {}
+
+  /** Everything was taken; only answers are missing. */
+  get isTaken(): boolean {
+    return !this.hasMore;
+  }
+
+  /** Ends `timer` as soon as everything is taken. */
+  limit(timer: Timer): void {
+    this.timer = timer;
+  }
+
+  /** Undefined when there is none left. */
+  take(): TakenPublication | undefined {
+    const next = this.hasMore ? this.publications.next() : undefined;
+    if (next && next.done !== true) return { publication: next.value, index: this.taken++ };
+    this.hasMore = false;
+    this.timer?.cancel();
+    this.resolveIfDone();
+    return undefined;
+  }
+
+  settle(index: number, outcome: PublishOutcome): void {
+    this.outcomes[index] = outcome;
+    this.settled += 1;
+    this.resolveIfDone();
+  }
+
+  /** Nothing more of it will be sent. */
+  giveUp(): void {
+    for (let rest = this.take(); rest; rest = this.take()) this.settle(rest.index, 'unknown');
+  }
+
+  private resolveIfDone(): void {
+    if (!this.hasMore && this.settled === this.taken) this.resolve(this.outcomes);
+  }
+}

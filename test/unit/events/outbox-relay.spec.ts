@@ -1,0 +1,192 @@
+import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
+import { OutboxRelay } from '../../../src/events';
+import { type ClaimedRow } from '../../../src/events/outbox-claims';
+import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../../../src/rabbit';
+import { ManualClock } from '../delay/manual-clock';
+
+const BATCH = 500;
+
+interface Published {
+  readonly ids: readonly string[];
+  answer(outcome: PublishOutcome): void;
+}
+
+const row = (id: string): ClaimedRow => ({
+  id,
+  route: 'event',
+  routing_key: 'order.closed',
+  body: '{}',
+  traceparent: null,
+  remaining_ms: null,
+});
+const toPublication = ({ id }: ClaimedRow): Publication => ({
+  exchange: 'events',
+  routingKey: 'k',
+  body: Buffer.from('{}'),
+  messageId: id,
+  type: 'k',
+});
+/** Enough for what was promised by now to happen. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+};
+
+describe('the relay behind a backlog', () => {
+  let clock: ManualClock;
+  let waiting: string[];
+  let claims: number;
+  let deleted: string[];
+  let released: string[];
+  let published: Published[];
+  let deletion: Error | undefined;
+  let relay: OutboxRelay;
+
+  beforeEach(() => {
+    Logger.overrideLogger(false);
+    clock = new ManualClock();
+    [waiting, deleted, released, published, claims, deletion] = [[], [], [], [], 0, undefined];
+    const dataSource = { subscribers: [], query: async (sql: string, values: unknown[]) => answer(sql, values) };
+    const publisher = {
+      isReady: true,
+      longestMs: 20_000,
+      publish: (publications: Iterable<Publication>) =>
+        new Promise<PublishOutcome[]>((resolve) => {
+          const ids = [...publications].map(({ messageId }) => messageId);
+          published.push({ ids, answer: (outcome) => resolve(ids.map(() => outcome)) });
+        }),
+    };
+    relay = new OutboxRelay(
+      {
+        dataSource: dataSource as unknown as DataSource,
+        publisher: publisher as unknown as ConfirmedPublisher,
+        schema: 's',
+        routers: () => ({ event: toPublication }),
+      },
+      clock,
+    );
+  });
+
+  afterEach(async () => {
+    const stopping = relay.stop();
+    for (const each of published) each.answer('confirmed');
+    await stopping;
+  });
+
+  function answer(sql: string, values: unknown[]): unknown {
+    if (sql.includes('SKIP LOCKED')) {
+      claims += 1;
+      return waiting.splice(0, Number(values[1])).map(row);
+    }
+    const ids = values[0] as string[];
+    if (sql.includes('DELETE')) {
+      if (deletion) throw deletion;
+      deleted.push(...ids);
+    } else {
+      released.push(...ids);
+    }
+    return [];
+  }
+
+  const rows = (count: number): void => {
+    waiting.push(...Array.from({ length: count }, (_, n) => `m${n}`));
+  };
+  const start = async (): Promise<void> => {
+    relay.start();
+    await settled();
+  };
+
+  it('claims further batches while one waits for its confirms, in order, and three at most', async () => {
+    rows(4 * BATCH);
+    await start();
+    expect(published.map(({ ids }) => ids[0])).toEqual(['m0', 'm500', 'm1000']);
+    expect(deleted).toEqual([]);
+    published[1]?.answer('confirmed');
+    await settled();
+    expect(deleted[0]).toBe('m500');
+    expect(published.map(({ ids }) => ids[0])).toEqual(['m0', 'm500', 'm1000', 'm1500']);
+  });
+
+  it('waits for a batch that was not full, so that commits meanwhile share the next one', async () => {
+    rows(3);
+    await start();
+    rows(1);
+    relay.wake();
+    await settled();
+    expect(claims).toBe(1);
+    published[0]?.answer('confirmed');
+    await settled();
+    expect(published).toHaveLength(2);
+  });
+
+  it('looks for more no more than every half second when there is none', async () => {
+    await start();
+    for (let poll = 1; poll < 5; poll++) {
+      expect(claims).toBe(poll);
+      clock.advance(500);
+      await settled();
+    }
+  });
+
+  it('pauses when the broker did not take all of a batch, and gives those rows back', async () => {
+    rows(4 * BATCH);
+    await start();
+    published[0]?.answer('nacked');
+    await settled();
+    expect(released).toHaveLength(BATCH);
+    expect(claims).toBe(3);
+    clock.advance(500);
+    await settled();
+    expect(claims).toBe(4);
+  });
+
+  it('pauses for a second when a batch could not be deleted, and then goes on', async () => {
+    rows(4 * BATCH);
+    await start();
+    deletion = new Error('the database is away');
+    published[0]?.answer('confirmed');
+    await settled();
+    deletion = undefined;
+    expect(claims).toBe(3);
+    clock.advance(1_000);
+    await settled();
+    expect(claims).toBe(4);
+  });
+
+  it('has nothing in hand any more when it has stopped', async () => {
+    rows(4 * BATCH);
+    await start();
+    let isStopped = false;
+    const stopping = relay.stop().then(() => (isStopped = true));
+    published[0]?.answer('confirmed');
+    await settled();
+    expect(isStopped).toBe(false);
+    for (const each of published) each.answer('confirmed');
+    await stopping;
+    expect(deleted).toHaveLength(3 * BATCH);
+  });
+
+  it('says what is left of a delay when the message is sent, not when its row was claimed', async () => {
+    const remaining: number[] = [];
+    const dataSource = { query: async () => [{ ...row('a'), remaining_ms: 10_000 }] };
+    const publisher = {
+      isReady: true,
+      longestMs: 20_000,
+      publish: async (publications: Iterable<Publication>) => {
+        clock.advance(3_000);
+        return [...publications].map(() => 'confirmed' as const);
+      },
+    };
+    const late = new OutboxRelay(
+      {
+        dataSource: dataSource as unknown as DataSource,
+        publisher: publisher as unknown as ConfirmedPublisher,
+        schema: 's',
+        routers: () => ({ event: (each, remainingMs) => (remaining.push(remainingMs), toPublication(each)) }),
+      },
+      clock,
+    );
+    expect(await late.runOnce()).toBe(1);
+    expect(remaining).toEqual([7_000]);
+  });
+});
