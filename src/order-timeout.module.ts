@@ -1,4 +1,5 @@
 import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { CLOCK, type Clock } from './clock';
 import { migrate } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import {
@@ -16,7 +17,7 @@ import {
   ParkedTimeoutsController,
   PaymentNotificationsController,
 } from './orders/http';
-import { TimeoutsModule } from './timeouts';
+import { throughOutage, TimeoutsModule } from './timeouts';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -34,7 +35,10 @@ const HTTP_CONTROLLERS = [
 export class OrderTimeoutModule implements OnModuleInit {
   private readonly logger = new Logger(OrderTimeoutModule.name);
 
-  constructor(@Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions) {}
+  constructor(
+    @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
 
   static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
@@ -53,7 +57,7 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
       );
     }
-    if (this.options.migrate) await migrate(dataSource, schema);
+    if (this.options.migrate) await throughOutage(this.clock, () => migrate(dataSource, schema));
   }
 }
 

@@ -10,6 +10,7 @@ export class EngineMetrics implements TimeoutObserver {
   private readonly settledTotal: Counter<'kind' | 'cause' | 'outcome'>;
   private readonly awayTotal: Counter<'kind'>;
   private readonly undecodableTotal: Counter<'kind'>;
+  private readonly missedTotal: Counter<'kind'>;
   private readonly switches: Counter<'name'>;
 
   constructor(registry: Registry) {
@@ -39,6 +40,12 @@ export class EngineMetrics implements TimeoutObserver {
       labelNames: ['kind'],
       registers,
     });
+    this.missedTotal = new Counter({
+      name: 'order_timeout_missed_wake_ups_total',
+      help: 'Timeouts that the sweep took over while the message path was up: their wake-ups were lost or are stalled',
+      labelNames: ['kind'],
+      registers,
+    });
     this.switches = new Counter({
       name: 'order_timeout_transport_switches_total',
       help: 'Times that a delay transport was taken into use',
@@ -62,6 +69,10 @@ export class EngineMetrics implements TimeoutObserver {
 
   undecodable(kind: string): void {
     this.undecodableTotal.inc({ kind });
+  }
+
+  wakeUpsMissed(kind: string, count: number): void {
+    this.missedTotal.inc({ kind }, count);
   }
 
   transport(name: string): void {

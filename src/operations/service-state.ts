@@ -2,7 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
 import { Outbox } from '../events';
 import { RabbitClient } from '../rabbit';
-import { ParkedTimeouts, RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine } from '../timeouts';
+import {
+  oldestOverdue,
+  ParkedTimeouts,
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  TimeoutEngine,
+} from '../timeouts';
 
 type UpOrDown = 'up' | 'down';
 
@@ -55,6 +61,13 @@ export class ServiceState {
   /** Parked timeouts by kind; undefined when the database does not answer within 2 s. */
   parked(): Promise<ReadonlyMap<string, number> | undefined> {
     const answer = this.parkedTimeouts.count().catch(() => undefined);
+    return within(this.clock, PATIENCE_MS, answer, undefined);
+  }
+
+  /** Seconds by which the oldest due timeout of each kind is late; undefined when the database does not answer within 2 s. */
+  overdue(): Promise<ReadonlyMap<string, number> | undefined> {
+    const { dataSource, schema } = this.options;
+    const answer = oldestOverdue(dataSource, schema).catch(() => undefined);
     return within(this.clock, PATIENCE_MS, answer, undefined);
   }
 

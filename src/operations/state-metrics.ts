@@ -10,6 +10,7 @@ export class StateMetrics {
   private readonly messagePathUp: Gauge;
   private readonly transport: Gauge<'name'>;
   private readonly parked: Gauge<'kind'>;
+  private readonly overdue: Gauge<'kind'>;
 
   constructor(
     registry: Registry,
@@ -21,24 +22,26 @@ export class StateMetrics {
     this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers');
     this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
     this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups travel by the broker');
-    this.transport = new Gauge({
-      name: 'order_timeout_transport',
-      help: '1 for the delay transport in use',
-      labelNames: ['name'],
-      registers: [registry],
-    });
-    this.parked = new Gauge({
-      name: 'order_timeout_parked',
-      help: 'Timeouts that were given up and wait for a person',
-      labelNames: ['kind'],
-      registers: [registry],
-    });
+    const byLabel = <L extends string>(label: L, name: string, help: string): Gauge<L> =>
+      new Gauge({ name, help, labelNames: [label], registers: [registry] });
+    this.transport = byLabel('name', 'order_timeout_transport', '1 for the delay transport in use');
+    this.parked = byLabel('kind', 'order_timeout_parked', 'Timeouts that were given up and wait for a person');
+    this.overdue = byLabel(
+      'kind',
+      'order_timeout_overdue_oldest_seconds',
+      'For how long the oldest due timeout has not been handled; absent while nothing is overdue',
+    );
   }
 
   /** Before each scrape. While the database is away the outbox keeps its last values. */
   async refresh(): Promise<void> {
-    const [backlog, parked] = await Promise.all([this.state.backlog(), this.state.parked()]);
-    this.setParked(parked);
+    const [backlog, parked, overdue] = await Promise.all([
+      this.state.backlog(),
+      this.state.parked(),
+      this.state.overdue(),
+    ]);
+    setByKind(this.parked, parked);
+    setByKind(this.overdue, overdue);
     this.databaseUp.set(backlog ? 1 : 0);
     if (backlog) {
       this.rows.set(backlog.rows);
@@ -50,10 +53,11 @@ export class StateMetrics {
     this.transport.reset();
     if (transport) this.transport.set({ name: transport }, 1);
   }
+}
 
-  private setParked(parked: ReadonlyMap<string, number> | undefined): void {
-    if (!parked) return;
-    this.parked.reset();
-    for (const [kind, count] of parked) this.parked.set({ kind }, count);
-  }
+/** Without an answer of the database the last values stay. */
+function setByKind(gauge: Gauge<'kind'>, values: ReadonlyMap<string, number> | undefined): void {
+  if (!values) return;
+  gauge.reset();
+  for (const [kind, value] of values) gauge.set({ kind }, value);
 }

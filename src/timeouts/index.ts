@@ -1,5 +1,6 @@
 export { isDatabaseAway, isRetryableConflict } from './database-away';
 export { createTimeouts } from './migrations/create-timeouts';
+export { oldestOverdue } from './oldest-overdue';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,
@@ -22,6 +23,7 @@ export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.de
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
+export { throughOutage } from './through-outage';
 export { findSchemaNameProblems, validateSchemaName } from './schema-name';
 export { type SettledRow } from './timeout-settler';
 export { TimeoutsModule } from './timeouts.module';

@@ -13,7 +13,7 @@ import { identitiesOf } from './wake-up';
 import { sweptItem, type WorkItem } from './work-item';
 import { type WorkerPlan } from './worker-plan';
 
-type CursorRow = LockedRow & { cursor: string };
+type CursorRow = LockedRow & { cursor: string; leased: boolean };
 
 const GATHER_MS = 2;
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
@@ -73,6 +73,11 @@ export class KindWorker {
     else this.hold.add(item, dueAtMs);
   }
 
+  /** Nothing that is due waits or is being settled. */
+  get isIdle(): boolean {
+    return this.batcher.isIdle;
+  }
+
   /** True while more would only queue up behind open questions. */
   get isSaturated(): boolean {
     return this.asks.openCount >= this.plan.options.askConcurrency;
@@ -94,7 +99,11 @@ export class KindWorker {
       await this.settle(rows.map((row) => sweptItem(row)));
     }
     const last = rows.at(-1);
-    return { rows: rows.length, cursor: last ? { nextAttemptAt: last.cursor, key: last.key } : cursor };
+    return {
+      rows: rows.length,
+      missed: rows.filter(({ leased }) => !leased).length,
+      cursor: last ? { nextAttemptAt: last.cursor, key: last.key } : cursor,
+    };
   }
 
   /** Waits at most `ms` for what is in hand; what has not begun, or takes longer, is given back. */

@@ -1,15 +1,18 @@
+import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../clock';
 import { type KindWorker } from './kind-worker';
 import { type SweepCursor } from './swept-page';
+import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedSweepOptions } from './timeouts-options';
 
 interface SweepPlan {
-  readonly worker: KindWorker;
+  readonly worker: Pick<KindWorker, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add'>;
   readonly dataSource: DataSource;
   /** Statement that lists what is due soon: $1 kind, $2 within ms, $3 limit. */
   readonly upcomingSql: string;
   readonly options: ResolvedSweepOptions;
+  readonly observer: TimeoutObserver;
   /** Pages handled side by side. */
   readonly concurrency: number;
   readonly pageSize: number;
@@ -29,6 +32,9 @@ const TICK_MS = 1_000;
 const LOOK_AHEAD_MS = 2_000;
 const LOOK_AHEAD_ROWS = 20_000;
 const SATURATED_MS = 50;
+/** A broker that was killed may stall dead-lettering for 3 minutes (its confirm time-out) without anything being closed. */
+const WARY_MS = 180_000;
+const WARY_INTERVAL_MS = 5_000;
 const BEGINNING: SweepCursor = { nextAttemptAt: '-infinity', key: '' };
 
 /**
@@ -36,16 +42,22 @@ const BEGINNING: SweepCursor = { nextAttemptAt: '-infinity', key: '' };
  * instances share the work by themselves: each page is locked with SKIP LOCKED, so no two see the same row.
  */
 export class Sweep {
+  private readonly logger: Logger;
   private readonly loop: PollingLoop;
   private readonly held = new Set<string>();
   private lastFullMs = -Infinity;
+  private waryUntilMs = -Infinity;
   private hasMore = false;
   private caughtUp = false;
+  /** The message path is up and has had the first go: what is found overdue now has missed its wake-up. */
+  private isSecond = false;
+  private missed = 0;
 
   constructor(
     private readonly plan: SweepPlan,
     private readonly clock: Clock,
   ) {
+    this.logger = new Logger(`Sweep:${plan.worker.kind}`);
     this.loop = new PollingLoop(clock, {
       name: `sweep:${plan.worker.kind}`,
       runOnce: (signal) => this.tick(signal),
@@ -69,7 +81,9 @@ export class Sweep {
   /** Handles overdue rows for at most the budget. `marginMs` leaves the normal path the first go. */
   async runOnce(marginMs: number, signal?: AbortSignal): Promise<{ rows: number; hasMore: boolean }> {
     const endsAt = this.clock.monotonic() + this.plan.options.budgetMs;
-    const lanes = Array.from({ length: this.plan.concurrency }, () => this.sweepPages(marginMs, endsAt, signal));
+    // Beside batches of its own kind one lane is enough: they wait for the same rows of stock.
+    const count = this.plan.worker.isIdle ? this.plan.concurrency : 1;
+    const lanes = Array.from({ length: count }, () => this.sweepPages(marginMs, endsAt, signal));
     // All lanes end before a failure is told: the next run must not begin beside one of them.
     const results = (await Promise.allSettled(lanes)).map(valueOf);
     return {
@@ -100,16 +114,33 @@ export class Sweep {
   private async tick(signal: AbortSignal): Promise<boolean> {
     const isClock = this.plan.isClock();
     if (isClock) await this.takeUpcoming();
-    const isFullDue = this.clock.monotonic() - this.lastFullMs >= this.plan.options.intervalMs;
-    if (!isClock && !isFullDue && !this.hasMore) return false;
     const startedMs = this.clock.monotonic();
+    const isFullDue = startedMs - this.lastFullMs >= this.intervalMs(startedMs);
+    if (!isClock && !isFullDue && !this.hasMore) return false;
+    this.isSecond = !isClock && this.caughtUp;
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
-    const { hasMore } = await this.runOnce(isClock || !this.caughtUp ? 0 : this.plan.options.marginMs, signal);
+    const { rows, hasMore } = await this.runOnce(this.isSecond ? this.plan.options.marginMs : 0, signal);
+    this.reportMissed();
     // Only now: a run that failed has to be made up for at the next tick.
     this.lastFullMs = startedMs;
     this.hasMore = hasMore;
     this.caughtUp ||= !hasMore;
+    if (isClock || rows > 0) this.waryUntilMs = startedMs + WARY_MS;
     return false;
+  }
+
+  /** Shorter while the transport has recently been away, or has left something to the sweep: there may be more. */
+  private intervalMs(nowMs: number): number {
+    const { intervalMs } = this.plan.options;
+    return nowMs < this.waryUntilMs ? Math.min(intervalMs, WARY_INTERVAL_MS) : intervalMs;
+  }
+
+  private reportMissed(): void {
+    if (this.missed === 0) return;
+    const { observer, worker } = this.plan;
+    observer.wakeUpsMissed(worker.kind, this.missed);
+    this.logger.warn(`took over ${this.missed} overdue timeouts whose wake-ups were lost or are stalled at the broker`);
+    this.missed = 0;
   }
 
   private async sweepPages(
@@ -126,6 +157,7 @@ export class Sweep {
       }
       const page = await this.plan.worker.sweepPage(cursor, marginMs);
       rows += page.rows;
+      if (this.isSecond) this.missed += page.missed;
       cursor = page.cursor;
       if (page.rows < this.plan.pageSize) return { rows, hasMore: false };
     }

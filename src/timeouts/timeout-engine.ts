@@ -18,6 +18,7 @@ import { type RegisteredHandler } from './registered-handler';
 import { SettlementQueries } from './settlement-queries';
 import { Sweep } from './sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
+import { throughOutage } from './through-outage';
 import { type TimeoutObservers } from './timeout-observer';
 import { TimeoutQueries } from './timeout-queries';
 import { TimeoutSettler } from './timeout-settler';
@@ -86,8 +87,8 @@ export class TimeoutEngine {
   /** @throws MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
     // First what can refuse the start, so that a refusal leaves nothing running.
-    if (this.options.consume) await this.refuseMissingHandlers();
-    await this.databaseClock.start();
+    if (this.options.consume) await throughOutage(this.clock, () => this.refuseMissingHandlers());
+    await throughOutage(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);
     this.client.start();
     this.relay.start();
@@ -155,7 +156,8 @@ export class TimeoutEngine {
     );
     const upcomingSql = new TimeoutQueries(schema).upcoming;
     const isClock = (): boolean => !this.isMessagePathUp;
-    const plan = { worker, dataSource, upcomingSql, options: this.options.sweep, concurrency, pageSize, isClock };
+    const { sweep } = this.options;
+    const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, pageSize, isClock };
     this.workers.set(kind, worker);
     this.sweeps.set(kind, new Sweep(plan, this.clock));
     const bind = (channel: Channel, queue: string): Promise<void> => this.switch.bind(channel, kind, queue);

@@ -9,6 +9,8 @@ export interface TimeoutObserver {
   away(kind: string, error: unknown): void;
   /** A message that could not be read was parked. */
   undecodable(kind: string): void;
+  /** The sweep took over so many timeouts, though the message path is up: their wake-ups were lost or are stalled. */
+  wakeUpsMissed(kind: string, count: number): void;
   /** The delay transport in use changed. */
   transport(name: string): void;
 }
@@ -32,6 +34,10 @@ export class TimeoutObservers implements TimeoutObserver {
 
   undecodable(kind: string): void {
     this.tell((observer) => observer.undecodable(kind));
+  }
+
+  wakeUpsMissed(kind: string, count: number): void {
+    this.tell((observer) => observer.wakeUpsMissed(kind, count));
   }
 
   transport(name: string): void {

@@ -84,6 +84,7 @@ export async function startEngine(
     settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),
     away: () => undefined,
     undecodable: () => undefined,
+    wakeUpsMissed: () => undefined,
     transport: () => undefined,
   });
   await module.init();

@@ -48,6 +48,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
       settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),
       away: () => undefined,
       undecodable: () => undefined,
+      wakeUpsMissed: () => undefined,
       transport: () => undefined,
     });
     await module.init();

@@ -121,7 +121,8 @@ describe('the engine', () => {
     const faulty = (): void => {
       throw new Error('no such metric');
     };
-    engine.module.get(TimeoutObservers).add({ settled: faulty, away: faulty, undecodable: faulty, transport: faulty });
+    const told = { settled: faulty, away: faulty, undecodable: faulty, wakeUpsMissed: faulty, transport: faulty };
+    engine.module.get(TimeoutObservers).add(told);
     await schedule('stop.asking', ['a', 'b']);
     await engine.settled.done(2, 4_000);
   });

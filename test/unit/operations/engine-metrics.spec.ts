@@ -23,6 +23,7 @@ describe('EngineMetrics', () => {
     metrics.settled('k', [row('done', 20), row('done', -3), row('retry', 90_000)], 100_000);
     metrics.away('k');
     metrics.undecodable('k');
+    metrics.wakeUpsMissed('k', 3);
     metrics.transport('ladder');
     const text = await registry.metrics();
     expect(text).toContain('order_timeout_lateness_seconds_count{kind="k",cause="message"} 2');
@@ -31,6 +32,7 @@ describe('EngineMetrics', () => {
     expect(text).toContain('order_timeout_settled_total{kind="k",cause="message",outcome="retry"} 1');
     expect(text).toContain('order_timeout_away_total{kind="k"} 1');
     expect(text).toContain('order_timeout_undecodable_total{kind="k"} 1');
+    expect(text).toContain('order_timeout_missed_wake_ups_total{kind="k"} 3');
     expect(text).toContain('order_timeout_transport_switches_total{name="ladder"} 1');
   });
 

@@ -1,0 +1,104 @@
+import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
+import { Sweep } from '../../../src/timeouts/sweep';
+import { TimeoutObservers } from '../../../src/timeouts';
+import { ManualClock } from '../delay/manual-clock';
+
+const INTERVAL_MS = 30_000;
+const SECOND = 1_000;
+
+/** Lets every promise that can settle do so. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+function setup() {
+  const clock = new ManualClock();
+  const state = { isClock: false, overdue: 0 };
+  const sweptAt: number[] = [];
+  const missed: number[] = [];
+  const sweep = new Sweep(
+    {
+      worker: {
+        kind: 'test',
+        isIdle: true,
+        isSaturated: false,
+        add: () => undefined,
+        sweepPage: async (cursor) => {
+          sweptAt.push(clock.monotonic() - beganAt);
+          const rows = state.overdue;
+          state.overdue = 0;
+          return { rows, missed: rows, cursor };
+        },
+      },
+      dataSource: { query: async () => [] } as unknown as DataSource,
+      ...{ upcomingSql: '', concurrency: 1, pageSize: 100 },
+      options: { intervalMs: INTERVAL_MS, marginMs: 5_000, budgetMs: 5_000 },
+      observer: Object.assign(new TimeoutObservers(), {
+        wakeUpsMissed: (_: string, count: number) => missed.push(count),
+      }),
+      isClock: () => state.isClock,
+    },
+    clock,
+  );
+  const beganAt = clock.monotonic();
+  const pass = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.advance(SECOND);
+      await settled();
+    }
+  };
+  return { sweep, state, sweptAt, missed, pass };
+}
+
+describe('the sweep', () => {
+  beforeAll(() => void Logger.overrideLogger(false));
+
+  it('comes at the start and then once per interval while the messages bring everything', async () => {
+    const { sweep, sweptAt, pass } = setup();
+    sweep.start();
+    await settled();
+    await pass(65);
+    expect(sweptAt).toEqual([0, 30_000, 60_000]);
+    await sweep.stop();
+  });
+
+  it('comes every 5 s for 3 minutes once something was left to it, as more may be', async () => {
+    const { sweep, state, sweptAt, pass } = setup();
+    sweep.start();
+    await settled();
+    state.overdue = 3;
+    await pass(260);
+    const wary = Array.from({ length: 35 }, (_, index) => 35_000 + index * 5_000);
+    expect(sweptAt).toEqual([0, 30_000, ...wary, 235_000]);
+    await sweep.stop();
+  });
+
+  it('is wary too after the transport was away, and does not wait for the end of the interval', async () => {
+    const { sweep, state, sweptAt, pass } = setup();
+    sweep.start();
+    await settled();
+    state.isClock = true;
+    await pass(2);
+    state.isClock = false;
+    await pass(10);
+    expect(sweptAt).toEqual([0, 1_000, 2_000, 7_000, 12_000]);
+    await sweep.stop();
+  });
+
+  it('counts what messages should have brought, but not what was overdue at the start or while it is the clock', async () => {
+    const { sweep, state, missed, pass } = setup();
+    state.overdue = 1;
+    sweep.start();
+    await settled();
+    state.isClock = true;
+    state.overdue = 2;
+    await pass(2);
+    state.isClock = false;
+    expect(missed).toEqual([]);
+    state.overdue = 4;
+    await pass(5);
+    expect(missed).toEqual([4]);
+    await pass(30);
+    expect(missed).toEqual([4]);
+    await sweep.stop();
+  });
+});
