@@ -46,7 +46,7 @@ Acquire::https::Timeout "30";
  * @param {string} work
  * @returns {NodeJS.ProcessEnv}
  */
-function privateApt(work) {
+export function privateApt(work) {
   for (const folder of ['state/lists/partial', 'cache/archives/partial', 'log', 'conf.d', 'packages']) {
     mkdirSync(join(work, folder), { recursive: true });
   }

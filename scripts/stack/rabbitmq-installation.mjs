@@ -31,11 +31,15 @@ function findRabbitHome(root) {
   return paths.find((path) => isExecutable(join(path, 'sbin/rabbitmq-server')));
 }
 
-/** @param {string} root @returns {string | undefined} */
-function findErlangBin(root) {
-  const folders = [join(root, 'usr/lib/erlang/bin')];
-  if (root === '/') folders.push(...(process.env.PATH ?? '').split(delimiter));
-  return folders.find((folder) => folder && isExecutable(join(folder, 'erl')));
+/**
+ * Where Erlang is looked for, in order. Whoever gives a RabbitMQ puts the Erlang that belongs to it into PATH; the
+ * system's may be of a series that the given one does not start on.
+ * @param {string} root @param {{ isGiven: boolean, path?: string }} options @returns {string[]}
+ */
+export function erlangFolders(root, { isGiven, path = '' }) {
+  const ofSystem = join(root, 'usr/lib/erlang/bin');
+  const inPath = root === '/' ? path.split(delimiter).filter((folder) => folder !== '') : [];
+  return isGiven ? [...inPath, ofSystem] : [ofSystem, ...inPath];
 }
 
 /** @param {string} root */
@@ -65,8 +69,10 @@ function pluginFoldersOf(root, rabbitHome) {
  */
 export function findRabbitmq(root) {
   const given = root === '/' ? process.env.RABBITMQ_HOME : undefined;
-  const rabbitHome = given && isExecutable(join(given, 'sbin/rabbitmq-server')) ? given : findRabbitHome(root);
-  const erlangBin = findErlangBin(root);
+  const isGiven = given !== undefined && isExecutable(join(given, 'sbin/rabbitmq-server'));
+  const rabbitHome = isGiven ? given : findRabbitHome(root);
+  const folders = erlangFolders(root, { isGiven, path: process.env.PATH });
+  const erlangBin = folders.find((folder) => isExecutable(join(folder, 'erl')));
   if (!rabbitHome || !erlangBin) return undefined;
   return {
     rabbitHome,

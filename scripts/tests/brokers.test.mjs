@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { bindToOwnLibraries } from '../brokers/own-libraries.mjs';
 import { renderMatrix } from '../brokers/print-matrix.mjs';
@@ -10,6 +10,7 @@ import { resultsByFolder } from '../brokers/run-jest.mjs';
 import { isOfSeries } from '../brokers/series.mjs';
 import { mirrorIn, neededPackages } from '../brokers/suite-packages.mjs';
 import { repository } from '../setup/paths.mjs';
+import { erlangFolders } from '../stack/rabbitmq-installation.mjs';
 
 test('a series is the first two numbers, and 4.30 is not of 4.3', () => {
   const series = { name: '4.3', suite: 'forky' };
@@ -88,4 +89,12 @@ test('a program is started by the loader that came with it, a script and a libra
   } finally {
     rmSync(unpacked, { recursive: true, force: true });
   }
+});
+
+test('Erlang is the system’s, else that of PATH; for a RabbitMQ that is given it is that of PATH first', () => {
+  const path = ['/given/bin', '', '/usr/bin'].join(delimiter);
+  const system = '/usr/lib/erlang/bin';
+  assert.deepEqual(erlangFolders('/', { isGiven: false, path }), [system, '/given/bin', '/usr/bin']);
+  assert.deepEqual(erlangFolders('/', { isGiven: true, path }), ['/given/bin', '/usr/bin', system]);
+  assert.deepEqual(erlangFolders('/unpacked', { isGiven: false, path }), ['/unpacked/usr/lib/erlang/bin']);
 });

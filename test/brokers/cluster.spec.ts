@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
+import { brokerDefinitions, TopologyNames } from '../../src/rabbit';
 import { createEffectTable, keys, summarise, WriteEffects } from '../fault/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
@@ -46,12 +47,12 @@ describe('a cluster of three nodes with quorum queues', () => {
     return found;
   };
 
-  const start = async (prefix: string, firstNode: string): Promise<TestEngine> => {
+  /** By default with the ladder that the service has: 147 rungs. */
+  const start = async (prefix: string, firstNode: string, ladder: { base?: number } = {}): Promise<TestEngine> => {
     const urls = namesFrom(firstNode).map((name) => nodeNamed(name).url);
     engine = await startEngine(database, urls[0] ?? '', [new WriteEffects()], {
       rabbit: { urls, queueType: 'quorum', prefix },
-      // What the service has by default: 147 rungs.
-      ladder: {},
+      ladder,
       horizonMs: 86_400_000,
     });
     const running = engine;
@@ -74,7 +75,10 @@ describe('a cluster of three nodes with quorum queues', () => {
   /** How many delay queues each node leads. */
   const leaders = async (prefix: string, askNode: string): Promise<Map<string, number>> => {
     const { managementUrl } = nodeNamed(askNode);
-    const queues = await get<{ name: string; leader: string }[]>(`${managementUrl}/api/queues?columns=name,leader`);
+    const queues = await ask<{ name: string; leader: string }[]>(
+      'GET',
+      `${managementUrl}/api/queues?columns=name,leader`,
+    );
     const counts = new Map<string, number>();
     for (const { name, leader } of queues) {
       const node = cluster.nodes.find((each) => each.node === leader);
@@ -84,6 +88,17 @@ describe('a cluster of three nodes with quorum queues', () => {
   };
   const mostLeadingIn = (counts: Map<string, number>): string =>
     [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? '';
+
+  it('shares the lead of the delay queues between its nodes where the policy that we ship is set', async () => {
+    const prefix = 'balanced';
+    const [policy] = brokerDefinitions(new TopologyNames(prefix)).policies;
+    await ask('PUT', `${nodeNamed('a').managementUrl}/api/policies/%2F/${prefix}`, policy);
+    await start(prefix, 'a', { base: 8 });
+    const counts = await leaders(prefix, 'a');
+    report(`${prefix}: delay queues led by each node ${JSON.stringify([...counts.values()])}`);
+    expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(37);
+    expect(Math.min(...namesFrom('a').map((name) => counts.get(name) ?? 0))).toBeGreaterThan(8);
+  });
 
   it.each([
     { title: 'the service is connected to', prefix: 'same-node', createdOn: 'a', connectedTo: 'a' },
@@ -146,17 +161,14 @@ async function lateness({ dataSource }: TestDatabase, prefix: string): Promise<R
 }
 
 /** Without a keep-alive agent, and so without fetch: an idle socket is a leak to the leak guard. */
-function get<T>(url: string): Promise<T> {
+function ask<T>(method: 'GET' | 'PUT', url: string, body?: unknown): Promise<T> {
   const { username, password, origin, pathname, search } = new URL(url);
+  const options = { method, auth: `${username}:${password}`, agent: false } as const;
   return new Promise((resolve, reject) => {
-    const sent = request(
-      `${origin}${pathname}${search}`,
-      { auth: `${username}:${password}`, agent: false },
-      (response) => {
-        json(response).then((answer) => resolve(answer as T), reject);
-      },
-    );
+    const sent = request(`${origin}${pathname}${search}`, options, (response) => {
+      text(response).then((answer) => resolve((answer ? JSON.parse(answer) : undefined) as T), reject);
+    });
     sent.on('error', reject);
-    sent.end();
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
