@@ -27,8 +27,8 @@ export const USAGE = `npm run test:faults [-- OPTIONS]
   --transport T    ladder (default), delayed-exchange, none
   --orders N       20000
   --faults N       300, spread over the time that the orders take
-  --rate N         orders per second: 60
-  --instances N    processes of the service: 3
+  --rate N         orders per second: 36, which two cores bear
+  --instances N    processes of the service: 2
   --seed N         repeats a run
   --safety NAME    disables one safety, and passes when the harness notices; "all": one after the other
   --only KINDS     faults of these kinds only, separated by commas
@@ -62,8 +62,8 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
     isBrokerDead,
     orders: whole('orders', values.orders, defaultOrders(values.safety, isBrokerDead), 1),
     faults: isBrokerDead ? 0 : whole('faults', values.faults, 300, 0),
-    rate: whole('rate', values.rate, 60, 1),
-    instances: whole('instances', values.instances, 3, 1),
+    rate: whole('rate', values.rate, 36, 1),
+    instances: whole('instances', values.instances, 2, 1),
     seed: whole('seed', values.seed, randomSeed, 0),
     safety: values.safety,
     keepsLogs: values['keep-logs'] ?? false,

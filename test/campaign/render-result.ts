@@ -54,7 +54,7 @@ function figuresOf(result: CampaignResult): string {
     `  ended as ${ended.join(', ')}`,
     `  ${events.count} events, ${events.duplicates} copies under the same id`,
     `  lateness of ${lateness.length} orders: p50 ${at(0.5)} ms, p99 ${at(0.99)}, p99.9 ${at(0.999)}, max ${at(1)}; ` +
-      `${excused} above 5 s`,
+      `${excused.length} above 5 s`,
     ...(latestAfterBrokerKill === undefined
       ? []
       : [`  latest order while the broker was killed: ${latestAfterBrokerKill.toFixed(0)} ms`]),
@@ -73,8 +73,8 @@ function wordsOf({ verdict, left, log }: CampaignResult): string[] {
 }
 
 function closing(result: CampaignResult, options: CampaignOptions): string {
-  const { transport, orders, faults, rate, instances, seed } = options;
-  const flags = options.isBrokerDead ? '--broker-dead' : `--faults ${faults}`;
+  const { transport, orders, faults, rate, instances, seed, only } = options;
+  const flags = options.isBrokerDead ? '--broker-dead' : `--faults ${faults}${only ? ` --only ${only.join()}` : ''}`;
   const command = `npm run test:faults -- --transport ${transport} --orders ${orders} ${flags} --rate ${rate} --instances ${instances} --seed ${seed}`;
   return `  ${hasPassed(result, options) ? 'PASS' : 'FAIL'} (seed ${seed}: ${command})\n`;
 }

@@ -69,6 +69,7 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
     // For whoever keeps the logs and wants to know what happened when.
     writeFileSync(join(stage.folder, 'faults.json'), JSON.stringify(log.faults, null, 1));
     const findings = await checkRun({ ...options, stage, stream, events, log, load });
+    writeFileSync(join(stage.folder, 'excused.json'), JSON.stringify(findings.excused, null, 1));
     return { ...findings, log, events, load, left, drainMs, tookMs: performance.now() - beganAt };
   } finally {
     load.stop();

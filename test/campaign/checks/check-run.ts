@@ -4,7 +4,7 @@ import { type StreamResult } from '../stream/drive-stream';
 import { type EventRecord } from '../stream/event-record';
 import { hasAttempt, planOrder, PLENTY } from '../stream/plan-order';
 import { checkOrder } from './check-order';
-import { earlyMs, latenessOf } from './lateness';
+import { BASE_MS, earlyMs, latenessOf } from './lateness';
 import { type MachineLoad } from './machine-load';
 import { type OrderRecord, readOrders } from './order-record';
 import { Verdict } from './verdict';
@@ -19,6 +19,15 @@ interface Sources {
   readonly load: MachineLoad;
 }
 
+/** An order that was more than 5 s late. */
+export interface ExcusedOrder {
+  readonly id: string;
+  readonly lateMs: number;
+  readonly allowedMs: number;
+  /** What became of it when, in milliseconds from its deadline. */
+  readonly steps: string;
+}
+
 /** What came out of the run. */
 export interface Findings {
   readonly verdict: Verdict;
@@ -30,7 +39,7 @@ export interface Findings {
   /** The latest order that a kill -9 of the broker, and nothing that stops all work, fell upon; undefined: none. */
   readonly latestAfterBrokerKill: number | undefined;
   /** Orders whose lateness needed an excuse: above the base of 5 s. */
-  readonly excused: number;
+  readonly excused: readonly ExcusedOrder[];
 }
 
 /** Looks at everything that is left: every order, its money, stock and events. */
@@ -75,7 +84,7 @@ class Times {
   private readonly late: number[] = [];
   private readonly brokerKills: readonly InjectedFault[];
   private latest: number | undefined;
-  private excused = 0;
+  private readonly excused: ExcusedOrder[] = [];
 
   constructor(
     readonly faults: readonly InjectedFault[],
@@ -91,7 +100,10 @@ class Times {
     if (!lateness) return;
     const { lateMs, allowedMs } = lateness;
     this.late.push(lateMs);
-    if (lateMs > 5_000) this.excused += 1;
+    const steps = (order.history ?? [])
+      .map(({ to, cause, at }) => `${to} by ${cause} at ${at - order.expiresAt}`)
+      .join(', ');
+    if (lateMs > BASE_MS) this.excused.push({ id: order.id, lateMs, allowedMs, steps });
     const isHit = this.brokerKills.some(({ beganAt, endedAt }) => {
       return beganAt <= order.expiresAt + lateMs && endedAt >= order.expiresAt;
     });
@@ -103,8 +115,7 @@ class Times {
     const says = of
       .map(({ kind, says: what, beganAt }) => `${kind} ${what} at ${beganAt - order.expiresAt}`)
       .join('; ');
-    const steps = (order.history ?? []).map(({ to, cause, at }) => `${to} by ${cause} at ${at - order.expiresAt}`);
-    verdict.add('late', `${order.id}: ${lateMs} ms, ${allowedMs} are allowed (${steps.join(', ')}); ${says}`);
+    verdict.add('late', `${order.id}: ${lateMs} ms, ${allowedMs} are allowed (${steps}); ${says}`);
   }
 
   result(): Pick<Findings, 'lateness' | 'latestAfterBrokerKill' | 'excused'> {

@@ -16,7 +16,7 @@ export interface Circumstances {
 }
 
 /** Without any fault: a second for a busy machine, and a round of questions. */
-const BASE_MS = 5_000;
+export const BASE_MS = 5_000;
 const TERMINAL: readonly string[] = ['CLOSED', 'CANCELLED', 'PAID'];
 const BY_SHOP: readonly string[] = ['api', 'command', 'notify'];
 

@@ -3,8 +3,8 @@ import { cpus, loadavg } from 'node:os';
 const EVERY_MS = 1_000;
 /** Processes that want to run, for each core: up to here the bound is the one of a quiet machine. */
 const BUSY_PER_CORE = 2;
-/** However busy: four times the bound. */
-const MOST = 4;
+/** However busy. */
+const MOST = 2;
 
 /** How busy the machine was, as others may be working on it: on one with ten times too much to do nothing is punctual. */
 export class MachineLoad {

@@ -42,8 +42,8 @@ const SWEEP_MS = 30_000;
 const LEASE_MS = 30_000;
 /** Questions are repeated after 5 s, + 20 %, and not before the breaker closes after 5 s. */
 const QUESTION_MS = 15_000;
-/** idle_in_transaction_session_timeout of the service, 60 s, and a statement that waited behind it. */
-const DEAD_SESSION_MS = 75_000;
+/** A client gives up a silent session after 10 s, the server ends its transaction after 5 s; then comes who waited. */
+const DEAD_SESSION_MS = 20_000;
 /** Work in hand is done again at once, or after a pause of some seconds. */
 const AGAIN_MS = 10_000;
 
