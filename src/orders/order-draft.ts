@@ -4,10 +4,12 @@ import { type OrderPolicies } from './order-policies';
 import { type NewOrder } from './new-order';
 import { withAccount } from './with-account';
 import { type PaymentProviders } from '../payments';
+import { type ActionContext } from './transition-cause';
 
 /** A new order with every default filled in. */
 export interface OrderDraft {
   readonly input: NewOrder;
+  readonly by: ActionContext;
   readonly id: string;
   readonly merchantId: string;
   readonly amount: bigint;
@@ -19,16 +21,18 @@ export interface OrderDraft {
   readonly fingerprint: string;
 }
 
+interface DraftPlan {
+  readonly policies: OrderPolicies;
+  readonly providers: Pick<PaymentProviders, 'get'>;
+}
+
 /** Pure: applies the policies, order before merchant before global. */
-export function draftOrder(
-  input: NewOrder,
-  policies: OrderPolicies,
-  providers: Pick<PaymentProviders, 'get'>,
-): OrderDraft {
+export function draftOrder(input: NewOrder, by: ActionContext, { policies, providers }: DraftPlan): OrderDraft {
   const merchantId = input.merchantId ?? 'default';
   const policy = policies.of(merchantId);
   return {
     input: input.attempt ? { ...input, attempt: withAccount(input.attempt, providers) } : input,
+    by,
     id: input.id,
     merchantId,
     amount: BigInt(input.amount),
@@ -38,6 +42,12 @@ export function draftOrder(
     reminderOffsetsMs: [...new Set(input.reminderOffsetsMs ?? policy.reminderOffsetsMs)],
     fingerprint: orderFingerprint(input),
   };
+}
+
+/** What no other draft of the same transaction may have, too. */
+export function namesOf({ id, merchantId, input }: OrderDraft): string[] {
+  const { idempotencyKey } = input;
+  return [`order ${id}`, ...(idempotencyKey === undefined ? [] : [`key ${merchantId}\n${idempotencyKey}`])];
 }
 
 /** The order that a draft has become. */

@@ -1,52 +1,46 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand, type UnfitDemand } from '../inventory';
+import { type EntityManager } from 'typeorm';
 import { type PaymentProviders } from '../payments';
-import { type TimeoutScheduler } from '../timeouts';
-import { draftAttempt } from './attempt-draft';
+import { isDatabaseAway } from '../timeouts';
 import { checkNewOrders } from './check-new-order';
-import { type NewOrder, type PlaceRejection, type PlaceResult } from './new-order';
-import { draftOrder, type OrderDraft, placedOrder } from './order-draft';
-import { type OrderPolicies } from './order-policies';
-import { deadlineTimeouts } from './order-timeouts';
-import { runTransaction } from './run-transaction';
-import { type InsertedRow, InsertOrders } from './sql/insert-orders';
-import { ReadViews, toView } from './sql/read-views';
+import { GroupCommit } from './group-commit';
+import { type NewOrder, type PlaceResult } from './new-order';
+import { draftOrder, namesOf, type OrderDraft } from './order-draft';
+import { PlaceDrafts, type PlacePlan } from './place-drafts';
 import { splitBatch } from './split-batch';
 import { type ActionContext, BY_API } from './transition-cause';
 
-/** Rolls the transaction back, to try again without these orders. */
-class Refusal extends Error {
-  constructor(readonly rejections: ReadonlyMap<string, PlaceRejection>) {
-    super('some orders cannot be placed');
-  }
-}
-
-interface PlacePlan {
-  readonly dataSource: DataSource;
-  readonly schema: string;
-  readonly scheduler: TimeoutScheduler;
-  readonly inventory: Inventory;
-  readonly policies: OrderPolicies;
-  readonly providers: PaymentProviders;
-}
+/** Two lanes keep two cores busy; each more makes the groups smaller. */
+const LANES = 2;
+/** A transaction of so many takes some 20 ms. */
+const GROUP_SIZE = 100;
+/** Ten times what a group takes. Who holds a lock longer, a host's transaction for instance, is waited for alone. */
+const GROUP_LOCK_LIMIT_MS = 200;
 
 /**
  * Places orders: order, lines, stock, deadline, reminders, first attempt, history and idempotency key in one
  * transaction. Repeating a request changes nothing and answers with the order as it is now.
  */
 export class PlaceOrders {
-  private readonly insert: InsertOrders;
-  private readonly views: ReadViews;
+  private readonly drafts: PlaceDrafts;
+  private readonly singles: GroupCommit<OrderDraft, PlaceResult>;
 
-  constructor(private readonly plan: PlacePlan) {
-    this.insert = new InsertOrders(plan.schema);
-    this.views = new ReadViews(plan.schema);
+  constructor(private readonly plan: PlacePlan & { readonly providers: PaymentProviders }) {
+    this.drafts = new PlaceDrafts(plan);
+    this.singles = new GroupCommit({
+      size: GROUP_SIZE,
+      lanes: LANES,
+      namesOf,
+      runTogether: (drafts) => this.place(drafts, { lockLimitMs: GROUP_LOCK_LIMIT_MS }),
+      runAlone: async (draft) => resultIn(await this.drafts.execute([draft], {}), draft.id),
+      isHopeless: isDatabaseAway,
+    });
   }
 
   /**
    * Returns one result per input, in order. When stock does not suffice for all, who comes first is served first.
    * With `caller` everything happens in the caller's transaction, and disappears if that is rolled back. A refusal
-   * is a result, not an error: to roll back because of it, throw.
+   * is a result, not an error: to roll back because of it, throw. Without `caller`, single orders that come at the
+   * same time from different callers share a transaction; what becomes of one does not depend on the others.
    *
    * @throws InvalidOrderError when an order cannot be meant.
    */
@@ -56,132 +50,22 @@ export class PlaceOrders {
     caller?: EntityManager,
   ): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
-    const { firsts, resultsFor } = splitBatch(
-      inputs.map((input) => draftOrder(input, this.plan.policies, this.plan.providers)),
-    );
-    const rejections = this.outOfRange(firsts);
-    const placed = await this.placeFitting(firsts, rejections, by, caller);
-    return resultsFor((id) => placed.get(id) ?? toRejected(id, rejections));
+    const drafts = inputs.map((input) => draftOrder(input, by, this.plan));
+    const [only] = drafts;
+    if (only && drafts.length === 1 && !caller) return [await this.singles.run(only)];
+    const { firsts, resultsFor } = splitBatch(drafts);
+    const results = await this.drafts.execute(firsts, { caller });
+    return resultsFor((id) => resultIn(results, id));
   }
 
-  /** Every round drops at least one order, so this ends. */
-  private async placeFitting(
-    drafts: readonly OrderDraft[],
-    rejections: Map<string, PlaceRejection>,
-    by: ActionContext,
-    caller: EntityManager | undefined,
-  ): Promise<Map<string, PlaceResult>> {
-    for (;;) {
-      const candidates = drafts.filter((draft) => !rejections.has(draft.id));
-      if (candidates.length === 0) return new Map();
-      try {
-        return await runTransaction(this.plan.dataSource, caller, (tx) => this.placeAll(tx, candidates, by));
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        for (const [id, rejection] of error.rejections) rejections.set(id, rejection);
-      }
-    }
-  }
-
-  /** Lock order: order rows, then timeouts, then skus. */
-  private async placeAll(
-    tx: EntityManager,
-    drafts: readonly OrderDraft[],
-    by: ActionContext,
-  ): Promise<Map<string, PlaceResult>> {
-    const inserted = new Map((await this.insert.execute(tx, drafts, by)).map((row) => [row.id, row]));
-    const placed = drafts.flatMap((draft) => {
-      const row = inserted.get(draft.id);
-      return row ? [{ draft, row, order: placedOrder(draft, row.expires_at, row.created_at) }] : [];
-    });
-    refuse(this.refusedAfterInsert(placed));
-    const timeouts = placed.flatMap(({ order }) => deadlineTimeouts(order, order.createdAt, by.traceparent));
-    await this.plan.scheduler.schedule(tx, timeouts);
-    await this.reserve(
-      tx,
-      placed.map(({ draft }) => ({ orderId: draft.id, lines: draft.input.lines })),
-    );
-    const results = await this.presentResults(
-      tx,
-      drafts.filter((draft) => !inserted.has(draft.id)),
-    );
-    for (const { draft, order } of placed) {
-      const { attempt, lines, metadata = null } = draft.input;
-      const attempts = attempt ? [draftAttempt(order, attempt, order.createdAt)] : [];
-      const lineViews = lines.map((line) => ({ ...line, unitAmount: Number(line.unitAmount) }));
-      const view = toView(order, lineViews, attempts, metadata, order.createdAt);
-      results.set(draft.id, { outcome: 'placed', id: draft.id, order: view });
-    }
-    return results;
-  }
-
-  private async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<void> {
-    const outcome = await this.plan.inventory.reserve(tx, demands);
-    if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
-  }
-
-  /** Orders that were there before: replays, or conflicts. */
-  private async presentResults(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
-    const results = new Map<string, PlaceResult>();
-    if (drafts.length === 0) return results;
-    const present = new Map((await this.insert.present(tx, drafts)).map((row) => [row.id, row]));
-    const rejections = new Map<string, PlaceRejection>();
-    for (const { id, fingerprint, input } of drafts) {
-      const { order_fingerprint: ofOrder = null, key_fingerprint: ofKey = null } = present.get(id) ?? {};
-      const isReused = input.idempotencyKey !== undefined && ofKey !== fingerprint;
-      if (isReused) rejections.set(id, { code: 'IDEMPOTENCY_KEY_REUSED' });
-      else if (ofOrder !== fingerprint) rejections.set(id, { code: 'ORDER_EXISTS' });
-    }
-    // Rolled back, or the idempotency key of a refused order would stay behind.
-    refuse(rejections);
-    const views = await this.views.execute(
-      tx,
-      drafts.map((draft) => draft.id),
-    );
-    for (const [id, { view }] of views) results.set(id, { outcome: 'replayed', id, order: view });
-    return results;
-  }
-
-  private refusedAfterInsert(placed: readonly { draft: OrderDraft; row: InsertedRow }[]): Map<string, PlaceRejection> {
-    const rejections = new Map<string, PlaceRejection>();
-    for (const { draft, row } of placed) {
-      const windowMs = row.expires_at.getTime() - row.created_at.getTime();
-      if (draft.windowMs === undefined && !this.plan.policies.allowsWindow(draft.merchantId, Math.max(windowMs, 0))) {
-        rejections.set(draft.id, this.windowRejection(draft));
-      } else if (row.attempt_taken) rejections.set(draft.id, { code: 'ATTEMPT_EXISTS' });
-    }
-    return rejections;
-  }
-
-  private outOfRange(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
-    const isOutside = ({ merchantId, windowMs }: OrderDraft): boolean =>
-      windowMs !== undefined && !this.plan.policies.allowsWindow(merchantId, windowMs);
-    return new Map(drafts.filter(isOutside).map((draft) => [draft.id, this.windowRejection(draft)]));
-  }
-
-  private windowRejection({ merchantId }: OrderDraft): PlaceRejection {
-    const { minPaymentWindowMs: minMs, maxPaymentWindowMs: maxMs } = this.plan.policies.of(merchantId);
-    return { code: 'PAYMENT_WINDOW_OUT_OF_RANGE', minMs, maxMs };
+  private async place(drafts: readonly OrderDraft[], mode: { lockLimitMs?: number }): Promise<PlaceResult[]> {
+    const results = await this.drafts.execute(drafts, mode);
+    return drafts.map(({ id }) => resultIn(results, id));
   }
 }
 
-function refuse(rejections: ReadonlyMap<string, PlaceRejection>): void {
-  if (rejections.size > 0) throw new Refusal(rejections);
-}
-
-function stockRejections(
-  demands: readonly StockDemand[],
-  { available }: Extract<ReserveOutcome, { type: 'refused' }>,
-): Map<string, PlaceRejection> {
-  const toRejection = ({ unknownSkus, shortages }: UnfitDemand): PlaceRejection =>
-    unknownSkus.length > 0 ? { code: 'UNKNOWN_SKU', skus: unknownSkus } : { code: 'OUT_OF_STOCK', shortages };
-  const unfit = selectUnfit(demands, available);
-  if (unfit.length === 0) throw new Error('stock was refused although every order fits');
-  return new Map(unfit.map((demand) => [demand.orderId, toRejection(demand)]));
-}
-
-function toRejected(id: string, rejections: ReadonlyMap<string, PlaceRejection>): PlaceResult {
-  const rejection = rejections.get(id);
-  if (!rejection) throw new Error(`order ${id} was neither placed nor rejected`);
-  return { outcome: 'rejected', id, ...rejection };
+function resultIn(results: ReadonlyMap<string, PlaceResult>, id: string): PlaceResult {
+  const result = results.get(id);
+  if (!result) throw new Error(`order ${id} was neither placed nor rejected`);
+  return result;
 }

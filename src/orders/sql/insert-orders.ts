@@ -1,7 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { draftAttempt } from '../attempt-draft';
 import { type OrderDraft } from '../order-draft';
-import { type ActionContext } from '../transition-cause';
 
 /** An order that was not there before. */
 export interface InsertedRow {
@@ -33,15 +32,13 @@ export class InsertOrders {
         LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
   }
 
-  /** Returns the new ones; an order whose id or idempotency key is taken is left out. */
-  execute(tx: EntityManager, drafts: readonly OrderDraft[], by: ActionContext): Promise<InsertedRow[]> {
+  /**
+   * Returns the new ones; an order whose id or idempotency key is taken is left out. With `lockLimitMs` no statement
+   * of the transaction waits longer for a lock from here on.
+   */
+  execute(tx: EntityManager, drafts: readonly OrderDraft[], lockLimitMs?: number): Promise<InsertedRow[]> {
     const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
-    return tx.query(this.insert, [
-      ...json.map((rows) => JSON.stringify(rows)),
-      by.cause,
-      by.actor ?? null,
-      by.traceparent ?? null,
-    ]);
+    return tx.query(this.insert, [...json.map((rows) => JSON.stringify(rows)), lockLimitMs?.toString() ?? null]);
   }
 
   present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
@@ -59,6 +56,7 @@ function scopeOf(draft: OrderDraft): string {
 }
 
 function orderJson(draft: OrderDraft): object {
+  const { by } = draft;
   return {
     id: draft.id,
     merchant_id: draft.merchantId,
@@ -73,6 +71,9 @@ function orderJson(draft: OrderDraft): object {
     fingerprint: draft.fingerprint,
     scope: scopeOf(draft),
     key: draft.input.idempotencyKey ?? null,
+    cause: by.cause,
+    actor: by.actor ?? null,
+    traceparent: by.traceparent ?? null,
   };
 }
 
@@ -106,12 +107,14 @@ function attemptJson(draft: OrderDraft): object[] {
 }
 
 function insertSql(schema: string): string {
-  // ORDER BY: two callers that place the same ids wait for each other in one order.
+  // ORDER BY: two callers that place the same ids wait for each other in one order. The limit for locks is set while the
+  // input is read, so before the first lock, and needs no round trip of its own.
   return `
     WITH new_order AS (
-      SELECT * FROM json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
+      SELECT r.* FROM (SELECT CASE WHEN $4::text IS NOT NULL THEN set_config('lock_timeout', $4, true) END) AS limited,
+             json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
         window_ms float8, expires_at timestamptz, auto_close boolean, grace_ms int, offsets text, metadata jsonb,
-        fingerprint text, scope text, key text)),
+        fingerprint text, scope text, key text, cause text, actor text, traceparent text)),
     new_line AS (
       SELECT * FROM json_to_recordset($2::json) AS r(order_id text, line_no int, sku text, quantity int,
         unit_amount bigint)),
@@ -144,7 +147,7 @@ function insertSql(schema: string): string {
       ON CONFLICT (provider, reference) DO NOTHING RETURNING order_id),
     history AS (
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
-      SELECT id, 1, NULL, 'PENDING', $4, $5, $6 FROM placed)
+      SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id))
     SELECT p.id, p.expires_at, p.created_at,
            EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
              AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken

@@ -1,0 +1,78 @@
+interface GroupPlan<T, R> {
+  /** Most items in one transaction. */
+  readonly size: number;
+  /** Transactions at a time. */
+  readonly lanes: number;
+  /** Names of what an item writes; items that share one never share a transaction. */
+  namesOf(item: T): readonly string[];
+  /** One transaction for all; answers in the order of the items. Gives up soon where it has to wait for a lock. */
+  runTogether(items: readonly T[]): Promise<readonly R[]>;
+  /** One transaction for an item whose group failed. */
+  runAlone(item: T): Promise<R>;
+  /** True where the item would fail alone for the same reason. */
+  isHopeless(error: unknown): boolean;
+}
+
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly resolve: (answer: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: whoever comes while all lanes are busy shares the next transaction with the others who wait. Nobody
+ * waits for company: with a free lane an item goes at once. An item that makes its group fail does not harm the others,
+ * as each is tried again alone; and as that happens beside the lanes, one that waits for a lock holds up nobody.
+ */
+export class GroupCommit<T, R> {
+  private waiting: Waiting<T, R>[] = [];
+  private running = 0;
+
+  constructor(private readonly plan: GroupPlan<T, R>) {}
+
+  /** Resolves with the item's own answer after its transaction. */
+  run(item: T): Promise<R> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject });
+      this.poke();
+    });
+  }
+
+  private poke(): void {
+    while (this.waiting.length > 0 && this.running < this.plan.lanes) void this.runNext();
+  }
+
+  private async runNext(): Promise<void> {
+    const group = this.takeGroup();
+    this.running++;
+    try {
+      const answers = await this.plan.runTogether(group.map(({ item }) => item));
+      answers.forEach((answer, index) => group[index]?.resolve(answer));
+    } catch (error) {
+      for (const member of group) this.recover(member, error);
+    } finally {
+      this.running--;
+      this.poke();
+    }
+  }
+
+  private recover({ item, resolve, reject }: Waiting<T, R>, error: unknown): void {
+    if (this.plan.isHopeless(error)) reject(error);
+    else this.plan.runAlone(item).then(resolve, reject);
+  }
+
+  /** First come, first served; who shares a name with somebody before it waits for the next group. */
+  private takeGroup(): Waiting<T, R>[] {
+    const group: Waiting<T, R>[] = [];
+    const passed: Waiting<T, R>[] = [];
+    const taken = new Set<string>();
+    for (const member of this.waiting) {
+      if (group.length === this.plan.size) break;
+      const names = this.plan.namesOf(member.item);
+      (names.some((name) => taken.has(name)) ? passed : group).push(member);
+      for (const name of names) taken.add(name);
+    }
+    this.waiting = [...passed, ...this.waiting.slice(group.length + passed.length)];
+    return group;
+  }
+}

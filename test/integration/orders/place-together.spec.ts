@@ -1,0 +1,82 @@
+import { type PlaceResult } from '../../../src/orders/new-order';
+import { fill, newOrder, openShop, type Shop, SCHEMA } from './shop';
+
+const soon = { paymentWindowMs: 600_000 };
+const wanting = (sku: string, quantity = 1) => ({
+  ...soon,
+  lines: [{ sku, quantity, unitAmount: 1_999 }],
+  amount: 1_999 * quantity,
+});
+
+describe('single orders that are placed at the same time', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop();
+    await fill(shop, { apple: 100_000, pear: 100, fig: 1 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const place = async (order: ReturnType<typeof newOrder>, actor?: string): Promise<PlaceResult | undefined> => {
+    const [result] = await shop.place.execute([order], { cause: 'api', actor });
+    return result;
+  };
+  const transactionsOf = async (ids: readonly string[]): Promise<number | undefined> => {
+    const [row] = await shop.dataSource.query<{ n: number }[]>(
+      `SELECT count(DISTINCT xmin::text)::int AS n FROM ${SCHEMA}.orders WHERE id = ANY($1)`,
+      [ids],
+    );
+    return row?.n;
+  };
+
+  it('share transactions, and each keeps its own answer and history', async () => {
+    const orders = Array.from({ length: 60 }, () => newOrder(soon));
+    const results = await Promise.all(orders.map((order) => place(order, `by ${order.id}`)));
+    expect(results.map((result) => [result?.outcome, result?.id])).toEqual(orders.map(({ id }) => ['placed', id]));
+    expect(await transactionsOf(orders.map(({ id }) => id))).toBe(3);
+    for (const { id } of orders.slice(-3)) {
+      expect(await shop.history.execute(id)).toMatchObject([{ actor: `by ${id}` }]);
+    }
+  });
+
+  it('are refused one by one', async () => {
+    const orders = [soon, soon, soon, wanting('fig', 2), wanting('plum'), soon].map((wish) => newOrder(wish));
+    const results = await Promise.all(orders.map((order) => place(order)));
+    expect(results.map((result) => (result?.outcome === 'rejected' ? result.code : result?.outcome))).toEqual([
+      'placed',
+      'placed',
+      'placed',
+      'OUT_OF_STOCK',
+      'UNKNOWN_SKU',
+      'placed',
+    ]);
+  });
+
+  it('do not stand in the way of another one with the same id that may be placed', async () => {
+    const refused = newOrder(wanting('fig', 2));
+    const fitting = newOrder({ ...soon, id: refused.id });
+    const others = [soon, soon].map((wish) => place(newOrder(wish)));
+    const results = await Promise.all([...others, place(refused), place(fitting), place(fitting)]);
+    expect(results.slice(2).map((result) => result?.outcome)).toEqual(['rejected', 'placed', 'replayed']);
+  });
+
+  it('wait for goods that a foreign transaction holds without holding up those who want others', async () => {
+    const runner = shop.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'pear' FOR UPDATE`);
+    const waiting = new Set<string>();
+    const waitFor = (order: ReturnType<typeof newOrder>) => {
+      waiting.add(order.id);
+      return place(order).finally(() => waiting.delete(order.id));
+    };
+    const pears = Array.from({ length: 6 }, () => newOrder(wanting('pear')));
+    const held = pears.map(waitFor);
+    const free = Array.from({ length: 30 }, () => waitFor(newOrder(soon)));
+    expect((await Promise.all(free)).every((result) => result?.outcome === 'placed')).toBe(true);
+    const late = await place(newOrder(soon));
+    expect(late?.outcome).toBe('placed');
+    expect([...waiting].sort()).toEqual(pears.map(({ id }) => id).sort());
+    await runner.commitTransaction();
+    await runner.release();
+    expect((await Promise.all(held)).every((result) => result?.outcome === 'placed')).toBe(true);
+  });
+});
