@@ -109,10 +109,9 @@ export const SAFETIES: readonly Safety[] = [
          },`,
       ),
     ],
-    without: [NO_SWEEP],
-    kinds: ['channel-error', 'cut-broker', 'kill-instance', 'kill-database', 'provider-hangs'],
-    faults: 50,
-    breaks: ['unclosed'],
+    kinds: ['channel-error', 'provider-hangs'],
+    faults: 30,
+    breaks: ['wrong-acks'],
   },
   {
     name: 'no-sweep',

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type FaultLog, type InjectedFault } from '../faults/fault-log';
 import { type Stage } from '../stage/open-stage';
 import { type StreamResult } from '../stream/drive-stream';
@@ -70,6 +72,7 @@ export async function checkRun(sources: Sources): Promise<Findings> {
   checkUnplaced(sources, verdict);
   await checkStock(stage, sold, verdict);
   await checkParked(stage, events, verdict);
+  checkAcks(stage, verdict);
   return { verdict, orders, byStatus, ...times.result() };
 }
 
@@ -121,6 +124,14 @@ class Times {
   result(): Pick<Findings, 'lateness' | 'latestAfterBrokerKill' | 'excused'> {
     const { latest: latestAfterBrokerKill, excused } = this;
     return { lateness: Float64Array.from(this.late).sort(), latestAfterBrokerKill, excused };
+  }
+}
+
+/** The broker refuses the ack of a delivery that the channel never brought; the next one may hit somebody else's. */
+function checkAcks({ folder }: Stage, verdict: Verdict): void {
+  for (const name of readdirSync(folder).filter((file) => /^service-\d+\.log$/.test(file))) {
+    const log = readFileSync(join(folder, name), 'utf8');
+    for (const [line] of log.matchAll(/.*unknown delivery tag.*/g)) verdict.add('wrong-acks', line.trim());
   }
 }
 

@@ -8,6 +8,7 @@ export const COLUMNS = [
   'double-effects',
   'stock-drift',
   'lost-events',
+  'wrong-acks',
   'parked',
   'refused',
   'crashes',
