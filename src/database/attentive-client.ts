@@ -43,16 +43,21 @@ export class AttentiveClient extends Client {
       .catch((error: unknown) => (error instanceof Error ? error : undefined))
       .then((error) => {
         this.open -= 1;
-        if (error instanceof Error && error.message === NO_ANSWER) this.giveUp(error, askedAt);
+        if (error instanceof Error && error.message === NO_ANSWER) this.giveUp(askedAt);
         else this.heardAt = questions;
       });
     return answer;
   }
 
-  private giveUp(error: Error, askedAt: number): void {
-    this.connection.stream.destroy(error);
+  private giveUp(askedAt: number): void {
+    this.hangUp();
     for (const client of this.siblings) {
-      if (client.open === 0 && client.heardAt < askedAt) client.connection.stream.destroy(error);
+      if (client.open === 0 && client.heardAt < askedAt) client.hangUp();
     }
+  }
+
+  /** An error of its own for each: urllib, which comes with alipay-sdk, marks the error of a socket, and only once. */
+  private hangUp(): void {
+    this.connection.stream.destroy(new Error(NO_ANSWER));
   }
 }

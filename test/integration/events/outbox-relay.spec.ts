@@ -156,7 +156,7 @@ describe('the outbox and its relay', () => {
   it('reads no more of a long table than it claims, even while nothing is known of the table', async () => {
     await database.dataSource.query(`
       INSERT INTO order_timeout.outbox (id, route, routing_key, body)
-      SELECT gen_random_uuid(), 'event', 'n', '{}' FROM generate_series(1, 5000)`);
+      SELECT gen_random_uuid(), 'event', 'n', '{}' FROM generate_series(1, 50000)`);
     const query = jest.spyOn(database.dataSource, 'query');
     expect(await relay().runOnce()).toBe(500);
     const [sql, values] = query.mock.calls[0] ?? [];
