@@ -18,8 +18,12 @@ export class Database {
     return result;
   }
 
-  /** A connection of the caller's own, which he ends. */
-  async connect(): Promise<Client> {
+  /** A connection of the caller's own, which he ends; tried again while the database is away. */
+  connect(): Promise<Client> {
+    return this.throughOutage(() => this.connectOnce());
+  }
+
+  private async connectOnce(): Promise<Client> {
     const client = new Client({ connectionString: this.url });
     client.on('error', () => undefined);
     await client.connect();
@@ -30,17 +34,27 @@ export class Database {
     await this.client?.end().catch(() => undefined);
   }
 
-  private async again<T>(sql: string, values: readonly unknown[]): Promise<T[]> {
+  private again<T>(sql: string, values: readonly unknown[]): Promise<T[]> {
+    return this.throughOutage(async () => {
+      this.client ??= await this.connectOnce();
+      try {
+        return (await this.client.query(sql, [...values])).rows as T[];
+      } catch (error) {
+        await this.client.end().catch(() => undefined);
+        this.client = undefined;
+        throw error;
+      }
+    });
+  }
+
+  private async throughOutage<T>(attempt: () => Promise<T>): Promise<T> {
     const endsAt = performance.now() + LIMIT_MS;
     for (;;) {
       try {
-        this.client ??= await this.connect();
-        return (await this.client.query(sql, [...values])).rows as T[];
+        return await attempt();
       } catch (error) {
         const isServerError = error instanceof Error && /^(42|22|23)/.test(String((error as { code?: string }).code));
         if (isServerError || performance.now() > endsAt) throw error;
-        await this.client?.end().catch(() => undefined);
-        this.client = undefined;
         await sleep(PAUSE_MS);
       }
     }

@@ -14,7 +14,8 @@ interface InstancePlan {
   readonly signal: AbortSignal;
 }
 
-const START_LIMIT_MS = 90_000;
+/** Ready means caught up, too: under faults of everything else that takes its time. */
+const START_LIMIT_MS = 180_000;
 const LOOK_MS = 2_000;
 const CONTROL = join(__dirname, 'control.js');
 
