@@ -12,8 +12,8 @@ import {
   resolveHttpPaymentOptions,
 } from './http-payment-options';
 import { toCloseOutcome, toQueryOutcome, toRefundOutcome } from './map-answer';
-import { readBoundedBody } from './read-bounded-body';
 import { retryAfterMs } from './retry-after';
+import { type Connection, type HttpResponse, sendHttpRequest, StaleConnectionError } from './send-http-request';
 import { type VerifiedAnswer, verifyAnswer } from './verify-answer';
 
 /** Printable ASCII, and neither "." nor "..", which a URL folds away so that something else is asked about. */
@@ -75,10 +75,20 @@ export class HttpPaymentProvider implements PaymentProvider {
     const exchange = this.prepare(question, attempt);
     if ('type' in exchange) return exchange;
     try {
-      return await this.send(exchange, signal);
+      return await this.sendAnew(exchange, signal);
     } catch (error) {
       if (signal.aborted) return { type: 'UNKNOWN', reason: 'gave up waiting for the answer' };
       return { type: 'UNKNOWN', reason: `no answer: ${describe(error)}`, outage: true };
+    }
+  }
+
+  /** Each question may be asked twice: closing and refunding know their reference. */
+  private async sendAnew(exchange: HttpExchange, signal: AbortSignal): Promise<VerifiedAnswer | UnknownOutcome> {
+    try {
+      return await this.send(exchange, signal, 'kept');
+    } catch (error) {
+      if (!(error instanceof StaleConnectionError)) throw error;
+      return this.send({ ...exchange, nonce: randomUUID() }, signal, 'new');
     }
   }
 
@@ -105,18 +115,20 @@ export class HttpPaymentProvider implements PaymentProvider {
     return Object.hasOwn(merchantSecrets, merchantAccount) ? merchantSecrets[merchantAccount] : undefined;
   }
 
-  private async send(exchange: HttpExchange, signal: AbortSignal): Promise<VerifiedAnswer | UnknownOutcome> {
-    const { method, url, requestBody } = exchange;
-    // A redirect is not followed: the answer of another address is not the one that was asked for.
-    const init: RequestInit = { method, headers: this.headersOf(exchange), redirect: 'manual', signal };
-    const response = await fetch(url, requestBody === '' ? init : { ...init, body: requestBody });
-    const body = await readBoundedBody(response, this.options.maxBodyBytes);
+  private async send(
+    exchange: HttpExchange,
+    signal: AbortSignal,
+    connection: Connection,
+  ): Promise<VerifiedAnswer | UnknownOutcome> {
+    const { maxBodyBytes } = this.options;
+    const response = await sendHttpRequest(exchange, this.headersOf(exchange), { maxBodyBytes, signal, connection });
+    const { status, headers, body } = response;
     const overload = this.overload(response);
     if (overload) return overload;
-    if (!body) return { type: 'UNKNOWN', reason: `answer is longer than ${this.options.maxBodyBytes} bytes` };
-    const timestamp = response.headers.get(SIGNATURE_HEADERS.timestamp);
-    const signature = response.headers.get(SIGNATURE_HEADERS.signature);
-    return verifyAnswer(exchange, { status: response.status, timestamp, signature, body }, this.clock.now());
+    if (!body) return { type: 'UNKNOWN', reason: `answer is longer than ${maxBodyBytes} bytes` };
+    const timestamp = headerOf(headers[SIGNATURE_HEADERS.timestamp]);
+    const signature = headerOf(headers[SIGNATURE_HEADERS.signature]);
+    return verifyAnswer(exchange, { status, timestamp, signature, body }, this.clock.now());
   }
 
   private headersOf({ secret, method, path, nonce, requestBody }: HttpExchange): Record<string, string> {
@@ -124,6 +136,8 @@ export class HttpPaymentProvider implements PaymentProvider {
     const signature = signHttpRequest(secret, { timestamp, method, path, nonce, body: Buffer.from(requestBody) });
     return {
       ...(requestBody === '' ? {} : { 'content-type': 'application/json' }),
+      // node:http would send an empty POST in chunks.
+      ...(method === 'GET' ? {} : { 'content-length': String(Buffer.byteLength(requestBody)) }),
       [SIGNATURE_HEADERS.timestamp]: timestamp,
       [SIGNATURE_HEADERS.nonce]: nonce,
       [SIGNATURE_HEADERS.signature]: signature,
@@ -131,9 +145,9 @@ export class HttpPaymentProvider implements PaymentProvider {
   }
 
   /** 429 and 5xx need no signature: UNKNOWN is what they mean either way. */
-  private overload({ status, headers }: Response): UnknownOutcome | undefined {
+  private overload({ status, headers }: HttpResponse): UnknownOutcome | undefined {
     if (status !== 429 && status < 500) return undefined;
-    const retryMs = retryAfterMs(headers.get('retry-after'), this.clock.now());
+    const retryMs = retryAfterMs(headers['retry-after'] ?? null, this.clock.now());
     return {
       type: 'UNKNOWN',
       reason: status === 429 ? 'provider limits our rate (429)' : `provider failed with status ${status}`,
@@ -143,8 +157,13 @@ export class HttpPaymentProvider implements PaymentProvider {
   }
 }
 
+/** A header that comes twice is joined by a comma, and so is no timestamp or signature. */
+function headerOf(value: string | string[] | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // fetch says only "fetch failed"; the cause says why.
-  return error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
+  // Where a name has several addresses the error says nothing; its code does.
+  return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }

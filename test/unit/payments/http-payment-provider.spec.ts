@@ -7,8 +7,15 @@ import {
   signHttpRequest,
   signHttpResponse,
 } from '../../../src/payments';
+import { sendHttpRequest, StaleConnectionError } from '../../../src/payments/http/send-http-request';
 import { anAttempt } from './an-attempt';
+import { answerHttp } from './http-peer';
 import { ManualClock } from './manual-clock';
+
+jest.mock('../../../src/payments/http/send-http-request', () => ({
+  ...jest.requireActual<object>('../../../src/payments/http/send-http-request'),
+  sendHttpRequest: jest.fn(),
+}));
 
 interface Scripted {
   readonly status?: number;
@@ -30,14 +37,13 @@ const PAID = {
   transactionId: 't-1',
 };
 
-/** HttpPaymentProvider before a fetch that answers as scripted, signed as a provider would. */
+/** HttpPaymentProvider before a provider that answers as scripted, signed as a provider would. */
 function provider(scripted: Scripted, options: Partial<HttpPaymentOptions> = {}) {
   const clock = new ManualClock();
   const requests: Request[] = [];
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    const request = new Request(input, init);
+  answerHttp((request) => {
     requests.push(request);
-    return Promise.resolve(answerTo(request, scripted, clock));
+    return answerTo(request, scripted, clock);
   });
   const http = new HttpPaymentProvider(
     { name: 'pay', baseUrl: 'http://pay.test/v1/', secret: SECRET, ...options },
@@ -71,7 +77,7 @@ function answerTo(request: Request, scripted: Scripted, clock: ManualClock): Res
   });
 }
 
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => jest.mocked(sendHttpRequest).mockReset());
 
 describe('HttpPaymentProvider', () => {
   describe('what it asks', () => {
@@ -226,11 +232,10 @@ describe('HttpPaymentProvider', () => {
     it('no signed body, whatever is in it, closes or pays anything it does not name', async () => {
       await fc.assert(
         fc.asyncProperty(fc.jsonValue(), fc.constantFrom(200, 201, 204, 400, 404, 409), async (value, status) => {
-          const { http } = provider({ status, body: status === 204 ? '' : JSON.stringify(value) });
-          jest.mocked(fetch).mockImplementationOnce((input, init) => {
-            const request = new Request(input, init);
-            if (status === 204) return Promise.resolve(new Response(null, { status }));
-            return Promise.resolve(answerTo(request, { status, body: JSON.stringify(value) }, new ManualClock()));
+          const { http } = provider({});
+          answerHttp((request) => {
+            if (status === 204) return new Response(null, { status });
+            return answerTo(request, { status, body: JSON.stringify(value) }, new ManualClock());
           });
           expect((await http.close(anAttempt(), never)).type).toBe('UNKNOWN');
         }),
@@ -266,7 +271,7 @@ describe('HttpPaymentProvider', () => {
 
     it('a refused connection is UNKNOWN with its cause', async () => {
       const { http } = provider({});
-      jest.mocked(fetch).mockRejectedValue(new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }));
+      jest.mocked(sendHttpRequest).mockRejectedValue(new Error('connect ECONNREFUSED'));
       expect(await http.query(anAttempt(), never)).toEqual({
         type: 'UNKNOWN',
         reason: 'no answer: connect ECONNREFUSED',
@@ -274,9 +279,26 @@ describe('HttpPaymentProvider', () => {
       });
     });
 
+    it('a refusal by several addresses is told by its code', async () => {
+      const { http } = provider({});
+      const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
+      jest.mocked(sendHttpRequest).mockRejectedValue(error);
+      expect(await http.query(anAttempt(), never)).toMatchObject({ reason: 'no answer: ECONNREFUSED' });
+    });
+
+    it('asks once more, with a new nonce and over a new connection, when the kept one was closed', async () => {
+      const { http, requests } = provider({ body: { status: 'CLOSED' } });
+      jest.mocked(sendHttpRequest).mockRejectedValueOnce(new StaleConnectionError('closed'));
+      expect(await http.close(anAttempt(), never)).toMatchObject({ type: 'CLOSED' });
+      const calls = jest.mocked(sendHttpRequest).mock.calls.slice(-2);
+      expect(calls.map(([, , { connection }]) => connection)).toEqual(['kept', 'new']);
+      expect(new Set(calls.map(([{ nonce }]) => nonce)).size).toBe(2);
+      expect(requests).toHaveLength(1);
+    });
+
     it('an abort by the caller is UNKNOWN and no outage', async () => {
       const { http } = provider({});
-      jest.mocked(fetch).mockRejectedValue(new DOMException('aborted', 'AbortError'));
+      jest.mocked(sendHttpRequest).mockRejectedValue(new DOMException('aborted', 'AbortError'));
       expect(await http.query(anAttempt(), AbortSignal.abort())).toEqual({
         type: 'UNKNOWN',
         reason: 'gave up waiting for the answer',

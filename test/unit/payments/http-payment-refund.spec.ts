@@ -1,6 +1,12 @@
 import { HttpPaymentProvider, type RefundRequest, signHttpRequest, signHttpResponse } from '../../../src/payments';
 import { anAttempt } from './an-attempt';
+import { answerHttp } from './http-peer';
 import { ManualClock } from './manual-clock';
+
+jest.mock('../../../src/payments/http/send-http-request', () => ({
+  ...jest.requireActual<object>('../../../src/payments/http/send-http-request'),
+  sendHttpRequest: jest.fn(),
+}));
 
 const SECRET = 'the-secret-of-the-default-merchant';
 const never = new AbortController().signal;
@@ -17,8 +23,7 @@ const REFUND: RefundRequest = {
 function provider(status: number, body: Record<string, unknown>, secret = SECRET) {
   const clock = new ManualClock();
   const requests: { readonly url: URL; readonly headers: Headers; readonly body: string }[] = [];
-  jest.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
-    const request = new Request(input, init);
+  answerHttp(async (request) => {
     const url = new URL(request.url);
     requests.push({ url, headers: request.headers, body: await request.text() });
     const echo = { reference: 'ord-1', nonce: request.headers.get('x-nonce'), merchantAccount: null };
@@ -33,8 +38,6 @@ function provider(status: number, body: Record<string, unknown>, secret = SECRET
     requests,
   };
 }
-
-afterEach(() => jest.restoreAllMocks());
 
 describe('HttpPaymentProvider.refund', () => {
   it('posts number, amount in digits, currency and reason, and signs them', async () => {
