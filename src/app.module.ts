@@ -34,20 +34,21 @@ export class AppModule {
 }
 
 function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
-  const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders, shutdownTimeoutMs } = config;
+  const { http, rateLimits, database, rabbit, transport, ladder, partitions, horizonMs, sweep, orders } = config;
   return {
     dataSource,
     schema: database.schema,
     rabbit,
     transport,
     ladder,
+    partitions,
     horizonMs,
     sweep,
     orders,
     ...providersOf(config),
     apiKeys: http.apiKeys,
     rateLimits,
-    shutdownTimeoutMs,
+    shutdownTimeoutMs: config.shutdownTimeoutMs,
   };
 }
 

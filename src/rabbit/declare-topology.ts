@@ -16,16 +16,16 @@ export async function declareBase(channel: Channel, names: TopologyNames, { queu
   await channel.assertExchange(names.commands, 'topic', { durable: true });
 }
 
-/** Declares the work queue of one timeout kind and returns its name. */
+/** Declares the work queue of one timeout kind, or of a partition of it, and returns its name. */
 export async function declareWorkQueue(
   channel: Channel,
   names: TopologyNames,
   { queueType }: Options,
-  kind: string,
+  routingKey: string,
 ): Promise<string> {
-  const queue = names.workQueue(kind);
+  const queue = names.workQueue(routingKey);
   await channel.assertQueue(queue, { durable: true, arguments: workQueueArguments(queueType, names) });
-  await channel.bindQueue(queue, names.work, kind);
+  await channel.bindQueue(queue, names.work, routingKey);
   return queue;
 }
 

@@ -20,13 +20,13 @@ export class TopologyNames {
     return `${this.prefix}.parked`;
   }
 
-  /** Direct exchange to the work queues; the routing key is the timeout kind. */
+  /** Direct exchange to the work queues; the routing key is the timeout kind, or a partition of it. */
   get work(): string {
     return `${this.prefix}.work`;
   }
 
-  workQueue(kind: string): string {
-    return `${this.prefix}.work.${kind}`;
+  workQueue(routingKey: string): string {
+    return `${this.prefix}.work.${routingKey}`;
   }
 
   /** The plugin's exchange. */

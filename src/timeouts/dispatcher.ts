@@ -8,6 +8,8 @@ import { decodeWakeUp } from './wake-up';
 interface DispatcherPlan {
   readonly client: RabbitClient;
   readonly worker: KindWorker;
+  /** Routing key of the work queue: the kind, or a partition of it. */
+  readonly partition: string;
   readonly prefetch: number;
   readonly observer: TimeoutObserver;
   /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
@@ -17,7 +19,7 @@ interface DispatcherPlan {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Brings the deliveries of one kind's work queue to its worker, and settles each when its work is durable. */
+/** Brings the deliveries of one work queue to the worker of its kind, and settles each when its work is durable. */
 export class Dispatcher {
   private readonly logger: Logger;
   private readonly consumer: ManualAckConsumer;
@@ -28,13 +30,13 @@ export class Dispatcher {
     private readonly plan: DispatcherPlan,
     private readonly clock: Clock,
   ) {
-    const { client, worker } = plan;
-    this.logger = new Logger(`Dispatcher:${worker.kind}`);
+    const { client, worker, partition } = plan;
+    this.logger = new Logger(`Dispatcher:${partition}`);
     this.consumer = client.consume({
-      queue: client.names.workQueue(worker.kind),
+      queue: client.names.workQueue(partition),
       prefetch: plan.prefetch,
       declare: async (channel) =>
-        plan.bind(channel, await declareWorkQueue(channel, client.names, client.options, worker.kind)),
+        plan.bind(channel, await declareWorkQueue(channel, client.names, client.options, partition)),
       onDelivery: (delivery) => this.take(delivery),
     });
     worker.onAway((error) => this.pause(error));

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { isFromDatabase } from './database-away';
 import { HandlerContractError, HandlerFailure } from './timeout-errors';
 import { type DueTimeout } from './timeout';
-import { type TimeoutHandlerBatch, type TimeoutHandlerInstance } from './timeout-handler';
+import { isBatchHandler, type TimeoutHandlerInstance } from './timeout-handler';
 import { DONE, type TimeoutOutcome } from './timeout-outcome';
 
 /** Lets the engine treat single and batch handlers alike, and holds them to their contract. */
@@ -21,14 +21,15 @@ export class HandlerAdapter {
 
   /** Asks the handler's remote question. Only called after it answered `ask`. */
   async ask(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
-    if (!isBatch(this.handler) || !this.handler.ask) throw new HandlerContractError(this.kind, 'has no ask() method');
+    if (!isBatchHandler(this.handler) || !this.handler.ask)
+      throw new HandlerContractError(this.kind, 'has no ask() method');
     return this.handler.ask(due, signal);
   }
 
   /** @throws HandlerFailure for what the handler threw of its own; errors of the database as they are. */
   private async run(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     try {
-      return isBatch(this.handler) ? await this.handler.settle(due, tx) : await this.oneByOne(due, tx);
+      return isBatchHandler(this.handler) ? await this.handler.settle(due, tx) : await this.oneByOne(due, tx);
     } catch (error) {
       throw isFromDatabase(error) ? error : new HandlerFailure(error);
     }
@@ -36,7 +37,7 @@ export class HandlerAdapter {
 
   private async oneByOne(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const outcomes: TimeoutOutcome[] = [];
-    if (isBatch(this.handler)) return outcomes;
+    if (isBatchHandler(this.handler)) return outcomes;
     for (const timeout of due) outcomes.push((await this.handler.handle(timeout, tx)) ?? DONE);
     return outcomes;
   }
@@ -47,7 +48,7 @@ export class HandlerAdapter {
     }
     const asksAgain = outcomes.some((outcome, index) => outcome.type === 'ask' && isAnswered(due[index]));
     if (asksAgain) throw new HandlerContractError(this.kind, 'asked again after it was given an answer; return retry');
-    const canAsk = isBatch(this.handler) && this.handler.ask !== undefined;
+    const canAsk = isBatchHandler(this.handler) && this.handler.ask !== undefined;
     if (!canAsk && outcomes.some((outcome) => outcome.type === 'ask')) {
       throw new HandlerContractError(this.kind, 'returned "ask" but has no ask() method');
     }
@@ -57,8 +58,4 @@ export class HandlerAdapter {
 /** An answer may be undefined; that it was given counts. */
 function isAnswered(due: DueTimeout | undefined): boolean {
   return due !== undefined && 'answer' in due;
-}
-
-function isBatch(handler: TimeoutHandlerInstance): handler is TimeoutHandlerBatch {
-  return 'settle' in handler && typeof handler.settle === 'function';
 }

@@ -27,7 +27,7 @@ export class KindWorker {
   private readonly batcher: MicroBatcher<WorkItem>;
   private readonly asks: AskRound;
   private isClosing = false;
-  private awaySince: (error: unknown) => void = () => undefined;
+  private readonly onAwayListeners: ((error: unknown) => void)[] = [];
 
   constructor(
     private readonly plan: WorkerPlan,
@@ -61,7 +61,7 @@ export class KindWorker {
 
   /** Calls `listener` whenever something could not be written down. */
   onAway(listener: (error: unknown) => void): void {
-    this.awaySince = listener;
+    this.onAwayListeners.push(listener);
   }
 
   /** Takes a wake-up over and handles it when it is due. */
@@ -192,6 +192,6 @@ export class KindWorker {
 
   private away(error: unknown): void {
     this.plan.observer.away(this.kind, error);
-    this.awaySince(error);
+    for (const listener of this.onAwayListeners) listener(error);
   }
 }

@@ -12,6 +12,12 @@ const DEFAULTS: ResolvedHandlerOptions = {
   leaseMs: 20_000,
 };
 
+/**
+ * A handler of single timeouts gets a transaction for each. Together in one they would keep each other's row locks until
+ * its end, and two such transactions that touch shared rows in different orders end in a deadlock, a second each time.
+ */
+const SINGLE_DEFAULTS = { batchSize: 1, concurrency: 5 } as const;
+
 /** Smallest sensible values; the largest is what a 16-bit prefetch or a readable transaction bears. */
 const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = {
   prefetch: [1, 65_535],
@@ -23,8 +29,13 @@ const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = 
 };
 
 /** @throws InvalidOptionsError naming every value out of range. */
-export function resolveHandlerOptions(kind: string, options: TimeoutHandlerOptions): ResolvedHandlerOptions {
-  const resolved = { ...DEFAULTS, ...withoutUndefined(options) };
+export function resolveHandlerOptions(
+  kind: string,
+  options: TimeoutHandlerOptions,
+  takes: 'batches' | 'single timeouts',
+): ResolvedHandlerOptions {
+  const defaults = takes === 'batches' ? DEFAULTS : { ...DEFAULTS, ...SINGLE_DEFAULTS };
+  const resolved = { ...defaults, ...withoutUndefined(options) };
   const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
     const [min, max] = RANGES[name];
     const value = resolved[name];

@@ -14,6 +14,7 @@ import { Dispatcher } from './dispatcher';
 import { HandlerAdapter } from './handler-adapter';
 import { KindWorker } from './kind-worker';
 import { OutcomeRecorder } from './outcome-recorder';
+import { Partitions } from './partitions';
 import { type RegisteredHandler } from './registered-handler';
 import { SettlementQueries } from './settlement-queries';
 import { Sweep } from './sweep';
@@ -147,7 +148,7 @@ export class TimeoutEngine {
     });
     const { maxAttempts, concurrency, batchSize: pageSize } = options;
     const settler = new TimeoutSettler({ kind, dataSource, queries, recorder, handler: adapter, maxAttempts });
-    const { databaseClock, observers: observer, client } = this;
+    const { databaseClock, observers: observer } = this;
     // Longer than the ladder's unit: what is less than a unit early could only come back at once.
     const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0));
     const worker = new KindWorker(
@@ -160,8 +161,17 @@ export class TimeoutEngine {
     const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, pageSize, isClock };
     this.workers.set(kind, worker);
     this.sweeps.set(kind, new Sweep(plan, this.clock));
-    const bind = (channel: Channel, queue: string): Promise<void> => this.switch.bind(channel, kind, queue);
-    if (writesWakeUps) new Dispatcher({ client, worker, prefetch: options.prefetch, observer, bind }, this.clock);
+    if (writesWakeUps) this.dispatch(worker, options.prefetch);
+  }
+
+  private dispatch(worker: KindWorker, prefetchOfAll: number): void {
+    const { client, observers: observer } = this;
+    const partitions = new Partitions(this.options.partitions).of(worker.kind);
+    const prefetch = Math.ceil(prefetchOfAll / partitions.length);
+    for (const partition of partitions) {
+      const bind = (channel: Channel, queue: string): Promise<void> => this.switch.bind(channel, partition, queue);
+      new Dispatcher({ client, worker, partition, prefetch, observer, bind }, this.clock);
+    }
   }
 
   /** Without a message path a timeout that was just scheduled, and is due soon, would wait for the next tick. */

@@ -4,9 +4,9 @@ import { SetMetadata } from '@nestjs/common';
 export interface TimeoutHandlerOptions {
   /** Deliveries in this process at once, held ones included. @default 1000 */
   readonly prefetch?: number;
-  /** Most timeouts in one transaction. @default 100 */
+  /** Most timeouts in one transaction. @default 100 of `settle`, 1 of `handle` */
   readonly batchSize?: number;
-  /** Transactions of this kind at once in this process. @default 2 */
+  /** Transactions of this kind at once in this process, each with a connection. @default 2 of `settle`, 5 of `handle` */
   readonly concurrency?: number;
   /** `ask` calls of this kind at once in this process. @default 200 */
   readonly askConcurrency?: number;

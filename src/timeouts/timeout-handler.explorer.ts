@@ -4,7 +4,7 @@ import { InvalidOptionsError } from '../errors';
 import { type RegisteredHandler } from './registered-handler';
 import { resolveHandlerOptions } from './resolve-handler-options';
 import { DuplicateTimeoutHandlerError, InvalidTimeoutHandlerError } from './timeout-errors';
-import { type TimeoutHandlerInstance } from './timeout-handler';
+import { isBatchHandler, type TimeoutHandlerInstance } from './timeout-handler';
 import { TIMEOUT_HANDLER_METADATA, type TimeoutHandlerMetadata } from './timeout-handler.decorator';
 import { isValidKind } from './validate-requests';
 
@@ -51,7 +51,8 @@ export class TimeoutHandlerExplorer {
 function register({ kind, options, instance, name }: Found): RegisteredHandler {
   if (!isValidKind(kind)) throw new InvalidOptionsError(name, [`"${kind}" cannot be a timeout kind`]);
   if (!canHandle(instance)) throw new InvalidTimeoutHandlerError(kind, name);
-  return { kind, options: resolveHandlerOptions(kind, options), handler: instance };
+  const takes = isBatchHandler(instance) ? 'batches' : 'single timeouts';
+  return { kind, options: resolveHandlerOptions(kind, options, takes), handler: instance };
 }
 
 function canHandle(instance: object): instance is TimeoutHandlerInstance {

@@ -3,8 +3,8 @@ import { type DueTimeout } from './timeout';
 import { type TimeoutOutcome } from './timeout-outcome';
 
 /**
- * Handles one timeout at a time, in the engine's transaction: what it writes through `tx`, the end of the timeout
- * and the outbox rows commit together or not at all. No remote call in here.
+ * Handles one timeout at a time, each in a transaction of the engine unless its options say `batchSize`: what it writes
+ * through `tx`, the end of the timeout and the outbox rows commit together or not at all. No remote call in here.
  */
 export interface TimeoutHandlerSingle {
   handle(timeout: DueTimeout, tx: EntityManager): Promise<TimeoutOutcome | void>;
@@ -24,3 +24,8 @@ export interface TimeoutHandlerBatch<Answer = unknown> {
 }
 
 export type TimeoutHandlerInstance = TimeoutHandlerSingle | TimeoutHandlerBatch;
+
+/** Whether it takes whole batches. A class that has both methods does. */
+export function isBatchHandler(handler: TimeoutHandlerInstance): handler is TimeoutHandlerBatch {
+  return 'settle' in handler && typeof handler.settle === 'function';
+}

@@ -13,6 +13,7 @@ import {
 } from '../delay';
 import { type Channel, declareWorkQueue, type Publication, type RabbitClient } from '../rabbit';
 import { type ClaimedRow, type OutboxRouter, traceHeaders } from '../events';
+import { Partitions } from './partitions';
 import { Republication } from './republication';
 import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
@@ -36,6 +37,7 @@ export class TransportSwitch {
   private readonly logger = new Logger(TransportSwitch.name);
   private readonly republication: Republication;
   private readonly loop: PollingLoop;
+  private readonly partitions: Partitions;
   private transport: DelayTransport | undefined;
 
   constructor(
@@ -43,6 +45,7 @@ export class TransportSwitch {
     clock: Clock,
   ) {
     this.republication = new Republication(plan.dataSource, plan.options.schema, plan.options.horizonMs);
+    this.partitions = new Partitions(plan.options.partitions);
     this.loop = new PollingLoop(clock, {
       name: 'transport-switch',
       runOnce: () => this.republish(),
@@ -73,8 +76,8 @@ export class TransportSwitch {
   }
 
   /** For a work queue that is declared anew; before the first choice that is left to `declare`. */
-  async bind(channel: Channel, kind: string, queue: string): Promise<void> {
-    await this.transport?.bindKind(channel, kind, queue);
+  async bind(channel: Channel, partition: string, queue: string): Promise<void> {
+    await this.transport?.bindKind(channel, partition, queue);
   }
 
   /** Probes where the choice is open, then declares the waiting room. A rejection makes the channel try again. */
@@ -85,9 +88,9 @@ export class TransportSwitch {
     const transport = this.transport?.name === selection.transport ? this.transport : this.create(selection.transport);
     await transport.declare(channel);
     const { client } = this.plan;
-    for (const kind of this.plan.kinds()) {
-      const queue = await declareWorkQueue(channel, client.names, client.options, kind);
-      await transport.bindKind(channel, kind, queue);
+    for (const partition of this.plan.kinds().flatMap((kind) => this.partitions.of(kind))) {
+      const queue = await declareWorkQueue(channel, client.names, client.options, partition);
+      await transport.bindKind(channel, partition, queue);
     }
     this.use(transport, selection.reason);
   }
@@ -125,7 +128,10 @@ export class TransportSwitch {
   }
 
   private route(transport: DelayTransport, row: ClaimedRow, remainingMs: number): Publication {
-    const { exchange, routingKey, headers, mandatory } = transport.route(row.routing_key, remainingMs);
+    const { exchange, routingKey, headers, mandatory } = transport.route(
+      this.partitions.for(row.routing_key, row.body),
+      remainingMs,
+    );
     return {
       exchange,
       routingKey,

@@ -31,6 +31,7 @@ describe('loadConfig', () => {
       },
       transport: 'auto',
       ladder: {},
+      partitions: 1,
       horizonMs: 86_400_000,
       sweep: { intervalMs: 30_000, marginMs: 5_000 },
       orders: {},
@@ -69,6 +70,7 @@ describe('loadConfig', () => {
   it('takes an empty variable for one that is not set', () => {
     expect(loadConfig({ ...minimal, PORT: '', HORIZON_MS: '' })).toMatchObject({
       http: { port: 3_000 },
+      partitions: 1,
       horizonMs: 86_400_000,
     });
   });

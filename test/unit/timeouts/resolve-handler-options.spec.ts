@@ -4,7 +4,7 @@ import { type TimeoutHandlerOptions } from '../../../src/timeouts/timeout-handle
 
 describe('the options of a handler', () => {
   it('have defaults', () => {
-    expect(resolveHandlerOptions('k', {})).toEqual({
+    expect(resolveHandlerOptions('k', {}, 'batches')).toEqual({
       prefetch: 1_000,
       batchSize: 100,
       concurrency: 2,
@@ -14,15 +14,22 @@ describe('the options of a handler', () => {
     });
   });
 
+  it('give a handler of single timeouts a transaction for each', () => {
+    const batches = resolveHandlerOptions('k', {}, 'batches');
+    const single = resolveHandlerOptions('k', {}, 'single timeouts');
+    expect(single).toEqual({ ...batches, batchSize: 1, concurrency: 5 });
+    expect(resolveHandlerOptions('k', { batchSize: 50 }, 'single timeouts')).toMatchObject({ batchSize: 50 });
+  });
+
   it('are taken over where they are given, and cannot be changed then', () => {
-    const resolved = resolveHandlerOptions('k', { batchSize: 1, maxAttempts: 1_000 });
+    const resolved = resolveHandlerOptions('k', { batchSize: 1, maxAttempts: 1_000 }, 'batches');
     expect(resolved).toMatchObject({ prefetch: 1_000, batchSize: 1, maxAttempts: 1_000 });
     expect(Object.isFrozen(resolved)).toBe(true);
   });
 
   it('take undefined for not given', () => {
     const unset = { prefetch: undefined, leaseMs: undefined } as unknown as TimeoutHandlerOptions;
-    expect(resolveHandlerOptions('k', unset)).toEqual(resolveHandlerOptions('k', {}));
+    expect(resolveHandlerOptions('k', unset, 'batches')).toEqual(resolveHandlerOptions('k', {}, 'batches'));
   });
 
   it.each([
@@ -34,16 +41,16 @@ describe('the options of a handler', () => {
     ['leaseMs', 3_000, 600_000],
   ])('have %s from %i to %i, in whole numbers', (name, min, max) => {
     for (const value of [min, max])
-      expect(resolveHandlerOptions('k', { [name]: value })).toMatchObject({ [name]: value });
+      expect(resolveHandlerOptions('k', { [name]: value }, 'batches')).toMatchObject({ [name]: value });
     for (const value of [min - 1, max + 1, min + 0.5, NaN, '7']) {
       const problem = `${name} must be an integer from ${min} to ${max} (got ${String(value)})`;
-      expect(() => resolveHandlerOptions('k', { [name]: value })).toThrow(problem);
+      expect(() => resolveHandlerOptions('k', { [name]: value }, 'batches')).toThrow(problem);
     }
   });
 
   it('are refused with every problem at once, and the kind they belong to', () => {
     const bad = { prefetch: 0, batchSize: 0, concurrency: 0, askConcurrency: 0, maxAttempts: 0, leaseMs: 0 };
-    const refused = jest.fn(() => resolveHandlerOptions('order.payment', bad));
+    const refused = jest.fn(() => resolveHandlerOptions('order.payment', bad, 'batches'));
     expect(refused).toThrow("@TimeoutHandler('order.payment'): 6 problems");
     const error: unknown = refused.mock.results[0]?.value;
     expect(error).toBeInstanceOf(InvalidOptionsError);
