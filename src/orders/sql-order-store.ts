@@ -7,6 +7,7 @@ import { AdoptUnclaimed } from './sql/adopt-unclaimed';
 import { ApplyTransitions } from './sql/apply-transitions';
 import { KeepUnexpectedMoney } from './sql/keep-unexpected-money';
 import { LockOrders } from './sql/lock-orders';
+import { ReadAttempts } from './sql/read-attempts';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './sql/order-row';
 import { WriteFindings } from './sql/write-findings';
 import { type Transition } from './transition';
@@ -18,7 +19,7 @@ export class SqlOrderStore implements OrderStore {
   private readonly writeFindings: WriteFindings;
   private readonly keepMoney: KeepUnexpectedMoney;
   private readonly adopt: AdoptUnclaimed;
-  private readonly attemptsSql: string;
+  private readonly readAttempts: ReadAttempts;
   private readonly attemptSql: string;
   private readonly statusSql: string;
 
@@ -32,11 +33,7 @@ export class SqlOrderStore implements OrderStore {
     this.writeFindings = new WriteFindings(schema);
     this.keepMoney = new KeepUnexpectedMoney(schema);
     this.adopt = new AdoptUnclaimed(schema);
-    this.attemptsSql = `
-      SELECT clock_timestamp() AS now, (
-        SELECT json_agg(found) FROM (
-          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
-           WHERE a.order_id = $1 AND a.status = ANY($2::text[])) found) AS attempts`;
+    this.readAttempts = new ReadAttempts(dataSource, schema);
     this.attemptSql = `
       SELECT (SELECT row_to_json(found) FROM (SELECT ${ATTEMPT_COLUMNS}) found) AS attempt
         FROM ${schema}.payment_attempt a WHERE a.provider = $1 AND a.reference = $2`;
@@ -66,12 +63,8 @@ export class SqlOrderStore implements OrderStore {
     return this.keepMoney.execute(tx, money);
   }
 
-  async attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow> {
-    const [row] = await this.dataSource.query<{ now: Date; attempts: AttemptRow[] | null }[]>(this.attemptsSql, [
-      orderId,
-      statuses,
-    ]);
-    return { now: row?.now ?? new Date(NaN), attempts: (row?.attempts ?? []).map(toAttempt) };
+  attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow> {
+    return this.readAttempts.execute(orderId, statuses);
   }
 
   async findAttempt({ provider, reference }: AttemptKey): Promise<PaymentAttempt | undefined> {

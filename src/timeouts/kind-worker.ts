@@ -3,17 +3,17 @@ import { Logger } from '@nestjs/common';
 import { type Clock, within } from '../clock';
 import { Hold } from '../delay';
 import { AskRound } from './ask-round';
+import { Backlog } from './backlog';
 import { settleIsolated } from './isolate';
 import { type BusyRow, type LockedRow } from './locked-timeout';
 import { MicroBatcher } from './micro-batcher';
 import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweepCursor, type SweptPage } from './swept-page';
+import { OverduePages } from './overdue-pages';
 import { wakeLater } from './wake-later';
 import { identitiesOf } from './wake-up';
-import { sweptItem, type WorkItem } from './work-item';
+import { type WorkItem } from './work-item';
 import { type WorkerPlan } from './worker-plan';
-
-type CursorRow = LockedRow & { cursor: string; leased: boolean };
 
 const GATHER_MS = 2;
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
@@ -25,6 +25,8 @@ export class KindWorker {
   private readonly logger: Logger;
   private readonly hold: Hold<WorkItem>;
   private readonly batcher: MicroBatcher<WorkItem>;
+  private readonly pages: OverduePages;
+  private readonly backlog: Backlog;
   private readonly asks: AskRound;
   private isClosing = false;
   private readonly onAwayListeners: ((error: unknown) => void)[] = [];
@@ -41,8 +43,23 @@ export class KindWorker {
       waitMs: GATHER_MS,
       concurrency: options.concurrency,
       mayRun: () => this.asks.openCount < options.askConcurrency,
-      run: (items) => this.settle(items),
+      run: (items) => this.backlog.workOff(items).then(() => this.settle(items)),
     });
+    this.pages = new OverduePages({
+      ...plan,
+      pageSize: options.batchSize,
+      committed: (batch) => this.committed(batch),
+      recover: (items) => this.settle(items),
+    });
+    this.backlog = new Backlog(
+      {
+        pageSize: options.batchSize,
+        waiting: () => this.batcher.waiting,
+        mayGoOn: () => !this.isClosing && !this.isSaturated,
+        readPage: (cursor, cause) => this.pages.handle(cursor, 0, cause),
+      },
+      clock,
+    );
     this.hold = new Hold(clock, {
       nowMs: () => databaseClock.nowMs(),
       onDue: (items) => this.batcher.add(items),
@@ -84,26 +101,8 @@ export class KindWorker {
   }
 
   /** Handles one page of rows overdue by at least `marginMs`. @throws when the database cannot be asked. */
-  async sweepPage(cursor: SweepCursor, marginMs: number): Promise<SweptPage> {
-    const { kind, queries, options } = this.plan;
-    const args = [kind, marginMs, cursor.nextAttemptAt, cursor.key, options.batchSize];
-    let rows: CursorRow[] = [];
-    const select = async (tx: EntityManager): Promise<Selection> => {
-      rows = await tx.query<CursorRow[]>(queries.lockOverdue, args);
-      return { due: rows };
-    };
-    try {
-      this.committed(await this.plan.settler.settle(select, () => 'sweep'));
-    } catch (error) {
-      if (rows.length === 0) throw error;
-      await this.settle(rows.map((row) => sweptItem(row)));
-    }
-    const last = rows.at(-1);
-    return {
-      rows: rows.length,
-      missed: rows.filter(({ leased }) => !leased).length,
-      cursor: last ? { nextAttemptAt: last.cursor, key: last.key } : cursor,
-    };
+  sweepPage(cursor: SweepCursor, marginMs: number): Promise<SweptPage> {
+    return this.pages.handle(cursor, marginMs, 'sweep');
   }
 
   /** Waits at most `ms` for what is in hand; what has not begun, or takes longer, is given back. */

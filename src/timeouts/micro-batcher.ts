@@ -31,6 +31,11 @@ export class MicroBatcher<T> {
     return this.queue.length === 0 && this.running === 0;
   }
 
+  /** Items that no run has begun. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
   add(items: readonly T[]): void {
     if (items.length === 0) return;
     this.queue.push(...items);

@@ -5,7 +5,7 @@ export type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
 
 const DEFAULTS: ResolvedHandlerOptions = {
   prefetch: 1_000,
-  batchSize: 100,
+  batchSize: 200,
   concurrency: 2,
   askConcurrency: 200,
   maxAttempts: 5,

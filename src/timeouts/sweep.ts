@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../clock';
 import { type KindWorker } from './kind-worker';
-import { type SweepCursor } from './swept-page';
+import { BEGINNING } from './swept-page';
 import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedSweepOptions } from './timeouts-options';
 
@@ -35,7 +35,6 @@ const SATURATED_MS = 50;
 /** A broker that was killed may stall dead-lettering for 3 minutes (its confirm time-out) without anything being closed. */
 const WARY_MS = 180_000;
 const WARY_INTERVAL_MS = 5_000;
-const BEGINNING: SweepCursor = { nextAttemptAt: '-infinity', key: '' };
 
 /**
  * The second clock: finds overdue rows of one kind in the database, whatever became of their messages. Several

@@ -11,3 +11,6 @@ export interface SweepCursor {
   readonly nextAttemptAt: string;
   readonly key: string;
 }
+
+/** Before every row. */
+export const BEGINNING: SweepCursor = { nextAttemptAt: '-infinity', key: '' };

@@ -4,7 +4,7 @@ import { SetMetadata } from '@nestjs/common';
 export interface TimeoutHandlerOptions {
   /** Deliveries in this process at once, held ones included. @default 1000 */
   readonly prefetch?: number;
-  /** Most timeouts in one transaction. @default 100 of `settle`, 1 of `handle` */
+  /** Most timeouts in one transaction. @default 200 of `settle`, 1 of `handle` */
   readonly batchSize?: number;
   /** Transactions of this kind at once in this process, each with a connection. @default 2 of `settle`, 5 of `handle` */
   readonly concurrency?: number;

@@ -1,4 +1,5 @@
 import { type LockedRow } from './locked-timeout';
+import { type TimeoutCause } from './timeout';
 import { type WakeUp } from './wake-up';
 
 /**
@@ -13,8 +14,8 @@ export interface WorkItem {
   finish(result: WakeUpResult): void;
 }
 
-/** A row that the sweep found; it is in the database, so nobody has to hear how it ended. */
-export function sweptItem(row: LockedRow): WorkItem {
+/** A row that was found in the table; it is in the database, so nobody has to hear how it ended. */
+export function overdueItem(row: LockedRow, cause: TimeoutCause): WorkItem {
   const { key, generation } = row;
-  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause: 'sweep' }, finish: () => undefined };
+  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause }, finish: () => undefined };
 }

@@ -6,7 +6,7 @@ describe('the options of a handler', () => {
   it('have defaults', () => {
     expect(resolveHandlerOptions('k', {}, 'batches')).toEqual({
       prefetch: 1_000,
-      batchSize: 100,
+      batchSize: 200,
       concurrency: 2,
       askConcurrency: 200,
       maxAttempts: 5,

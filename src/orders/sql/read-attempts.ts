@@ -1,0 +1,49 @@
+import DataLoader from 'dataloader';
+import { type DataSource } from 'typeorm';
+import { type AttemptsNow } from '../order-store';
+import { type AttemptStatus, type PaymentAttempt } from '../payment-attempt';
+import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
+
+/** A statement for so many orders takes a few milliseconds. */
+const BATCH = 500;
+
+interface NowRow {
+  readonly now: Date;
+  readonly attempts: AttemptRow[] | null;
+}
+
+/**
+ * Reads attempts outside any transaction. Orders that are asked for in the same turn share a statement: a batch of
+ * deadlines begins its questions at once, and a statement each was a fifth of their cost.
+ */
+export class ReadAttempts {
+  private readonly sql: string;
+  /** Without a cache: what is read has to be what is there now. */
+  private readonly loader = new DataLoader((ids: readonly string[]) => this.read(ids), {
+    cache: false,
+    maxBatchSize: BATCH,
+  });
+
+  constructor(
+    private readonly dataSource: DataSource,
+    schema: string,
+  ) {
+    this.sql = `
+      SELECT clock_timestamp() AS now, (
+        SELECT json_agg(found) FROM (
+          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])) found) AS attempts`;
+  }
+
+  async execute(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow> {
+    const { now, attempts } = await this.loader.load(orderId);
+    return { now, attempts: attempts.filter(({ status }) => statuses.includes(status)) };
+  }
+
+  private async read(orderIds: readonly string[]): Promise<AttemptsNow[]> {
+    const [row] = await this.dataSource.query<NowRow[]>(this.sql, [orderIds]);
+    const now = row?.now ?? new Date(NaN);
+    const ofOrder = new Map<string, PaymentAttempt[]>(orderIds.map((id) => [id, []]));
+    for (const attempt of (row?.attempts ?? []).map(toAttempt)) ofOrder.get(attempt.orderId)?.push(attempt);
+    return orderIds.map((id) => ({ now, attempts: ofOrder.get(id) ?? [] }));
+  }
+}

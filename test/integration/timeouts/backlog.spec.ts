@@ -1,0 +1,63 @@
+import { connect, type ChannelModel } from 'amqplib';
+import {
+  DONE,
+  type DueTimeout,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+} from '../../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { startEngine, until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+
+const KIND = 'burst';
+const COUNT = 1_000;
+const PREFETCH = 300;
+
+@TimeoutHandler(KIND, { prefetch: PREFETCH, batchSize: 50 })
+class Burst implements TimeoutHandlerBatch {
+  readonly seen: DueTimeout[] = [];
+
+  async settle(due: readonly DueTimeout[]): Promise<TimeoutOutcome[]> {
+    this.seen.push(...due);
+    return due.map(() => DONE);
+  }
+}
+
+describe('more due at once than deliveries fit into the process', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let direct: ChannelModel;
+
+  beforeAll(async () => {
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    direct = await connect(vhost.url);
+  });
+
+  afterAll(async () => {
+    await direct.close();
+    await database.drop();
+    await vhost.drop();
+  });
+
+  it('is worked off from the table before its deliveries, each timeout once, and leaves none of them behind', async () => {
+    const handler = new Burst();
+    const engine = await startEngine(database, vhost.url, [handler], { transport: 'ladder' });
+    await until(() => engine.engine.isMessagePathUp);
+    const dueAt = new Date(Date.now() + 2_500);
+    const requests = Array.from({ length: COUNT }, (_, n) => ({ kind: KIND, key: `b-${n}`, dueAt }));
+    await database.dataSource.transaction((tx) => engine.scheduler.schedule(tx, requests));
+    await engine.settled.done(COUNT);
+    const channel = await direct.createChannel();
+    const queue = `order-timeout.v1.work.${KIND}`;
+    // Only the prefetch was delivered when the table was empty: the other messages were still on the broker.
+    expect((await channel.checkQueue(queue)).messageCount).toBeGreaterThan(0);
+    await until(async () => (await channel.checkQueue(queue)).messageCount === 0);
+    expect(new Set(handler.seen.map(({ key }) => key)).size).toBe(COUNT);
+    expect(handler.seen).toHaveLength(COUNT);
+    expect(handler.seen.every((due) => due.cause === 'message' && due.dueAt.getTime() <= Date.now())).toBe(true);
+    // Nothing is unacknowledged: a queue with deliveries in hand would get them back when the consumer goes.
+    await engine.close();
+    expect((await channel.checkQueue(queue)).messageCount).toBe(0);
+  });
+});

@@ -1,0 +1,89 @@
+import { Backlog } from '../../../src/timeouts/backlog';
+import { type TimeoutCause } from '../../../src/timeouts';
+import { type WorkItem } from '../../../src/timeouts/work-item';
+import { ManualClock } from '../delay/manual-clock';
+
+const PAGE = 100;
+const items: WorkItem[] = [
+  { wakeUp: { key: 'a', generation: '1', dueAtMs: 0, cause: 'message' }, finish: () => undefined },
+];
+
+function setup({ waiting = 2 * PAGE, overdue = 0 } = {}) {
+  const clock = new ManualClock();
+  const state = { waiting, overdue, mayGoOn: true, pageMs: 0 };
+  const pages: { after: string; cause: TimeoutCause }[] = [];
+  const backlog = new Backlog(
+    {
+      pageSize: PAGE,
+      waiting: () => state.waiting,
+      mayGoOn: () => state.mayGoOn,
+      readPage: async ({ key }, cause) => {
+        pages.push({ after: key, cause });
+        clock.advance(state.pageMs);
+        const rows = Math.min(PAGE, state.overdue);
+        state.overdue -= rows;
+        return { rows, missed: 0, cursor: { nextAttemptAt: 'now', key: String(state.overdue) } };
+      },
+    },
+    clock,
+  );
+  return { backlog, state, pages };
+}
+
+describe('a backlog', () => {
+  it('is none while less than two batches wait: each wake-up is looked up by its own key', async () => {
+    const { backlog, pages } = setup({ waiting: 2 * PAGE - 1, overdue: 1_000 });
+    await backlog.workOff(items);
+    expect(pages).toEqual([]);
+  });
+
+  it('is read from the table to its end, page after page, for the cause that it has', async () => {
+    const { backlog, pages } = setup({ overdue: 250 });
+    await backlog.workOff(items);
+    expect(pages).toEqual([
+      { after: '', cause: 'message' },
+      { after: '150', cause: 'message' },
+      { after: '50', cause: 'message' },
+    ]);
+  });
+
+  it('is read by every batch that begins before the end is reached, and by none after it', async () => {
+    const { backlog, pages } = setup({ overdue: 250 });
+    await Promise.all([backlog.workOff(items), backlog.workOff(items)]);
+    expect(pages).toHaveLength(4);
+    await backlog.workOff(items);
+    expect(pages).toHaveLength(4);
+  });
+
+  it('is read again when there was none in between', async () => {
+    const { backlog, state, pages } = setup();
+    await backlog.workOff(items);
+    state.waiting = 0;
+    await backlog.workOff(items);
+    state.waiting = 2 * PAGE;
+    await backlog.workOff(items);
+    expect(pages).toHaveLength(2);
+  });
+
+  it('lets the deliveries in hand go on after 20 s, and then goes on itself', async () => {
+    const { backlog, state, pages } = setup({ overdue: 1_000_000 });
+    state.pageMs = 5_000;
+    await backlog.workOff(items);
+    expect(pages).toHaveLength(4);
+    await backlog.workOff(items);
+    expect(pages).toHaveLength(8);
+  });
+
+  it('is left while the worker may not begin anything', async () => {
+    const { backlog, state, pages } = setup({ overdue: 1_000 });
+    state.mayGoOn = false;
+    await backlog.workOff(items);
+    expect(pages).toEqual([]);
+  });
+
+  it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
+    const fail = (): Promise<never> => Promise.reject(new Error('away'));
+    const plan = { pageSize: PAGE, waiting: () => 2 * PAGE, mayGoOn: () => true, readPage: fail };
+    await expect(new Backlog(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
+  });
+});
