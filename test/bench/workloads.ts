@@ -8,6 +8,7 @@ import { SWEEP } from './workloads/b6-sweep';
 import { RELAY } from './workloads/b7-relay';
 import { BARE_ENGINE } from './workloads/b8-bare-engine';
 import { HOST_TRANSACTION } from './workloads/b9-host-transaction';
+import { SCALE } from './workloads/scale';
 
 /** In the order in which they run. */
 export const WORKLOADS: readonly Workload[] = [
@@ -21,4 +22,5 @@ export const WORKLOADS: readonly Workload[] = [
   RELAY,
   BARE_ENGINE,
   HOST_TRANSACTION,
+  SCALE,
 ];

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CampaignOptions } from './campaign-options';
 import { type Patch } from './build/patch';
+import { eventsInOutbox } from './checks/events-in-outbox';
 import { checkRun, type Findings } from './checks/check-run';
 import { MachineLoad } from './checks/machine-load';
 import { untilDrained } from './checks/until-drained';
@@ -66,6 +67,7 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
       missing: () => missingOf(stage, stream),
     });
     const drainMs = performance.now() - drainedFrom;
+    if (isBrokerDead) for (const event of await eventsInOutbox(stage.database)) events.take(event);
     // For whoever keeps the logs and wants to know what happened when.
     writeFileSync(join(stage.folder, 'faults.json'), JSON.stringify(log.faults, null, 1));
     const findings = await checkRun({ ...options, stage, stream, events, log, load });
