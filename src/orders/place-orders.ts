@@ -1,8 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type PaymentProviders } from '../payments';
-import { isDatabaseAway } from '../timeouts';
+import { GroupCommit, isDatabaseAway } from '../timeouts';
 import { checkNewOrders } from './check-new-order';
-import { GroupCommit } from './group-commit';
 import { type NewOrder, type PlaceResult } from './new-order';
 import { draftOrder, namesOf, type OrderDraft } from './order-draft';
 import { PlaceDrafts, type PlacePlan } from './place-drafts';

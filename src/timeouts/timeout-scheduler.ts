@@ -1,6 +1,8 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../events';
+import { isDatabaseAway } from './database-away';
+import { GroupCommit } from './group-commit';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from './timeout';
 import { type TimeoutQueries } from './timeout-queries';
 import { validateRequests } from './validate-requests';
@@ -16,6 +18,13 @@ interface SchedulerPlan {
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void;
 }
 
+/** Two lanes keep two cores busy; each more makes the groups smaller. */
+const LANES = 2;
+/** Callers in one transaction; one who brings more than so many timeouts has a transaction of his own. */
+const GROUP_SIZE = 100;
+/** Ten times what a group takes. Who holds a lock longer, a host's transaction for instance, is waited for alone. */
+const GROUP_LOCK_LIMIT_MS = 200;
+
 /** A timeout as it was scheduled. */
 export interface ScheduledTimeout extends TimeoutRef {
   readonly generation: string;
@@ -24,7 +33,18 @@ export interface ScheduledTimeout extends TimeoutRef {
 
 /** Asks for, moves, calls off and looks up timeouts. */
 export class TimeoutScheduler {
-  constructor(private readonly plan: SchedulerPlan) {}
+  private readonly groups: GroupCommit<readonly ScheduleTimeout[], ScheduledTimeout[]>;
+
+  constructor(private readonly plan: SchedulerPlan) {
+    this.groups = new GroupCommit({
+      size: GROUP_SIZE,
+      lanes: LANES,
+      namesOf: (requests) => requests.map(nameOf),
+      runTogether: (callers) => this.commitTogether(callers),
+      runAlone: (requests) => this.commit(requests),
+      isHopeless: isDatabaseAway,
+    });
+  }
 
   /**
    * Schedules, or reschedules where (kind, key) is already pending or parked, in the caller's transaction: the
@@ -34,8 +54,41 @@ export class TimeoutScheduler {
    */
   async schedule(tx: EntityManager, requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
     if (requests.length === 0) return [];
+    this.check(requests);
+    return this.write(tx, requests);
+  }
+
+  /**
+   * As `schedule`, for who has no transaction that the timeouts belong to: they are durable when it resolves. Callers at
+   * the same time share a transaction, and what becomes of one does not depend on the others.
+   *
+   * @throws InvalidTimeoutError naming every bad request; nothing is written then.
+   */
+  async scheduleAndCommit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
+    if (requests.length === 0) return [];
+    this.check(requests);
+    return requests.length > GROUP_SIZE ? this.commit(requests) : this.groups.run(requests);
+  }
+
+  private check(requests: readonly ScheduleTimeout[]): void {
     validateRequests(requests);
     for (const kind of new Set(requests.map((request) => request.kind))) this.plan.checkKind(kind);
+  }
+
+  private commit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
+    return this.plan.dataSource.transaction((tx) => this.write(tx, requests));
+  }
+
+  private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
+    const scheduled = await this.plan.dataSource.transaction(async (tx) => {
+      await tx.query(`SET LOCAL lock_timeout = ${GROUP_LOCK_LIMIT_MS}`);
+      return this.write(tx, callers.flat());
+    });
+    const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));
+    return callers.map((requests) => lastOfEach(requests).flatMap((request) => byName.get(nameOf(request)) ?? []));
+  }
+
+  private async write(tx: EntityManager, requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
     const rows = lastOfEach(requests);
     const scheduled = await tx.query<{ kind: string; key: string; generation: string; due_at: Date }[]>(
       this.plan.queries.schedule,
@@ -92,6 +145,10 @@ export class TimeoutScheduler {
 
 /** One row per (kind, key), in one global order, so that two callers lock them in the same order. */
 function lastOfEach<T extends TimeoutRef>(requests: readonly T[]): T[] {
-  const byKey = new Map(requests.map((request) => [`${request.kind}\n${request.key}`, request]));
+  const byKey = new Map(requests.map((request) => [nameOf(request), request]));
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, request]) => request);
+}
+
+function nameOf({ kind, key }: TimeoutRef): string {
+  return `${kind}\n${key}`;
 }

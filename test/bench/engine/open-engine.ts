@@ -70,7 +70,7 @@ export async function openEngine(task: EngineTask): Promise<EnginePeer> {
   const scheduleMany = (jobs: readonly Job[]): Promise<unknown> =>
     dataSource.transaction((tx) => scheduler.schedule(tx, jobs.map(requestOf)));
   return {
-    schedule: (job) => scheduleMany([job]),
+    schedule: (job) => scheduler.scheduleAndCommit([requestOf(job)]),
     scheduleMany,
     work: async (handle) => void (host.handle = handle),
     waiting: async () => {

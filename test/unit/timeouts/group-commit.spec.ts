@@ -1,4 +1,4 @@
-import { GroupCommit } from '../../../src/orders/group-commit';
+import { GroupCommit } from '../../../src/timeouts/group-commit';
 
 interface Run {
   readonly items: readonly string[];
