@@ -36,8 +36,10 @@ export class Backlog {
     if (!isBehind) this.isRead = false;
     // Once read to its end: what becomes due now is woken by itself.
     if (!isBehind || this.isRead) return;
+    // A read or an operator means one timeout, never those that happen to be overdue beside it.
+    const cause = items.some(({ wakeUp }) => wakeUp.cause === 'message') ? 'message' : 'sweep';
     // A fault is met again, and told, where the wake-ups are looked at.
-    this.isRead = await this.readToTheEnd(items[0]?.wakeUp.cause ?? 'sweep').catch(() => true);
+    this.isRead = await this.readToTheEnd(cause).catch(() => true);
   }
 
   /** False when it was not the end, but the budget's or the worker's. */

@@ -4,9 +4,11 @@ import { type WorkItem } from '../../../src/timeouts/work-item';
 import { ManualClock } from '../delay/manual-clock';
 
 const PAGE = 100;
-const items: WorkItem[] = [
-  { wakeUp: { key: 'a', generation: '1', dueAtMs: 0, cause: 'message' }, finish: () => undefined },
-];
+const itemBy = (cause: TimeoutCause): WorkItem => ({
+  wakeUp: { key: 'a', generation: '1', dueAtMs: 0, cause },
+  finish: () => undefined,
+});
+const items = [itemBy('message')];
 
 function setup({ waiting = 2 * PAGE, overdue = 0 } = {}) {
   const clock = new ManualClock();
@@ -45,6 +47,16 @@ describe('a backlog', () => {
       { after: '150', cause: 'message' },
       { after: '50', cause: 'message' },
     ]);
+  });
+
+  it.each([
+    [['message', 'operator'], 'message'],
+    [['sweep', 'operator'], 'sweep'],
+    [['passive'], 'sweep'],
+  ] as const)('woken by %j is worked off by %s: a read means one timeout only', async (causes, expected) => {
+    const { backlog, pages } = setup();
+    await backlog.workOff(causes.map(itemBy));
+    expect(pages.map(({ cause }) => cause)).toEqual([expected]);
   });
 
   it('is read by every batch that begins before the end is reached, and by none after it', async () => {
