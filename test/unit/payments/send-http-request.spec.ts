@@ -60,6 +60,24 @@ describe('sendHttpRequest', () => {
     await expect(send(exchange)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
+  it('takes half an answer for none', async () => {
+    const exchange = await peer((request, response) => {
+      response.writeHead(200, { 'content-length': '2' });
+      response.write('x', () => request.socket.destroy());
+    });
+    await expect(send(exchange)).rejects.toThrow(/abort|closed/);
+  });
+
+  it('does not begin when its signal has ended before', async () => {
+    let requests = 0;
+    const exchange = await peer((_, response) => {
+      requests += 1;
+      response.end();
+    });
+    await expect(send(exchange, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/);
+    expect(requests).toBe(0);
+  });
+
   it('ends with its signal, before the answer and in the middle of it', async () => {
     const [early, half] = [new AbortController(), new AbortController()];
     const exchange = await peer((request, response) => {
