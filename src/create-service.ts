@@ -1,11 +1,18 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { type Server } from 'node:http';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module';
 import { type ServiceConfig } from './config';
 import { PinoLogger } from './operations';
 import { limitBodies } from './limit-bodies';
 import { RabbitServer } from './rabbit';
+
+/**
+ * Load balancers keep an idle connection for 60 s. The side that opened it should be the one that closes it: with Node's
+ * 5 s some of their requests meet a connection that we are just closing, and fail.
+ */
+const KEEP_ALIVE_MS = 75_000;
 
 /**
  * Builds the service; `start` it then. Rejects when the database cannot be reached within half a minute; the broker
@@ -20,6 +27,8 @@ export async function createService(config: ServiceConfig): Promise<NestExpressA
   });
   app.disable('x-powered-by');
   limitBodies(app);
+  const server: Server = app.getHttpServer();
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   app.connectMicroservice({ strategy: app.get(RabbitServer) });
   return app;
 }

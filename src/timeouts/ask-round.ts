@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { type Clock } from '../clock';
+import { isDatabaseAway } from './database-away';
 import { type HandlerAdapter } from './handler-adapter';
 import { settleIsolated } from './isolate';
 import { type BusyRow } from './locked-timeout';
@@ -147,7 +148,9 @@ export class AskRound {
     if (this.isStopping) return 'unwritten';
     try {
       const reason = error instanceof Error ? error.message : String(error);
-      this.plan.committed(await this.plan.settler.fail(due, due.cause, reason, lease));
+      // A database that was away is not the order's fault, and fails for many at once.
+      const counted = !isDatabaseAway(error);
+      this.plan.committed(await this.plan.settler.fail(due, due.cause, { reason, lease, counted }));
       return 'finished';
     } catch (fault) {
       this.plan.away(fault);

@@ -6,6 +6,7 @@ import { AskRound } from './ask-round';
 import { Backlog } from './backlog';
 import { settleIsolated } from './isolate';
 import { type BusyRow, type LockedRow } from './locked-timeout';
+import { logParked } from './log-parked';
 import { MicroBatcher } from './micro-batcher';
 import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweepCursor, type SweptPage } from './swept-page';
@@ -43,7 +44,7 @@ export class KindWorker {
       waitMs: GATHER_MS,
       concurrency: options.concurrency,
       mayRun: () => this.asks.openCount < options.askConcurrency,
-      run: (items) => this.backlog.workOff(items).then(() => this.settle(items)),
+      run: (items) => this.run(items),
     });
     this.pages = new OverduePages({
       ...plan,
@@ -56,7 +57,7 @@ export class KindWorker {
         pageSize: options.batchSize,
         waiting: () => this.batcher.waiting,
         mayGoOn: () => !this.isClosing && !this.isSaturated,
-        readPage: (cursor, cause) => this.pages.handle(cursor, 0, cause),
+        readPage: (cursor, overdueByMs, cause) => this.pages.handle(cursor, overdueByMs, cause),
       },
       clock,
     );
@@ -114,6 +115,13 @@ export class KindWorker {
     this.asks.abort();
   }
 
+  private async run(items: readonly WorkItem[]): Promise<void> {
+    await this.backlog.workOff(items);
+    // Its pages have asked all that may be asked at once: these wait for an answer, which pokes the batcher.
+    if (this.isSaturated && !this.isClosing) this.batcher.add(items);
+    else await this.settle(items);
+  }
+
   private settle(items: readonly WorkItem[]): Promise<void> {
     return settleIsolated(items, {
       settle: (part) => this.settleTogether(part),
@@ -147,7 +155,7 @@ export class KindWorker {
   /** Everything in `batch` is durable now: tell those who brought it, and ask what has to be asked. */
   private committed(batch: SettledBatch, items: readonly WorkItem[] = []): void {
     this.plan.observer.settled(this.kind, batch.settled, this.plan.databaseClock.nowMs());
-    this.logParked(batch);
+    logParked(this.logger, batch);
     const asked = new Map(
       batch.settled.filter(({ outcome }) => outcome.type === 'ask').map(({ due }) => [due.key, due]),
     );
@@ -178,15 +186,8 @@ export class KindWorker {
     const { wakeUp } = item;
     const reason = error instanceof Error ? error.message : String(error);
     this.logger.error(`handling "${wakeUp.key}" failed: ${reason}`, error instanceof Error ? error.stack : undefined);
-    this.committed(await this.plan.settler.fail(wakeUp, wakeUp.cause, reason));
+    this.committed(await this.plan.settler.fail(wakeUp, wakeUp.cause, { reason }));
     item.finish('finished');
-  }
-
-  /** Nothing more happens by itself: a person has to see it. */
-  private logParked({ settled }: SettledBatch): void {
-    for (const { due, outcome } of settled) {
-      if (outcome.type === 'park') this.logger.error(`parked "${due.key}": ${outcome.reason}`);
-    }
   }
 
   private away(error: unknown): void {

@@ -74,8 +74,12 @@ export class TimeoutSettler {
     );
   }
 
-  /** Writes down that handling this row failed, counted; with `lease` only while that lease still holds. */
-  fail(failed: TimeoutIdentity, cause: TimeoutCause, reason: string, lease?: string): Promise<SettledBatch> {
+  /** Writes down that handling this row failed; with `lease` only while that lease still holds. */
+  fail(
+    failed: TimeoutIdentity,
+    cause: TimeoutCause,
+    { reason, lease, counted = true }: { reason: string; lease?: string; counted?: boolean },
+  ): Promise<SettledBatch> {
     const { kind, queries } = this.plan;
     const identity = [kind, [failed.key], [failed.generation]];
     return this.transaction(async (tx) => {
@@ -85,7 +89,7 @@ export class TimeoutSettler {
       const locked = rows.find((row) => !row.busy);
       if (!locked) return { settled: [], early: [], lease: '' };
       const due = [toDueTimeout(kind, locked, cause)];
-      return this.record(tx, [locked], due, [{ type: 'retry', reason, counted: true }], []);
+      return this.record(tx, [locked], due, [{ type: 'retry', reason, counted }], []);
     });
   }
 

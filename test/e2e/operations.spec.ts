@@ -30,6 +30,11 @@ describe('health and metrics', () => {
     });
   });
 
+  it('keeps idle connections longer than load balancers do', async () => {
+    const { headers } = await fetch(`${await service.app.getUrl()}/health/live`);
+    expect(headers.get('keep-alive')).toBe('timeout=75');
+  });
+
   it('exports what the engine did, and how things stand', async () => {
     await service.call('put', '/inventory/apple', { onHand: 1 }).expect(200);
     const order = anOrder({ paymentWindowMs: 50 });

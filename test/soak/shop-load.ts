@@ -59,7 +59,12 @@ export class ShopLoad {
         this.answers.set(status, (this.answers.get(status) ?? 0) + 1);
         response.resume().on('end', resolve).on('error', reject);
       });
-      sent.on('error', reject);
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        // The other side has closed the kept connection as it was used: asked again, as every client does.
+        const isStale = sent.reusedSocket && error.code === 'ECONNRESET';
+        if (isStale) this.send(method, path, body).then(resolve, reject);
+        else reject(error);
+      });
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }

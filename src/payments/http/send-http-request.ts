@@ -45,7 +45,9 @@ export function sendHttpRequest(
   return new Promise((resolve, reject) => {
     const request = send(url, { method, headers, agent: connection === 'kept' && kept });
     const abort = (): void => void request.destroy(new Error('aborted'));
+    let isAnswered = false;
     request.on('response', (response) => {
+      isAnswered = true;
       const { statusCode: status = 0, headers: answered } = response;
       readBoundedBody(response, maxBodyBytes).then((body) => resolve({ status, headers: answered, body }), reject);
     });
@@ -53,7 +55,11 @@ export function sendHttpRequest(
       const isStale = request.reusedSocket && error.code === 'ECONNRESET';
       reject(isStale ? new StaleConnectionError('the kept connection was closed', { cause: error }) : error);
     });
-    request.on('close', () => signal.removeEventListener('abort', abort));
+    request.on('close', () => {
+      signal.removeEventListener('abort', abort);
+      // An upgrade that nobody asked for ends without a word.
+      if (!isAnswered) reject(new Error('the connection was closed without an answer'));
+    });
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
     request.end(requestBody);

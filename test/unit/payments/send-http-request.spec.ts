@@ -68,6 +68,13 @@ describe('sendHttpRequest', () => {
     await expect(send(exchange)).rejects.toThrow(/abort|closed/);
   });
 
+  it('does not wait for ever after an upgrade that nobody asked for', async () => {
+    const exchange = await peer((request) =>
+      request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n'),
+    );
+    await expect(send(exchange)).rejects.toThrow(/closed|hang up/);
+  });
+
   it('does not begin when its signal has ended before', async () => {
     let requests = 0;
     const exchange = await peer((_, response) => {

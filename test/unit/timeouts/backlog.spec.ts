@@ -10,19 +10,19 @@ const itemBy = (cause: TimeoutCause): WorkItem => ({
 });
 const items = [itemBy('message')];
 
-function setup({ waiting = 2 * PAGE, overdue = 0 } = {}) {
+function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
   const clock = new ManualClock();
   const state = { waiting, overdue, mayGoOn: true, pageMs: 0 };
-  const pages: { after: string; cause: TimeoutCause }[] = [];
+  const pages: { after: string; overdueByMs: number; cause: TimeoutCause }[] = [];
   const backlog = new Backlog(
     {
-      pageSize: PAGE,
+      pageSize,
       waiting: () => state.waiting,
       mayGoOn: () => state.mayGoOn,
-      readPage: async ({ key }, cause) => {
-        pages.push({ after: key, cause });
+      readPage: async ({ key }, overdueByMs, cause) => {
+        pages.push({ after: key, overdueByMs, cause });
         clock.advance(state.pageMs);
-        const rows = Math.min(PAGE, state.overdue);
+        const rows = Math.min(pageSize, state.overdue);
         state.overdue -= rows;
         return { rows, missed: 0, cursor: { nextAttemptAt: 'now', key: String(state.overdue) } };
       },
@@ -43,20 +43,34 @@ describe('a backlog', () => {
     const { backlog, pages } = setup({ overdue: 250 });
     await backlog.workOff(items);
     expect(pages).toEqual([
-      { after: '', cause: 'message' },
-      { after: '150', cause: 'message' },
-      { after: '50', cause: 'message' },
+      { after: '', overdueByMs: 0, cause: 'message' },
+      { after: '150', overdueByMs: 0, cause: 'message' },
+      { after: '50', overdueByMs: 0, cause: 'message' },
     ]);
   });
 
   it.each([
-    [['message', 'operator'], 'message'],
-    [['sweep', 'operator'], 'sweep'],
-    [['passive'], 'sweep'],
-  ] as const)('woken by %j is worked off by %s: a read means one timeout only', async (causes, expected) => {
+    [['message', 'sweep'], ['message']],
+    [['sweep'], ['sweep']],
+    [['sweep', 'operator'], []],
+    [['passive'], []],
+  ] as const)('woken by %j is worked off by %j: a read means one timeout only', async (causes, expected) => {
     const { backlog, pages } = setup();
     await backlog.workOff(causes.map(itemBy));
-    expect(pages.map(({ cause }) => cause)).toEqual([expected]);
+    expect(pages.map(({ cause }) => cause)).toEqual(expected);
+  });
+
+  it('ends with what was overdue at its beginning: what is put off meanwhile is not met again', async () => {
+    const { backlog, state, pages } = setup({ overdue: 350 });
+    state.pageMs = 100;
+    await backlog.workOff(items);
+    expect(pages.map(({ overdueByMs }) => overdueByMs)).toEqual([0, 100, 200, 300]);
+  });
+
+  it('is never one for a handler of single timeouts, whose wake-ups cost as much', async () => {
+    const { backlog, pages } = setup({ waiting: 1_000, overdue: 1_000, pageSize: 1 });
+    await backlog.workOff(items);
+    expect(pages).toEqual([]);
   });
 
   it('is read by every batch that begins before the end is reached, and by none after it', async () => {
@@ -67,23 +81,24 @@ describe('a backlog', () => {
     expect(pages).toHaveLength(4);
   });
 
-  it('is read again when there was none in between', async () => {
-    const { backlog, state, pages } = setup();
-    await backlog.workOff(items);
-    state.waiting = 0;
-    await backlog.workOff(items);
-    state.waiting = 2 * PAGE;
-    await backlog.workOff(items);
+  it('is read again when all that waited at the end of a pass had its turn', async () => {
+    const { backlog, pages } = setup({ waiting: 3 * PAGE });
+    const batch = Array.from({ length: PAGE }, () => itemBy('message'));
+    await backlog.workOff(batch);
+    await backlog.workOff(batch);
+    await backlog.workOff(batch);
+    expect(pages).toHaveLength(1);
+    await backlog.workOff(batch);
     expect(pages).toHaveLength(2);
   });
 
-  it('lets the deliveries in hand go on after 20 s, and then goes on itself', async () => {
+  it('lets the deliveries in hand have their turn after 20 s', async () => {
     const { backlog, state, pages } = setup({ overdue: 1_000_000 });
     state.pageMs = 5_000;
     await backlog.workOff(items);
     expect(pages).toHaveLength(4);
     await backlog.workOff(items);
-    expect(pages).toHaveLength(8);
+    expect(pages).toHaveLength(4);
   });
 
   it('is left while the worker may not begin anything', async () => {
