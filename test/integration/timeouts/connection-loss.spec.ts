@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { AttentiveClient } from '../../../src/database';
 import {
   DONE,
   type DueTimeout,
@@ -31,7 +32,8 @@ describe.each(['ladder', 'none'] as const)('the engine without its database conn
   let engine: TestEngine;
 
   beforeAll(async () => {
-    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    // As the service connects: of pg's own client an error between two users of it ends the process.
+    [database, vhost] = await Promise.all([createDatabase({ Client: AttentiveClient }), createVhost()]);
     await database.dataSource.query('CREATE TABLE effect (key text)');
     handler = new OneByOne();
     engine = await startEngine(database, vhost.url, [handler], { transport });
