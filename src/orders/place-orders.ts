@@ -1,19 +1,12 @@
 import { type EntityManager } from 'typeorm';
 import { type PaymentProviders } from '../payments';
-import { GroupCommit, isDatabaseAway } from '../timeouts';
+import { GROUP_COMMIT, GroupCommit, isDatabaseAway } from '../timeouts';
 import { checkNewOrders } from './check-new-order';
 import { type NewOrder, type PlaceResult } from './new-order';
 import { draftOrder, namesOf, type OrderDraft } from './order-draft';
 import { PlaceDrafts, type PlacePlan } from './place-drafts';
 import { splitBatch } from './split-batch';
 import { type ActionContext, BY_API } from './transition-cause';
-
-/** Two lanes keep two cores busy; each more makes the groups smaller. */
-const LANES = 2;
-/** A transaction of so many takes some 20 ms. */
-const GROUP_SIZE = 100;
-/** Ten times what a group takes. Who holds a lock longer, a host's transaction for instance, is waited for alone. */
-const GROUP_LOCK_LIMIT_MS = 200;
 
 /**
  * Places orders: order, lines, stock, deadline, reminders, first attempt, history and idempotency key in one
@@ -26,10 +19,10 @@ export class PlaceOrders {
   constructor(private readonly plan: PlacePlan & { readonly providers: PaymentProviders }) {
     this.drafts = new PlaceDrafts(plan);
     this.singles = new GroupCommit({
-      size: GROUP_SIZE,
-      lanes: LANES,
+      size: GROUP_COMMIT.size,
+      lanes: GROUP_COMMIT.lanes,
       namesOf,
-      runTogether: (drafts) => this.place(drafts, { lockLimitMs: GROUP_LOCK_LIMIT_MS }),
+      runTogether: (drafts) => this.place(drafts, { lockLimitMs: GROUP_COMMIT.lockLimitMs }),
       runAlone: async (draft) => resultIn(await this.drafts.execute([draft], {}), draft.id),
       isHopeless: isDatabaseAway,
     });

@@ -1,3 +1,13 @@
+/** How single callers share transactions. */
+export const GROUP_COMMIT = {
+  /** A transaction of so many orders takes some 20 ms. */
+  size: 100,
+  /** Two keep two cores busy; each more makes the groups smaller. */
+  lanes: 2,
+  /** Ten times what a group takes. Who holds a lock longer, a host's transaction for instance, is waited for alone. */
+  lockLimitMs: 200,
+} as const;
+
 interface GroupPlan<T, R> {
   /** Most items in one transaction. */
   readonly size: number;

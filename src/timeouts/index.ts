@@ -1,5 +1,5 @@
 export { isDatabaseAway, isRetryableConflict } from './database-away';
-export { GroupCommit } from './group-commit';
+export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { createTimeouts } from './migrations/create-timeouts';
 export { oldestOverdue } from './oldest-overdue';
 export { ParkedTimeouts } from './parked-timeouts';

@@ -2,7 +2,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../events';
 import { isDatabaseAway } from './database-away';
-import { GroupCommit } from './group-commit';
+import { GROUP_COMMIT, GroupCommit } from './group-commit';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from './timeout';
 import { type TimeoutQueries } from './timeout-queries';
 import { validateRequests } from './validate-requests';
@@ -18,13 +18,6 @@ interface SchedulerPlan {
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void;
 }
 
-/** Two lanes keep two cores busy; each more makes the groups smaller. */
-const LANES = 2;
-/** Callers in one transaction; one who brings more than so many timeouts has a transaction of his own. */
-const GROUP_SIZE = 100;
-/** Ten times what a group takes. Who holds a lock longer, a host's transaction for instance, is waited for alone. */
-const GROUP_LOCK_LIMIT_MS = 200;
-
 /** A timeout as it was scheduled. */
 export interface ScheduledTimeout extends TimeoutRef {
   readonly generation: string;
@@ -37,8 +30,8 @@ export class TimeoutScheduler {
 
   constructor(private readonly plan: SchedulerPlan) {
     this.groups = new GroupCommit({
-      size: GROUP_SIZE,
-      lanes: LANES,
+      size: GROUP_COMMIT.size,
+      lanes: GROUP_COMMIT.lanes,
       namesOf: (requests) => requests.map(nameOf),
       runTogether: (callers) => this.commitTogether(callers),
       runAlone: (requests) => this.commit(requests),
@@ -67,7 +60,8 @@ export class TimeoutScheduler {
   async scheduleAndCommit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
     if (requests.length === 0) return [];
     this.check(requests);
-    return requests.length > GROUP_SIZE ? this.commit(requests) : this.groups.run(requests);
+    // Who brings more than a group may hold has a transaction of his own.
+    return requests.length > GROUP_COMMIT.size ? this.commit(requests) : this.groups.run(requests);
   }
 
   private check(requests: readonly ScheduleTimeout[]): void {
@@ -81,7 +75,7 @@ export class TimeoutScheduler {
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
     const scheduled = await this.plan.dataSource.transaction(async (tx) => {
-      await tx.query(`SET LOCAL lock_timeout = ${GROUP_LOCK_LIMIT_MS}`);
+      await tx.query(`SET LOCAL lock_timeout = ${GROUP_COMMIT.lockLimitMs}`);
       return this.write(tx, callers.flat());
     });
     const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));

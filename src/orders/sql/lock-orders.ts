@@ -2,7 +2,15 @@ import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
 import { type LockedBatch, type UnclaimedMoney } from '../order-store';
 import { type PaymentAttempt } from '../payment-attempt';
-import { type AttemptRow, ATTEMPT_COLUMNS, ORDER_COLUMNS, type OrderRow, toAttempt, toOrder } from './order-row';
+import {
+  type AttemptRow,
+  ATTEMPT_COLUMNS,
+  attemptsByOrder,
+  ORDER_COLUMNS,
+  type OrderRow,
+  toAttempt,
+  toOrder,
+} from './order-row';
 
 interface UnderLock {
   readonly now: Date;
@@ -86,7 +94,9 @@ function toUnclaimed({
 }
 
 function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): Map<string, LockedOrder> {
-  const ofOrder = new Map<string, PaymentAttempt[]>(rows.map((row) => [row.id, []]));
-  for (const attempt of attempts) ofOrder.get(attempt.orderId)?.push(attempt);
+  const ofOrder = attemptsByOrder(
+    rows.map((row) => row.id),
+    attempts,
+  );
   return new Map(rows.map((row) => [row.id, { ...toOrder(row), attempts: ofOrder.get(row.id) ?? [] }]));
 }

@@ -82,6 +82,16 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
   };
 }
 
+/** The attempts of each of these orders, in the order given; of one without any, an empty list. */
+export function attemptsByOrder(
+  orderIds: readonly string[],
+  attempts: readonly PaymentAttempt[],
+): ReadonlyMap<string, readonly PaymentAttempt[]> {
+  const ofOrder = new Map<string, PaymentAttempt[]>(orderIds.map((id) => [id, []]));
+  for (const attempt of attempts) ofOrder.get(attempt.orderId)?.push(attempt);
+  return ofOrder;
+}
+
 function toDate(text: string | null): Date | null {
   return text === null ? null : new Date(text);
 }

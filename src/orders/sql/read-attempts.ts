@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import { type DataSource } from 'typeorm';
 import { type AttemptsNow } from '../order-store';
-import { type AttemptStatus, type PaymentAttempt } from '../payment-attempt';
-import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
+import { type AttemptStatus } from '../payment-attempt';
+import { ATTEMPT_COLUMNS, type AttemptRow, attemptsByOrder, toAttempt } from './order-row';
 
 /** A statement for so many orders takes a few milliseconds. */
 const BATCH = 500;
@@ -42,8 +42,7 @@ export class ReadAttempts {
   private async read(orderIds: readonly string[]): Promise<AttemptsNow[]> {
     const [row] = await this.dataSource.query<NowRow[]>(this.sql, [orderIds]);
     const now = row?.now ?? new Date(NaN);
-    const ofOrder = new Map<string, PaymentAttempt[]>(orderIds.map((id) => [id, []]));
-    for (const attempt of (row?.attempts ?? []).map(toAttempt)) ofOrder.get(attempt.orderId)?.push(attempt);
+    const ofOrder = attemptsByOrder(orderIds, (row?.attempts ?? []).map(toAttempt));
     return orderIds.map((id) => ({ now, attempts: ofOrder.get(id) ?? [] }));
   }
 }
