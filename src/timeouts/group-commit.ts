@@ -37,6 +37,8 @@ interface Waiting<T, R> {
 export class GroupCommit<T, R> {
   private waiting: Waiting<T, R>[] = [];
   private running = 0;
+  /** Names in a lane: who shares one comes after it, in the order of coming. */
+  private readonly inLanes = new Set<string>();
 
   constructor(private readonly plan: GroupPlan<T, R>) {}
 
@@ -49,11 +51,16 @@ export class GroupCommit<T, R> {
   }
 
   private poke(): void {
-    while (this.waiting.length > 0 && this.running < this.plan.lanes) void this.runNext();
+    while (this.waiting.length > 0 && this.running < this.plan.lanes) {
+      const group = this.takeGroup();
+      if (group.length === 0) return;
+      void this.runNext(group);
+    }
   }
 
-  private async runNext(): Promise<void> {
-    const group = this.takeGroup();
+  private async runNext(group: readonly Waiting<T, R>[]): Promise<void> {
+    const names = group.flatMap(({ item }) => this.plan.namesOf(item));
+    for (const name of names) this.inLanes.add(name);
     this.running++;
     try {
       const answers = await this.plan.runTogether(group.map(({ item }) => item));
@@ -61,6 +68,7 @@ export class GroupCommit<T, R> {
     } catch (error) {
       for (const member of group) this.recover(member, error);
     } finally {
+      for (const name of names) this.inLanes.delete(name);
       this.running--;
       this.poke();
     }
@@ -75,7 +83,7 @@ export class GroupCommit<T, R> {
   private takeGroup(): Waiting<T, R>[] {
     const group: Waiting<T, R>[] = [];
     const passed: Waiting<T, R>[] = [];
-    const taken = new Set<string>();
+    const taken = new Set(this.inLanes);
     for (const member of this.waiting) {
       if (group.length === this.plan.size) break;
       const names = this.plan.namesOf(member.item);
