@@ -14,6 +14,7 @@ import { newOrder } from '../product/new-orders';
 import { openShop, placeInBulk } from '../product/open-shop';
 import { type Flowed, placeAtRate } from '../product/place-at-rate';
 import { RunBooks } from '../product/run-books';
+import { beginStatistics, writeStatistics } from '../product/statement-statistics';
 import { seededRandom } from '../product/seeded-random';
 import { rawPluginFloor } from '../floors/raw-plugin-floor';
 
@@ -64,9 +65,11 @@ async function measure(
   try {
     const service = await BenchService.start(ring, { transport, name: `${name}-${transport}` });
     try {
+      await beginStatistics(ring, books);
       const cpuBefore = service.cpuMs();
       const { count, placedPerSecond } = await place(shop, books);
       await books.untilNothingIsPending(CLOSE_LIMIT_MS + DENSE_MS);
+      await writeStatistics(ring, books, `${name}-${transport}`);
       const { p50Ms, p99Ms, lastMs } = await checkClosed(books, PREFIX, count);
       const serviceCpuUs = ((service.cpuMs() - cpuBefore) * 1_000) / count;
       const rate = Number.isNaN(placedPerSecond) ? {} : { placedPerSecond };
