@@ -61,6 +61,7 @@ export const configSchema = z.object({
   RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
   DATABASE_URL: z.string(required).pipe(url(/^postgres(ql)?$/, 'a postgresql:// URL')),
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
+  DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
   DATABASE_SCHEMA: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be a plain lower-case name')

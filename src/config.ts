@@ -11,7 +11,13 @@ export interface ServiceConfig {
   readonly http: { readonly port: number; readonly host: string; readonly apiKeys: readonly string[] };
   /** Requests per second with one key, and failures per second from one address; 0: any number. */
   readonly rateLimits: { readonly perKey: number; readonly failuresPerAddress: number };
-  readonly database: { readonly url: string; readonly poolSize: number; readonly schema: string };
+  readonly database: {
+    readonly url: string;
+    readonly poolSize: number;
+    readonly schema: string;
+    /** Statements are prepared once a connection. */
+    readonly prepares: boolean;
+  };
   readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
   readonly transport: DelayTransportSetting;
   readonly ladder: { readonly base?: number; readonly unitMs?: number };
@@ -107,6 +113,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
       url: settings.DATABASE_URL,
       poolSize: settings.DATABASE_POOL_SIZE,
       schema: settings.DATABASE_SCHEMA,
+      prepares: settings.DATABASE_PREPARED_STATEMENTS === 'on',
     },
     rabbit: {
       urls: settings.RABBITMQ_URLS,

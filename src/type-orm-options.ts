@@ -1,6 +1,6 @@
 import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
-import { AttentiveClient } from './database';
+import { AttentiveClient, PreparingClient } from './database';
 import { isDatabaseAway } from './timeouts';
 
 /** Ten tries, three seconds apart: a database that starts beside us is there by then. */
@@ -17,7 +17,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
 /** How the service connects to PostgreSQL. A wrong password is not tried again, a server that is away is. */
-export function typeOrmOptions({ url, poolSize }: ServiceConfig['database']): TypeOrmModuleOptions {
+export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['database']): TypeOrmModuleOptions {
   return {
     type: 'postgres',
     url,
@@ -27,7 +27,7 @@ export function typeOrmOptions({ url, poolSize }: ServiceConfig['database']): Ty
     applicationName: 'nestjs-order-timeout',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      Client: AttentiveClient,
+      Client: prepares ? PreparingClient : AttentiveClient,
       query_timeout: ANSWER_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

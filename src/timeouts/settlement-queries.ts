@@ -39,13 +39,14 @@ export class SettlementQueries {
       `SELECT ${columns} FROM ${schema}.timeout t
         WHERE t.kind = $1 AND t.key = w.key AND t.generation = w.generation AND t.lease = w.lease AND ${PENDING}`,
     );
-    // The rows are locked, so they stay where they are until the end of the transaction.
+    // The rows are locked, so they stay where they are until the end of the transaction. The kind is asked for only
+    // where they are looked up: of a second `t.kind = $1` a prepared plan makes a scan of the whole kind.
     const match = `
        WHERE t.ctid = ANY(ARRAY(
                SELECT (SELECT x.ctid FROM ${schema}.timeout x
                         WHERE x.kind = $1 AND x.key = m.key AND x.generation = m.generation)
                  FROM unnest($2::text[], $3::bigint[]) AS m(key, generation)))
-         AND t.kind = $1 AND t.key = w.key AND t.generation = w.generation`;
+         AND t.key = w.key AND t.generation = w.generation`;
     const returning = `
       RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
     this.lease = `

@@ -6,6 +6,7 @@ import {
   DONE,
   type DueTimeout,
   migrate,
+  PreparingClient,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutHandlerOptions,
@@ -58,7 +59,14 @@ const SILENT: LoggerService = {
 /** The module of the product's bare engine in a host of its own, with default options. */
 export async function openEngine(task: EngineTask): Promise<EnginePeer> {
   const schema = `engine_${task.shape}`;
-  const options: DataSourceOptions = { type: 'postgres', url: task.databaseUrl, poolSize: POOL_SIZE, entities: [] };
+  const extra = { Client: PreparingClient };
+  const options: DataSourceOptions = {
+    type: 'postgres',
+    url: task.databaseUrl,
+    poolSize: POOL_SIZE,
+    entities: [],
+    extra,
+  };
   const dataSource = await new DataSource(options).initialize();
   await migrate(dataSource, schema);
   const host = { handle: ((): void => undefined) as Handle };

@@ -23,7 +23,7 @@ describe('loadConfig', () => {
     expect(loadConfig(minimal)).toEqual({
       http: { port: 3_000, host: '0.0.0.0', apiKeys: [minimal.API_KEYS] },
       rateLimits: { perKey: 1_000, failuresPerAddress: 20 },
-      database: { url: minimal.DATABASE_URL, poolSize: 20, schema: 'order_timeout' },
+      database: { url: minimal.DATABASE_URL, poolSize: 20, schema: 'order_timeout', prepares: true },
       rabbit: {
         urls: ['amqp://a:secret-password@one', 'amqps://two'],
         prefix: 'order-timeout.v1',

@@ -1,0 +1,96 @@
+import { Pool, type PoolClient } from 'pg';
+import { PreparingClient } from '../../../src/database';
+import { createDatabase, type TestDatabase } from '../../support/database';
+
+interface Plan {
+  readonly name: string;
+  readonly custom: number;
+  readonly generic: number;
+}
+
+describe('a client that prepares', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  let client: PoolClient;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    pool = new Pool({ connectionString: database.url, Client: PreparingClient });
+    client = await pool.connect();
+  });
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    client.release(true);
+    await pool.end();
+    await database.drop();
+  });
+
+  const plansOf = async (of: PoolClient, text: string): Promise<Plan[]> => {
+    const { rows } = await of.query<Plan & { statement: string }>(
+      'SELECT name, statement, custom_plans::int AS custom, generic_plans::int AS generic FROM pg_prepared_statements',
+    );
+    return rows.filter(({ statement }) => statement === text);
+  };
+
+  it('prepares a statement once, and keeps the plan of its first use', async () => {
+    const text = 'SELECT $1::int + 1 AS next';
+    for (const value of [1, 2, 3]) {
+      expect((await client.query(text, [value])).rows).toEqual([{ next: value + 1 }]);
+    }
+    expect(await plansOf(client, text)).toMatchObject([{ custom: 0, generic: 3 }]);
+  });
+
+  it('leaves statements without values alone', async () => {
+    await client.query('SELECT 1');
+    await client.query('SELECT 2', []);
+    expect([...(await plansOf(client, 'SELECT 1')), ...(await plansOf(client, 'SELECT 2'))]).toEqual([]);
+  });
+
+  it('gives a statement the same name on every connection', async () => {
+    const other = await pool.connect();
+    const text = 'SELECT $1::int + 2 AS next';
+    await client.query(text, [1]);
+    await other.query(text, [1]);
+    const [mine, its] = [await plansOf(client, text), await plansOf(other, text)];
+    other.release(true);
+    expect(mine).toEqual(its);
+  });
+
+  it('plans anew after ten seconds: the plan for an empty table does not stay for one that has filled', async () => {
+    await client.query('CREATE TABLE filling (id int PRIMARY KEY, filler char(2000))');
+    const text = 'SELECT filler FROM filling WHERE id = ANY($1::int[])';
+    const scans = async (): Promise<number> => {
+      await client.query(text, [[1, 2]]);
+      // What a backend has counted is shown once it is idle; this makes it tell now.
+      await client.query('SELECT pg_stat_force_next_flush()');
+      const { rows } = await client.query<{ scans: number }>(
+        `SELECT seq_scan::int AS scans FROM pg_stat_user_tables WHERE relname = 'filling'`,
+      );
+      return rows[0]?.scans ?? NaN;
+    };
+    const empty = await scans();
+    await client.query(`INSERT INTO filling SELECT n, 'x' FROM generate_series(1, 20000) n`);
+    expect(await scans()).toBeGreaterThan(empty);
+    const old = await scans();
+    const later = performance.now() + 10_000;
+    jest.spyOn(performance, 'now').mockReturnValue(later);
+    expect(await scans()).toBe(old);
+  });
+
+  it('fails and goes on as any client when its plans are due in a transaction that has failed', async () => {
+    await client.query('BEGIN');
+    await expect(client.query('SELECT $1::int / 0', [1])).rejects.toThrow('division by zero');
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_000);
+    await expect(client.query('SELECT $1::int', [1])).rejects.toThrow('current transaction is aborted');
+    await client.query('ROLLBACK');
+    expect((await client.query('SELECT $1::int AS one', [1])).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('prepares no more than 500: texts that are made of values go as they come', async () => {
+    for (let n = 0; n < 510; n += 1) await client.query(`SELECT $1::int AS column_${n}`, [n]);
+    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM pg_prepared_statements');
+    // Those of the other tests that failed have a name, too.
+    expect(rows[0]?.count).toBeGreaterThan(490);
+    expect(rows[0]?.count).toBeLessThanOrEqual(500);
+  });
+});
