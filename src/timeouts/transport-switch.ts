@@ -11,10 +11,11 @@ import {
   type ProbeResult,
   selectTransport,
 } from '../delay';
-import { type Channel, declareWorkQueue, type Publication, type RabbitClient } from '../rabbit';
-import { type ClaimedRow, type OutboxRouter, traceHeaders } from '../events';
+import { type Channel, declareWorkQueue, type RabbitClient } from '../rabbit';
+import { type OutboxRouter } from '../events';
 import { Partitions } from './partitions';
 import { Republication } from './republication';
+import { routeWakeUp } from './route-wake-up';
 import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 
@@ -64,7 +65,7 @@ export class TransportSwitch {
   get router(): OutboxRouter | undefined {
     const { transport } = this;
     if (!transport || transport.name === 'none') return undefined;
-    return (row, remainingMs) => this.route(transport, row, remainingMs);
+    return (row, remainingMs) => routeWakeUp(transport, this.partitions, row, remainingMs);
   }
 
   start(): void {
@@ -125,21 +126,5 @@ export class TransportSwitch {
     const rows = await this.republication.switchTo(name);
     if (rows > 0) this.logger.log(`published ${rows} pending wake-ups again for ${name}`);
     return false;
-  }
-
-  private route(transport: DelayTransport, row: ClaimedRow, remainingMs: number): Publication {
-    const { exchange, routingKey, headers, mandatory } = transport.route(
-      this.partitions.for(row.routing_key, row.body),
-      remainingMs,
-    );
-    return {
-      exchange,
-      routingKey,
-      mandatory,
-      body: Buffer.from(row.body),
-      messageId: row.id,
-      type: row.routing_key,
-      headers: { ...headers, ...traceHeaders(row.traceparent) },
-    };
   }
 }
