@@ -40,7 +40,7 @@ export async function fillPending(books: RunBooks, fill: Fill, hasWakeUps: boole
   await inChunks(fill, async (...range) => {
     await books.query(
       `INSERT INTO order_timeout.orders (id, amount, currency, expires_at, reminder_offsets_ms, fingerprint)
-       SELECT ${ID}, 3000, 'CNY', now() + interval '2 hours' + (n * 7919 % 64800) * interval '1 second', '{}',
+       SELECT ${ID}, 3000, 'CNY', now() + interval '2 hours' + (n::bigint * 7919 % 64800) * interval '1 second', '{}',
               md5(n::text) || md5(n::text) FROM ${SERIES}`,
       range,
     );
