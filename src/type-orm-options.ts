@@ -1,6 +1,6 @@
 import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
-import { AttentiveClient, PreparingClient } from './database';
+import { AttentiveClient, PLANNER_OPTIONS, PreparingClient } from './database';
 import { isDatabaseAway } from './timeouts';
 
 /** Ten tries, three seconds apart: a database that starts beside us is there by then. */
@@ -27,7 +27,7 @@ export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['datab
     applicationName: 'nestjs-order-timeout',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      Client: prepares ? PreparingClient : AttentiveClient,
+      ...(prepares ? { Client: PreparingClient, options: PLANNER_OPTIONS } : { Client: AttentiveClient }),
       query_timeout: ANSWER_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

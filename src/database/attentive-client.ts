@@ -50,14 +50,16 @@ export class AttentiveClient extends Client {
   }
 
   private giveUp(askedAt: number): void {
-    this.hangUp();
+    // What was sent after the end says nothing new about the others.
+    if (this.connection.stream.destroyed) return;
+    this.hangUp(NO_ANSWER);
     for (const client of this.siblings) {
-      if (client.open === 0 && client.heardAt < askedAt) client.hangUp();
+      if (client.open === 0 && client.heardAt < askedAt) client.hangUp(NO_ANSWER);
     }
   }
 
   /** An error of its own for each: urllib, which comes with alipay-sdk, marks the error of a socket, and only once. */
-  private hangUp(): void {
-    this.connection.stream.destroy(new Error(NO_ANSWER));
+  protected hangUp(why: string): void {
+    this.connection.stream.destroy(new Error(why));
   }
 }

@@ -1,14 +1,18 @@
-import { type ClientConfig } from 'pg';
+import { type ClientConfig, DatabaseError } from 'pg';
 import { AttentiveClient } from './attentive-client';
 
+/** Sent when a connection is opened. Every statement of the service goes by an index, so a scan is always a mistake. */
+export const PLANNER_OPTIONS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+
 /**
- * A plan that was made while a table was empty reads all of it, and PostgreSQL keeps it until the table is analysed,
- * a minute later at best. Planning anew takes some 10 ms a connection for all statements, so every ten seconds is cheap.
+ * A plan is as good as the table was when it was made, and PostgreSQL keeps it until the table is analysed, a minute later
+ * at best. Planning all statements anew takes some 10 ms a connection, so every ten seconds is cheap.
  */
 const PLAN_AGE_MS = 10_000;
-const PLAN_ANEW = 'SET plan_cache_mode = force_generic_plan; DISCARD PLANS';
 /** PostgreSQL keeps each on every connection for ever: whoever builds texts from values must not fill its memory. */
 const MAX_STATEMENTS = 500;
+/** A migration has changed what the statement returns; or the statement is gone. Neither heals on this connection. */
+const OUTDATED = ['0A000', '26000'];
 
 /** Names of statements by text, the same on every connection of the process. */
 const names = new Map<string, string>();
@@ -16,30 +20,43 @@ const names = new Map<string, string>();
 type Query = (...given: unknown[]) => unknown;
 
 /**
- * A client that prepares each statement with parameters once a connection and lets PostgreSQL keep its plan: planning
- * was 40 % of what the database did for orders that fall due one by one. Not through a pooler that pools by transaction
- * and keeps no prepared statements, such as PgBouncer before 1.21.
- *
- * A host whose DataSource is to have it says `extra: { Client: PreparingClient }`.
+ * A client that prepares each statement with parameters once a connection, for PostgreSQL to keep its plan: planning was
+ * 40 % of what the database did for orders that fall due one by one. For connections of the service alone: somebody
+ * else's statements may need a plan for their values (PLANNER_OPTIONS).
  */
 export class PreparingClient extends AttentiveClient {
-  private plannedAtMs = -Infinity;
+  private plannedAtMs = performance.now();
+  private discarding: Promise<unknown> | undefined;
 
   constructor(config?: string | ClientConfig) {
     super(config);
     const query = this.query.bind(this) as Query;
-    this.query = ((...given: unknown[]) => {
+    const send = (given: unknown[]): unknown => {
       const prepared = prepare(given);
-      if (!prepared) return query(...given);
-      if (performance.now() - this.plannedAtMs < PLAN_AGE_MS) return query(prepared);
-      return this.planAnew(query).then(() => query(prepared));
+      return prepared ? this.noticeOutdated(query(prepared) as Promise<unknown>) : query(...given);
+    };
+    this.query = ((...given: unknown[]) => {
+      // Cursors and streams queue themselves.
+      if (typeof given[0] !== 'string') return send(given);
+      if (performance.now() - this.plannedAtMs >= PLAN_AGE_MS) this.discardPlans(query);
+      // Whatever comes meanwhile waits too, or it would overtake what came before it.
+      return this.discarding ? this.discarding.then(() => send(given)) : send(given);
     }) as typeof this.query;
   }
 
   /** Never rejects: it fails with the transaction or the connection that it is sent in, and so does what follows it. */
-  private planAnew(query: Query): Promise<unknown> {
+  private discardPlans(query: Query): void {
     this.plannedAtMs = performance.now();
-    return (query(PLAN_ANEW) as Promise<unknown>).catch(() => undefined);
+    this.discarding = (query('DISCARD PLANS') as Promise<unknown>)
+      .catch(() => undefined)
+      .finally(() => (this.discarding = undefined));
+  }
+
+  private noticeOutdated(answer: Promise<unknown>): Promise<unknown> {
+    answer.catch((error: unknown) => {
+      if (error instanceof DatabaseError && OUTDATED.includes(error.code ?? '')) this.hangUp(error.message);
+    });
+    return answer;
   }
 }
 

@@ -20,7 +20,7 @@ export interface DelayTransport {
   readonly name: DelayTransportName;
   /** The longest delay one publication can wait for; longer ones are cut to it and re-delayed on arrival. */
   readonly maxDelayMs: number;
-  /** The most a delivery may be early by design: what the consumer has to hold. */
+  /** The most a delivery may come before the delay that was asked for is over: what the consumer has to hold beside its head start. */
   readonly maxEarlyMs: number;
   /** Declares the waiting room, from the delivery end upwards. Idempotent; needs the work and parked exchanges. */
   declare(channel: Channel): Promise<void>;

@@ -23,6 +23,7 @@ import { throughOutage } from './through-outage';
 import { type TimeoutObservers } from './timeout-observer';
 import { TimeoutQueries } from './timeout-queries';
 import { TimeoutSettler } from './timeout-settler';
+import { HEAD_START_MS } from './route-wake-up';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { TransportSwitch } from './transport-switch';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
@@ -149,8 +150,8 @@ export class TimeoutEngine {
     const { maxAttempts, concurrency, batchSize: pageSize } = options;
     const settler = new TimeoutSettler({ kind, dataSource, queries, recorder, handler: adapter, maxAttempts });
     const { databaseClock, observers: observer } = this;
-    // Longer than the ladder's unit: what is less than a unit early could only come back at once.
-    const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0));
+    // Longer than the ladder's unit and the head start: what is less early than that could only come back at once.
+    const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0) + HEAD_START_MS);
     const worker = new KindWorker(
       { kind, options, handler: adapter, settler, recorder, queries, databaseClock, observer, longestHoldMs },
       this.clock,

@@ -6,7 +6,6 @@ import {
   DONE,
   type DueTimeout,
   migrate,
-  PreparingClient,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutHandlerOptions,
@@ -59,13 +58,11 @@ const SILENT: LoggerService = {
 /** The module of the product's bare engine in a host of its own, with default options. */
 export async function openEngine(task: EngineTask): Promise<EnginePeer> {
   const schema = `engine_${task.shape}`;
-  const extra = { Client: PreparingClient };
   const options: DataSourceOptions = {
     type: 'postgres',
     url: task.databaseUrl,
     poolSize: POOL_SIZE,
     entities: [],
-    extra,
   };
   const dataSource = await new DataSource(options).initialize();
   await migrate(dataSource, schema);

@@ -1,5 +1,5 @@
 import { Pool, type PoolClient } from 'pg';
-import { PreparingClient } from '../../../src/database';
+import { PLANNER_OPTIONS, PreparingClient } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 interface Plan {
@@ -13,9 +13,16 @@ describe('a client that prepares', () => {
   let pool: Pool;
   let client: PoolClient;
 
+  const open = (options: string): Pool => {
+    const opened = new Pool({ connectionString: database.url, options, Client: PreparingClient });
+    // As TypeORM does: the pool tells of idle clients that have ended.
+    opened.on('error', () => undefined);
+    return opened;
+  };
+
   beforeAll(async () => {
     database = await createDatabase();
-    pool = new Pool({ connectionString: database.url, Client: PreparingClient });
+    pool = open(PLANNER_OPTIONS);
     client = await pool.connect();
   });
   afterAll(async () => {
@@ -57,24 +64,49 @@ describe('a client that prepares', () => {
   });
 
   it('plans anew after ten seconds: the plan for an empty table does not stay for one that has filled', async () => {
-    await client.query('CREATE TABLE filling (id int PRIMARY KEY, filler char(2000))');
-    const text = 'SELECT filler FROM filling WHERE id = ANY($1::int[])';
+    const scanning = open('-c plan_cache_mode=force_generic_plan');
+    const own = await scanning.connect();
+    await own.query('CREATE TABLE filling (id int PRIMARY KEY, filler char(2000))');
     const scans = async (): Promise<number> => {
-      await client.query(text, [[1, 2]]);
+      await own.query('SELECT filler FROM filling WHERE id = ANY($1::int[])', [[1, 2]]);
       // What a backend has counted is shown once it is idle; this makes it tell now.
-      await client.query('SELECT pg_stat_force_next_flush()');
-      const { rows } = await client.query<{ scans: number }>(
+      await own.query('SELECT pg_stat_force_next_flush()');
+      const { rows } = await own.query<{ scans: number }>(
         `SELECT seq_scan::int AS scans FROM pg_stat_user_tables WHERE relname = 'filling'`,
       );
       return rows[0]?.scans ?? NaN;
     };
     const empty = await scans();
-    await client.query(`INSERT INTO filling SELECT n, 'x' FROM generate_series(1, 20000) n`);
-    expect(await scans()).toBeGreaterThan(empty);
-    const old = await scans();
-    const later = performance.now() + 10_000;
-    jest.spyOn(performance, 'now').mockReturnValue(later);
-    expect(await scans()).toBe(old);
+    await own.query(`INSERT INTO filling SELECT n, 'x' FROM generate_series(1, 20000) n`);
+    const filled = await scans();
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_000);
+    const later = await scans();
+    own.release(true);
+    await scanning.end();
+    expect(filled).toBe(empty + 1);
+    expect(later).toBe(filled);
+  });
+
+  it('reads by the index with the options of the service, however small the table was', async () => {
+    await client.query('CREATE TABLE small (id int PRIMARY KEY, filler char(2000))');
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+      'EXPLAIN SELECT filler FROM small WHERE id = ANY($1::int[])',
+      [[1, 2]],
+    );
+    expect(rows.map((row) => row['QUERY PLAN']).join()).toContain('small_pkey');
+  });
+
+  it('gives up a connection whose statement returns something else since a migration', async () => {
+    const migrated = await pool.connect();
+    await migrated.query('CREATE TABLE migrated (id int)');
+    const text = 'SELECT * FROM migrated WHERE id > $1';
+    await migrated.query(text, [0]);
+    const ended = new Promise<void>((resolve) => migrated.once('end', resolve));
+    await client.query('ALTER TABLE migrated ADD COLUMN name text');
+    await expect(migrated.query(text, [0])).rejects.toThrow('cached plan must not change result type');
+    await ended;
+    migrated.release(true);
+    expect((await pool.query(text, [0])).fields).toHaveLength(2);
   });
 
   it('fails and goes on as any client when its plans are due in a transaction that has failed', async () => {

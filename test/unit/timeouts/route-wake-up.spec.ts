@@ -4,7 +4,7 @@ import { TopologyNames } from '../../../src/rabbit';
 import { Partitions } from '../../../src/timeouts/partitions';
 import { routeWakeUp } from '../../../src/timeouts/route-wake-up';
 
-const names = new TopologyNames();
+const names = new TopologyNames('order-timeout.v1');
 const row: ClaimedRow = {
   id: 'message-1',
   route: 'wake-up',
