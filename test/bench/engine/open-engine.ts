@@ -6,6 +6,7 @@ import {
   DONE,
   type DueTimeout,
   migrate,
+  PreparingClient,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutHandlerOptions,
@@ -63,6 +64,7 @@ export async function openEngine(task: EngineTask): Promise<EnginePeer> {
     url: task.databaseUrl,
     poolSize: POOL_SIZE,
     entities: [],
+    extra: { Client: PreparingClient },
   };
   const dataSource = await new DataSource(options).initialize();
   await migrate(dataSource, schema);

@@ -8,6 +8,7 @@ import {
   OrderTimeoutModule,
   type OrderTimeoutOptions,
   PlaceOrders,
+  PreparingClient,
 } from '../../../src';
 import { type Ring } from '../contestant';
 import { ON_HAND, SKUS, skuOf } from './new-orders';
@@ -45,6 +46,7 @@ export async function openShop(
     url: ring.databaseUrl,
     poolSize: POOL_SIZE,
     entities: [],
+    extra: { Client: PreparingClient },
   }).initialize();
   const library = OrderTimeoutModule.forRoot({
     dataSource,
