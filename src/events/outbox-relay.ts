@@ -28,6 +28,8 @@ const BATCHES_IN_HAND = 3;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
+/** Busy hosts commit hundreds of times a second, and each claim costs two statements, however few rows there are. */
+const GATHER_MS = 10;
 const RETRY_MS = 1_000;
 
 interface Claimed {
@@ -46,6 +48,8 @@ export class OutboxRelay {
   private readonly claims: OutboxClaims;
   private readonly loop: PollingLoop;
   private readonly inHand = new BatchesInHand();
+  /** The last batch was full. */
+  private isBehind = false;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -55,7 +59,7 @@ export class OutboxRelay {
     this.claims = new OutboxClaims(plan.schema);
     this.loop = new PollingLoop(clock, {
       name: 'outbox-relay',
-      runOnce: () => this.takeTurn(),
+      runOnce: (signal) => this.takeTurn(signal),
       intervalMs: () => POLL_MS,
     });
   }
@@ -87,13 +91,15 @@ export class OutboxRelay {
    * True when there is more to do right now. Only a full batch is not waited for: a commit that comes meanwhile would
    * make a batch of its own, and small batches cost more statements for each message.
    */
-  private async takeTurn(): Promise<boolean> {
+  private async takeTurn(signal: AbortSignal): Promise<boolean> {
+    if (!this.isBehind) await this.clock.sleep(GATHER_MS, signal);
     const claimed = await this.claim();
     const { length } = claimed.rows;
     const isFull = length >= BATCH;
     if (length > 0) this.inHand.add(this.relay(claimed).then((confirmed) => confirmed === length));
     const isAccepted = await this.inHand.untilLeft(isFull ? BATCHES_IN_HAND - 1 : 0);
-    return isFull && isAccepted;
+    this.isBehind = isFull && isAccepted;
+    return this.isBehind;
   }
 
   private async claim(): Promise<Claimed> {

@@ -33,7 +33,8 @@ interface Answered {
 
 /** The answer must be written while the lease still holds, so the question ends this long before it. */
 const LEASE_MARGIN_MS = 2_000;
-const GATHER_MS = 2;
+/** Longer than most batches take: a second one beside it is for those that wait for a lock. */
+const GATHER = { waitMs: 2, besideMs: 20 };
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
 const BUSY_MS = 200;
 
@@ -52,7 +53,7 @@ export class AskRound {
   ) {
     this.answered = new MicroBatcher(clock, {
       size: plan.batchSize,
-      waitMs: GATHER_MS,
+      ...GATHER,
       concurrency: plan.concurrency,
       run: (items) => this.settle(items),
     });

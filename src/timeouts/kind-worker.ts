@@ -16,7 +16,8 @@ import { identitiesOf } from './wake-up';
 import { type WorkItem } from './work-item';
 import { type WorkerPlan } from './worker-plan';
 
-const GATHER_MS = 2;
+/** Longer than most batches take: a second one beside it is for those that wait for a lock. */
+const GATHER = { waitMs: 2, besideMs: 20 };
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
 const BUSY_MS = 200;
 
@@ -41,7 +42,7 @@ export class KindWorker {
     this.logger = new Logger(`Timeouts:${kind}`);
     this.batcher = new MicroBatcher(clock, {
       size: options.batchSize,
-      waitMs: GATHER_MS,
+      ...GATHER,
       concurrency: options.concurrency,
       mayRun: () => this.asks.openCount < options.askConcurrency,
       run: (items) => this.run(items),

@@ -5,6 +5,8 @@ interface BatcherPlan<T> {
   readonly size: number;
   /** How long the first item waits for company, milliseconds. */
   readonly waitMs: number;
+  /** The same while another run is under way; its end ends the wait, too. */
+  readonly besideMs: number;
   /** Runs at once. */
   readonly concurrency: number;
   /** False holds further runs back until `poke`, e.g. while too many remote questions are open. */
@@ -13,7 +15,10 @@ interface BatcherPlan<T> {
   run(items: T[]): Promise<void>;
 }
 
-/** Collects items into batches: a full batch runs at once, a smaller one after a short wait. */
+/**
+ * Collects items into batches: a full batch runs at once, a smaller one after a short wait, and beside another run only
+ * when that takes long: two transactions of three orders cost nearly twice as much as one of six.
+ */
 export class MicroBatcher<T> {
   private queue: T[] = [];
   private running = 0;
@@ -40,7 +45,7 @@ export class MicroBatcher<T> {
     if (items.length === 0) return;
     this.queue.push(...items);
     if (this.queue.length >= this.plan.size) this.isRipe = true;
-    else this.timer ??= this.clock.after(this.plan.waitMs, () => this.ripen());
+    else this.timer ??= this.clock.after(this.waitMs, () => this.ripen());
     this.poke();
   }
 
@@ -67,11 +72,16 @@ export class MicroBatcher<T> {
     return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve));
   }
 
+  private get waitMs(): number {
+    return this.running > 0 ? this.plan.besideMs : this.plan.waitMs;
+  }
+
   private mayRun(): boolean {
     return this.plan.mayRun?.() ?? true;
   }
 
   private ripen(): void {
+    this.timer?.cancel();
     this.timer = undefined;
     this.isRipe = true;
     this.poke();
@@ -90,7 +100,8 @@ export class MicroBatcher<T> {
       await this.plan.run(items);
     } finally {
       this.running--;
-      this.poke();
+      if (this.running === 0 && this.queue.length > 0) this.ripen();
+      else this.poke();
     }
   }
 }

@@ -6,6 +6,7 @@ import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '
 import { ManualClock } from '../delay/manual-clock';
 
 const BATCH = 500;
+const GATHER_MS = 10;
 
 interface Published {
   readonly ids: readonly string[];
@@ -91,9 +92,16 @@ describe('the relay behind a backlog', () => {
   const rows = (count: number): void => {
     waiting.push(...Array.from({ length: count }, (_, n) => `m${n}`));
   };
+  /** So long, and then the time that commits have to come together. */
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settled();
+    clock.advance(GATHER_MS);
+    await settled();
+  };
   const start = async (): Promise<void> => {
     relay.start();
-    await settled();
+    await pass(0);
   };
 
   it('claims further batches while one waits for its confirms, in order, and three at most', async () => {
@@ -116,15 +124,27 @@ describe('the relay behind a backlog', () => {
     expect(claims).toBe(1);
     published[0]?.answer('confirmed');
     await settled();
+    expect(published).toHaveLength(1);
+    await pass(0);
     expect(published).toHaveLength(2);
+  });
+
+  it('lets commits come together for ten milliseconds, but not behind a backlog', async () => {
+    relay.start();
+    clock.advance(GATHER_MS - 1);
+    await settled();
+    expect(claims).toBe(0);
+    rows(2 * BATCH);
+    clock.advance(1);
+    await settled();
+    expect(claims).toBe(3);
   });
 
   it('looks for more no more than every half second when there is none', async () => {
     await start();
     for (let poll = 1; poll < 5; poll++) {
       expect(claims).toBe(poll);
-      clock.advance(500);
-      await settled();
+      await pass(500);
     }
   });
 
@@ -135,8 +155,7 @@ describe('the relay behind a backlog', () => {
     await settled();
     expect(released).toHaveLength(BATCH);
     expect(claims).toBe(3);
-    clock.advance(500);
-    await settled();
+    await pass(500);
     expect(claims).toBe(4);
   });
 
@@ -148,8 +167,7 @@ describe('the relay behind a backlog', () => {
     await settled();
     deletion = undefined;
     expect(claims).toBe(3);
-    clock.advance(1_000);
-    await settled();
+    await pass(1_000);
     expect(claims).toBe(4);
   });
 

@@ -3,6 +3,7 @@ import { MicroBatcher } from '../../../src/timeouts/micro-batcher';
 import { ManualClock } from '../delay/manual-clock';
 
 const WAIT_MS = 2;
+const BESIDE_MS = 20;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function setup({ size = 3, concurrency = 2 } = {}) {
@@ -12,6 +13,7 @@ function setup({ size = 3, concurrency = 2 } = {}) {
   const batcher = new MicroBatcher<number>(clock, {
     size,
     waitMs: WAIT_MS,
+    besideMs: BESIDE_MS,
     concurrency,
     mayRun: () => state.mayRun,
     run: (items) => {
@@ -45,6 +47,28 @@ describe('MicroBatcher', () => {
     expect(state.batches).toEqual([]);
     clock.advance(1);
     expect(state.batches).toEqual([[1, 2]]);
+  });
+
+  it('lets a smaller one wait for the end of the run before it', async () => {
+    const { clock, state, batcher, endOne } = setup();
+    batcher.add([1, 2, 3]);
+    batcher.add([4]);
+    clock.advance(BESIDE_MS - 1);
+    batcher.add([5]);
+    expect(state.batches).toEqual([[1, 2, 3]]);
+    await endOne();
+    expect(state.batches).toEqual([
+      [1, 2, 3],
+      [4, 5],
+    ]);
+  });
+
+  it('runs a smaller one beside a run that takes long', () => {
+    const { clock, state, batcher } = setup();
+    batcher.add([1, 2, 3]);
+    batcher.add([4]);
+    clock.advance(BESIDE_MS);
+    expect(state.batches).toEqual([[1, 2, 3], [4]]);
   });
 
   it('cuts what is more than a batch into several, in order', () => {
