@@ -1,6 +1,6 @@
 import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
-import { AttentiveClient, PLANNER_OPTIONS, PreparingClient } from './database';
+import { AttentiveClient, PLAN_BY_INDEX, PreparingClient } from './database';
 import { isDatabaseAway } from './timeouts';
 
 /** Ten tries, three seconds apart: a database that starts beside us is there by then. */
@@ -16,6 +16,8 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
+const PREPARING = { Client: PreparingClient, onConnect: (client: PreparingClient) => client.query(PLAN_BY_INDEX) };
+
 /** How the service connects to PostgreSQL. A wrong password is not tried again, a server that is away is. */
 export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['database']): TypeOrmModuleOptions {
   return {
@@ -27,7 +29,7 @@ export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['datab
     applicationName: 'nestjs-order-timeout',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      ...(prepares ? { Client: PreparingClient, options: PLANNER_OPTIONS } : { Client: AttentiveClient }),
+      ...(prepares ? PREPARING : { Client: AttentiveClient }),
       query_timeout: ANSWER_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

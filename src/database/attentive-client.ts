@@ -52,14 +52,14 @@ export class AttentiveClient extends Client {
   private giveUp(askedAt: number): void {
     // What was sent after the end says nothing new about the others.
     if (this.connection.stream.destroyed) return;
-    this.hangUp(NO_ANSWER);
+    this.hangUp();
     for (const client of this.siblings) {
-      if (client.open === 0 && client.heardAt < askedAt) client.hangUp(NO_ANSWER);
+      if (client.open === 0 && client.heardAt < askedAt) client.hangUp();
     }
   }
 
   /** An error of its own for each: urllib, which comes with alipay-sdk, marks the error of a socket, and only once. */
-  protected hangUp(why: string): void {
-    this.connection.stream.destroy(new Error(why));
+  private hangUp(): void {
+    this.connection.stream.destroy(new Error(NO_ANSWER));
   }
 }

@@ -2,4 +2,4 @@ export { AttentiveClient } from './attentive-client';
 export { migrate } from './migrate';
 export { orderTimeoutMigrations } from './migrations';
 export { NewerSchemaError } from './newer-schema-error';
-export { PLANNER_OPTIONS, PreparingClient } from './preparing-client';
+export { PLAN_BY_INDEX, PreparingClient } from './preparing-client';

@@ -2,10 +2,11 @@ import { type ClientConfig, DatabaseError } from 'pg';
 import { AttentiveClient } from './attentive-client';
 
 /**
- * For connections of the service alone, where every statement goes by an index whatever its values are. Somebody else's may
- * need a plan for their values: generic plans have no use for partial indexes and skewed columns.
+ * Settings for connections of the service alone, where every statement goes by an index whatever its values are. Somebody
+ * else's may need a plan for their values: generic plans have no use for partial indexes and skewed columns. Not sent as
+ * options of the connection: poolers refuse those, and a URL that has its own would replace them.
  */
-export const PLANNER_OPTIONS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+export const PLAN_BY_INDEX = 'SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off';
 
 /**
  * A plan is as good as the table was when it was made, and PostgreSQL keeps it until the table is analysed, a minute later
@@ -14,11 +15,10 @@ export const PLANNER_OPTIONS = '-c plan_cache_mode=force_generic_plan -c enable_
 const PLAN_AGE_MS = 10_000;
 /** PostgreSQL keeps each on every connection for ever: whoever builds texts from values must not fill its memory. */
 const MAX_STATEMENTS = 500;
-/** A migration has changed what the statement returns; or the statement is gone. Neither heals on this connection. */
-const OUTDATED = ['0A000', '26000'];
 
 /** Names of statements by text, the same on every connection of the process. */
 const names = new Map<string, string>();
+let named = 0;
 
 type Query = (...given: unknown[]) => unknown;
 
@@ -27,8 +27,7 @@ type Query = (...given: unknown[]) => unknown;
  * good as one for the values: planning was 40 % of what the database did for orders that fall due one by one. For the
  * DataSource of a host, too: `extra: { Client: PreparingClient }`; not through a pooler that pools by transaction.
  *
- * When a migration changes what a statement returns (`SELECT *`), a connection that has prepared it fails once more with
- * 0A000 and is replaced.
+ * When a migration changes what a statement returns (`SELECT *`), it fails once with 0A000 and then has another name.
  */
 export class PreparingClient extends AttentiveClient {
   private plannedAtMs = performance.now();
@@ -39,7 +38,7 @@ export class PreparingClient extends AttentiveClient {
     const query = this.query.bind(this) as Query;
     const send = (given: unknown[]): unknown => {
       const prepared = prepare(given);
-      return prepared ? this.noticeOutdated(query(prepared) as Promise<unknown>) : query(...given);
+      return prepared ? renamed(prepared.text, query(prepared) as Promise<unknown>) : query(...given);
     };
     this.query = ((...given: unknown[]) => {
       // Cursors and streams queue themselves.
@@ -57,13 +56,21 @@ export class PreparingClient extends AttentiveClient {
       .catch(() => undefined)
       .finally(() => (this.discarding = undefined));
   }
+}
 
-  private noticeOutdated(answer: Promise<unknown>): Promise<unknown> {
-    answer.catch((error: unknown) => {
-      if (error instanceof DatabaseError && OUTDATED.includes(error.code ?? '')) this.hangUp(error.message);
-    });
-    return answer;
+/** A statement that PostgreSQL does not take any more under its name is prepared anew, on every connection. */
+async function renamed(text: string, answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof DatabaseError && isOutdated(error)) names.delete(text);
+    throw error;
   }
+}
+
+/** What it returns was changed by a migration, or somebody has deallocated it. */
+function isOutdated({ code, routine }: DatabaseError): boolean {
+  return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }
 
 /** Undefined for what is not `(text, values)`: those of TypeORM without values are few and cheap to plan. */
@@ -76,8 +83,8 @@ function prepare(given: readonly unknown[]): { name: string; text: string; value
 
 function nameOf(text: string): string | undefined {
   const known = names.get(text);
-  if (known !== undefined || names.size >= MAX_STATEMENTS) return known;
-  const name = `order-timeout-${names.size}`;
+  if (known !== undefined || named >= MAX_STATEMENTS) return known;
+  const name = `order-timeout-${named++}`;
   names.set(text, name);
   return name;
 }

@@ -93,6 +93,7 @@ export class OutboxRelay {
    */
   private async takeTurn(signal: AbortSignal): Promise<boolean> {
     if (!this.isBehind) await this.clock.sleep(GATHER_MS, signal);
+    if (signal.aborted) return false;
     const claimed = await this.claim();
     const { length } = claimed.rows;
     const isFull = length >= BATCH;

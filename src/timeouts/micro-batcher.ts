@@ -100,7 +100,7 @@ export class MicroBatcher<T> {
       await this.plan.run(items);
     } finally {
       this.running--;
-      if (this.running === 0 && this.queue.length > 0) this.ripen();
+      if (this.queue.length > 0) this.ripen();
       else this.poke();
     }
   }
