@@ -7,6 +7,8 @@ interface LoopPlan {
   runOnce(signal: AbortSignal): Promise<boolean>;
   /** Sleep after an idle run, milliseconds; asked for anew each time. */
   intervalMs(): number;
+  /** How long a run waits for more work to come in, unless the one before left some. @default 0 */
+  readonly gatherMs?: number;
 }
 
 /** After a failed run, so that a database that is away is not asked in a tight loop. */
@@ -19,6 +21,7 @@ export class PollingLoop {
   private sleeping = new AbortController();
   private running: Promise<void> | undefined;
   private isWoken = false;
+  private hasMore = false;
   private lastError = '';
 
   constructor(
@@ -50,11 +53,15 @@ export class PollingLoop {
   }
 
   private async runGuarded(): Promise<void> {
+    const { gatherMs } = this.plan;
+    if (gatherMs !== undefined && !this.hasMore) await this.clock.sleep(gatherMs, this.stopping.signal);
+    if (this.stopping.signal.aborted) return;
+    // Only now: what woke it meanwhile is found by this run.
     this.isWoken = false;
     try {
-      const hasMore = await this.plan.runOnce(this.stopping.signal);
+      this.hasMore = await this.plan.runOnce(this.stopping.signal);
       this.lastError = '';
-      if (!hasMore) await this.sleep(this.plan.intervalMs());
+      if (!this.hasMore) await this.sleep(this.plan.intervalMs());
     } catch (error) {
       this.logOnce(error instanceof Error ? error.message : String(error));
       // Not to be woken from: every commit of a busy host wakes, and would make it a tight loop.

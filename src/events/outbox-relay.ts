@@ -48,8 +48,6 @@ export class OutboxRelay {
   private readonly claims: OutboxClaims;
   private readonly loop: PollingLoop;
   private readonly inHand = new BatchesInHand();
-  /** The last batch was full. */
-  private isBehind = false;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -59,8 +57,9 @@ export class OutboxRelay {
     this.claims = new OutboxClaims(plan.schema);
     this.loop = new PollingLoop(clock, {
       name: 'outbox-relay',
-      runOnce: (signal) => this.takeTurn(signal),
+      runOnce: () => this.takeTurn(),
       intervalMs: () => POLL_MS,
+      gatherMs: GATHER_MS,
     });
   }
 
@@ -91,16 +90,13 @@ export class OutboxRelay {
    * True when there is more to do right now. Only a full batch is not waited for: a commit that comes meanwhile would
    * make a batch of its own, and small batches cost more statements for each message.
    */
-  private async takeTurn(signal: AbortSignal): Promise<boolean> {
-    if (!this.isBehind) await this.clock.sleep(GATHER_MS, signal);
-    if (signal.aborted) return false;
+  private async takeTurn(): Promise<boolean> {
     const claimed = await this.claim();
     const { length } = claimed.rows;
     const isFull = length >= BATCH;
     if (length > 0) this.inHand.add(this.relay(claimed).then((confirmed) => confirmed === length));
     const isAccepted = await this.inHand.untilLeft(isFull ? BATCHES_IN_HAND - 1 : 0);
-    this.isBehind = isFull && isAccepted;
-    return this.isBehind;
+    return isFull && isAccepted;
   }
 
   private async claim(): Promise<Claimed> {

@@ -4,7 +4,7 @@ import { isDatabaseAway } from './database-away';
 import { type HandlerAdapter } from './handler-adapter';
 import { settleIsolated } from './isolate';
 import { type BusyRow } from './locked-timeout';
-import { MicroBatcher } from './micro-batcher';
+import { GATHER, MicroBatcher } from './micro-batcher';
 import { type SettlementQueries } from './settlement-queries';
 import { type DueTimeout } from './timeout';
 import { type Selection, type SettledBatch, type TimeoutSettler } from './timeout-settler';
@@ -33,8 +33,6 @@ interface Answered {
 
 /** The answer must be written while the lease still holds, so the question ends this long before it. */
 const LEASE_MARGIN_MS = 2_000;
-/** Longer than most batches take: a second one beside it is for those that wait for a lock. */
-const GATHER = { waitMs: 2, besideMs: 20 };
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
 const BUSY_MS = 200;
 

@@ -25,6 +25,7 @@ interface GroupPlan<T, R> {
 
 interface Waiting<T, R> {
   readonly item: T;
+  readonly names: readonly string[];
   readonly resolve: (answer: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -45,7 +46,7 @@ export class GroupCommit<T, R> {
   /** Resolves with the item's own answer after its transaction. */
   run(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject });
+      this.waiting.push({ item, names: this.plan.namesOf(item), resolve, reject });
       this.poke();
     });
   }
@@ -59,7 +60,7 @@ export class GroupCommit<T, R> {
   }
 
   private async runNext(group: readonly Waiting<T, R>[]): Promise<void> {
-    const names = group.flatMap(({ item }) => this.plan.namesOf(item));
+    const names = group.flatMap((member) => member.names);
     for (const name of names) this.inLanes.add(name);
     this.running++;
     try {
@@ -86,9 +87,8 @@ export class GroupCommit<T, R> {
     const taken = new Set(this.inLanes);
     for (const member of this.waiting) {
       if (group.length === this.plan.size) break;
-      const names = this.plan.namesOf(member.item);
-      (names.some((name) => taken.has(name)) ? passed : group).push(member);
-      for (const name of names) taken.add(name);
+      (member.names.some((name) => taken.has(name)) ? passed : group).push(member);
+      for (const name of member.names) taken.add(name);
     }
     this.waiting = [...passed, ...this.waiting.slice(group.length + passed.length)];
     return group;

@@ -7,7 +7,7 @@ import { Backlog } from './backlog';
 import { settleIsolated } from './isolate';
 import { type BusyRow, type LockedRow } from './locked-timeout';
 import { logParked } from './log-parked';
-import { MicroBatcher } from './micro-batcher';
+import { GATHER, MicroBatcher } from './micro-batcher';
 import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweepCursor, type SweptPage } from './swept-page';
 import { OverduePages } from './overdue-pages';
@@ -16,8 +16,6 @@ import { identitiesOf } from './wake-up';
 import { type WorkItem } from './work-item';
 import { type WorkerPlan } from './worker-plan';
 
-/** Longer than most batches take: a second one beside it is for those that wait for a lock. */
-const GATHER = { waitMs: 2, besideMs: 20 };
 /** Another transaction has the row in hand; look again after it is likely to have ended. */
 const BUSY_MS = 200;
 

@@ -1,5 +1,8 @@
 import { type Clock, type Timer } from '../clock';
 
+/** How batches that are settled gather. `besideMs` is longer than most take: a second one is for those that wait for a lock. */
+export const GATHER = { waitMs: 2, besideMs: 20 } as const;
+
 interface BatcherPlan<T> {
   /** Most items in one run. */
   readonly size: number;

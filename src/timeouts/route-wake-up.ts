@@ -1,5 +1,5 @@
 import { type DelayTransport } from '../delay';
-import { type ClaimedRow, traceHeaders } from '../events';
+import { type ClaimedRow, messageOf } from '../events';
 import { type Publication } from '../rabbit';
 import { type Partitions } from './partitions';
 
@@ -17,14 +17,7 @@ export function routeWakeUp(
   remainingMs: number,
 ): Publication {
   const partition = partitions.for(row.routing_key, row.body);
-  const { exchange, routingKey, headers, mandatory } = transport.route(partition, remainingMs - HEAD_START_MS);
-  return {
-    exchange,
-    routingKey,
-    mandatory,
-    body: Buffer.from(row.body),
-    messageId: row.id,
-    type: row.routing_key,
-    headers: { ...headers, ...traceHeaders(row.traceparent) },
-  };
+  const route = transport.route(partition, remainingMs - HEAD_START_MS);
+  const message = messageOf(row);
+  return { ...message, ...route, headers: { ...route.headers, ...message.headers } };
 }

@@ -42,6 +42,30 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
+  it('waits before a run for more to come in, and what wakes it meanwhile is found by that run', async () => {
+    const clock = new ManualClock();
+    let runs = 0;
+    const loop = new PollingLoop(clock, {
+      name: 'test',
+      runOnce: async () => ++runs === 1,
+      intervalMs: () => INTERVAL_MS,
+      gatherMs: 10,
+    });
+    loop.start();
+    clock.advance(9);
+    await settled();
+    expect(runs).toBe(0);
+    loop.wake();
+    clock.advance(1);
+    await settled();
+    // The second at once, as there was more, and none for the wake.
+    expect(runs).toBe(2);
+    clock.advance(10);
+    await settled();
+    expect(runs).toBe(2);
+    await loop.stop();
+  });
+
   it('asks for the interval anew each time', async () => {
     const clock = new ManualClock();
     const intervals = [10, 1_000];
