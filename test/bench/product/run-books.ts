@@ -28,6 +28,15 @@ export class RunBooks {
     return (await this.client.query(sql, [...values])).rows as T[];
   }
 
+  /** The server's own time to execute the statement, in milliseconds: neither planning nor the way to the client. */
+  async executionMs(sql: string, values: readonly unknown[]): Promise<number> {
+    const [row] = await this.query<{ 'QUERY PLAN': readonly [{ 'Execution Time': number }] }>(
+      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
+      values,
+    );
+    return row?.['QUERY PLAN'][0]['Execution Time'] ?? NaN;
+  }
+
   /** Epoch milliseconds. */
   async now(): Promise<number> {
     const [row] = await this.query<{ ms: number }>('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms');

@@ -42,9 +42,11 @@ async function run(ring: Ring, transport: DelayTransportSetting): Promise<Sample
   try {
     await sleep(SETTLE_MS);
     const before = await brokerUsage(ring);
+    await books.checkpoint();
     const firstPerSecond = await placeFar(shop, 'first', tenth);
     await fillPending(books, { prefix: FILL, from: 0, count: pending - 2 * tenth }, transport !== 'none');
     await books.untilHandedOver(HAND_OVER_LIMIT_MS);
+    await books.checkpoint();
     const lastPerSecond = await placeFar(shop, 'last', tenth);
     await books.untilHandedOver(HAND_OVER_LIMIT_MS);
     const sizes = await sizesPerOrder(ring, books, before, pending);
@@ -52,9 +54,11 @@ async function run(ring: Ring, transport: DelayTransportSetting): Promise<Sample
     const { count } = await placeAtRate(shop, { ...flow, signal: ring.signal });
     await books.untilNone(
       'closing the orders',
-      `SELECT 1 FROM order_timeout.timeout WHERE next_attempt_at < now() + interval '1 hour'`,
+      `SELECT 1 FROM order_timeout.timeout
+        WHERE kind = 'order.payment' AND state = 'pending' AND next_attempt_at < now() + interval '1 hour'`,
       CLOSE_LIMIT_MS,
     );
+    await books.query('ANALYZE');
     const { p50Ms, p99Ms } = await checkClosed(books, PREFIX, count);
     const serviceMiB = service.memoryBytes() / 2 ** 20;
     return { firstPerSecond, lastPerSecond, ...sizes, serviceMiB, p50Ms, p99Ms };

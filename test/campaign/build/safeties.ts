@@ -74,7 +74,7 @@ export const SAFETIES: readonly Safety[] = [
       patch(
         'events/outbox-relay.js',
         'const sent = [];',
-        'await this.claims.delete(this.plan.dataSource, rows.map(({ id }) => id)); const sent = [];',
+        'await this.claims.delete(this.plan.dataSource, rows); const sent = [];',
       ),
     ],
     kinds: ['kill-broker', 'cut-broker', 'crash-point'],

@@ -6,7 +6,7 @@ import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '
 import { ManualClock } from '../delay/manual-clock';
 
 const BATCH = 500;
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 
 interface Published {
   readonly ids: readonly string[];
@@ -15,6 +15,7 @@ interface Published {
 
 const row = (id: string): ClaimedRow => ({
   id,
+  ctid: '(0,1)',
   route: 'event',
   routing_key: 'order.closed',
   body: '{}',
@@ -47,7 +48,10 @@ describe('the relay behind a backlog', () => {
     Logger.overrideLogger(false);
     clock = new ManualClock();
     [waiting, deleted, released, published, claims, deletion] = [[], [], [], [], 0, undefined];
-    const dataSource = { subscribers: [], query: async (sql: string, values: unknown[]) => answer(sql, values) };
+    const query = async (sql: string, values: unknown[] = []): Promise<unknown> => answer(sql, values);
+    const transaction = async (work: (tx: { query: typeof query }) => Promise<unknown>): Promise<unknown> =>
+      work({ query });
+    const dataSource = { subscribers: [], query, transaction };
     const publisher = {
       isReady: true,
       longestMs: 20_000,
@@ -79,12 +83,11 @@ describe('the relay behind a backlog', () => {
       claims += 1;
       return waiting.splice(0, Number(values[1])).map(row);
     }
-    const ids = values[0] as string[];
     if (sql.includes('DELETE')) {
       if (deletion) throw deletion;
-      deleted.push(...ids);
-    } else {
-      released.push(...ids);
+      deleted.push(...(values[1] as string[]));
+    } else if (sql.includes('UPDATE')) {
+      released.push(...(values[0] as string[]));
     }
     return [];
   }
@@ -129,7 +132,7 @@ describe('the relay behind a backlog', () => {
     expect(published).toHaveLength(2);
   });
 
-  it('lets commits come together for ten milliseconds, but not behind a backlog', async () => {
+  it('lets commits come together for twenty milliseconds, but not behind a backlog', async () => {
     relay.start();
     clock.advance(GATHER_MS - 1);
     await settled();
@@ -186,7 +189,8 @@ describe('the relay behind a backlog', () => {
 
   it('says what is left of a delay when the message is sent, not when its row was claimed', async () => {
     const remaining: number[] = [];
-    const dataSource = { query: async () => [{ ...row('a'), remaining_ms: 10_000 }] };
+    const tx = { query: async () => [{ ...row('a'), remaining_ms: 10_000 }] };
+    const dataSource = { ...tx, transaction: async (work: (of: typeof tx) => Promise<unknown>) => work(tx) };
     const publisher = {
       isReady: true,
       longestMs: 20_000,
