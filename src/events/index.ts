@@ -1,5 +1,6 @@
 export { announceAfterCommit, onAnnouncedCommit, type AnnouncedWakeUp } from './commit-announcer';
 export { routeEvent } from './event-router';
+export { handOverAt } from './hand-over-at';
 export { messageOf } from './message-of';
 export { createOutbox } from './migrations/create-outbox';
 export { Outbox } from './outbox';

@@ -28,7 +28,7 @@ const BATCHES_IN_HAND = 3;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
-/** Busy hosts commit hundreds of times a second, and each batch costs five statements, however few rows there are. */
+/** Busy hosts commit hundreds of times a second, and each batch costs six statements, however few rows there are. */
 const GATHER_MS = 20;
 const RETRY_MS = 1_000;
 

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
+import { handOverAt } from './hand-over-at';
 import { storableJson } from './storable-json';
 
 interface OutboxOptions {
@@ -20,7 +21,7 @@ export class Outbox {
     this.insert = `
       INSERT INTO ${options.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
       SELECT id, route, routing_key, body::jsonb, traceparent, deliver_at,
-             GREATEST(now(), deliver_at - $7 * interval '1 millisecond')
+             ${handOverAt('deliver_at', '$7')}
         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
           AS entry(id, route, routing_key, body, traceparent, deliver_at)`;
   }

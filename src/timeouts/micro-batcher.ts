@@ -1,7 +1,7 @@
 import { type Clock, type Timer } from '../clock';
 
 /**
- * How batches that are settled gather. At 500 orders/s 10 ms give transactions of eight instead of three, and each has nine
+ * How batches that are settled gather. At 500 orders/s 10 ms give transactions of five instead of three, and each has nine
  * statements of its own. `besideMs` is longer than most take: a second one is for those that wait for a lock.
  */
 export const GATHER = { waitMs: 10, besideMs: 20 } as const;

@@ -1,5 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { type DelayTransportName } from '../delay';
+import { handOverAt } from '../events';
 
 const PAGE = 5_000;
 
@@ -57,7 +58,7 @@ export class Republication {
          SELECT gen_random_uuid(), 'wake-up', kind,
                 jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
                                    'dueAt', ceil(extract(epoch FROM next_attempt_at) * 1000)),
-                traceparent, next_attempt_at, GREATEST(now(), next_attempt_at - $3 * interval '1 millisecond')
+                traceparent, next_attempt_at, ${handOverAt('next_attempt_at', '$3')}
            FROM page)
        SELECT kind, key FROM page ORDER BY kind, key`,
       [after.kind, after.key, this.horizonMs, isAll],

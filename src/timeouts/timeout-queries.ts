@@ -1,3 +1,5 @@
+import { handOverAt } from '../events';
+
 /** SQL of scheduling and look-up, one statement each. Locking and settling are in SettlementQueries. */
 export class TimeoutQueries {
   readonly schedule: string;
@@ -29,7 +31,7 @@ export class TimeoutQueries {
         SELECT r.outbox_id, 'wake-up', s.kind,
                jsonb_build_object('kind', s.kind, 'key', s.key, 'generation', s.generation::text,
                                   'dueAt', ceil(extract(epoch FROM s.due_at) * 1000)),
-               r.traceparent, s.due_at, GREATEST(now(), s.due_at - $8 * interval '1 millisecond')
+               r.traceparent, s.due_at, ${handOverAt('s.due_at', '$8')}
           FROM scheduled s JOIN request r USING (kind, key) WHERE $9)
       SELECT kind, key, generation::text AS generation, due_at FROM scheduled`;
     // Locked in the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.

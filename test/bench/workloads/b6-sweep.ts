@@ -47,8 +47,8 @@ async function run(ring: Ring): Promise<Sample> {
 }
 
 /**
- * Median of claiming one page and locking its orders, undone each time: the server's own time for both statements. By
- * the clock of a client on a machine that is still writing the same claim took 3 ms or 6.
+ * Median of claiming one page and locking its orders, undone each time: the server's own time for both statements, with
+ * the service's settings. By the clock of a client on a machine that is still writing the same claim took 3 ms or 6.
  */
 async function timeClaims(books: RunBooks): Promise<number> {
   await books.query('VACUUM (ANALYZE)');

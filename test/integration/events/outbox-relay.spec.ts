@@ -195,11 +195,11 @@ describe('the outbox and its relay', () => {
           await database.dataSource.query('ANALYZE order_timeout.outbox');
         },
       ],
-    ])('reads no more than it claims while %s', async (_, prepare) => {
+    ])('reads no more than it claims and deletes while %s', async (_, prepare) => {
       await prepare();
-      const sent = await statementsOf(() => relay().runOnce(), /enable_|SKIP LOCKED/);
-      expect(sent).toHaveLength(2);
-      const [settings, claim] = sent as [Statement, Statement];
+      const sent = await statementsOf(() => relay().runOnce(), /enable_|SKIP LOCKED|DELETE/);
+      expect(sent).toHaveLength(3);
+      const [settings, claim, deletion] = sent as [Statement, Statement, Statement];
       await database.dataSource.transaction(async (tx) => {
         await tx.query(settings.sql);
         const plan = await planOf(tx, claim);
@@ -207,6 +207,7 @@ describe('the outbox and its relay', () => {
         expect(plan).toMatch(/Update on outbox[^]*Tid Scan/);
         expect(plan.match(/Sort Key/g)).toHaveLength(1);
       });
+      expect(await planOf(database.dataSource, deletion)).toMatch(/Index Scan (using|on) outbox_/);
     });
   });
 
@@ -252,12 +253,34 @@ describe('the outbox and its relay', () => {
   it('leaves alone what is due beyond the horizon, and what has no router', async () => {
     await append(
       event('far', { deliverAtMs: Date.now() + 3_600_000 }),
-      event('near', { deliverAtMs: Date.now() + 30_000 }),
+      event('near', { deliverAtMs: Date.now() + 2_000 }),
       event('a.kind', { route: 'wake-up' }),
     );
     expect(await relay().runOnce()).toBe(1);
     expect((await received()).map(({ key }) => key)).toEqual(['near']);
     expect(await rowsLeft()).toBe(2);
+  });
+
+  it('takes what is due in more than three seconds on the next quarter of a second, and the rest at once', async () => {
+    const inMs = (ms: number): Partial<OutboxEntry> => ({ route: 'wake-up', deliverAtMs: Date.now() + ms });
+    await append(
+      event('at.once'),
+      event('soon', inMs(2_000)),
+      event('later', inMs(10_000)),
+      event('far', inMs(90_000)),
+    );
+    const rows = await database.dataSource.query<{ name: string; ms: number; beat: number; ahead: number }[]>(
+      `SELECT routing_key AS name, (extract(epoch FROM available_at - min(available_at) OVER ()) * 1000)::float8 AS ms,
+              (extract(epoch FROM available_at)::numeric * 1000 % 250)::float8 AS beat,
+              (extract(epoch FROM deliver_at - available_at) * 1000)::float8 AS ahead
+         FROM order_timeout.outbox ORDER BY id`,
+    );
+    const [atOnce, soon, later, far] = rows;
+    expect([atOnce?.ms, soon?.ms]).toEqual([0, 0]);
+    expect([later?.beat, far?.beat]).toEqual([0, 0]);
+    expect(later?.ms).toBeLessThanOrEqual(250);
+    expect(far?.ahead).toBeGreaterThan(60_000 - 250);
+    expect(far?.ahead).toBeLessThanOrEqual(60_000);
   });
 
   it('publishes after a commit without waiting for its next poll', async () => {

@@ -4,7 +4,7 @@ import { TopologyNames } from '../../../src/rabbit/topology-names';
 
 const row: ClaimedRow = {
   id: '0193a1b2-0000-7000-8000-000000000000',
-  ctid: '(0,1)',
+  lease: '2026-11-21 20:00:30.123456+00',
   route: 'event',
   routing_key: 'order.closed',
   body: '{"note":"Grüße 💶"}',

@@ -15,7 +15,7 @@ interface Published {
 
 const row = (id: string): ClaimedRow => ({
   id,
-  ctid: '(0,1)',
+  lease: '2026-11-21 20:00:30.123456+00',
   route: 'event',
   routing_key: 'order.closed',
   body: '{}',
@@ -49,7 +49,7 @@ describe('the relay behind a backlog', () => {
     clock = new ManualClock();
     [waiting, deleted, released, published, claims, deletion] = [[], [], [], [], 0, undefined];
     const query = async (sql: string, values: unknown[] = []): Promise<unknown> => answer(sql, values);
-    const transaction = async (work: (tx: { query: typeof query }) => Promise<unknown>): Promise<unknown> =>
+    const transaction = async (_: string, work: (tx: { query: typeof query }) => Promise<unknown>): Promise<unknown> =>
       work({ query });
     const dataSource = { subscribers: [], query, transaction };
     const publisher = {
@@ -190,7 +190,7 @@ describe('the relay behind a backlog', () => {
   it('says what is left of a delay when the message is sent, not when its row was claimed', async () => {
     const remaining: number[] = [];
     const tx = { query: async () => [{ ...row('a'), remaining_ms: 10_000 }] };
-    const dataSource = { ...tx, transaction: async (work: (of: typeof tx) => Promise<unknown>) => work(tx) };
+    const dataSource = { ...tx, transaction: async (_: string, work: (of: typeof tx) => Promise<unknown>) => work(tx) };
     const publisher = {
       isReady: true,
       longestMs: 20_000,

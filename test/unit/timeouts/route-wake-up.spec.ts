@@ -7,7 +7,7 @@ import { routeWakeUp } from '../../../src/timeouts/route-wake-up';
 const names = new TopologyNames('order-timeout.v1');
 const row: ClaimedRow = {
   id: 'message-1',
-  ctid: '(0,1)',
+  lease: '2026-11-21 20:00:30.123456+00',
   route: 'wake-up',
   routing_key: 'order.payment',
   body: '{"key":"order-1"}',
