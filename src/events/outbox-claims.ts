@@ -14,6 +14,8 @@ export interface ClaimedRow {
   readonly remaining_ms: number | null;
 }
 
+const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
+
 /** A process that freezes between claim and commit would keep its rows from everybody; a commit takes milliseconds. */
 const IDLE_LIMIT_MS = 5_000;
 
@@ -24,7 +26,7 @@ const IDLE_LIMIT_MS = 5_000;
  */
 const SETTINGS = `
   SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-         set_config('synchronous_commit', 'off', true),
+         ${WITHOUT_FLUSH},
          set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT_MS}', true)`;
 
 /**
@@ -51,7 +53,7 @@ export class OutboxClaims {
     // the planner: both indexes find few rows, while by the ids alone it reads all of `outbox_available` in a small table.
     this.deleteSql = `
       DELETE FROM ${schema}.outbox WHERE available_at = $1::timestamptz AND id = ANY($2::uuid[])
-         AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'`;
+         AND (SELECT ${WITHOUT_FLUSH}) = 'off'`;
     this.releaseSql = `
       UPDATE ${schema}.outbox SET available_at = now() + $2 * interval '1 millisecond' WHERE id = ANY($1::uuid[])`;
   }

@@ -3,7 +3,7 @@ import { type Clock } from '../clock';
 import { isDatabaseAway } from './database-away';
 import { type HandlerAdapter } from './handler-adapter';
 import { settleIsolated } from './isolate';
-import { type BusyRow } from './locked-timeout';
+import { BUSY_MS, type BusyRow } from './locked-timeout';
 import { GATHER, MicroBatcher } from './micro-batcher';
 import { type SettlementQueries } from './settlement-queries';
 import { type DueTimeout } from './timeout';
@@ -33,8 +33,6 @@ interface Answered {
 
 /** The answer must be written while the lease still holds, so the question ends this long before it. */
 const LEASE_MARGIN_MS = 2_000;
-/** Another transaction has the row in hand; look again after it is likely to have ended. */
-const BUSY_MS = 200;
 
 /** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
 export class AskRound {

@@ -5,7 +5,7 @@ import { Hold } from '../delay';
 import { AskRound } from './ask-round';
 import { Backlog } from './backlog';
 import { settleIsolated } from './isolate';
-import { type BusyRow, type LockedRow } from './locked-timeout';
+import { BUSY_MS, type BusyRow, type LockedRow } from './locked-timeout';
 import { logParked } from './log-parked';
 import { GATHER, MicroBatcher } from './micro-batcher';
 import { type SettledBatch, type Selection } from './timeout-settler';
@@ -15,9 +15,6 @@ import { wakeLater } from './wake-later';
 import { identitiesOf } from './wake-up';
 import { type WorkItem } from './work-item';
 import { type WorkerPlan } from './worker-plan';
-
-/** Another transaction has the row in hand; look again after it is likely to have ended. */
-const BUSY_MS = 200;
 
 /** All work on the timeouts of one kind in this process, whichever clock brings it. */
 export class KindWorker {

@@ -16,6 +16,9 @@ export interface LockedRow {
 /** A wanted row; busy: another transaction holds it, so it was only read. */
 export type BusyRow = LockedRow & { readonly busy: boolean; readonly leased: boolean };
 
+/** Milliseconds after which a busy row is looked at again: the other transaction is likely to have ended. */
+export const BUSY_MS = 200;
+
 /** What the handler sees of a locked row. */
 export function toDueTimeout(kind: string, row: LockedRow, cause: TimeoutCause): DueTimeout {
   const { key, generation, due_at: dueAt, attempts, payload, traceparent } = row;
