@@ -11,19 +11,13 @@ export class InventoryQueries {
   readonly audit: string;
 
   constructor(private readonly schema: string) {
-    // `verdict` needs every locked row, so nothing is written before all skus are locked and all suffice. Lines that
-    // are reserved already do not count again.
+    // Lines that are reserved already do not count again.
     this.reserve = `
       WITH demand AS (
         SELECT d.* FROM unnest($1::text[], $2::text[], $3::int[]) AS d(order_id, sku, qty)
          WHERE NOT EXISTS (SELECT 1 FROM ${schema}.reservation r WHERE r.order_id = d.order_id AND r.sku = d.sku)),
-      wanted AS (SELECT sku, sum(qty) AS qty FROM demand GROUP BY sku),
-      locked AS (
-        SELECT sku, on_hand - reserved AS available FROM ${schema}.inventory
-         WHERE sku IN (SELECT sku FROM wanted) ORDER BY sku FOR NO KEY UPDATE),
-      verdict AS (
-        SELECT COALESCE(bool_and(COALESCE(l.available >= w.qty, false)), true) AS fits
-          FROM wanted w LEFT JOIN locked l USING (sku)),
+      wanted AS MATERIALIZED (SELECT sku, sum(qty) AS qty FROM demand GROUP BY sku ORDER BY sku),
+      ${verdictCtes(schema)},
       reserved AS (
         INSERT INTO ${schema}.reservation (order_id, sku, qty)
         SELECT d.order_id, d.sku, d.qty FROM demand d, verdict v WHERE v.fits
@@ -31,8 +25,7 @@ export class InventoryQueries {
       stock AS (
         UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty
           FROM (SELECT sku, sum(qty)::int AS qty FROM reserved GROUP BY sku) s WHERE i.sku = s.sku)
-      SELECT w.sku, w.qty::float8 AS wanted, l.available, v.fits
-        FROM wanted w LEFT JOIN locked l USING (sku) CROSS JOIN verdict v ORDER BY w.sku`;
+      SELECT l.sku, l.qty::float8 AS wanted, l.available, v.fits FROM locked l CROSS JOIN verdict v ORDER BY l.sku`;
     this.reserveAgain = reserveAgainSql(schema);
     // OFFSET 0 keeps the planner from reading all reservations while the table has no statistics yet, as in the first
     // minutes after a burst: 0.2 ms instead of 3.4 ms a batch at 20 000 orders, and growing.
@@ -70,19 +63,28 @@ export class InventoryQueries {
   }
 }
 
-/** As for `reserve`: no row is written before all skus are locked and all suffice. */
+/**
+ * CTEs that lock the stock of CTE `wanted` (sku, qty), which is in sku order, and say whether all of it is there.
+ * `verdict` needs every locked row, so whoever asks it writes nothing before all skus are locked and all suffice.
+ * Each sku is looked up by its key: once a table of reservations has statistics, the planner takes `wanted` for one row,
+ * and a join of its 500 with as many locked ones compares each with each: 190 of 210 ms.
+ */
+function verdictCtes(schema: string): string {
+  return `
+      locked AS MATERIALIZED (
+        SELECT w.sku, w.qty, i.available FROM wanted w LEFT JOIN LATERAL (
+          SELECT on_hand - reserved AS available FROM ${schema}.inventory WHERE sku = w.sku FOR NO KEY UPDATE) i ON true),
+      verdict AS (SELECT COALESCE(bool_and(COALESCE(available >= qty, false)), true) AS fits FROM locked)`;
+}
+
 function reserveAgainSql(schema: string): string {
   return `
-      WITH wanted AS (SELECT sku, qty FROM ${schema}.reservation WHERE order_id = $1 AND state = 'RELEASED'),
-      locked AS (
-        SELECT sku, on_hand - reserved AS available FROM ${schema}.inventory
-         WHERE sku IN (SELECT sku FROM wanted) ORDER BY sku FOR NO KEY UPDATE),
-      verdict AS (
-        SELECT COALESCE(bool_and(COALESCE(l.available >= w.qty, false)), true) AS fits
-          FROM wanted w LEFT JOIN locked l USING (sku)),
+      WITH wanted AS MATERIALIZED (
+        SELECT sku, qty FROM ${schema}.reservation WHERE order_id = $1 AND state = 'RELEASED' ORDER BY sku),
+      ${verdictCtes(schema)},
       reserved AS (
-        UPDATE ${schema}.reservation r SET state = 'RESERVED' FROM wanted w, verdict v
-         WHERE v.fits AND r.order_id = $1 AND r.sku = w.sku RETURNING r.sku, r.qty),
+        UPDATE ${schema}.reservation r SET state = 'RESERVED' FROM verdict v
+         WHERE v.fits AND r.order_id = $1 AND r.state = 'RELEASED' RETURNING r.sku, r.qty),
       stock AS (UPDATE ${schema}.inventory i SET reserved = i.reserved + s.qty FROM reserved s WHERE i.sku = s.sku)
       SELECT fits FROM verdict`;
 }
