@@ -11,4 +11,4 @@ export {
   type StockLine,
   type StockShortage,
 } from './stock';
-export { stockEffectCtes, type StockEffect } from './stock-effect';
+export { type StockEffect } from './stock-effect';

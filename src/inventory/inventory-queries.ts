@@ -1,16 +1,14 @@
-import { stockEffectCtes, type StockEffect } from './stock-effect';
-
 /** SQL of the inventory. Whatever changes `inventory` rows locks them first, in sku order. */
 export class InventoryQueries {
   readonly reserve: string;
   readonly reserveAgain: string;
-  readonly lockStock: string;
+  readonly end: string;
   readonly lockGiven: string;
   readonly setStock: string;
   readonly read: string;
   readonly audit: string;
 
-  constructor(private readonly schema: string) {
+  constructor(schema: string) {
     // Lines that are reserved already do not count again.
     this.reserve = `
       WITH demand AS (
@@ -27,14 +25,7 @@ export class InventoryQueries {
           FROM (SELECT sku, sum(qty)::int AS qty FROM reserved GROUP BY sku) s WHERE i.sku = s.sku)
       SELECT l.sku, l.qty::float8 AS wanted, l.available, v.fits FROM locked l CROSS JOIN verdict v ORDER BY l.sku`;
     this.reserveAgain = reserveAgainSql(schema);
-    // OFFSET 0 keeps the planner from reading all reservations while the table has no statistics yet, as in the first
-    // minutes after a burst: 0.2 ms instead of 3.4 ms a batch at 20 000 orders, and growing.
-    this.lockStock = `
-      SELECT 1 FROM ${schema}.inventory
-       WHERE sku IN (
-         SELECT held.sku FROM unnest($1::text[]) AS t(id), LATERAL (
-           SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = t.id AND r.state = 'RESERVED' OFFSET 0) held)
-       ORDER BY sku FOR NO KEY UPDATE`;
+    this.end = endSql(schema);
     // Also what was given back: for those who take it again, in the same order as everybody.
     this.lockGiven = `
       SELECT 1 FROM ${schema}.inventory
@@ -53,14 +44,36 @@ export class InventoryQueries {
           USING (sku)
        WHERE i.reserved <> COALESCE(r.qty, 0) ORDER BY i.sku`;
   }
+}
 
-  /** Ends the reservations of the orders in $1. */
-  end(effect: StockEffect): string {
-    return `
-      WITH target AS (SELECT id FROM unnest($1::text[]) AS t(id)),
-      ${stockEffectCtes(this.schema, effect, 'target')}
+/**
+ * Ends the reservations of the orders in $1: goods of those in $2 are sold, the others go back. Idempotent: only lines in state RESERVED count.
+ * All skus are locked in their order before the first is changed, or two batches that share skus deadlock (11 deadlocks
+ * in 6 s with 16 clients, none with the lock). OFFSET 0 keeps the planner from reading all reservations while the table has
+ * no statistics yet, as in the first minutes after a burst: 0.2 ms instead of 3.4 ms a batch at 20 000 orders, and growing.
+ */
+function endSql(schema: string): string {
+  // Without the GROUP BY, UPDATE … FROM would apply one of several matching rows: a silent leak of stock.
+  return `
+      WITH held AS MATERIALIZED (
+        SELECT r.* FROM unnest($1::text[]) AS e(order_id), LATERAL (
+          SELECT ctid AS line, sku FROM ${schema}.reservation
+           WHERE order_id = e.order_id AND state = 'RESERVED' OFFSET 0) r),
+      wanted AS MATERIALIZED (SELECT DISTINCT sku FROM held ORDER BY sku),
+      locked AS MATERIALIZED (
+        SELECT 1 FROM wanted w, LATERAL (
+          SELECT 1 FROM ${schema}.inventory WHERE sku = w.sku FOR NO KEY UPDATE) i),
+      ended AS (
+        UPDATE ${schema}.reservation SET state = CASE WHEN order_id = ANY($2::text[]) THEN 'COMMITTED' ELSE 'RELEASED' END
+         WHERE ctid = ANY(ARRAY(SELECT line FROM held)) AND state = 'RESERVED' AND (SELECT count(*) FROM locked) > 0
+        RETURNING sku, qty, state),
+      ended_per_sku AS (
+        SELECT sku, sum(qty)::int AS quantity, COALESCE(sum(qty) FILTER (WHERE state = 'COMMITTED'), 0)::int AS sold
+          FROM ended GROUP BY sku),
+      stock AS (
+        UPDATE ${schema}.inventory i SET on_hand = i.on_hand - s.sold, reserved = i.reserved - s.quantity
+          FROM ended_per_sku s WHERE i.sku = s.sku)
       SELECT count(*)::int AS lines FROM ended`;
-  }
 }
 
 /**

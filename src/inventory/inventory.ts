@@ -48,11 +48,6 @@ export class Inventory {
     return rows.every((row) => row.fits) ? { type: 'reserved' } : refusal(rows);
   }
 
-  /** Locks the skus that these orders still hold, in the global order. Before any statement with stockEffectCtes. */
-  async lock(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
-    if (orderIds.length > 0) await tx.query(this.queries.lockStock, [orderIds]);
-  }
-
   /**
    * Locks every sku of these orders, also what they have given back, in the global order. Before `reserveAgain` of
    * several orders in one transaction: one after the other they would lock in as many orders as there are of them.
@@ -63,12 +58,20 @@ export class Inventory {
 
   /** Gives back what these orders hold. Returns how many lines that were; zero when repeated. */
   release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
-    return this.end(tx, orderIds, 'release');
+    return this.end(tx, { release: orderIds });
   }
 
   /** Turns what these orders hold into sold goods. Returns how many lines that were; zero when repeated. */
   commit(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
-    return this.end(tx, orderIds, 'commit');
+    return this.end(tx, { commit: orderIds });
+  }
+
+  /** Ends what these orders hold, each in its way. Returns how many lines that were; zero when repeated. */
+  async end(tx: EntityManager, orders: Partial<Record<StockEffect, readonly string[]>>): Promise<number> {
+    const { release = [], commit = [] } = orders;
+    if (release.length + commit.length === 0) return 0;
+    const [row] = await tx.query<{ lines: number }[]>(this.queries.end, [[...release, ...commit], commit]);
+    return row?.lines ?? 0;
   }
 
   /**
@@ -97,13 +100,6 @@ export class Inventory {
   /** Compares every counter with its reservations; empty is healthy. Reads both tables, so run it rarely. */
   audit(tx: EntityManager): Promise<StockDifference[]> {
     return tx.query(this.queries.audit);
-  }
-
-  private async end(tx: EntityManager, orderIds: readonly string[], effect: StockEffect): Promise<number> {
-    if (orderIds.length === 0) return 0;
-    await this.lock(tx, orderIds);
-    const [row] = await tx.query<{ lines: number }[]>(this.queries.end(effect), [orderIds]);
-    return row?.lines ?? 0;
   }
 }
 

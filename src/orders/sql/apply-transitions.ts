@@ -1,10 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, storableJson } from '../../events';
-import { type Inventory, stockEffectCtes, type StockEffect } from '../../inventory';
+import { type Inventory, type StockEffect } from '../../inventory';
 import { type Transition } from '../transition';
 
 /**
- * Writes transitions, one statement per stock effect, however many orders: status, history, stock and event of an
+ * Writes transitions, three statements at most and two for the stock, however many orders: status, history and event of an
  * order all come from the row that the compare-and-set returned, so none of them can be written without the others.
  */
 export class ApplyTransitions {
@@ -22,19 +22,25 @@ export class ApplyTransitions {
   }
 
   async execute(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
-    const moved = new Set<string>();
-    if (transitions.length === 0) return moved;
-    const stocked = transitions.filter((step) => effectOf(step) !== 'none').map((step) => step.order.id);
-    // One lock statement for released and sold orders together: two would be two orders of locking.
-    await this.inventory.lock(tx, stocked);
-    for (const effect of ['none', 'release', 'commit'] as const) {
-      const steps = transitions.filter((step) => effectOf(step) === effect);
-      if (steps.length === 0) continue;
-      const rows = await tx.query<{ id: string }[]>(this.sql[effect], parameters(steps));
-      for (const { id } of rows) moved.add(id);
-    }
+    if (transitions.length === 0) return new Set();
+    const none = await this.move(tx, 'none', transitions);
+    const release = await this.move(tx, 'release', transitions);
+    const commit = await this.move(tx, 'commit', transitions);
+    // Last: until the commit nobody else can have these goods, and two batches nearly always share some.
+    await this.inventory.end(tx, { release, commit });
     announceAfterCommit(tx);
-    return moved;
+    return new Set([...none, ...release, ...commit]);
+  }
+
+  private async move(
+    tx: EntityManager,
+    effect: StockEffect | 'none',
+    transitions: readonly Transition[],
+  ): Promise<string[]> {
+    const steps = transitions.filter((step) => effectOf(step) === effect);
+    if (steps.length === 0) return [];
+    const rows = await tx.query<{ id: string }[]>(this.sql[effect], parameters(steps));
+    return rows.map(({ id }) => id);
   }
 }
 
@@ -89,6 +95,5 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
     event AS (
       INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
       SELECT event_id, 'event', event_type, body::jsonb, traceparent FROM moved)
-    ${effect === 'none' ? '' : `, ${stockEffectCtes(schema, effect, 'moved')}`}
     SELECT id FROM moved`;
 }

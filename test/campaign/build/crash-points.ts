@@ -9,7 +9,7 @@ export const CRASH_POINTS = [
   'between-outbox-claim-and-publish',
   'between-publish-and-delete',
   'between-command-commit-and-ack',
-  'between-stock-lock-and-transition',
+  'between-transition-and-stock',
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
@@ -53,12 +53,7 @@ export const HOOKS: readonly Patch[] = [
     find: "else\n                delivery.settle('ack');",
     replace: `else { ${at('between-command-commit-and-ack')} delivery.settle('ack'); }`,
   },
-  {
-    name: 'between-stock-lock-and-transition',
-    file: 'orders/sql/apply-transitions.js',
-    find: 'await this.inventory.lock(tx, stocked);',
-    replace: `await this.inventory.lock(tx, stocked); ${at('between-stock-lock-and-transition')}`,
-  },
+  before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
   {
     name: 'channels',
     file: 'rabbit/kept-channel.js',

@@ -80,6 +80,16 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('e1')).toMatchObject({ onHand: 12, reserved: 0 });
   });
 
+  it('gives goods back and sells others in one statement', async () => {
+    await setStock('both1', 10);
+    await reserve(['back', { both1: 2 }], ['sold', { both1: 3 }], ['held', { both1: 1 }]);
+    const ended = await database.dataSource.transaction((tx) =>
+      inventory.end(tx, { release: ['back'], commit: ['sold'] }),
+    );
+    expect(ended).toBe(2);
+    expect(await level('both1')).toEqual({ sku: 'both1', onHand: 7, reserved: 1, available: 6 });
+  });
+
   it('ends a reservation once, however often it is released and committed', async () => {
     await setStock('f1', 5);
     await reserve(['once', { f1: 5 }]);

@@ -4,40 +4,66 @@ import { createDatabase, type TestDatabase } from '../../support/database';
 const queries = new InventoryQueries('order_timeout');
 const ORDERS = 500;
 const SKUS = 400;
+const MODES = ['force_generic_plan', 'force_custom_plan'] as const;
 
-/** What a join of every wanted sku with every locked one would look at: SKUS × SKUS. */
+const numbers = Array.from({ length: ORDERS }, (_, n) => n);
+const list = (values: readonly string[]): string => `'{${values.join(',')}}'`;
+
+/** What a join of every row with every other one would look at: thousands. */
 const compared = (plan: string): number =>
   [...plan.matchAll(/Rows Removed by Join Filter: (\d+)/g)].reduce((sum, [, rows]) => sum + Number(rows), 0);
 
-describe('the plan of a reservation of 500 orders, with 40 000 reservations and their statistics', () => {
-  const lines = Array.from({ length: ORDERS }, (_, n) => ({ orderId: `new-${n}`, sku: `sku-${n % SKUS}` }));
-  const list = (values: readonly string[]): string => `'{${values.join(',')}}'`;
-  const args = [lines.map((line) => line.orderId), lines.map((line) => line.sku), lines.map(() => '1')].map(list);
+describe.each(['with statistics', 'before the first ANALYZE'])('plans among 40 000 reservations, %s', (when) => {
   let database: TestDatabase;
 
   beforeAll(async () => {
     database = await createDatabase();
+    await database.dataSource.query('ALTER TABLE order_timeout.reservation SET (autovacuum_enabled = off)');
     await database.dataSource.query(
-      `INSERT INTO order_timeout.inventory SELECT 'sku-' || n, 1000000 FROM generate_series(0, ${SKUS - 1}) n`,
+      `INSERT INTO order_timeout.inventory (sku, on_hand, reserved)
+       SELECT 'sku-' || n, 1000000, 100 FROM generate_series(0, ${SKUS - 1}) n`,
     );
     await database.dataSource.query(
       `INSERT INTO order_timeout.reservation (order_id, sku, qty)
-       SELECT 'old-' || n, 'sku-' || n % ${SKUS}, 1 FROM generate_series(1, 40000) n`,
+       SELECT 'old-' || n, 'sku-' || n % ${SKUS}, 1 FROM generate_series(0, 39999) n`,
     );
-    await database.dataSource.query('ANALYZE order_timeout.reservation, order_timeout.inventory');
+    if (when === 'with statistics') {
+      await database.dataSource.query('ANALYZE order_timeout.reservation, order_timeout.inventory');
+    }
   });
   afterAll(() => database.drop());
 
-  it.each(['force_generic_plan', 'force_custom_plan'])('compares no sku with all others, by %s', async (mode) => {
+  async function planOf(sql: string, mode: string, types: string, args: readonly string[]): Promise<string> {
     const client = database.dataSource.createQueryRunner();
-    await client.startTransaction();
-    await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
-    await client.query(`PREPARE ${mode} (text[], text[], int[]) AS ${queries.reserve}`);
-    const rows = await client.query<{ 'QUERY PLAN': string }[]>(`EXPLAIN (ANALYZE) EXECUTE ${mode}(${args.join(', ')})`);
-    await client.rollbackTransaction();
-    await client.release();
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    try {
+      await client.startTransaction();
+      await client.query('DEALLOCATE ALL');
+      await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
+      await client.query(`PREPARE looked_at (${types}) AS ${sql}`);
+      const explain = `EXPLAIN (ANALYZE) EXECUTE looked_at(${args.join(', ')})`;
+      const rows = (await client.query(explain)) as unknown as { 'QUERY PLAN': string }[];
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    } finally {
+      await client.rollbackTransaction();
+      await client.release();
+    }
+  }
+
+  it.each(MODES)('compare no wanted sku with all others, by %s', async (mode) => {
+    const ids = numbers.map((n) => `new-${n}`);
+    const skus = numbers.map((n) => `sku-${n % SKUS}`);
+    const args = [list(ids), list(skus), list(numbers.map(() => '1'))];
+    const plan = await planOf(queries.reserve, mode, 'text[], text[], int[]', args);
     expect(plan).toContain(`rows=${SKUS} loops=1`);
+    expect(compared(plan)).toBeLessThan(SKUS);
+  });
+
+  it.each(MODES)('find what ends by its order and then by its place, by %s', async (mode) => {
+    const args = [list(numbers.map((n) => `old-${n}`)), list([])];
+    const plan = await planOf(queries.end, mode, 'text[], text[]', args);
+    expect(plan).toMatch(/Index Cond: \(order_id = e\.order_id\)/);
+    expect(plan).toContain('Tid Scan on reservation');
+    expect(plan).not.toContain('Seq Scan on reservation');
     expect(compared(plan)).toBeLessThan(SKUS);
   });
 });
