@@ -11,6 +11,8 @@ RUN npx nest build \
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production
+# Some 50 MB of it are in use. Left alone, V8 sizes its garbage by the machine: the process took 264 MiB at its peak, and takes 160.
+ENV NODE_OPTIONS=--max-old-space-size=512
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules

@@ -28,6 +28,9 @@ function serviceEnvironment() {
   return { PORT: port, HOST: process.env.HOST || '127.0.0.1', API_KEYS: entry };
 }
 
+/** As in the image. */
+const HEAP = { NODE_OPTIONS: '--max-old-space-size=512' };
+
 await main(async ({ args, signal }) => {
   const broker = brokerForService({ isGiven: Boolean(process.env.RABBITMQ_URLS), hasDocker: hasDockerEngine() });
   const [, servers] = await together(signal, [
@@ -39,7 +42,7 @@ await main(async ({ args, signal }) => {
   ]);
   return runInForeground(process.execPath, ['--enable-source-maps', 'dist/main.js', ...args], {
     cwd: repository,
-    env: { ...process.env, ...serviceEnvironment(), ...environmentFor(servers) },
+    env: { ...HEAP, ...process.env, ...serviceEnvironment(), ...environmentFor(servers) },
     signal,
   });
 });
