@@ -85,10 +85,6 @@ export class PlaceDrafts {
       deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
     );
     await this.plan.scheduler.schedule(tx, timeouts);
-    await this.reserve(
-      tx,
-      placed.map(({ draft }) => ({ orderId: draft.id, lines: draft.input.lines })),
-    );
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),
@@ -100,6 +96,11 @@ export class PlaceDrafts {
       const view = toView(order, lineViews, attempts, metadata, order.createdAt);
       results.set(draft.id, { outcome: 'placed', id: draft.id, order: view });
     }
+    // Last: from here to the commit nobody else can have these goods.
+    await this.reserve(
+      tx,
+      placed.map(({ draft }) => ({ orderId: draft.id, lines: draft.input.lines })),
+    );
     return results;
   }
 
