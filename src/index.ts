@@ -101,6 +101,7 @@ export {
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,
+  type StockEffect,
   type StockLevel,
   type StockLine,
   type StockShortage,

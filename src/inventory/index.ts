@@ -7,8 +7,8 @@ export {
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,
+  type StockEffect,
   type StockLevel,
   type StockLine,
   type StockShortage,
 } from './stock';
-export { type StockEffect } from './stock-effect';

@@ -5,9 +5,9 @@ import {
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,
+  type StockEffect,
   type StockLevel,
 } from './stock';
-import { type StockEffect } from './stock-effect';
 import { mergeLines } from './merge-lines';
 
 interface WantedRow {
@@ -17,6 +17,15 @@ interface WantedRow {
   readonly available: number | null;
   readonly fits: boolean;
 }
+
+interface EndedRow {
+  readonly lines: number;
+  /** What there was to end; more than `lines` when somebody else was at it. */
+  readonly held: number;
+}
+
+/** Each needs somebody else's change in a moment of milliseconds. */
+const END_TRIES = 5;
 
 interface LevelRow {
   readonly sku: string;
@@ -66,12 +75,24 @@ export class Inventory {
     return this.end(tx, { commit: orderIds });
   }
 
-  /** Ends what these orders hold, each in its way. Returns how many lines that were; zero when repeated. */
-  async end(tx: EntityManager, orders: Partial<Record<StockEffect, readonly string[]>>): Promise<number> {
-    const { release = [], commit = [] } = orders;
-    if (release.length + commit.length === 0) return 0;
-    const [row] = await tx.query<{ lines: number }[]>(this.queries.end, [[...release, ...commit], commit]);
-    return row?.lines ?? 0;
+  /**
+   * Ends what these orders hold: goods of those in `commit` are sold, those of the others go back on sale. Returns how many
+   * lines that were; zero when repeated.
+   */
+  async end(
+    tx: EntityManager,
+    { release = [], commit = [] }: Partial<Record<StockEffect, readonly string[]>>,
+  ): Promise<number> {
+    const all = [...new Set([...release, ...commit])];
+    if (all.length === 0) return 0;
+    let ended = 0;
+    for (let tries = 1; tries <= END_TRIES; tries += 1) {
+      const [row] = await tx.query<[EndedRow]>(this.queries.end, [all, commit]);
+      ended += row.lines;
+      // Less than all: somebody changed a line between this statement's snapshot and its lock.
+      if (row.lines === row.held) return ended;
+    }
+    throw new Error(`reservations of ${all.join(', ')} were changed ${END_TRIES} times while they were to end`);
   }
 
   /**

@@ -49,3 +49,6 @@ export interface StockDifference {
   /** Σ of the reservations in state RESERVED. */
   readonly expected: number;
 }
+
+/** What becomes of an order's reservation: the goods go back on sale, or they are sold. */
+export type StockEffect = 'release' | 'commit';

@@ -4,7 +4,7 @@ import { type Inventory, type StockEffect } from '../../inventory';
 import { type Transition } from '../transition';
 
 /**
- * Writes transitions, three statements at most and two for the stock, however many orders: status, history and event of an
+ * Writes transitions, three statements at most and one for the stock, however many orders: status, history and event of an
  * order all come from the row that the compare-and-set returned, so none of them can be written without the others.
  */
 export class ApplyTransitions {

@@ -126,9 +126,9 @@ export const SAFETIES: readonly Safety[] = [
     says: 'stock is given back by UPDATE … FROM without adding up the pieces of an article first',
     patches: [
       patch(
-        'inventory/stock-effect.js',
-        'SELECT sku, sum(qty)::int AS quantity FROM ended GROUP BY sku)',
-        'SELECT sku, qty AS quantity FROM ended)',
+        'inventory/inventory-queries.js',
+        'SELECT sku, sum(qty)::int AS quantity, sum(sold)::int AS sold FROM ended GROUP BY sku)',
+        'SELECT sku, qty AS quantity, sold FROM ended)',
       ),
     ],
     kinds: [],

@@ -1,5 +1,6 @@
 import { Inventory } from '../../../src/inventory';
 import { createDatabase, type TestDatabase } from '../../support/database';
+import { until } from '../../support/engine';
 
 const SCHEMA = 'order_timeout';
 
@@ -26,6 +27,12 @@ describe('inventory on PostgreSQL', () => {
   const release = (...orders: string[]) => database.dataSource.transaction((tx) => inventory.release(tx, orders));
   const commit = (...orders: string[]) => database.dataSource.transaction((tx) => inventory.commit(tx, orders));
   const audit = () => inventory.audit(database.dataSource.manager);
+  const isSomebodyWaiting = async () => {
+    const waiting = await database.dataSource.query<unknown[]>(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0;
+  };
 
   it('reserves nothing at all when one sku of one order is short, and says which', async () => {
     await setStock('a1', 10);
@@ -88,6 +95,30 @@ describe('inventory on PostgreSQL', () => {
     );
     expect(ended).toBe(2);
     expect(await level('both1')).toEqual({ sku: 'both1', onHand: 7, reserved: 1, available: 6 });
+  });
+
+  it('ends each line once when an order is named twice, and sells it when it is named for both', async () => {
+    await setStock('twice1', 10);
+    await reserve(['named', { twice1: 4 }]);
+    const ended = await database.dataSource.transaction((tx) =>
+      inventory.end(tx, { release: ['named', 'named'], commit: ['named'] }),
+    );
+    expect(ended).toBe(1);
+    expect(await level('twice1')).toEqual({ sku: 'twice1', onHand: 6, reserved: 0, available: 6 });
+  });
+
+  it('ends a line that somebody else is changing at that moment', async () => {
+    await setStock('busy1', 10);
+    await reserve(['busy', { busy1: 3 }]);
+    const other = database.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query(`UPDATE ${SCHEMA}.reservation SET qty = qty WHERE order_id = 'busy'`);
+    const released = release('busy');
+    await until(isSomebodyWaiting);
+    await other.commitTransaction();
+    await other.release();
+    expect(await released).toBe(1);
+    expect(await level('busy1')).toMatchObject({ reserved: 0, available: 10 });
   });
 
   it('ends a reservation once, however often it is released and committed', async () => {
