@@ -71,8 +71,9 @@ export class CancelOrder {
 
   private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
     await this.desk.scheduler.cancel(file.tx, allTimeouts(file.order));
-    await this.write(file, 'CANCELLED', reason, by);
+    // Timeout rows are locked before stock, and the transition ends with that.
     await this.watch.begin(file.tx, [{ ...file.order, status: 'CANCELLED' }], file.now, by.traceparent);
+    await this.write(file, 'CANCELLED', reason, by);
   }
 
   private async beginClosing(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
