@@ -1,3 +1,4 @@
+import { ownTransaction } from './own-transaction';
 import { type DataSource } from 'typeorm';
 import { type OutboxRoute } from './outbox-entry';
 
@@ -65,8 +66,7 @@ export class OutboxClaims {
     limit: number,
     leaseMs: number,
   ): Promise<ClaimedRow[]> {
-    // Whatever the host's default is: rows that another relay has changed are to be skipped and no error.
-    return dataSource.transaction('READ COMMITTED', async (tx) => {
+    return ownTransaction(dataSource, async (tx) => {
       await tx.query(SETTINGS);
       return tx.query<ClaimedRow[]>(this.claimSql, [routes, limit, leaseMs]);
     });

@@ -1,3 +1,4 @@
+import { present } from '../errors';
 import { type EntityManager } from 'typeorm';
 import { InventoryQueries } from './inventory-queries';
 import {
@@ -101,7 +102,7 @@ export class Inventory {
    */
   async reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
     const [row] = await tx.query<{ fits: boolean }[]>(this.queries.reserveAgain, [orderId]);
-    return row?.fits ?? false;
+    return present(row, `a verdict on the stock of order ${orderId}`).fits;
   }
 
   /** Sets what is on hand, and creates the sku if it is new. `tx` may be any manager. */

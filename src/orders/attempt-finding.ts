@@ -1,3 +1,4 @@
+import { assertNever } from '../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../payments';
 import { type AttemptKey, isBooked, type PaymentAttempt } from './payment-attempt';
 
@@ -45,7 +46,10 @@ export function applyFinding(attempt: PaymentAttempt, finding: Finding | undefin
       return { ...attempt, status: 'UNKNOWN' };
     case 'IN_PROGRESS':
       return { ...attempt, status: 'OPEN' };
-    default:
+    case 'NOT_FOUND_YET':
+    case 'NO_PROVIDER':
       return attempt;
+    default:
+      return assertNever(finding);
   }
 }

@@ -1,3 +1,4 @@
+import { validInstant } from '../errors';
 import { assertNever } from '../errors';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
@@ -35,7 +36,7 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
   if (order.status === 'PENDING') {
     if (!order.autoClose) return { type: 'opted-out' };
     const dueAt = closesAt(order);
-    if (now < dueAt) return { type: 'not-due', dueAt };
+    if (validInstant(now) < dueAt) return { type: 'not-due', dueAt };
   }
   if (hasOpenAttempts) return { type: 'ask', entersClosing: order.status === 'PENDING' };
   return decideWithoutOpenAttempts(order, partial);

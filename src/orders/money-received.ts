@@ -1,5 +1,5 @@
 import { type Order } from './order';
-import { type PaymentAttempt } from './payment-attempt';
+import { paidAmountOf, type PaymentAttempt } from './payment-attempt';
 
 /** How the money that arrived compares with what the order asks for. */
 export type MoneyReceived =
@@ -21,7 +21,7 @@ export function moneyReceived(
   const paid = attempts.filter((attempt) => attempt.status === 'PAID').sort(byPaidAt);
   if (paid.length === 0) return { type: 'nothing' };
   const fitting = paid.filter((attempt) => attempt.paidCurrency === order.currency);
-  const sum = fitting.reduce((total, attempt) => total + (attempt.paidAmount ?? 0n), 0n);
+  const sum = fitting.reduce((total, attempt) => total + paidAmountOf(attempt), 0n);
   if (sum >= order.amount) {
     const unneeded = findUnneeded(fitting, sum - order.amount);
     return { type: 'sufficient', surplus: paid.filter((one) => !fitting.includes(one) || unneeded.has(one)) };
@@ -35,7 +35,7 @@ function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): Read
   const unneeded = new Set<PaymentAttempt>();
   let left = excess;
   for (const attempt of attempts.toReversed()) {
-    const amount = attempt.paidAmount ?? 0n;
+    const amount = paidAmountOf(attempt);
     if (amount > left) continue;
     left -= amount;
     unneeded.add(attempt);

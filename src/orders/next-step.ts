@@ -1,3 +1,4 @@
+import { validInstant } from '../errors';
 import { type CloseOutcome, type PaymentEvidence, type QueryOutcome } from '../payments';
 import { assertNever } from '../errors';
 import { type Finding } from './attempt-finding';
@@ -54,7 +55,8 @@ export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Find
     case 'AUTHORIZED':
       return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
     case 'NOT_FOUND':
-      return readNotFound(attempt, answer.providerNow ?? now, answer.evidence);
+      if (Number.isNaN(answer.providerNow?.getTime())) return unknown('the provider told an invalid time', undefined);
+      return readNotFound(attempt, answer.providerNow ?? validInstant(now), answer.evidence);
     case 'UNKNOWN':
       return unknown(answer.reason, answer.retryAfterMs);
     default:

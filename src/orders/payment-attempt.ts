@@ -1,3 +1,5 @@
+import { present } from '../errors';
+
 /** How far an attempt to pay has come, as far as we know. */
 export const ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN', 'REFUNDING', 'REFUNDED'] as const;
 
@@ -54,4 +56,9 @@ export function isOfOtherMerchant(
 /** Whether both keys mean the same attempt. */
 export function isSameAttempt(a: AttemptKey, b: AttemptKey): boolean {
   return a.provider === b.provider && a.reference === b.reference;
+}
+
+/** What was taken for a booked attempt, minor units. */
+export function paidAmountOf({ provider, reference, paidAmount }: PaymentAttempt): bigint {
+  return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`);
 }

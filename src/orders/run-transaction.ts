@@ -1,3 +1,4 @@
+import { ownTransaction } from '../events';
 import { type DataSource, type EntityManager } from 'typeorm';
 
 /** serialization_failure and deadlock_detected: the same transaction may well succeed now. */
@@ -16,7 +17,7 @@ export async function runTransaction<T>(
   if (caller) return caller.transaction(work);
   for (let tries = 1; ; tries++) {
     try {
-      return await dataSource.transaction(work);
+      return await ownTransaction(dataSource, work);
     } catch (error) {
       if (tries >= TRIES || !isRetryable(error)) throw error;
     }

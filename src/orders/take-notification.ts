@@ -1,3 +1,4 @@
+import { ownTransaction } from '../events';
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { assertNever } from '../errors';
@@ -102,7 +103,7 @@ export class TakeNotification {
     // In the form of every other report, as its order may come and adopt it.
     const report = { ...evidence, transactionId, merchantAccount, paidAt: paid.paidAt.toISOString() };
     const money = { provider, reference, amount, currency, orderId, reason, handling: 'kept' as const };
-    return this.plan.dataSource.transaction(async (tx) => {
+    return ownTransaction(this.plan.dataSource, async (tx) => {
       const { now } = await this.plan.store.lock(tx, [], 'wait');
       await this.plan.store.keepUnexpected(tx, [{ ...money, now, evidence: report }]);
     });

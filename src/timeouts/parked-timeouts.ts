@@ -1,3 +1,4 @@
+import { ownTransaction } from '../events';
 import { type DataSource } from 'typeorm';
 import { announceAfterCommit, type AnnouncedWakeUp } from '../events';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
@@ -35,7 +36,7 @@ export class ParkedTimeouts {
   /** Makes them due now, with a fresh budget of attempts. Returns how many were parked. */
   replay(refs: readonly TimeoutRef[]): Promise<number> {
     const { dataSource, schema, writesWakeUps } = this.plan;
-    return dataSource.transaction(async (tx) => {
+    return ownTransaction(dataSource, async (tx) => {
       const rows = await tx.query<AnnouncedWakeUp[]>(
         `WITH replayed AS (
            UPDATE ${schema}.timeout t

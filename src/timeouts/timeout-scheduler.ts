@@ -1,3 +1,4 @@
+import { ownTransaction } from '../events';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../events';
@@ -70,11 +71,11 @@ export class TimeoutScheduler {
   }
 
   private commit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
-    return this.plan.dataSource.transaction((tx) => this.write(tx, requests));
+    return ownTransaction(this.plan.dataSource, (tx) => this.write(tx, requests));
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
-    const scheduled = await this.plan.dataSource.transaction(async (tx) => {
+    const scheduled = await ownTransaction(this.plan.dataSource, async (tx) => {
       await tx.query(`SET LOCAL lock_timeout = ${GROUP_COMMIT.lockLimitMs}`);
       return this.write(tx, callers.flat());
     });

@@ -1,3 +1,5 @@
+import { ownTransaction } from '../events';
+import { present } from '../errors';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { isRetryableConflict } from './database-away';
@@ -102,21 +104,22 @@ export class TimeoutSettler {
   ): Promise<SettledBatch> {
     const lease = uuidv7();
     const recorded = rows.map((row, index) => {
-      const outcome = outcomes[index] ?? { type: 'done' };
+      const outcome = present(outcomes[index], `an outcome for timeout "${row.key}"`);
       const budget = { attempts: row.attempts, maxAttempts: this.plan.maxAttempts, random: Math.random() };
       return { row, outcome: resolveOutcome(outcome, budget) };
     });
     await this.plan.recorder.record(tx, recorded, lease);
-    const settled = due.map(
-      (timeout, index) => ({ due: timeout, outcome: recorded[index]?.outcome ?? { type: 'done' } }) as const,
-    );
+    const settled = due.map((timeout, index) => {
+      const { outcome } = present(recorded[index], `a row for timeout "${timeout.key}"`);
+      return { due: timeout, outcome };
+    });
     return { settled, early, lease };
   }
 
   private async transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.plan.dataSource.transaction(work);
+        return await ownTransaction(this.plan.dataSource, work);
       } catch (error) {
         if (tries >= CONFLICT_TRIES || !isRetryableConflict(error)) throw error;
       }

@@ -1,3 +1,4 @@
+import { present } from '../../errors';
 import { type EntityManager } from 'typeorm';
 import { type Outbox } from '../../events';
 import {
@@ -79,7 +80,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   /** Another refund of the same batch may have moved the order. */
   private async currentOf(tx: EntityManager, order: LockedOrder): Promise<LockedOrder> {
     const { orders } = await this.plan.store.lock(tx, [order.id], 'wait');
-    return orders.get(order.id) ?? order;
+    return present(orders.get(order.id), `order ${order.id}, locked before`);
   }
 
   /** `order.refunded`; with the last refund of an order that ended without payment, as its transition. */

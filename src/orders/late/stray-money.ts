@@ -1,3 +1,4 @@
+import { present } from '../../errors';
 import { type UnexpectedMoney } from '../order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 
@@ -6,6 +7,8 @@ export function strayMoney(
   { orderId, provider, reference, paidAmount, paidCurrency, transactionId }: PaymentAttempt,
   why: Pick<UnexpectedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
 ): UnexpectedMoney {
-  const money = { orderId, provider, reference, amount: paidAmount ?? 0n, currency: paidCurrency ?? '' };
+  const amount = present(paidAmount, `the amount that was paid for ${reference}`);
+  const currency = present(paidCurrency, `the currency that ${reference} was paid in`);
+  const money = { orderId, provider, reference, amount, currency };
   return { ...money, ...why, evidence: { transactionId } };
 }

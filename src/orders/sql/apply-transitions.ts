@@ -1,3 +1,4 @@
+import { type OrderStatus } from '../order-status';
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, storableJson } from '../../events';
 import { type Inventory, type StockEffect } from '../../inventory';
@@ -44,9 +45,19 @@ export class ApplyTransitions {
   }
 }
 
+/** What each status does to the stock of an order that enters it. */
+const STOCK_EFFECTS = {
+  PENDING: 'none',
+  CLOSING: 'none',
+  CLOSED: 'release',
+  CANCELLED: 'release',
+  PAID: 'commit',
+  REFUNDING: 'none',
+  CLOSED_REFUNDED: 'none',
+} as const satisfies Record<OrderStatus, StockEffect | 'none'>;
+
 function effectOf({ to }: Transition): StockEffect | 'none' {
-  if (to === 'PAID') return 'commit';
-  return to === 'CLOSED' || to === 'CANCELLED' ? 'release' : 'none';
+  return STOCK_EFFECTS[to];
 }
 
 function parameters(steps: readonly Transition[]): unknown[] {

@@ -1,3 +1,5 @@
+import { present, validInstant } from '../../errors';
+import { UnsupportedIsolationLevelError } from '../unsupported-isolation-level-error';
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
 import { type LockedBatch, type UnclaimedMoney } from '../order-store';
@@ -14,6 +16,7 @@ import {
 
 interface UnderLock {
   readonly now: Date;
+  readonly isolation: string;
   readonly attempts: AttemptRow[] | null;
   readonly unclaimed: UnclaimedRow[] | null;
 }
@@ -27,6 +30,9 @@ interface UnclaimedRow {
   readonly currency: string;
   readonly evidence: Readonly<Record<string, unknown>>;
 }
+
+/** PostgreSQL's own READ UNCOMMITTED is its READ COMMITTED. */
+const SEES_COMMITTED = new Set(['read committed', 'read uncommitted']);
 
 /**
  * Locks orders, then reads their attempts in a statement of its own. One joined statement would read the attempts of
@@ -49,7 +55,7 @@ export class LockOrders {
     const isUnclaimed = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // clock_timestamp(): the transaction may have begun long before it got the lock.
     this.underLock = `
-      SELECT clock_timestamp() AS now, (
+      SELECT clock_timestamp() AS now, current_setting('transaction_isolation') AS isolation, (
         SELECT json_agg(found) FROM (
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (
@@ -67,11 +73,13 @@ export class LockOrders {
 
   async execute(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
     const rows = await tx.query<OrderRow[]>(mode === 'wait' ? this.wait : this.skipLocked, [ids]);
-    const [read] = await tx.query<UnderLock[]>(this.underLock, [rows.map((row) => row.id)]);
-    const orders = join(rows, (read?.attempts ?? []).map(toAttempt));
+    const [found] = await tx.query<UnderLock[]>(this.underLock, [rows.map((row) => row.id)]);
+    const read = present(found, 'what stands under the locks of orders');
+    if (!SEES_COMMITTED.has(read.isolation)) throw new UnsupportedIsolationLevelError(read.isolation.toUpperCase());
+    const orders = join(rows, (read.attempts ?? []).map(toAttempt));
     const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
-    const unclaimed = (read?.unclaimed ?? []).map(toUnclaimed);
-    return { now: read?.now ?? new Date(NaN), orders, unclaimed, busy: await this.existingOf(tx, missing) };
+    const unclaimed = (read.unclaimed ?? []).map(toUnclaimed);
+    return { now: validInstant(read.now), orders, unclaimed, busy: await this.existingOf(tx, missing) };
   }
 
   private async existingOf(tx: EntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {

@@ -1,3 +1,4 @@
+import { present, validInstant } from '../../errors';
 import DataLoader from 'dataloader';
 import { type DataSource } from 'typeorm';
 import { type AttemptsNow } from '../order-store';
@@ -41,8 +42,8 @@ export class ReadAttempts {
 
   private async read(orderIds: readonly string[]): Promise<AttemptsNow[]> {
     const [row] = await this.dataSource.query<NowRow[]>(this.sql, [orderIds]);
-    const now = row?.now ?? new Date(NaN);
-    const ofOrder = attemptsByOrder(orderIds, (row?.attempts ?? []).map(toAttempt));
-    return orderIds.map((id) => ({ now, attempts: ofOrder.get(id) ?? [] }));
+    const { now, attempts } = present(row, 'the attempts of orders');
+    const ofOrder = attemptsByOrder(orderIds, (attempts ?? []).map(toAttempt));
+    return orderIds.map((id) => ({ now: validInstant(now), attempts: ofOrder.get(id) ?? [] }));
   }
 }

@@ -1,3 +1,4 @@
+import { assertNever } from '../../errors';
 import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../events';
 import { type AttemptFinding, type Finding } from '../attempt-finding';
@@ -59,7 +60,10 @@ function writtenOf(finding: Finding): Written | undefined {
       return { status: 'UNKNOWN', evidence: { reason: finding.reason } };
     case 'IN_PROGRESS':
       return { status: 'OPEN', evidence: { reason: finding.reason } };
-    default:
+    case 'NOT_FOUND_YET':
+    case 'NO_PROVIDER':
       return undefined;
+    default:
+      return assertNever(finding);
   }
 }

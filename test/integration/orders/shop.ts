@@ -39,8 +39,9 @@ export const KEEPING = { latePayment: 'keep', surplusPayment: 'keep', partialPay
 /** A shop on a real database, with the engine's scheduler but without its clocks: the test says what is due when. */
 export type Shop = Awaited<ReturnType<typeof openShop>>;
 
-export async function openShop(policies: OrderPolicyOptions = {}) {
-  const database = await createDatabase();
+/** @param extra options of the connection pool. */
+export async function openShop(policies: OrderPolicyOptions = {}, extra: object = {}) {
+  const database = await createDatabase(extra);
   const { dataSource } = database;
   const woken: TimeoutRef[] = [];
   const failures: string[] = [];

@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import { dataSourceStub } from '../../support/data-source-stub';
 import { type MarkPaid, type ReportedPayment } from '../../../src/orders/mark-paid';
 import { refundNumber } from '../../../src/orders/late/refund';
 import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/order-store';
@@ -44,7 +44,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   } as unknown as MarkPaid;
   const observers = new PaymentObservers();
   observers.add({ untrusted: (name, source, reason) => untrusted.push(`${name} ${source} ${reason}`) });
-  const dataSource = { transaction: (work: (tx: object) => unknown) => work({}) } as unknown as DataSource;
+  const dataSource = dataSourceStub();
   const scheduler = { wake: (refs: TimeoutRef[]) => woken.push(...refs) } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
   const useCase = new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler });

@@ -1,0 +1,51 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { applyFinding } from '../../../src/orders/attempt-finding';
+import { closesAt, decideClosing } from '../../../src/orders/decide-closing';
+import { strayMoney } from '../../../src/orders/late/stray-money';
+import { moneyReceived } from '../../../src/orders/money-received';
+import { nextStep } from '../../../src/orders/next-step';
+import { LockOrders } from '../../../src/orders/sql/lock-orders';
+import { ReadAttempts } from '../../../src/orders/sql/read-attempts';
+import { attempt, NOW, order, paid } from './orders';
+
+const NEVER = new Date(NaN);
+/** A database that answers with no row at all. */
+const silent = { query: async () => [] as unknown[] };
+
+describe('a value that is missing on the way of money', () => {
+  it('never closes an order: the time', () => {
+    const dueIn2099 = order({ expiresAt: new Date('2099-01-01T00:00:00Z') });
+    expect(() => decideClosing(dueIn2099, NEVER, 'park')).toThrow('invalid date');
+    expect(closesAt(dueIn2099) > NOW).toBe(true);
+  });
+
+  it('never closes an attempt: the time, ours or the provider’s', () => {
+    const limited = attempt({ timeExpire: NOW });
+    expect(() => nextStep(limited, { query: { type: 'NOT_FOUND' } }, NEVER)).toThrow('invalid date');
+    expect(nextStep(limited, { query: { type: 'NOT_FOUND', providerNow: NEVER } }, NOW)).toMatchObject({
+      finding: { type: 'UNKNOWN' },
+    });
+  });
+
+  it('never counts as nothing paid: the amount', () => {
+    const unpriced = paid({ paidAmount: null });
+    expect(() => moneyReceived(order(), [unpriced])).toThrow('the amount that was paid for a-1');
+    const why = { reason: 'late', handling: 'kept', now: NOW, traceparent: undefined } as const;
+    expect(() => strayMoney(unpriced, why)).toThrow('the amount that was paid for a-1');
+    expect(() => strayMoney(paid({ paidCurrency: null }), why)).toThrow('the currency');
+  });
+
+  it('never decides: the answer of the database', async () => {
+    const tx = silent as unknown as EntityManager;
+    await expect(new LockOrders('s').execute(tx, ['o-1'], 'wait')).rejects.toThrow('is missing');
+    const attempts = new ReadAttempts(silent as unknown as DataSource, 's');
+    await expect(attempts.execute('o-1', ['OPEN'])).rejects.toThrow('is missing');
+  });
+
+  it('leaves an attempt as it is: a finding that says nothing', () => {
+    const open = attempt();
+    expect(applyFinding(open, { type: 'NO_PROVIDER', reason: 'none' })).toBe(open);
+    expect(applyFinding(open, { type: 'NOT_FOUND_YET', finalAt: null })).toBe(open);
+    expect(() => applyFinding(open, { type: 'NEWER' } as never)).toThrow();
+  });
+});

@@ -1,0 +1,22 @@
+import { dataSourceStub } from '../../support/data-source-stub';
+import { type HandlerAdapter } from '../../../src/timeouts/handler-adapter';
+import { type LockedRow } from '../../../src/timeouts/locked-timeout';
+import { type OutcomeRecorder } from '../../../src/timeouts/outcome-recorder';
+import { SettlementQueries } from '../../../src/timeouts/settlement-queries';
+import { TimeoutSettler } from '../../../src/timeouts/timeout-settler';
+
+it('a timeout that the handler gave no outcome for is an error, and is not deleted', async () => {
+  const recorded: unknown[] = [];
+  const settler = new TimeoutSettler({
+    kind: 'some.kind',
+    dataSource: dataSourceStub(),
+    queries: new SettlementQueries('s'),
+    recorder: { record: async (_tx: unknown, rows: unknown) => recorded.push(rows) } as unknown as OutcomeRecorder,
+    handler: { settle: async () => [] } as unknown as HandlerAdapter,
+    maxAttempts: 5,
+  });
+  const row = { key: 'k-1', generation: '1', due_at: new Date(), attempts: 0, payload: {}, traceparent: null };
+  const select = async () => ({ due: [row as unknown as LockedRow] });
+  await expect(settler.settle(select, () => 'message')).rejects.toThrow('an outcome for timeout "k-1" is missing');
+  expect(recorded).toEqual([]);
+});
