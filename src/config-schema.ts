@@ -38,6 +38,8 @@ const policy = z.strictObject({
   surplusPayment: z.string().optional(),
   partialPayment: z.string().optional(),
   lateWatchOffsetsMs: z.array(z.number()).optional(),
+  maxAttempts: z.number().optional(),
+  unknownProviders: z.string().optional(),
 });
 
 const policies = z
@@ -101,6 +103,8 @@ export const policySchema = z.object({
   SURPLUS_PAYMENT: oneOf(POLICY_WORDS.surplusPayment).optional(),
   PARTIAL_PAYMENT: oneOf(POLICY_WORDS.partialPayment).optional(),
   LATE_WATCH_OFFSETS_MS: integers.optional(),
+  MAX_PAYMENT_ATTEMPTS: integer(1, 1_000).optional(),
+  UNKNOWN_PROVIDERS: oneOf(POLICY_WORDS.unknownProviders).optional(),
   MERCHANT_POLICIES: policies.optional(),
 });
 

@@ -84,6 +84,7 @@ function problemsAcross(settings: Settings): string[] {
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
   const { PAYMENT_WINDOW_MS, GRACE_MS, REMINDER_OFFSETS_MS, MERCHANT_POLICIES } = settings;
   const { LATE_PAYMENT, SURPLUS_PAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
+  const { MAX_PAYMENT_ATTEMPTS, UNKNOWN_PROVIDERS } = settings;
   return withoutUndefined({
     paymentWindowMs: PAYMENT_WINDOW_MS,
     graceMs: GRACE_MS,
@@ -92,6 +93,8 @@ function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions
     surplusPayment: SURPLUS_PAYMENT,
     partialPayment: PARTIAL_PAYMENT,
     lateWatchOffsetsMs: LATE_WATCH_OFFSETS_MS,
+    maxAttempts: MAX_PAYMENT_ATTEMPTS,
+    unknownProviders: UNKNOWN_PROVIDERS,
     merchants: MERCHANT_POLICIES,
     // JSON has no undefined, though zod's type of an optional key allows it.
   }) as OrderPolicyOptions;

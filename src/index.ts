@@ -45,6 +45,7 @@ export {
   CancelOrder,
   type CancelOrderResult,
   CheckPayment,
+  type CheckPaymentResult,
   type ClosingReason,
   ExtendDeadline,
   type ExtendDeadlineResult,
@@ -72,6 +73,7 @@ export {
   type OrderStore,
   type OrderView,
   type PaymentAttempt,
+  PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
   type PlaceRejection,
   PlaceOrders,
@@ -90,6 +92,7 @@ export {
   type UnexpectedHandling,
   type UnexpectedMoney,
   type UnexpectedReason,
+  UnsupportedIsolationLevelError,
 } from './orders';
 
 export { type RateLimitOptions } from './orders/http';

@@ -28,6 +28,7 @@ export async function ownTransaction<T>(dataSource: DataSource, work: (tx: Entit
  * is placed in five. A TypeORM that words these statements otherwise costs that round trip, and nothing else.
  */
 async function begin(runner: QueryRunner): Promise<void> {
+  const own = Object.getOwnPropertyDescriptor(runner, 'query');
   const send = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
   let isSaid = false;
   const query = (sql: string, ...rest: unknown[]): Promise<unknown> => {
@@ -39,7 +40,8 @@ async function begin(runner: QueryRunner): Promise<void> {
   try {
     await runner.startTransaction(LEVEL);
   } finally {
-    // Back to the method of the class.
-    Reflect.deleteProperty(runner, 'query');
+    // Back to the method of the class, or to what somebody put in its place.
+    if (own) Object.defineProperty(runner, 'query', own);
+    else Reflect.deleteProperty(runner, 'query');
   }
 }

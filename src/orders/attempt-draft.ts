@@ -19,9 +19,11 @@ export function draftAttempt(
     currency: attempt.currency ?? order.currency,
     timeExpire: attempt.timeExpire ?? null,
     createdAt,
+    registered: true,
     paidAmount: null,
     paidCurrency: null,
     paidAt: null,
     transactionId: null,
+    paidSource: null,
   };
 }

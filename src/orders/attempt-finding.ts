@@ -1,6 +1,6 @@
 import { assertNever } from '../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../payments';
-import { type AttemptKey, isBooked, type PaymentAttempt } from './payment-attempt';
+import { type AttemptKey, type AttemptStatus, canTakeMoney, type PaymentAttempt } from './payment-attempt';
 
 /** What a whole interrogation of the provider has brought to light about one attempt. */
 export type Finding =
@@ -17,7 +17,11 @@ export type Finding =
       readonly reason: string;
       readonly retryAfterMs?: number;
       readonly isKnownThere?: true;
+      /** Asking again brings nothing new. */
+      readonly needsPerson?: boolean;
     }
+  /** Somebody has reported a payment, and the provider says something else. */
+  | { readonly type: 'UNCONFIRMED'; readonly reason: string }
   /** This process has no such provider. */
   | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
@@ -27,29 +31,29 @@ export interface AttemptFinding extends AttemptKey {
 }
 
 /**
- * Pure: the attempt as it is after the finding. A final attempt stays as it is, but for one that we took for closed
- * and that has brought money all the same.
+ * Pure: the attempt as it is after a finding that is no payment. A final attempt stays as it is; so does, as the same
+ * object, one that the finding does not change.
  */
-export function applyFinding(attempt: PaymentAttempt, finding: Finding | undefined): PaymentAttempt {
-  if (!finding || isBooked(attempt)) return attempt;
-  if (attempt.status === 'CLOSED' && finding.type !== 'PAID') return attempt;
+export function applyFinding(attempt: PaymentAttempt, finding: Exclude<Finding, PaidOutcome>): PaymentAttempt {
+  if (!canTakeMoney(attempt)) return attempt;
   switch (finding.type) {
-    case 'PAID': {
-      const { amount, currency, paidAt, transactionId } = finding;
-      return { ...attempt, status: 'PAID', paidAmount: amount, paidCurrency: currency, paidAt, transactionId };
-    }
     case 'CLOSED':
-      return { ...attempt, status: 'CLOSED' };
+      return withStatus(attempt, 'CLOSED');
     case 'UNKNOWN':
       // An attempt that never left our side stays recognisable as such.
       if (attempt.status === 'CREATED' && !finding.isKnownThere) return attempt;
-      return { ...attempt, status: 'UNKNOWN' };
+      return withStatus(attempt, 'UNKNOWN');
     case 'IN_PROGRESS':
-      return { ...attempt, status: 'OPEN' };
+      return withStatus(attempt, 'OPEN');
     case 'NOT_FOUND_YET':
+    case 'UNCONFIRMED':
     case 'NO_PROVIDER':
       return attempt;
     default:
       return assertNever(finding);
   }
+}
+
+function withStatus(attempt: PaymentAttempt, status: AttemptStatus): PaymentAttempt {
+  return attempt.status === status ? attempt : { ...attempt, status };
 }

@@ -49,7 +49,7 @@ export class CancelOrder {
     const { tx, order } = file;
     switch (order.status) {
       case 'PENDING': {
-        const isClear = order.attempts.every((attempt) => attempt.status === 'CLOSED');
+        const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
         await (isClear ? this.end(file, reason, by) : this.beginClosing(file, reason, by));
         return { outcome: isClear ? 'cancelled' : 'cancelling', order: await this.desk.view(tx, order.id) };
       }

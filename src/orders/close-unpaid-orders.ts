@@ -5,11 +5,13 @@ import { type AttemptFinding } from './attempt-finding';
 import { BUSY } from './busy';
 import { type LatePayments } from './late/late-payments';
 import { type LateWatch } from './late/late-watch';
+import { type NoteFoundMoney } from './late/note-found-money';
+import { isWatched } from './late/plan-watch';
 import { refundOf } from './late/refund';
 import { type OrderPolicies } from './order-policies';
 import { type LockedBatch, type OrderStore } from './order-store';
 import { ORDER_PAYMENT } from './order-timeouts';
-import { OPEN_STATUSES } from './payment-attempt';
+import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 import { type ClosingPlan, planClosing } from './plan-closing';
 import { type ActionContext } from './transition-cause';
 
@@ -30,6 +32,7 @@ interface Plan {
   readonly providers: AskProviders;
   readonly policies: OrderPolicies;
   readonly late: LatePayments;
+  readonly found: NoteFoundMoney;
   readonly watch: LateWatch;
 }
 
@@ -46,12 +49,17 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const { store, late } = this.plan;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
-    const steps = due.map((timeout) => this.stepFor(timeout, batch));
-    const plans = steps.flatMap(({ plan }) => plan ?? []);
-    await store.recordFindings(
+    const steps = await this.parkDisputed(
+      due.map((timeout) => this.stepFor(timeout, batch)),
+      batch,
       tx,
-      plans.flatMap((plan) => plan.findings),
     );
+    const plans = steps.flatMap(({ plan }) => plan ?? []);
+    await store.writeAttempts(
+      tx,
+      plans.flatMap((plan) => plan.writes),
+    );
+    await this.noteFound(steps, batch, tx);
     for (const { due, plan } of steps) {
       if (plan) await late.giveBack(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
     }
@@ -69,16 +77,32 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
-    const { now, attempts } = await this.plan.store.attemptsOf(due.key, [...OPEN_STATUSES, 'CLOSED']);
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isAskedAtDeadline);
     return this.plan.providers.close(attempts, now, signal);
   }
 
-  private stepFor(due: Due, batch: LockedBatch): Step {
+  private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
     const order = batch.orders.get(due.key);
     // An order that is not there any more needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? BUSY : DONE };
-    const plan = planClosing(order, due, batch.now, this.plan.policies.of(order.merchantId).partialPayment);
+    const partial = isDisputed ? 'park' : this.plan.policies.of(order.merchantId).partialPayment;
+    const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
+  }
+
+  /** A part that another order counts on as well does not go back: a person has to look. */
+  private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
+    const returns = steps.flatMap(({ plan }) => plan?.returns ?? []);
+    const disputed = await this.plan.found.disputed(tx, returns);
+    if (disputed.length === 0) return steps;
+    const isDisputed = ({ plan }: Step): boolean => plan?.returns.some((one) => disputed.includes(one)) ?? false;
+    return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
+  }
+
+  private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {
+    const [first] = steps;
+    const asked = steps.flatMap(({ plan }) => plan ?? []);
+    if (first) await this.plan.found.execute(asked, { tx, by: causeOf(first.due), now });
   }
 
   /** What follows for the money of orders that have come to an end; nothing, for nearly all of them. */
@@ -115,6 +139,11 @@ function causeOf({ cause, traceparent }: Due): ActionContext {
 /** A plan with a transition is void when the compare-and-set did not find the order as it was planned for. */
 function hasHappened(plan: ClosingPlan, moved: ReadonlySet<string>): boolean {
   return plan.transition === undefined || moved.has(plan.transition.order.id);
+}
+
+/** Whatever may bring money, or has brought some that only a report speaks of. */
+function isAskedAtDeadline(attempt: PaymentAttempt): boolean {
+  return canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt);
 }
 
 /** + 0-20 %, so that what waits together does not ask together. */

@@ -1,10 +1,9 @@
-import { validInstant } from '../errors';
-import { assertNever } from '../errors';
+import { assertNever, validInstant } from '../errors';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
 import { type OrderPolicy } from './order-policy-options';
 import { isUndecided } from './order-status';
-import { canTakeMoney, type PaymentAttempt } from './payment-attempt';
+import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 
 /** What a due deadline means for an order, before any provider was asked. */
 export type ClosingDecision =
@@ -39,7 +38,25 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
     if (validInstant(now) < dueAt) return { type: 'not-due', dueAt };
   }
   if (hasOpenAttempts) return { type: 'ask', entersClosing: order.status === 'PENDING' };
+  // Too little by a report: the provider may have taken more, or nothing at all.
+  const isDoubtful = order.attempts.some(isUnconfirmed);
+  if (isDoubtful) return { type: 'ask', entersClosing: order.status === 'PENDING' && partial !== 'park' };
   return decideWithoutOpenAttempts(order, partial);
+}
+
+/** Money that is too little goes back by itself only where it is certain that it came, and that it came for this order. */
+function decidePart(
+  { attempts }: LockedOrder,
+  to: 'CLOSED' | 'CANCELLED',
+  sentence: string,
+  partial: PartialPolicy,
+): Extract<ClosingDecision, { type: 'close' | 'park' }> {
+  const paid = attempts.filter(({ status }) => status === 'PAID');
+  const doubtful = paid.find((attempt) => isUnconfirmed(attempt) || !attempt.registered);
+  if (partial === 'park') return { type: 'park', reason: sentence };
+  if (!doubtful) return { type: 'close', to, returns: paid };
+  const why = doubtful.registered ? 'the provider does not confirm' : 'nobody had registered';
+  return { type: 'park', reason: `${sentence}; ${why} the payment ${doubtful.reference} of ${doubtful.provider}` };
 }
 
 /** When we begin to close: the buyer's deadline and the grace after it. */
@@ -60,8 +77,7 @@ export function decideWithoutOpenAttempts(
     case 'sufficient':
       return { type: 'pay' };
     case 'insufficient':
-      if (partial === 'park') return { type: 'park', reason: money.sentence };
-      return { type: 'close', to, returns: order.attempts.filter(({ status }) => status === 'PAID') };
+      return decidePart(order, to, money.sentence, partial);
     default:
       return assertNever(money);
   }

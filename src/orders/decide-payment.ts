@@ -1,9 +1,10 @@
 import { assertNever } from '../errors';
+import { type Booking } from './book-money';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
-import { isBooked, isSameAttempt, type PaymentAttempt } from './payment-attempt';
+import { type PaymentAttempt } from './payment-attempt';
 
-/** What a reported payment means for its order. */
+/** What a booked payment means for its order. */
 export type PaymentDecision =
   | { readonly type: 'pay'; readonly surplus: readonly PaymentAttempt[] }
   | { readonly type: 'already-paid' }
@@ -11,14 +12,14 @@ export type PaymentDecision =
   | { readonly type: 'surplus' }
   /** The order was closed or cancelled before the report. */
   | { readonly type: 'late' }
+  /** Too little, or in another currency; of an order that is PAID, by a report that was too high. */
   | { readonly type: 'insufficient'; readonly reason: 'amount-mismatch' | 'currency-mismatch' };
 
-/** Pure. `before` is the locked order, `paid` the attempt as the report describes it. */
-export function decidePayment(before: LockedOrder, paid: PaymentAttempt): PaymentDecision {
-  const wasBooked = before.attempts.some((attempt) => isSameAttempt(attempt, paid) && isBooked(attempt));
-  switch (before.status) {
+/** Pure. */
+export function decidePayment({ after, wasBooked }: Pick<Booking, 'after' | 'wasBooked'>): PaymentDecision {
+  switch (after.status) {
     case 'PAID':
-      return { type: wasBooked ? 'already-paid' : 'surplus' };
+      return decidePaid(after, wasBooked);
     case 'CLOSED':
     case 'CANCELLED':
     case 'REFUNDING':
@@ -26,16 +27,16 @@ export function decidePayment(before: LockedOrder, paid: PaymentAttempt): Paymen
       return { type: 'late' };
     case 'PENDING':
     case 'CLOSING':
-      return decideOpen(wasBooked ? before : withPaid(before, paid));
+      return decideOpen(after);
     default:
-      return assertNever(before.status);
+      return assertNever(after.status);
   }
 }
 
-/** The order with this payment booked on its attempt, registered before or not. */
-export function withPaid(order: LockedOrder, paid: PaymentAttempt): LockedOrder {
-  const others = order.attempts.filter((attempt) => !isSameAttempt(attempt, paid));
-  return { ...order, attempts: [...others, paid] };
+function decidePaid(after: LockedOrder, wasBooked: boolean): PaymentDecision {
+  const money = moneyReceived(after, after.attempts);
+  if (money.type === 'insufficient') return { type: 'insufficient', reason: money.reason };
+  return { type: wasBooked ? 'already-paid' : 'surplus' };
 }
 
 function decideOpen(after: LockedOrder): PaymentDecision {
@@ -46,7 +47,8 @@ function decideOpen(after: LockedOrder): PaymentDecision {
     case 'insufficient':
       return { type: 'insufficient', reason: money.reason };
     case 'nothing':
-      throw new Error(`order ${after.id}: a booked payment is not there`);
+      // All that came is on its way back already.
+      return { type: 'already-paid' };
     default:
       return assertNever(money);
   }

@@ -1,11 +1,12 @@
 import { assertNever } from '../errors';
-import { applyFinding, type AttemptFinding } from './attempt-finding';
+import { type AttemptFinding } from './attempt-finding';
 import { decideWithoutOpenAttempts, type PartialPolicy } from './decide-closing';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from './order';
 import { isUndecided } from './order-status';
-import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
+import { canTakeMoney, isSameAttempt, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 import { type OpenFinding, shortestOf, type Wait, waitForFinding } from './wait-for-finding';
+import { withFindings } from './with-findings';
 
 /** What the order becomes, once its providers were asked. */
 export type Settlement =
@@ -30,7 +31,8 @@ export function decideSettlement(
   const wait = waitFor(after, findings, now, now.getTime() - dueAt.getTime());
   if (!isUndecided(order.status)) return { type: 'decided', ...(order.status === 'PAID' && wait ? { wait } : {}) };
   if (moneyReceived(after, after.attempts).type === 'sufficient') return { type: 'paid', ...(wait ? { wait } : {}) };
-  if (wait) return { type: 'wait', ...wait };
+  const unclear = wait ?? waitForConfirmation(after, findings, now, now.getTime() - dueAt.getTime());
+  if (unclear) return { type: 'wait', ...unclear };
   const decision = decideWithoutOpenAttempts(after, partial);
   switch (decision.type) {
     case 'pay':
@@ -44,13 +46,6 @@ export function decideSettlement(
   }
 }
 
-/** The order with its attempts as they are after the findings. */
-export function withFindings(order: LockedOrder, findings: readonly AttemptFinding[]): LockedOrder {
-  const findingOf = (attempt: AttemptFinding | LockedOrder['attempts'][number]): AttemptFinding | undefined =>
-    findings.find((found) => isSameAttempt(found, attempt));
-  return { ...order, attempts: order.attempts.map((attempt) => applyFinding(attempt, findingOf(attempt)?.finding)) };
-}
-
 /** The shortest wait of all attempts that could still bring money; undefined when there is none. */
 function waitFor(
   order: LockedOrder,
@@ -58,12 +53,35 @@ function waitFor(
   now: Date,
   waitedMs: number,
 ): Wait | undefined {
-  const waits = order.attempts.filter(canTakeMoney).map((attempt) => {
-    const found = findings.find((candidate) => isSameAttempt(candidate, attempt))?.finding;
-    const wait = waitForFinding(isOpen(found) ? found : NOT_ASKED, waitedMs, now);
-    return { ...wait, reason: `${attempt.provider} ${attempt.reference}: ${wait.reason}` };
+  const waits = order.attempts
+    .filter(canTakeMoney)
+    .map((attempt) => waitOf(attempt, openFinding(attempt, findings), waitedMs, now));
+  return shortestOf(waits);
+}
+
+/** The wait for providers who have not said yet whether a reported payment came; undefined when none may say more. */
+function waitForConfirmation(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  now: Date,
+  waitedMs: number,
+): Wait | undefined {
+  const waits = order.attempts.filter(isUnconfirmed).flatMap((attempt) => {
+    const found = openFinding(attempt, findings);
+    const isFinal = found.type === 'UNCONFIRMED' || found.type === 'NO_PROVIDER';
+    return isFinal ? [] : [waitOf(attempt, found, waitedMs, now)];
   });
   return shortestOf(waits);
+}
+
+function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {
+  const found = findings.find((candidate) => isSameAttempt(candidate, attempt))?.finding;
+  return isOpen(found) ? found : NOT_ASKED;
+}
+
+function waitOf({ provider, reference }: PaymentAttempt, found: OpenFinding, waitedMs: number, now: Date): Wait {
+  const wait = waitForFinding(found, waitedMs, now);
+  return { ...wait, reason: `${provider} ${reference}: ${wait.reason}` };
 }
 
 const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not asked yet' };

@@ -2,7 +2,7 @@ export { AskProviders } from './ask-providers';
 export { type AttemptFinding, type Finding } from './attempt-finding';
 export { CancelOrder, type CancelOrderResult } from './cancel-order';
 export { InvalidOrderError } from './check-new-order';
-export { CheckPayment } from './check-payment';
+export { CheckPayment, type CheckPaymentResult } from './check-payment';
 export { CloseUnpaidOrders } from './close-unpaid-orders';
 export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './extend-deadline';
 export { LatePayments } from './late/late-payments';
@@ -10,7 +10,8 @@ export { LateWatch } from './late/late-watch';
 export { type Refund, refundNumber, type RefundReason } from './late/refund';
 export { RefundPayments } from './late/refund-payments';
 export { WatchEndedOrders } from './late/watch-ended-orders';
-export { MarkPaid, type MarkPaidResult, type ReportedPayment } from './mark-paid';
+export { MarkPaid, type MarkPaidResult } from './mark-paid';
+export { type ReportedPayment } from './reported-payment';
 export { orderMigrations } from './migrations/order-migrations';
 export {
   type MinorUnits,
@@ -38,6 +39,7 @@ export {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
   paymentTimeout,
   reminderTimeout,
@@ -49,9 +51,11 @@ export { PlaceOrders } from './place-orders';
 export { type HistoryEntry, ReadHistory } from './read-history';
 export { ReadOrder } from './read-order';
 export { RegisterAttempt, type RegisterAttemptResult } from './register-attempt';
+export { ReconcilePayments } from './reconcile-payments';
 export { RemindBeforeDeadline } from './remind-before-deadline';
 export { SetAutoClose, type SetAutoCloseResult } from './set-auto-close';
 export { SqlOrderStore } from './sql-order-store';
+export { UnsupportedIsolationLevelError } from './unsupported-isolation-level-error';
 export { TakeNotification } from './take-notification';
 export { type Transition } from './transition';
 export { type ActionContext, BY_API, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';

@@ -1,44 +1,30 @@
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../errors';
 import { type JsonObject } from '../events';
+import { type PaymentProviders } from '../payments';
 import { applyStep } from './apply-step';
-import { draftAttempt } from './attempt-draft';
+import { type Booking, bookMoney, type Money } from './book-money';
 import { checkReportedPayment } from './check-new-order';
-import { decidePayment, withPaid } from './decide-payment';
-import { type LockedOrder } from './order';
-import { type MinorUnits } from './new-order';
+import { decidePayment } from './decide-payment';
 import { type LatePayments } from './late/late-payments';
 import { type LateWatch } from './late/late-watch';
+import { moneyOf, unmatchedMoney } from './money-of';
+import { type LockedOrder } from './order';
 import { type OpenFile, type OrderDesk } from './order-desk';
-import { type UnexpectedMoney, type UnexpectedReason } from './order-store';
+import { type UnexpectedReason } from './order-store';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
-import { canTakeMoney, isBooked, isSameAttempt, type PaymentAttempt } from './payment-attempt';
-import { InsertAttempt } from './sql/insert-attempt';
+import { canTakeMoney, isSameAttempt, type PaidSource } from './payment-attempt';
+import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
-
-/** A payment that somebody reports: the shop, a provider's notify, or a provider's answer. */
-export interface ReportedPayment {
-  readonly orderId: string;
-  readonly provider: string;
-  readonly reference: string;
-  /** What was taken, minor units. */
-  readonly amount: MinorUnits;
-  readonly currency: string;
-  readonly transactionId?: string | undefined;
-  /** @default the database's now */
-  readonly paidAt?: Date | undefined;
-  readonly merchantAccount?: string | undefined;
-  /** What the report is based on; kept in the history. JSON. */
-  readonly evidence?: JsonObject | undefined;
-}
+import { accountOf } from './with-account';
 
 /**
  * - `paid` · `already-paid`: the same payment had been booked before · `late`: the order was closed before; by policy it
  *   is revived, the money goes back, or it is kept · `surplus`: paid twice, by another attempt; it goes back or is kept
  * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order
- * - `attempt-mismatch`: the attempt belongs to another order · `unknown-order`
+ * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order · `unknown-order`
  * Whatever is not `paid` or `already-paid` is noted in orphan_payment and reported as `order.payment_late`.
  */
 export type MarkPaidResult =
@@ -48,82 +34,147 @@ export type MarkPaidResult =
     }
   | { readonly outcome: 'unknown-order' };
 
+/** A booking under way. */
+interface Report {
+  readonly file: OpenFile;
+  readonly payment: ReportedPayment;
+  readonly money: Money;
+  readonly by: ActionContext;
+  readonly verified: boolean;
+}
+
 /** Books a payment. No money that is reported here is ever dropped, whatever its order looks like. */
 export class MarkPaid {
-  private readonly insert: InsertAttempt;
-
   constructor(
     private readonly desk: OrderDesk,
     private readonly late: LatePayments,
     private readonly watch: LateWatch,
-  ) {
-    this.insert = new InsertAttempt(desk.schema);
+    private readonly providers: Pick<PaymentProviders, 'get'>,
+  ) {}
+
+  /**
+   * Books what the caller says was paid. It pays the order; but before such money is given back the provider is asked,
+   * and money of an attempt that nobody had registered is never given back without a person.
+   *
+   * @throws InvalidOrderError when the payment cannot be meant.
+   */
+  execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
+    return this.book(payment, by, { source: 'report', caller });
   }
 
-  /** @throws InvalidOrderError when the payment cannot be meant. */
-  async execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
+  /**
+   * Books what the provider itself says, in a verified notification or an answer. It replaces what was only reported.
+   *
+   * @param verified the providers of the order were asked just now; see LateContext.
+   * @internal
+   */
+  confirm(
+    payment: ReportedPayment,
+    by: ActionContext,
+    { caller, verified = false }: { caller?: EntityManager; verified?: boolean } = {},
+  ): Promise<MarkPaidResult> {
+    return this.book(payment, by, { source: 'provider', caller, verified });
+  }
+
+  private async book(
+    payment: ReportedPayment,
+    by: ActionContext,
+    how: { source: PaidSource; caller?: EntityManager | undefined; verified?: boolean },
+  ): Promise<MarkPaidResult> {
     checkReportedPayment(payment);
+    const merchantAccount = accountOf(payment, this.providers);
     return this.desk.withOrder<MarkPaidResult>(
       payment.orderId,
-      caller,
-      (file) => this.book(file, payment, by),
+      how.caller,
+      (file) => {
+        const money = moneyOf(payment, merchantAccount, how.source, file.now);
+        return this.bookOn({ file, payment, money, by, verified: how.verified ?? false });
+      },
       async (tx, now) => {
-        await this.desk.store.keepUnexpected(tx, [unexpected(payment, 'unknown-order', by, now)]);
+        const money = moneyOf(payment, merchantAccount, how.source, now);
+        await this.desk.store.keepUnexpected(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
         return { outcome: 'unknown-order' };
       },
     );
   }
 
-  private async book(file: OpenFile, payment: ReportedPayment, by: ActionContext): Promise<MarkPaidResult> {
-    const { tx, order, now } = file;
-    const paid = paidAttempt(file, payment);
-    const known = order.attempts.find((attempt) => isSameAttempt(attempt, paid));
-    const isOurs = (known && isBooked(known)) || (await this.insert.asPaid(tx, paid, evidenceOf(payment)));
-    const outcome = isOurs ? await this.settle(file, paid, payment, by) : 'attempt-mismatch';
-    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') {
-      const handling = this.late.handlingOfPart(order);
-      await this.desk.store.keepUnexpected(tx, [{ ...unexpected(payment, outcome, by, now), handling }]);
-    }
-    // Booked with another amount before: one of the two reports is wrong, and a person has to find out which.
-    if (outcome === 'attempt-mismatch' || (known && isBooked(known) && differs(known, payment))) {
-      await this.desk.store.keepUnexpected(tx, [unexpected(payment, 'attempt-mismatch', by, now)]);
-    }
+  private async bookOn(report: Report): Promise<MarkPaidResult> {
+    const { tx, order } = report.file;
+    const booking = bookMoney(order, report.money);
+    const isOurs = await this.isOurs(report, booking);
+    const outcome = isOurs ? await this.write(report, booking) : 'attempt-mismatch';
+    if (!isOurs || booking.isDisputed) await this.keep(report, 'attempt-mismatch');
+    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.keep(report, outcome);
     return { outcome, order: await this.desk.view(tx, order.id) };
   }
 
-  private async settle(
-    file: OpenFile,
-    paid: PaymentAttempt,
-    payment: ReportedPayment,
-    by: ActionContext,
-  ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order'>> {
-    const { tx, order, now } = file;
-    const decision = decidePayment(order, paid);
+  /**
+   * False: another order has the attempt, or counts on the same payment. The provider's word on an attempt that was
+   * registered for this order outweighs a report for another one; a person is told, and neither goes back by itself.
+   */
+  private async isOurs(report: Report, { wasBooked }: Booking): Promise<boolean> {
+    const { file, money } = report;
+    const same = await this.desk.store.samePayments(file.tx, [money]);
+    const others = same.attempts.filter(({ orderId }) => orderId !== file.order.id);
+    if (money.source === 'provider') await this.desk.store.closeUnmatched(file.tx, same.unmatched);
+    if (others.length === 0 || wasBooked) return true;
+    const known = file.order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
+    const isOutweighed = others.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
+    if (!known || !isOutweighed || money.source !== 'provider') return false;
+    await this.keep(report, 'attempt-mismatch');
+    return true;
+  }
+
+  private async write(
+    report: Report,
+    booking: Booking,
+  ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order' | 'attempt-mismatch'>> {
+    const { file, payment, by, verified } = report;
+    const { tx, now } = file;
+    await this.writeAttempts(tx, booking, evidenceOf(payment));
+    const decision = decidePayment(booking);
     switch (decision.type) {
       case 'pay':
-        await this.pay(file, withPaid(order, paid), payment, by);
+        await this.pay(report, booking.after);
         return 'paid';
       case 'insufficient':
+        await this.decideAnew(report);
         return decision.reason;
       case 'already-paid':
-        return decision.type;
       case 'surplus':
-      case 'late': {
-        const known = order.attempts.some((attempt) => isSameAttempt(attempt, paid) && isBooked(attempt));
-        await this.late.settle(known ? order : withPaid(order, paid), { tx, by, now });
+      case 'late':
+        await this.late.settle(booking.after, { tx, by, now, verified });
         return decision.type;
-      }
       default:
         return assertNever(decision);
     }
   }
 
-  private async pay(
-    { tx, order, now }: OpenFile,
-    after: LockedOrder,
-    payment: ReportedPayment,
-    by: ActionContext,
+  /** The closing may have been parked, as nobody had confirmed this payment. */
+  private async decideAnew({ file: { tx, order }, money }: Report): Promise<void> {
+    if (order.status !== 'CLOSING' || money.source !== 'provider') return;
+    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+  }
+
+  private async writeAttempts(
+    tx: EntityManager,
+    { changed, isNew, holder }: Booking,
+    evidence: JsonObject,
   ): Promise<void> {
+    const { store } = this.desk;
+    if (!isNew)
+      return store.writeAttempts(
+        tx,
+        changed.map((attempt) => ({ attempt, evidence })),
+      );
+    // Registered for another order since it was looked for: the next try finds it there.
+    if (!(await store.insertPaid(tx, { attempt: holder, evidence }))) {
+      throw new Error(`attempt ${holder.reference} of ${holder.provider} was taken meanwhile; repeat the request`);
+    }
+  }
+
+  private async pay({ file, payment, by, verified }: Report, after: LockedOrder): Promise<void> {
+    const { tx, order, now } = file;
     const { scheduler, store } = this.desk;
     const stillOpen = after.attempts.some(canTakeMoney);
     // Attempts that are still open are closed by the pipeline, or the buyer could pay a second time.
@@ -133,42 +184,14 @@ export class MarkPaid {
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
-    await this.late.settle(paid, { tx, by, now });
+    await this.late.settle(paid, { tx, by, now, verified });
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
   }
-}
 
-function differs({ paidAmount, paidCurrency }: PaymentAttempt, { amount, currency }: ReportedPayment): boolean {
-  return paidAmount !== BigInt(amount) || paidCurrency !== currency;
-}
-
-function paidAttempt({ order, now }: OpenFile, payment: ReportedPayment): PaymentAttempt {
-  const { amount, currency, paidAt = now, transactionId = null } = payment;
-  const known = order.attempts.find((attempt) => isSameAttempt(attempt, payment));
-  const attempt = known ?? draftAttempt(order, payment, now);
-  const merchantAccount = attempt.merchantAccount ?? payment.merchantAccount ?? null;
-  return {
-    ...attempt,
-    merchantAccount,
-    status: 'PAID',
-    paidAmount: BigInt(amount),
-    paidCurrency: currency,
-    paidAt,
-    transactionId,
-  };
-}
-
-function evidenceOf({ amount, paidAt, ...payment }: ReportedPayment): JsonObject {
-  return { ...payment, amount: amount.toString(), ...(paidAt ? { paidAt: paidAt.toISOString() } : {}) };
-}
-
-function unexpected(
-  payment: ReportedPayment,
-  reason: UnexpectedReason,
-  { traceparent }: ActionContext,
-  now: Date,
-): UnexpectedMoney {
-  const { orderId, provider, reference, amount, currency } = payment;
-  const money = { orderId, provider, reference, amount: BigInt(amount), currency };
-  return { ...money, reason, handling: 'kept', evidence: evidenceOf(payment), now, traceparent };
+  private keep({ file, payment, money, by }: Report, reason: UnexpectedReason): Promise<void> {
+    const { tx, order, now } = file;
+    const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
+    const handling = isPart ? this.late.handlingOfPart(order) : 'kept';
+    return this.desk.store.keepUnexpected(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
+  }
 }

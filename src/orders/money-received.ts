@@ -1,5 +1,5 @@
 import { type Order } from './order';
-import { paidAmountOf, type PaymentAttempt } from './payment-attempt';
+import { isUnconfirmed, paidAmountOf, type PaymentAttempt } from './payment-attempt';
 
 /** How the money that arrived compares with what the order asks for. */
 export type MoneyReceived =
@@ -10,7 +10,7 @@ export type MoneyReceived =
       readonly reason: 'amount-mismatch' | 'currency-mismatch';
       readonly sentence: string;
     }
-  /** Enough. `surplus` are the attempts without which it would be enough too, the latest payments first to go. */
+  /** Enough. `surplus` are the attempts without which it would be enough too: unconfirmed ones first, then the latest. */
   | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[] };
 
 /** Pure: adds up the paid attempts of an order. Money in another currency never counts towards the total. */
@@ -18,7 +18,7 @@ export function moneyReceived(
   order: Pick<Order, 'amount' | 'currency'>,
   attempts: readonly PaymentAttempt[],
 ): MoneyReceived {
-  const paid = attempts.filter((attempt) => attempt.status === 'PAID').sort(byPaidAt);
+  const paid = attempts.filter((attempt) => attempt.status === 'PAID').sort(byTrust);
   if (paid.length === 0) return { type: 'nothing' };
   const fitting = paid.filter((attempt) => attempt.paidCurrency === order.currency);
   const sum = fitting.reduce((total, attempt) => total + paidAmountOf(attempt), 0n);
@@ -58,6 +58,8 @@ function insufficient(
   };
 }
 
-function byPaidAt(a: PaymentAttempt, b: PaymentAttempt): number {
-  return (a.paidAt?.getTime() ?? 0) - (b.paidAt?.getTime() ?? 0) || (a.reference < b.reference ? -1 : 1);
+/** What only a report vouches for comes last, so that no confirmed payment is surplus because of it. */
+function byTrust(a: PaymentAttempt, b: PaymentAttempt): number {
+  const unconfirmed = Number(isUnconfirmed(a)) - Number(isUnconfirmed(b));
+  return unconfirmed || (a.paidAt?.getTime() ?? 0) - (b.paidAt?.getTime() ?? 0) || (a.reference < b.reference ? -1 : 1);
 }

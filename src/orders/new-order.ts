@@ -1,5 +1,6 @@
 import { type StockShortage } from '../inventory';
 import { type OrderView } from './order-view';
+import { type ProviderRejection } from './refuse-provider';
 
 /** Money in minor units; a number must be a safe integer. */
 export type MinorUnits = number | bigint;
@@ -60,7 +61,8 @@ export type PlaceRejection =
   | { readonly code: 'OUT_OF_STOCK'; readonly shortages: readonly StockShortage[] }
   | { readonly code: 'UNKNOWN_SKU'; readonly skus: readonly string[] }
   | { readonly code: 'PAYMENT_WINDOW_OUT_OF_RANGE'; readonly minMs: number; readonly maxMs: number }
-  | { readonly code: 'ATTEMPT_EXISTS' };
+  | { readonly code: 'ATTEMPT_EXISTS' }
+  | ProviderRejection;
 
 /** What became of one order of a request. `replayed`: the same order had been placed before; this is how it is now. */
 export type PlaceResult =

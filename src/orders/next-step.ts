@@ -1,8 +1,13 @@
-import { validInstant } from '../errors';
-import { type CloseOutcome, type PaymentEvidence, type QueryOutcome } from '../payments';
-import { assertNever } from '../errors';
+import { assertNever, validInstant } from '../errors';
+import {
+  type CloseOutcome,
+  type PaidOutcome,
+  type PaymentEvidence,
+  type QueryOutcome,
+  type UnknownOutcome,
+} from '../payments';
 import { type Finding } from './attempt-finding';
-import { type PaymentAttempt } from './payment-attempt';
+import { isBooked, type PaymentAttempt } from './payment-attempt';
 
 /** What has been asked so far, and the answers, in order. */
 export interface Facts {
@@ -32,6 +37,7 @@ const YOUNG_MS = 5 * 60_000;
  */
 export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   if (!facts.query) return { type: 'query' };
+  if (isBooked(attempt)) return conclude(readConfirmation(facts.query));
   const found = readQuery(attempt, facts.query, now);
   if (found) return conclude(found);
   if (!facts.close) return { type: 'close' };
@@ -41,13 +47,33 @@ export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   return conclude(confirmed.type === 'UNKNOWN' ? { ...confirmed, isKnownThere: true } : confirmed);
 }
 
+/** Pure: what a query says about a payment that was reported. Nothing is closed: the order counts on it. */
+export function readConfirmation(answer: QueryOutcome): Finding {
+  switch (answer.type) {
+    case 'PAID':
+      return readPaid(answer);
+    case 'PROCESSING':
+    case 'AUTHORIZED':
+      return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
+    case 'UNKNOWN':
+      return unknown(answer);
+    case 'OPEN':
+    case 'CLOSED':
+    case 'REFUNDED':
+    case 'NOT_FOUND':
+      return { type: 'UNCONFIRMED', reason: `it was reported as paid, and the provider says ${answer.type}` };
+    default:
+      return assertNever(answer);
+  }
+}
+
 /** Pure: what one query proves, without closing anything. Undefined: the attempt is open. */
 export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Finding | undefined {
   switch (answer.type) {
     case 'OPEN':
       return undefined;
     case 'PAID':
-      return answer.amount > 0n ? answer : unknown(`the provider says PAID with ${answer.amount}`, undefined);
+      return readPaid(answer);
     case 'CLOSED':
     case 'REFUNDED':
       return closed(answer.type, answer.evidence);
@@ -55,10 +81,10 @@ export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Find
     case 'AUTHORIZED':
       return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
     case 'NOT_FOUND':
-      if (Number.isNaN(answer.providerNow?.getTime())) return unknown('the provider told an invalid time', undefined);
+      if (Number.isNaN(answer.providerNow?.getTime())) return unknown({ reason: 'the provider told an invalid time' });
       return readNotFound(attempt, answer.providerNow ?? validInstant(now), answer.evidence);
     case 'UNKNOWN':
-      return unknown(answer.reason, answer.retryAfterMs);
+      return unknown(answer);
     default:
       return assertNever(answer);
   }
@@ -83,7 +109,7 @@ function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
 
 /** Closing was tried, and yet the provider calls the attempt open. */
 function stillOpen(close: CloseOutcome): Finding {
-  if (close.type === 'UNKNOWN') return unknown(`close: ${close.reason}`, close.retryAfterMs);
+  if (close.type === 'UNKNOWN') return unknown({ ...close, reason: `close: ${close.reason}` });
   return { type: 'IN_PROGRESS', reason: `the provider answered ${close.type} to close, and OPEN after that` };
 }
 
@@ -105,8 +131,13 @@ function closed(answer: string, evidence: PaymentEvidence | undefined): Finding 
   return { type: 'CLOSED', evidence: { answer, ...evidence } };
 }
 
-function unknown(reason: string, retryAfterMs: number | undefined): Finding {
-  return { type: 'UNKNOWN', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+function readPaid(answer: PaidOutcome): Finding {
+  return answer.amount > 0n ? answer : unknown({ reason: `the provider says PAID with ${answer.amount}` });
+}
+
+function unknown({ reason, retryAfterMs, needsPerson }: Omit<UnknownOutcome, 'type'>): Finding {
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return { type: 'UNKNOWN', reason, ...wait, ...(needsPerson ? { needsPerson } : {}) };
 }
 
 function conclude(finding: Finding): Step {

@@ -33,6 +33,16 @@ export interface OrderPolicy {
    * provider's last repetition of a notification
    */
   readonly lateWatchOffsetsMs: readonly number[];
+  /**
+   * Payment attempts that one order may have, in whatever state: each is asked about at the deadline, and providers limit
+   * how often they answer. @default 50
+   */
+  readonly maxAttempts: number;
+  /**
+   * What becomes of an attempt whose provider, or merchant account, is not configured in this process. `refuse`, or
+   * `allow`: it is registered, and the order waits at its deadline until the provider is configured. @default 'refuse'
+   */
+  readonly unknownProviders: 'refuse' | 'allow';
 }
 
 /** What the module takes: every value has a default, and merchants may have their own. */
@@ -56,6 +66,8 @@ const DEFAULTS: OrderPolicy = {
   surplusPayment: 'refund',
   partialPayment: 'refund-and-close',
   lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
+  maxAttempts: 50,
+  unknownProviders: 'refuse',
 };
 
 /** The column is a 32-bit integer: 24.8 days. */
@@ -64,12 +76,15 @@ const MAX_GRACE_MS = 2 ** 31 - 1;
 const MAX_WINDOW_MS = 3_650 * DAY;
 const MAX_REMINDERS = 10;
 const MAX_WATCHES = 10;
+/** More could not be asked about in the 18 s of one round, even at 50 calls a second. */
+const MOST_ATTEMPTS = 1_000;
 
 /** The policies that are words. */
 export const POLICY_WORDS = {
   latePayment: ['revive-if-stock', 'refund', 'keep'],
   surplusPayment: ['refund', 'keep'],
   partialPayment: ['refund-and-close', 'park'],
+  unknownProviders: ['refuse', 'allow'],
 } as const;
 
 /** @throws InvalidOptionsError naming every bad value. */
@@ -102,6 +117,9 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
   policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, MAX_WINDOW_MS));
   if (policy.lateWatchOffsetsMs.length > MAX_WATCHES) {
     problems.push(`${at}lateWatchOffsetsMs may have at most ${MAX_WATCHES} entries`);
+  }
+  if (!Number.isInteger(policy.maxAttempts) || policy.maxAttempts < 1 || policy.maxAttempts > MOST_ATTEMPTS) {
+    problems.push(`${at}maxAttempts must be an integer from 1 to ${MOST_ATTEMPTS} (got ${policy.maxAttempts})`);
   }
   for (const [name, words] of Object.entries(POLICY_WORDS)) {
     const word = policy[name as keyof typeof POLICY_WORDS];

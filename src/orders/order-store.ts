@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
-import { type AttemptFinding } from './attempt-finding';
+import { type JsonObject } from '../events';
 import { type LockedOrder } from './order';
-import { type AttemptKey, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
+import { type AttemptKey, type PaidSource, type PaymentAttempt, type PaymentNames } from './payment-attempt';
 import { type Transition } from './transition';
 
 /** What a batch of orders looks like under its locks. */
@@ -21,7 +21,21 @@ export interface UnclaimedMoney extends AttemptKey {
   readonly orderId: string;
   readonly amount: bigint;
   readonly currency: string;
+  readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
+}
+
+/** An attempt of a locked order as it is to be from now on. `evidence` null: what it has stays. */
+export interface AttemptWrite {
+  readonly attempt: PaymentAttempt;
+  readonly evidence: JsonObject | null;
+}
+
+/** What is known of payments under any of their names. */
+export interface SamePayments {
+  readonly attempts: readonly PaymentAttempt[];
+  /** Ids of unmatched money, kept for an unknown order, that is the same payment. */
+  readonly unmatched: readonly string[];
 }
 
 /**
@@ -33,8 +47,14 @@ export interface OrderStore {
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch>;
   /** Books the unclaimed payments of the batch on their orders, as paid attempts; returns the batch so changed. */
   adoptUnclaimed(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch>;
-  /** Writes what was found out about attempts that are not final yet. Idempotent. */
-  recordFindings(tx: EntityManager, findings: readonly AttemptFinding[]): Promise<void>;
+  /** Writes attempts of orders that this transaction has locked. */
+  writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void>;
+  /** Writes the attempt of a payment that nobody had registered. False: another order has it. */
+  insertPaid(tx: EntityManager, write: AttemptWrite): Promise<boolean>;
+  /** Everything that is known of these payments, of whichever order, under any of their names. */
+  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
+  /** Notes that this unmatched money is booked now, under another name. */
+  closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void>;
   /**
    * Writes these steps: status and version (compare-and-set), history, stock (given back on CLOSED and CANCELLED, sold
    * on PAID) and event. Must refuse to write CLOSED or CANCELLED while any attempt of the order could take money, or
@@ -45,10 +65,10 @@ export interface OrderStore {
   apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>>;
   /** Keeps money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
   keepUnexpected(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void>;
-  /** Attempts of one order in these statuses, and the database's time; opens no transaction. */
-  attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow>;
-  /** The attempt and the order that it belongs to, found by the provider's side; opens no transaction. */
-  findAttempt(key: AttemptKey): Promise<PaymentAttempt | undefined>;
+  /** The attempts of one order that are wanted, and the database's time; opens no transaction. */
+  attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow>;
+  /** The attempt that a provider speaks of, by whichever of its names; opens no transaction. */
+  findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined>;
   /**
    * Locks the stock of all these orders, in one global order. Before the first of `apply` and `reserveAgain` where a
    * transaction revives an order, and not only that one.
@@ -72,9 +92,10 @@ export type UnexpectedReason =
 
 /**
  * What is done about such money without anybody's help; `kept`: nothing, a person has to look · `waiting`: it is
- * not enough for its order, whose deadline decides · `adopted`: its order was placed later, and has it.
+ * not enough for its order, whose deadline decides · `adopted`: its order was placed later, or has it under another name ·
+ * `completed`: the rest came, and its order is paid · `settled`: a person has dealt with it.
  */
-export type UnexpectedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted';
+export type UnexpectedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted' | 'completed' | 'settled';
 
 /** A payment that arrived and fits no order, or arrived too late. */
 export interface UnexpectedMoney {
@@ -84,8 +105,12 @@ export interface UnexpectedMoney {
   readonly orderId: string | null;
   readonly provider: string;
   readonly reference: string;
+  /** Null: the provider knows no merchants. */
+  readonly merchantAccount: string | null;
   readonly amount: bigint;
   readonly currency: string;
+  readonly transactionId: string | null;
+  readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
   readonly now: Date;
   readonly traceparent?: string | undefined;

@@ -14,6 +14,14 @@ export const PAYMENT_REFUND = 'payment.refund';
 
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 
+/** Kind of the questions to providers about payments that notifications or reports spoke of; its key is the order id. */
+export const PAYMENT_RECONCILIATION = 'payment.reconciliation';
+
+/** The timeout that asks the providers of this order, and books what they say. */
+export function reconcileTimeout(orderId: string): TimeoutRef {
+  return { kind: PAYMENT_RECONCILIATION, key: orderId };
+}
+
 /** The timeout that closes this order. */
 export function paymentTimeout(orderId: string): TimeoutRef {
   return { kind: ORDER_PAYMENT, key: orderId };

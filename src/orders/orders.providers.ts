@@ -19,6 +19,8 @@ import { ORDER_STORE, type OrderStore } from './order-store';
 import { PlaceOrders } from './place-orders';
 import { ReadHistory } from './read-history';
 import { ReadOrder } from './read-order';
+import { NoteFoundMoney } from './late/note-found-money';
+import { ReconcilePayments } from './reconcile-payments';
 import { RegisterAttempt } from './register-attempt';
 import { RemindBeforeDeadline } from './remind-before-deadline';
 import { SetAutoClose } from './set-auto-close';
@@ -87,8 +89,9 @@ const useCases: Provider[] = [
   },
   {
     provide: MarkPaid,
-    inject: [OrderDesk, LatePayments, LateWatch],
-    useFactory: (desk: OrderDesk, late: LatePayments, watch: LateWatch) => new MarkPaid(desk, late, watch),
+    inject: [OrderDesk, LatePayments, LateWatch, PaymentProviders],
+    useFactory: (desk: OrderDesk, late: LatePayments, watch: LateWatch, providers: PaymentProviders) =>
+      new MarkPaid(desk, late, watch, providers),
   },
   {
     provide: TakeNotification,
@@ -129,14 +132,21 @@ const deadlines: Provider[] = [
   },
   {
     provide: CloseUnpaidOrders,
-    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments, LateWatch],
+    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments, NoteFoundMoney, LateWatch],
     useFactory: (
       store: OrderStore,
       providers: AskProviders,
       policies: OrderPolicies,
       late: LatePayments,
+      found: NoteFoundMoney,
       watch: LateWatch,
-    ) => new CloseUnpaidOrders({ store, providers, policies, late, watch }),
+    ) => new CloseUnpaidOrders({ store, providers, policies, late, found, watch }),
+  },
+  {
+    provide: ReconcilePayments,
+    inject: [ORDER_STORE, AskProviders, MarkPaid, LatePayments],
+    useFactory: (store: OrderStore, providers: AskProviders, markPaid: MarkPaid, late: LatePayments) =>
+      new ReconcilePayments({ store, providers, markPaid, late }),
   },
   {
     provide: RemindBeforeDeadline,

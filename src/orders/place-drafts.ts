@@ -1,5 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand, type UnfitDemand } from '../inventory';
+import { type PaymentProviders } from '../payments';
 import { type TimeoutScheduler } from '../timeouts';
 import { draftAttempt } from './attempt-draft';
 import { type PlaceRejection, type PlaceResult } from './new-order';
@@ -8,6 +9,7 @@ import { type OrderPolicies } from './order-policies';
 import { deadlineTimeouts } from './order-timeouts';
 import { runTransaction } from './run-transaction';
 import { type InsertedRow, InsertOrders } from './sql/insert-orders';
+import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from './sql/read-views';
 
 /** Rolls the transaction back, to try again without these orders. */
@@ -24,6 +26,7 @@ export interface PlacePlan {
   readonly scheduler: TimeoutScheduler;
   readonly inventory: Inventory;
   readonly policies: OrderPolicies;
+  readonly providers: Pick<PaymentProviders, 'get' | 'names'>;
 }
 
 /** How the transaction is run. */
@@ -46,7 +49,7 @@ export class PlaceDrafts {
 
   /** The result of each, by id. When stock does not suffice for all, who comes first is served first. */
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
-    const rejections = this.outOfRange(drafts);
+    const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
     const placed = await this.placeFitting(drafts, rejections, mode);
     return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));
   }
@@ -146,6 +149,15 @@ export class PlaceDrafts {
     const isOutside = ({ merchantId, windowMs }: OrderDraft): boolean =>
       windowMs !== undefined && !this.plan.policies.allowsWindow(merchantId, windowMs);
     return new Map(drafts.filter(isOutside).map((draft) => [draft.id, this.windowRejection(draft)]));
+  }
+
+  private withoutProvider(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
+    const rejections = drafts.flatMap(({ id, merchantId, input: { attempt } }) => {
+      const isAllowed = !attempt || this.plan.policies.of(merchantId).unknownProviders === 'allow';
+      const rejection = isAllowed ? undefined : refuseProvider(attempt, this.plan.providers);
+      return rejection ? [[id, rejection] as const] : [];
+    });
+    return new Map(rejections);
   }
 
   private windowRejection({ merchantId }: OrderDraft): PlaceRejection {

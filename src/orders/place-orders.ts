@@ -1,5 +1,4 @@
 import { type EntityManager } from 'typeorm';
-import { type PaymentProviders } from '../payments';
 import { GROUP_COMMIT, GroupCommit, isDatabaseAway } from '../timeouts';
 import { checkNewOrders } from './check-new-order';
 import { type NewOrder, type PlaceResult } from './new-order';
@@ -16,7 +15,7 @@ export class PlaceOrders {
   private readonly drafts: PlaceDrafts;
   private readonly singles: GroupCommit<OrderDraft, PlaceResult>;
 
-  constructor(private readonly plan: PlacePlan & { readonly providers: PaymentProviders }) {
+  constructor(private readonly plan: PlacePlan) {
     this.drafts = new PlaceDrafts(plan);
     this.singles = new GroupCommit({
       size: GROUP_COMMIT.size,

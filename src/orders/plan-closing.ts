@@ -2,15 +2,16 @@ import { assertNever } from '../errors';
 import { ASK, DONE, type DueTimeout, type TimeoutOutcome } from '../timeouts';
 import { type AttemptFinding } from './attempt-finding';
 import { decideClosing, type PartialPolicy } from './decide-closing';
-import { decideSettlement, withFindings } from './decide-settlement';
+import { decideSettlement } from './decide-settlement';
 import { moneyReceived } from './money-received';
 import { strayMoney } from './late/stray-money';
 import { type LockedOrder } from './order';
 import { type OrderStatus } from './order-status';
-import { type UnexpectedHandling, type UnexpectedMoney } from './order-store';
+import { type AttemptWrite, type UnexpectedHandling, type UnexpectedMoney } from './order-store';
 import { canTakeMoney, type PaymentAttempt } from './payment-attempt';
 import { type Transition, transition } from './transition';
 import { type Wait } from './wait-for-finding';
+import { attemptWrites, withFindings } from './with-findings';
 
 /** Everything that one due timeout leads to: what is written, and what the engine is told. */
 export interface ClosingPlan {
@@ -19,6 +20,8 @@ export interface ClosingPlan {
   readonly after: LockedOrder;
   readonly transition?: Transition;
   readonly findings: readonly AttemptFinding[];
+  /** Attempts that the findings have changed. */
+  readonly writes: readonly AttemptWrite[];
   /** Payments that are too little, and go back before the order is closed. */
   readonly returns: readonly PaymentAttempt[];
   /** Payments that are too little, and wait for a person. */
@@ -35,10 +38,11 @@ type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transiti
 export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
   const findings = due.answer ?? [];
   const after = withFindings(order, findings);
+  const writes = attemptWrites(order, after, findings);
   const effect = due.answer ? planSettlement(order, after, due, now, partial) : planFirst(order, due, now, partial);
   const status = effect.transition?.to ?? order.status;
   const version = effect.transition ? order.version + 1 : order.version;
-  return { findings, returns: [], unexpected: [], after: { ...after, status, version }, ...effect };
+  return { findings, writes, returns: [], unexpected: [], after: { ...after, status, version }, ...effect };
 }
 
 function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
@@ -121,7 +125,7 @@ function insufficientMoney(
   const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
   const why = { reason: money.reason, handling, now, traceparent };
   return paid.map((attempt) => {
-    return { ...strayMoney(attempt, why), evidence: { cause, transactionId: attempt.transactionId } };
+    return { ...strayMoney(attempt, why), evidence: { cause } };
   });
 }
 

@@ -9,23 +9,29 @@ import { isPayable, type OrderView } from './order-view';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from './payment-attempt';
 import { AmendOrder } from './sql/amend-order';
 import { InsertAttempt } from './sql/insert-attempt';
+import { type ProviderRejection, refuseProvider } from './refuse-provider';
 import { withAccount } from './with-account';
+import { type LockedOrder } from './order';
 import { type ActionContext, BY_API } from './transition-cause';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
+
+type AttemptRefusal = ProviderRejection | { readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number };
 
 /** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order, or another amount, has it. */
 export type RegisterAttemptResult =
   | { readonly outcome: 'registered' | 'replayed'; readonly order: OrderView }
   | {
       readonly outcome: 'rejected';
-      readonly code: 'ORDER_NOT_FOUND' | 'ORDER_EXPIRED' | 'ORDER_NOT_PAYABLE' | 'ATTEMPT_EXISTS';
-    };
+      readonly code: Refusal;
+    }
+  /** The order has as many attempts as its policy allows: offer one of those again. */
+  | { readonly outcome: 'rejected'; readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number }
+  | ({ readonly outcome: 'rejected' } & ProviderRejection);
 
-const rejected = (code: Extract<RegisterAttemptResult, { outcome: 'rejected' }>['code']): RegisterAttemptResult => ({
-  outcome: 'rejected',
-  code,
-});
+type Refusal = 'ORDER_NOT_FOUND' | 'ORDER_EXPIRED' | 'ORDER_NOT_PAYABLE' | 'ATTEMPT_EXISTS';
+
+const rejected = (code: Refusal): RegisterAttemptResult => ({ outcome: 'rejected', code });
 
 /**
  * Lets an order be paid at a provider. Checked under the row lock: once the deadline has passed, or closing has begun,
@@ -65,13 +71,15 @@ export class RegisterAttempt {
     const { tx, order, now } = file;
     const attempt = draftAttempt(order, withAccount(input, this.providers), now);
     const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
-    const isLimited = known !== undefined && lacksLimit(known, attempt);
+    const isLimited = known !== undefined && isLimitedLater(known, attempt);
     if (isLimited) await this.insert.limitTime(tx, attempt);
     if (!isPayable(order, now)) {
       if (isLimited) return { outcome: 'replayed', order: await this.desk.view(tx, order.id) };
       return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
     }
     if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
+    const refused = known ? undefined : this.refuse(order, attempt);
+    if (refused) return { outcome: 'rejected', ...refused };
     if (!known || known.status === 'CREATED') {
       const written = await this.insert.asOpen(tx, attempt);
       if (!written) return rejected('ATTEMPT_EXISTS');
@@ -80,6 +88,13 @@ export class RegisterAttempt {
       if (written.hasMoney) await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
     }
     return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
+  }
+
+  /** Why this order takes no further attempt of this provider. */
+  private refuse({ merchantId, attempts }: LockedOrder, attempt: PaymentAttempt): AttemptRefusal | undefined {
+    const { maxAttempts, unknownProviders } = this.policies.of(merchantId);
+    if (attempts.length >= maxAttempts) return { code: 'TOO_MANY_ATTEMPTS', limit: maxAttempts };
+    return unknownProviders === 'allow' ? undefined : refuseProvider(attempt, this.providers);
   }
 
   /** Some methods take longer to report a payment made in time: the order waits for the slowest of its own. */
@@ -97,9 +112,13 @@ export class RegisterAttempt {
   }
 }
 
-/** A time limit may be told later, also while the order is closing: it is what "not found" waits for. */
-function lacksLimit(known: PaymentAttempt, { timeExpire, ...attempt }: PaymentAttempt): boolean {
-  return canTakeMoney(known) && known.timeExpire === null && timeExpire !== null && asksTheSame(known, attempt);
+/**
+ * A time limit may be told later, also while the order is closing: it is what "not found" waits for. A later one counts, as
+ * the provider may have been given it; an earlier one proves nothing about the limit that it was given before.
+ */
+function isLimitedLater(known: PaymentAttempt, { timeExpire, ...attempt }: PaymentAttempt): boolean {
+  if (!canTakeMoney(known) || timeExpire === null || !asksTheSame(known, attempt)) return false;
+  return known.timeExpire === null || timeExpire > known.timeExpire;
 }
 
 function asksTheSame(a: Money, b: Money): boolean {

@@ -1,4 +1,6 @@
 import { type EntityManager } from 'typeorm';
+import { strayMoney } from './late/stray-money';
+import { moneyReceived } from './money-received';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { deadlineTimeouts, paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
@@ -30,13 +32,23 @@ export class SetAutoClose {
     );
   }
 
+  /** No deadline decides any more, neither about the order nor about a payment that was too little. */
+  private async leaveToPerson({ tx, order, now }: OpenFile, { traceparent }: ActionContext): Promise<void> {
+    await this.desk.scheduler.cancel(tx, [paymentTimeout(order.id)]);
+    const money = moneyReceived(order, order.attempts);
+    if (money.type !== 'insufficient') return;
+    const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
+    const parts = order.attempts.filter(({ status }) => status === 'PAID').map((part) => strayMoney(part, why));
+    await this.desk.store.keepUnexpected(tx, parts);
+  }
+
   private async set({ tx, order, now }: OpenFile, enabled: boolean, by: ActionContext): Promise<SetAutoCloseResult> {
     if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
     if (order.autoClose !== enabled) {
       const why = { by, reason: enabled ? 'auto-close on' : 'auto-close off', evidence: { autoClose: enabled } };
       const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
       if (enabled) await this.desk.scheduler.schedule(tx, deadlineTimeouts(amended, now, by.traceparent));
-      else await this.desk.scheduler.cancel(tx, [paymentTimeout(order.id)]);
+      else await this.leaveToPerson({ tx, order, now }, by);
     }
     return { outcome: 'set', order: await this.desk.view(tx, order.id) };
   }

@@ -1,27 +1,36 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory } from '../inventory';
-import { type AttemptFinding } from './attempt-finding';
-import { type AttemptsNow, type LockedBatch, type OrderStore, type UnexpectedMoney } from './order-store';
-import { type AttemptKey, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
+import {
+  type AttemptsNow,
+  type AttemptWrite,
+  type LockedBatch,
+  type OrderStore,
+  type SamePayments,
+  type UnexpectedMoney,
+} from './order-store';
+import { type AttemptKey, type AttemptStatus, type PaymentAttempt, type PaymentNames } from './payment-attempt';
 import { AdoptUnclaimed } from './sql/adopt-unclaimed';
 import { ApplyTransitions } from './sql/apply-transitions';
+import { FindSamePayments } from './sql/find-same-payments';
+import { InsertAttempt } from './sql/insert-attempt';
 import { KeepUnexpectedMoney } from './sql/keep-unexpected-money';
 import { LockOrders } from './sql/lock-orders';
 import { ReadAttempts } from './sql/read-attempts';
-import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './sql/order-row';
-import { WriteFindings } from './sql/write-findings';
+import { WriteAttempts } from './sql/write-attempts';
 import { type Transition } from './transition';
 
 /** The OrderStore on our own tables. */
 export class SqlOrderStore implements OrderStore {
   private readonly lockOrders: LockOrders;
   private readonly applyTransitions: ApplyTransitions;
-  private readonly writeFindings: WriteFindings;
+  private readonly write: WriteAttempts;
+  private readonly insert: InsertAttempt;
+  private readonly findSame: FindSamePayments;
   private readonly keepMoney: KeepUnexpectedMoney;
   private readonly adopt: AdoptUnclaimed;
   private readonly readAttempts: ReadAttempts;
-  private readonly attemptSql: string;
   private readonly statusSql: string;
+  private readonly closeSql: string;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -30,17 +39,17 @@ export class SqlOrderStore implements OrderStore {
   ) {
     this.lockOrders = new LockOrders(schema);
     this.applyTransitions = new ApplyTransitions(schema, inventory);
-    this.writeFindings = new WriteFindings(schema);
+    this.write = new WriteAttempts(schema);
+    this.insert = new InsertAttempt(schema);
+    this.findSame = new FindSamePayments(schema);
     this.keepMoney = new KeepUnexpectedMoney(schema);
-    this.adopt = new AdoptUnclaimed(schema);
+    this.adopt = new AdoptUnclaimed(this);
     this.readAttempts = new ReadAttempts(dataSource, schema);
-    this.attemptSql = `
-      SELECT (SELECT row_to_json(found) FROM (SELECT ${ATTEMPT_COLUMNS}) found) AS attempt
-        FROM ${schema}.payment_attempt a WHERE a.provider = $1 AND a.reference = $2`;
     this.statusSql = `
-      UPDATE ${schema}.payment_attempt a SET status = $3, updated_at = now()
-        FROM unnest($1::text[], $2::text[]) AS k(provider, reference)
-       WHERE a.provider = k.provider AND a.reference = k.reference`;
+      UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
+       WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account`;
+    this.closeSql = `UPDATE ${schema}.orphan_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
@@ -51,8 +60,20 @@ export class SqlOrderStore implements OrderStore {
     return this.adopt.execute(tx, batch);
   }
 
-  recordFindings(tx: EntityManager, findings: readonly AttemptFinding[]): Promise<void> {
-    return this.writeFindings.execute(tx, findings);
+  writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
+    return this.write.execute(tx, writes);
+  }
+
+  insertPaid(tx: EntityManager, { attempt, evidence }: AttemptWrite): Promise<boolean> {
+    return this.insert.asPaid(tx, attempt, evidence);
+  }
+
+  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments> {
+    return this.findSame.execute(tx, names);
+  }
+
+  async closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await tx.query(this.closeSql, [ids]);
   }
 
   apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
@@ -63,13 +84,13 @@ export class SqlOrderStore implements OrderStore {
     return this.keepMoney.execute(tx, money);
   }
 
-  attemptsOf(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow> {
-    return this.readAttempts.execute(orderId, statuses);
+  attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
+    return this.readAttempts.execute(orderId, isWanted);
   }
 
-  async findAttempt({ provider, reference }: AttemptKey): Promise<PaymentAttempt | undefined> {
-    const [row] = await this.dataSource.query<{ attempt: AttemptRow }[]>(this.attemptSql, [provider, reference]);
-    return row && toAttempt(row.attempt);
+  async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
+    const { attempts } = await this.findSame.execute(this.dataSource, [names]);
+    return attempts.find(({ reference }) => reference === names.reference) ?? attempts[0];
   }
 
   lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
@@ -83,8 +104,13 @@ export class SqlOrderStore implements OrderStore {
   async setAttemptStatus(
     tx: EntityManager,
     keys: readonly AttemptKey[],
-    status: 'REFUNDING' | 'REFUNDED',
+    status: Extract<AttemptStatus, 'REFUNDING' | 'REFUNDED'>,
   ): Promise<void> {
-    await tx.query(this.statusSql, [keys.map((key) => key.provider), keys.map((key) => key.reference), status]);
+    await tx.query(this.statusSql, [
+      keys.map(({ provider }) => provider),
+      keys.map(({ reference }) => reference),
+      keys.map(({ merchantAccount }) => merchantAccount ?? ''),
+      status,
+    ]);
   }
 }

@@ -1,7 +1,7 @@
-import { ownTransaction } from '../events';
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { assertNever } from '../errors';
+import { ownTransaction } from '../events';
 import {
   type Notification,
   type NotificationReply,
@@ -12,10 +12,12 @@ import {
 } from '../payments';
 import { type TimeoutScheduler } from '../timeouts';
 import { type MarkPaid } from './mark-paid';
-import { type OrderStore, type UnexpectedReason } from './order-store';
+import { type OrderStore } from './order-store';
 import { refundNumber } from './late/refund';
-import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout } from './order-timeouts';
-import { isOfOtherMerchant, type PaymentAttempt } from './payment-attempt';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout, reconcileTimeout } from './order-timeouts';
+import { type PaymentNames } from './payment-attempt';
+import { paymentFound } from './reported-payment';
+import { accountOf } from './with-account';
 
 interface Plan {
   readonly providers: PaymentProviders;
@@ -68,51 +70,54 @@ export class TakeNotification {
         return;
       case 'PAID':
         return this.book(provider, notification);
-      case 'NEWS': {
-        const attempt = await this.plan.store.findAttempt({ provider, reference: notification.reference });
-        if (attempt) this.look(attempt);
-        return;
-      }
+      case 'NEWS':
+        return this.look(this.namesOf(provider, notification));
       default:
         return assertNever(notification);
     }
   }
 
   private async book(provider: string, paid: Paid): Promise<void> {
-    const { reference, amount, currency, paidAt, transactionId, merchantAccount } = paid;
-    const attempt = await this.plan.store.findAttempt({ provider, reference });
-    if (!attempt) return this.keep(provider, paid, null, 'unknown-order');
-    // Another of our merchants was paid than the one that this attempt was made for.
-    if (this.isOfOther(attempt, paid)) return this.keep(provider, paid, attempt.orderId, 'attempt-mismatch');
-    const money = { provider, reference, amount, currency, paidAt, transactionId, merchantAccount };
-    const payment = { ...money, orderId: attempt.orderId };
-    await this.plan.markPaid.execute(
-      { ...payment, evidence: { ...paid.evidence } },
-      { cause: 'notify', actor: provider },
-    );
+    const names = { ...this.namesOf(provider, paid), transactionId: paid.transactionId };
+    const attempt = await this.plan.store.findAttempt(names);
+    if (!attempt) return this.keep(names, paid);
+    const payment = paymentFound(attempt.orderId, names, paid);
+    await this.plan.markPaid.confirm(payment, { cause: 'notify', actor: provider });
   }
 
-  /** An attempt without an account, where accounts must be named, is nobody's. */
-  private isOfOther(attempt: PaymentAttempt, { merchantAccount }: Paid): boolean {
-    const isNobodys = this.plan.providers.get(attempt.provider)?.defaultAccount === null;
-    return attempt.merchantAccount === null ? isNobodys : isOfOtherMerchant(attempt, merchantAccount);
-  }
-
-  private keep(provider: string, paid: Paid, orderId: string | null, reason: UnexpectedReason): Promise<void> {
-    const { reference, amount, currency, evidence, transactionId, merchantAccount } = paid;
+  /** Money of an attempt that nobody has registered; its order may come and adopt it. */
+  private keep(names: PaymentNames, paid: Paid): Promise<void> {
+    const { amount, currency, evidence, paidAt } = paid;
     // In the form of every other report, as its order may come and adopt it.
-    const report = { ...evidence, transactionId, merchantAccount, paidAt: paid.paidAt.toISOString() };
-    const money = { provider, reference, amount, currency, orderId, reason, handling: 'kept' as const };
+    const report = { ...evidence, merchantAccount: names.merchantAccount, paidAt: paidAt.toISOString() };
+    const money = { ...names, amount, currency, source: 'provider', orderId: null, evidence: report } as const;
     return ownTransaction(this.plan.dataSource, async (tx) => {
       const { now } = await this.plan.store.lock(tx, [], 'wait');
-      await this.plan.store.keepUnexpected(tx, [{ ...money, now, evidence: report }]);
+      const why = { reason: 'unknown-order', handling: 'kept', now } as const;
+      await this.plan.store.keepUnexpected(tx, [{ ...money, ...why }]);
     });
   }
 
-  /** Not waited for: the providers want their answer within seconds, and asking may take longer. */
-  private look(attempt: PaymentAttempt): void {
-    const { provider, reference, orderId } = attempt;
-    const refund = { kind: PAYMENT_REFUND, key: refundNumber({ provider, reference }) };
-    this.plan.scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, refund], 'passive');
+  /**
+   * The state of a payment has changed: its provider is asked, as soon as there is time and again until it answers. Not
+   * here, as providers want their own answer within seconds; so the question is written down before that.
+   */
+  private async look(names: PaymentNames): Promise<void> {
+    const { scheduler, store } = this.plan;
+    const attempt = await store.findAttempt(names);
+    if (!attempt) return;
+    const { orderId } = attempt;
+    await scheduler.scheduleAndCommit([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
+    // These ask for more than a payment, and are due already or not: a closing under way, a refund that waits.
+    const refund = { kind: PAYMENT_REFUND, key: refundNumber(attempt) };
+    scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, refund], 'passive');
+  }
+
+  private namesOf(
+    provider: string,
+    { reference, merchantAccount }: { readonly reference: string; readonly merchantAccount?: string },
+  ): PaymentNames {
+    const account = accountOf({ provider, merchantAccount }, this.plan.providers);
+    return { provider, reference, merchantAccount: account, transactionId: null };
   }
 }

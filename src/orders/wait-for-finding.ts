@@ -29,7 +29,10 @@ export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date
       return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false };
     case 'NOT_FOUND_YET':
       return notFound(finding.finalAt, waitedMs, now, counted);
+    case 'UNCONFIRMED':
+      return { reason: finding.reason, counted: true };
     case 'UNKNOWN': {
+      if (finding.needsPerson) return { reason: finding.reason, counted: true };
       const afterMs = Math.max(unknownMs(waitedMs), Math.min(finding.retryAfterMs ?? 0, MINUTE));
       return { reason: finding.reason, counted, ...(counted ? {} : { afterMs }) };
     }

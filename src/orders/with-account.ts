@@ -1,11 +1,22 @@
 import { type PaymentProviders } from '../payments';
 import { type NewAttempt } from './new-order';
 
+type Providers = Pick<PaymentProviders, 'get'>;
+
 /**
- * The attempt with the merchant account that it belongs to. Written down when it is registered: another merchant's
- * payment with the same reference must not count for it, and the default may be another one tomorrow.
+ * The merchant account that a payment belongs to: the one it names, else the provider's default. Null: the provider knows
+ * no merchants, or none that is meant where nothing is said. Part of what identifies a payment, so resolved by this rule
+ * alone.
  */
-export function withAccount(attempt: NewAttempt, providers: Pick<PaymentProviders, 'get'>): NewAttempt {
-  const account = attempt.merchantAccount ?? providers.get(attempt.provider)?.defaultAccount ?? undefined;
-  return account === undefined ? attempt : { ...attempt, merchantAccount: account };
+export function accountOf(
+  { provider, merchantAccount }: { readonly provider: string; readonly merchantAccount?: string | undefined },
+  providers: Providers,
+): string | null {
+  return merchantAccount ?? providers.get(provider)?.defaultAccount ?? null;
+}
+
+/** The attempt with its account written down: the default may be another one tomorrow. */
+export function withAccount(attempt: NewAttempt, providers: Providers): NewAttempt {
+  const account = accountOf(attempt, providers);
+  return account === null ? attempt : { ...attempt, merchantAccount: account };
 }

@@ -25,6 +25,10 @@ export class MerchantAccounts<T> {
     return name === null ? undefined : this.byAccount.get(name);
   }
 
+  has(account: string): boolean {
+    return this.byAccount.has(account);
+  }
+
   /** Account and merchant, in the order of configuration. */
   entries(): [string, T][] {
     return [...this.byAccount];

@@ -12,6 +12,8 @@ export interface UnknownOutcome {
   readonly outage?: boolean;
   /** The answer was not signed as agreed, or was to another question: somebody may be forging. Counted and logged. */
   readonly untrusted?: boolean;
+  /** The answer is clear, and yet not enough to decide: asking again brings nothing new, a person has to look. */
+  readonly needsPerson?: boolean;
   readonly evidence?: PaymentEvidence;
 }
 

@@ -32,6 +32,8 @@ export interface PaymentProvider {
    * the provider knows no merchants.
    */
   readonly defaultAccount?: string | null | undefined;
+  /** Whether this merchant account is configured. Absent: the provider cannot tell, and every account is taken. */
+  hasAccount?(account: string): boolean;
   /** How hard it may be asked where the host says nothing else. */
   readonly guardDefaults?: GuardOptions;
 }

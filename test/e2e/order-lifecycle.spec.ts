@@ -99,11 +99,15 @@ describe('the life of an order, through HTTP', () => {
     await until(async () => (await statusOf(order.id)) === 'CLOSED');
   });
 
-  it('answers a pay-check with the order, also when no provider knows anything', async () => {
+  it('says in a pay-check that nobody could be asked, and answers with the order where there is nothing to ask', async () => {
     const order = anOrder({ attempt: { provider: 'nobody', reference: 'r1' } });
     await service.call('post', '/orders', order).expect(201);
-    const { body } = await service.call('post', `/orders/${order.id}/pay-check`).expect(200);
-    expect(body).toMatchObject({ id: order.id, status: 'PENDING' });
+    const { body } = await service.call('post', `/orders/${order.id}/pay-check`).expect(422);
+    expect(body).toMatchObject({ code: 'PROVIDER_NOT_CONFIGURED', provider: 'nobody' });
+    const plain = anOrder();
+    await service.call('post', '/orders', plain).expect(201);
+    const { body: checked } = await service.call('post', `/orders/${plain.id}/pay-check`).expect(200);
+    expect(checked).toMatchObject({ id: plain.id, status: 'PENDING' });
   });
 
   it('places many at once, and says of each what became of it', async () => {

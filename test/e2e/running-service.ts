@@ -94,6 +94,8 @@ export function environmentOf(databaseUrl: string, rabbitUrl: string): Record<st
     LADDER_BASE: '8',
     HORIZON_MS: '60000',
     REMINDER_OFFSETS_MS: '60000',
+    // Most of these tests need an attempt, and nobody who is asked about it.
+    UNKNOWN_PROVIDERS: 'allow',
     API_KEYS,
     LOG_LEVEL: process.env.TEST_LOGS ? 'debug' : 'silent',
     SHUTDOWN_TIMEOUT_MS: '3000',

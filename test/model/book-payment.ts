@@ -1,69 +1,102 @@
-import { decidePayment, withPaid } from '../../src/orders/decide-payment';
+import { bookMoney, type Money } from '../../src/orders/book-money';
+import { decidePayment } from '../../src/orders/decide-payment';
+import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { canTakeMoney, isBooked } from '../../src/orders/payment-attempt';
+import { type UnexpectedReason } from '../../src/orders/order-store';
+import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
-import { type PaidOutcome } from '../../src/payments';
 import { type LatePath } from './late-path';
 import { lockAtDesk } from './lock-at-desk';
-import { paidAttempt } from './model-store';
 import { type World } from './world';
 
-/** src/orders/mark-paid.ts for a payment that the provider, or a person, reports of an attempt. */
-export function bookPayment(
-  world: World,
-  late: LatePath,
-  key: { readonly provider: string; readonly reference: string },
-  money: PaidOutcome,
-  by: ActionContext,
-): void {
+interface Booked {
+  readonly orderId: string;
+  readonly by: ActionContext;
+  /** The providers were asked just now. */
+  readonly verified?: boolean;
+}
+
+/** src/orders/take-notification.ts: finds the order of a payment that a provider tells of. */
+export function bookNotified(world: World, late: LatePath, told: Money, by: ActionContext): void {
   const { store, agenda, random, trace } = world;
-  const known = store.findAttempt(key);
-  if (!known) {
-    trace.note(() => `${by.cause}: ${key.reference} is paid, which nobody has registered`);
-    // A transaction of its own: meanwhile the attempt may come in.
-    return agenda.after(random.between(0, 20), () => store.keepUnclaimed(key, money));
-  }
-  const { amount, currency } = money;
-  const paid = paidAttempt(known, money);
-  const order = lockAtDesk(world, known.orderId);
-  if (!isBooked(known)) store.putPaid(paid);
-  const decision = decidePayment(order, paid);
-  trace.note(() => `${by.cause}: ${key.reference} is paid, ${order.id} is ${order.status} -> ${decision.type}`);
+  const known = store.findAttempt(told);
+  if (known) return bookPayment(world, late, told, { orderId: known.orderId, by });
+  trace.note(() => `${by.cause}: ${told.reference} is paid, which nobody has registered`);
+  // A transaction of its own: meanwhile the attempt may come in.
+  agenda.after(random.between(0, 20), () => store.keepUnclaimed(world.wiring.believes(told)));
+}
+
+/** src/orders/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
+export function bookPayment(world: World, late: LatePath, told: Money, booked: Booked): void {
+  const { store, trace, wiring } = world;
+  const { orderId, by, verified = false } = booked;
+  const order = lockAtDesk(world, orderId);
+  const money = accountedFor(world, order, wiring.believes(told));
+  if (!isOurs(world, order, money)) return keep(world, order, money, 'attempt-mismatch');
+  const booking = bookMoney(order, money);
+  store.putAttempts(booking.after);
+  if (booking.isDisputed) keep(world, order, money, 'attempt-mismatch');
+  const decision = decidePayment(booking);
+  trace.note(() => `${by.cause}: ${told.reference} is paid, ${order.id} is ${order.status} -> ${decision.type}`);
   switch (decision.type) {
     case 'pay':
-      return pay(world, late, withPaid(order, paid), by);
+      return pay(world, late, store.lock(order.id), booked);
     case 'insufficient':
-      return store.keepUnexpected([
-        {
-          orderId: order.id,
-          ...key,
-          amount,
-          currency,
-          reason: decision.reason,
-          handling: world.policy.partialPayment === 'park' ? 'kept' : 'waiting',
-          evidence: {},
-          now: agenda.now,
-        },
-      ]);
+      if (order.status === 'CLOSING' && money.source === 'provider')
+        world.engine.schedule(paymentTimeout(order.id), world.agenda.now);
+      return keep(world, order, money, decision.reason);
     case 'already-paid':
-      return;
     case 'surplus':
     case 'late':
-      return late.settle(order.id, by);
+      return late.settle(order.id, by, verified);
   }
 }
 
-function pay({ store, engine, agenda, trace }: World, late: LatePath, after: PaidOrder, by: ActionContext): void {
+/** A variant that knows no accounts books on whichever attempt has the number. */
+function accountedFor({ wiring }: World, { attempts }: LockedOrder, money: Money): Money {
+  if (wiring.knowsAccounts) return money;
+  const known = attempts.find(({ reference }) => reference === money.reference);
+  return known ? { ...money, merchantAccount: known.merchantAccount } : money;
+}
+
+function isOurs(world: World, order: LockedOrder, money: Money): boolean {
+  const others = world.store.bookedElsewhere(order.id, money);
+  if (others.length === 0 || bookMoney(order, money).wasBooked) return true;
+  const known = order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
+  const isOutweighed = others.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
+  if (!known || !isOutweighed || money.source !== 'provider') return false;
+  keep(world, order, money, 'attempt-mismatch');
+  return true;
+}
+
+function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money, reason: UnexpectedReason): void {
+  const { provider, reference, merchantAccount, amount, currency, transactionId, source } = money;
+  const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
+  const isUndecided = order.status === 'PENDING' || order.status === 'CLOSING';
+  const waits = isPart && isUndecided && order.autoClose && policy.partialPayment !== 'park';
+  const what = { provider, reference, merchantAccount, amount, currency, transactionId, source };
+  const handling = waits ? 'waiting' : 'kept';
+  store.keepUnexpected([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
+}
+
+function pay(world: World, late: LatePath, after: LockedOrder, { by, verified = false }: Booked): void {
+  const { store, engine, agenda, trace } = world;
   const timeout = paymentTimeout(after.id);
   const stillOpen = after.attempts.some(canTakeMoney);
   if (stillOpen) engine.schedule(timeout, agenda.now);
   else engine.cancel(timeout);
-  const order = store.lock(after.id);
-  if (!store.apply(transition(order, 'PAID', { by, now: agenda.now }))) throw new Error(`${order.id} changed`);
-  trace.note(() => `order ${order.id}: ${order.status} -> PAID`);
-  late.settle(order.id, by);
-  if (!stillOpen) late.watch(order.id);
+  if (!store.apply(transition(after, 'PAID', { by, now: agenda.now }))) throw new Error(`${after.id} changed`);
+  trace.note(() => `order ${after.id}: ${after.status} -> PAID`);
+  late.settle(after.id, by, verified);
+  if (!stillOpen) late.watch(after.id);
 }
 
-type PaidOrder = ReturnType<typeof withPaid>;
+/** The payment of an attempt, in the words of its provider. */
+export function moneyOf(
+  { provider, reference, merchantAccount }: Pick<PaymentAttempt, 'provider' | 'reference' | 'merchantAccount'>,
+  { amount, currency, paidAt, transactionId }: Pick<Money, 'amount' | 'currency' | 'paidAt' | 'transactionId'>,
+  source: Money['source'] = 'provider',
+): Money {
+  return { provider, reference, merchantAccount, amount, currency, paidAt, transactionId, source };
+}

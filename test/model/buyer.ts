@@ -1,6 +1,7 @@
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type ModelProvider } from './model-provider';
 import { notify } from './notifier';
+import { reportPayment } from './report-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';
 
@@ -22,7 +23,7 @@ export function sendBuyer(shop: Shop, key: AttemptKey, payment: ProviderPayment,
     [18, Infinity],
   );
   if (payAtMs === Infinity && random.chance(0.5)) return;
-  const provider = shop.provider(key.provider);
+  const provider = shop.world.providerOf(key);
   const isPaying = payAtMs !== Infinity;
   const lookMs = random.pick([4, random.between(200, 3_000)], [2, random.between(3 * SECOND, 5 * MINUTE)]);
   const scanAtMs = isPaying ? payAtMs - lookMs : random.between(agenda.nowMs, deadlineMs + MINUTE);
@@ -57,4 +58,5 @@ function take(shop: Shop, key: AttemptKey, payment: ProviderPayment): void {
   payment.endPaying(amount, random.chance(0.01) ? 'USD' : currency, agenda.nowMs);
   trace.note(() => `provider has taken ${amount} for ${key.reference}`);
   notify(shop, key, payment.paidOutcome());
+  if (random.chance(shop.plan.reports)) reportPayment(shop, key, payment);
 }

@@ -1,13 +1,14 @@
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isBooked, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { checkHistory } from './check-history';
 import { needsPerson } from './needs-person';
 import { type Shop } from './shop';
 
 /** What must not be, by the column of the table that it is counted in. */
 export interface Violation {
-  readonly type: 'charged' | 'overcharged' | 'stock' | 'endless' | 'history' | 'refund' | 'early' | 'unjust' | 'fault';
+  readonly type:
+    'charged' | 'overcharged' | 'stock' | 'endless' | 'history' | 'refund' | 'early' | 'unjust' | 'doubled' | 'fault';
   readonly text: string;
 }
 
@@ -15,21 +16,32 @@ export interface Violation {
 export function checkEnd(shop: Shop): { violations: Violation[]; parked: number } {
   const violations: Violation[] = [];
   for (const order of shop.world.store.all()) {
-    violations.push(...checkMoney(shop, order), ...checkStock(shop, order), ...checkHistory(shop, order));
+    violations.push(...checkMoney(shop, order), ...checkNames(shop, order));
+    violations.push(...checkStock(shop, order), ...checkHistory(shop, order));
   }
   for (const text of shop.world.store.stock.problems()) violations.push({ type: 'stock', text });
   const rest = checkRest(shop);
   return { violations: [...violations, ...rest.violations], parked: rest.parked };
 }
 
+/** One payment is booked once, however many names it has. */
+function checkNames({ world }: Shop, { id, attempts }: LockedOrder): Violation[] {
+  const booked = attempts.filter(isBooked).map((attempt) => world.providerOf(attempt).find(attempt.reference));
+  const payments = booked.filter((payment) => payment !== undefined);
+  if (new Set(payments).size === payments.length) return [];
+  return [{ type: 'doubled', text: `${id} counts a payment twice` }];
+}
+
 /** What the provider really holds for an attempt, by currency. */
-export function heldFor(shop: Shop, { provider, reference }: PaymentAttempt): { amount: bigint; currency: string } {
-  const payment = shop.provider(provider).find(reference);
+export function heldFor(shop: Shop, attempt: PaymentAttempt): { amount: bigint; currency: string } {
+  const payment = shop.world.providerOf(attempt).find(attempt.reference);
   return { amount: payment?.heldAmount ?? 0n, currency: payment?.taken?.currency ?? '' };
 }
 
 function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
+  // Another name of a payment that is there holds nothing of its own.
   const held = order.attempts
+    .filter(({ status }) => status !== 'DUPLICATE')
     .map((attempt) => ({ attempt, ...heldFor(shop, attempt) }))
     .filter(({ amount }) => amount > 0n);
   const sum = (own: typeof held): bigint =>
@@ -54,15 +66,18 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
   ];
 }
 
-/** Whether a person decides about this money, and was told: by the parked timeout, or by the orphan payment. */
-function isKept(shop: Shop, order: LockedOrder, { provider, reference, status }: PaymentAttempt): boolean {
+/** Whether a person decides about this money, and was told: by the parked timeout, or by the unmatched payment. */
+function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolean {
   const { policy, world } = shop;
-  if (isUndecided(order.status)) return needsPerson(shop, order.id) && status === 'PAID';
+  const isTold = world.store.unexpected.some((money) => money.handling === 'kept' && isSameAttempt(money, attempt));
+  if (isUndecided(order.status)) {
+    if (!order.autoClose) return isTold || !shop.hasHeard(attempt);
+    return needsPerson(shop, order.id) && attempt.status === 'PAID';
+  }
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
-  const isTold = world.store.unexpected.some(
-    (money) => money.handling === 'kept' && money.provider === provider && money.reference === reference,
-  );
-  return ofEnded === 'keep' && isTold && status === 'PAID';
+  // What nobody had registered, or nobody but the shop vouches for, waits for a person under every policy.
+  const isDoubtful = !attempt.registered || isUnconfirmed(attempt);
+  return (ofEnded === 'keep' || isDoubtful) && isTold && attempt.status === 'PAID';
 }
 
 const STOCK_OF: Record<OrderStatus, string> = {
@@ -88,9 +103,9 @@ function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
   for (const row of rows.filter((candidate) => !good.includes(candidate))) {
     violations.push({ type: 'endless', text: `${row.kind} ${row.key} is ${row.state}: ${row.lastError}` });
   }
-  for (const { id, status } of store.all()) {
+  for (const { id, status, autoClose } of store.all()) {
     const isOpen = status === 'PENDING' || status === 'CLOSING' || status === 'REFUNDING';
-    if (isOpen && !rows.some((row) => row.key === id) && !isRefunding(shop, id)) {
+    if (isOpen && autoClose && !rows.some((row) => row.key === id) && !isRefunding(shop, id)) {
       violations.push({ type: 'endless', text: `${id} is ${status}, and nobody will look at it again` });
     }
   }

@@ -26,8 +26,9 @@ function checkVersions({ world: { store } }: Shop, order: LockedOrder): Violatio
 
 function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
   const refunds = [...shop.world.store.refunds.values()].filter(({ orderId }) => orderId === order.id);
-  return refunds.flatMap(({ provider, reference, number, status }): Violation[] => {
-    const payment = shop.provider(provider).find(reference);
+  return refunds.flatMap((refund): Violation[] => {
+    const { reference, number, status } = refund;
+    const payment = shop.world.providerOf(refund).find(reference);
     const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
     if (others.length > 0) return [{ type: 'refund', text: `${reference} was given back twice` }];
     const isBack = payment?.refunds.has(number) === true;
@@ -52,10 +53,12 @@ function checkInTime(shop: Shop, order: LockedOrder): Violation[] {
   const rows = shop.world.store.history.get(order.id) ?? [];
   const begin = rows.find(({ from, to }) => from === 'PENDING' && to !== 'PENDING');
   if (order.status === 'PAID' || !begin || rows.some(({ closingReason }) => closingReason === 'cancelled')) return [];
-  return order.attempts.flatMap(({ provider, reference }): Violation[] => {
-    const taken = shop.provider(provider).find(reference)?.taken;
+  return order.attempts.flatMap((attempt): Violation[] => {
+    const { reference } = attempt;
+    const taken = shop.world.providerOf(attempt).find(reference)?.taken;
     const isEnough = taken && taken.currency === order.currency && taken.amount >= order.amount;
-    if (!isEnough || taken.atMs >= begin.atMs) return [];
+    // What nobody had registered could not be asked about.
+    if (!attempt.registered || !isEnough || taken.atMs >= begin.atMs) return [];
     return [{ type: 'unjust', text: `${reference} was paid in time, and ${order.id} is ${order.status}` }];
   });
 }

@@ -1,28 +1,32 @@
 import { type AttemptFinding } from '../../src/orders/attempt-finding';
 import { isWatched } from '../../src/orders/late/plan-watch';
-import { canTakeMoney } from '../../src/orders/payment-attempt';
-import { planClosing } from '../../src/orders/plan-closing';
+import { type LockedOrder } from '../../src/orders/order';
+import { canTakeMoney, isUnconfirmed } from '../../src/orders/payment-attempt';
+import { type ClosingPlan, planClosing } from '../../src/orders/plan-closing';
+import { type DueTimeout } from '../../src/timeouts/timeout';
 import { DONE, type TimeoutOutcome } from '../../src/timeouts/timeout-outcome';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
+import { guardSees, seenBy } from './seen-by';
 import { type World } from './world';
 
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
 
 /** src/orders/close-unpaid-orders.ts for one order at a time, with planClosing as it is. */
 export function closingHandler(world: World, late: LatePath): ModelHandler<AttemptFinding[]> {
-  const { store, agenda, policy, trace, random } = world;
+  const { store, trace, random } = world;
   return {
     settle(due) {
       const by = { cause: due.cause };
       store.adoptUnclaimed(due.key);
-      const order = store.lock(due.key);
-      const plan = planClosing(order, due, agenda.now, policy.partialPayment);
+      const order = seenBy(world, due.key);
+      if (!order) return CHANGED;
+      const plan = planOf(world, late, order, due);
       store.recordFindings(order.id, plan.findings);
       late.giveBack(plan.returns, 'partial');
       const { transition, outcome } = plan;
-      if (transition && !store.apply(transition)) {
+      if (transition && !store.apply(transition, guardSees(world, plan.after))) {
         if (plan.returns.length > 0) throw new Error(`order ${order.id} changed under its lock`);
         return CHANGED;
       }
@@ -36,8 +40,18 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
     },
     ask(due, errand, answered) {
       // Read outside the transaction: what is registered or paid after this is not asked about.
-      const attempts = store.lock(due.key).attempts.filter((attempt) => canTakeMoney(attempt) || isWatched(attempt));
+      const attempts = store
+        .lock(due.key)
+        .attempts.filter((attempt) => canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt));
       interrogateAll(world, attempts, errand, answered);
     },
   };
+}
+
+/** A part that another order counts on as well does not go back. */
+function planOf(world: World, late: LatePath, order: LockedOrder, due: DueTimeout<AttemptFinding[]>): ClosingPlan {
+  const { agenda, policy } = world;
+  const plan = planClosing(order, due, agenda.now, policy.partialPayment);
+  if (late.disputed(plan.returns).length === 0) return plan;
+  return planClosing(order, due, agenda.now, 'park');
 }

@@ -1,10 +1,11 @@
-import { type LateReason } from '../../src/orders/late/decide-late-payment';
+import { decideLate, type GiveBack, type LateReason } from '../../src/orders/late/decide-late-payment';
 import { isWatched, nextWatchAt } from '../../src/orders/late/plan-watch';
 import { refundOf, type RefundReason } from '../../src/orders/late/refund';
+import { strayMoney } from '../../src/orders/late/stray-money';
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import { type UnexpectedHandling } from '../../src/orders/order-store';
-import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../src/orders/order-timeouts';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
@@ -14,23 +15,27 @@ import { type World } from './world';
 export class LatePath {
   constructor(private readonly world: World) {}
 
-  settle(orderId: string, by: ActionContext): void {
+  /** @param verified the providers were asked just now. */
+  settle(orderId: string, by: ActionContext, verified = false): void {
     const { store, policy, wiring, trace } = this.world;
     const order = store.lock(orderId);
-    const decision = wiring.decideLatePayment(order, policy);
+    const decision = wiring.decideLatePayment(order, policy, { verified });
     if (decision.type === 'nothing') return;
     trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
     switch (decision.type) {
-      case 'keep':
-        return this.report(decision.attempts, decision.reason, 'kept');
-      case 'refund':
-        return this.refund(order, decision.attempts, decision.reason, by);
+      case 'give-back':
+        return this.handle(order, decision, by);
       case 'revive':
-        if (!store.stock.reserveAgain(orderId)) return this.refund(order, decision.attempts, 'late', by);
+        if (!store.stock.reserveAgain(orderId)) return this.giveUp(order, by, verified);
         this.move(order, 'PAID', by);
         this.report(decision.attempts, 'late', 'revived');
-        return this.settle(orderId, by);
+        return this.settle(orderId, by, verified);
     }
+  }
+
+  /** Those that another order counts on as well. */
+  disputed(attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
+    return attempts.filter((attempt) => this.world.store.bookedElsewhere(attempt.orderId, attempt).length > 0);
   }
 
   /** Puts the money of these attempts on its way back. */
@@ -60,10 +65,20 @@ export class LatePath {
     if (dueAt) engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, dueAt, { since });
   }
 
-  private refund(order: LockedOrder, attempts: readonly PaymentAttempt[], reason: LateReason, by: ActionContext): void {
-    this.giveBack(attempts, reason);
-    this.enterRefunding(order.id, by);
-    this.report(attempts, reason, 'refunding');
+  private handle(order: LockedOrder, { refunds, kept, unverified, reason }: GiveBack, by: ActionContext): void {
+    const disputed = this.disputed(refunds);
+    const others = refunds.filter((attempt) => !disputed.includes(attempt));
+    this.giveBack(others, reason);
+    if (others.length > 0) this.enterRefunding(order.id, by);
+    this.report(others, reason, 'refunding');
+    this.report([...kept, ...disputed], reason, 'kept');
+    const { engine, agenda } = this.world;
+    if (unverified.length > 0) engine.schedule(reconcileTimeout(order.id), agenda.now);
+  }
+
+  private giveUp(order: LockedOrder, by: ActionContext, verified: boolean): void {
+    const decision = decideLate(order, this.world.policy, { verified });
+    if (decision.type === 'give-back') this.handle(order, decision, by);
   }
 
   private move(order: LockedOrder, to: 'PAID' | 'REFUNDING', by: ActionContext): void {
@@ -75,12 +90,8 @@ export class LatePath {
 
   private report(attempts: readonly PaymentAttempt[], reason: LateReason, handling: UnexpectedHandling): void {
     const { store, agenda } = this.world;
-    store.keepUnexpected(
-      attempts.map(({ orderId, provider, reference, paidAmount, paidCurrency }) => {
-        const money = { amount: paidAmount ?? 0n, currency: paidCurrency ?? '' };
-        return { orderId, provider, reference, ...money, reason, handling, evidence: {}, now: agenda.now };
-      }),
-    );
+    const why = { reason, handling, now: agenda.now, traceparent: undefined };
+    store.keepUnexpected(attempts.map((attempt) => strayMoney(attempt, why)));
   }
 }
 

@@ -27,10 +27,15 @@ export interface ProviderTraits {
   /** What its clock is ahead of the database's. */
   readonly clockAheadMs: number;
   readonly tellsTime: boolean;
+  /** Calls that it answers at once and then per minute; the others are refused. */
+  readonly calls?: { readonly burst: number; readonly perMinute: number };
 }
 
 const TIME_OUT_MS = 5_000;
+/** The longest that a call waits for its turn. */
+const MAX_WAIT_MS = 5_000;
 const DOWN: UnknownOutcome = { type: 'UNKNOWN', reason: 'answered 503', outage: true };
+const REFUSED: UnknownOutcome = { type: 'UNKNOWN', reason: 'rate limit of the merchant account is used up' };
 const SILENT: UnknownOutcome = { type: 'UNKNOWN', reason: 'no answer within 5000 ms', outage: true };
 
 /** The network and the front of one provider: requests take a while, get lost, or take effect without an answer. */
@@ -38,6 +43,8 @@ export class ModelProvider {
   private readonly payments = new Map<string, ProviderPayment>();
   /** Refunds that the provider is still working on, by number. */
   private readonly pending = new Set<string>();
+  private turns = Infinity;
+  private turnsAtMs = 0;
 
   constructor(
     readonly traits: ProviderTraits,
@@ -49,11 +56,13 @@ export class ModelProvider {
   }
 
   add(payment: ProviderPayment): void {
-    this.payments.set(payment.traits.reference, payment);
+    const { reference, intent } = payment.traits;
+    this.payments.set(reference, payment);
+    if (intent !== undefined) this.payments.set(intent, payment);
   }
 
   all(): ProviderPayment[] {
-    return [...this.payments.values()];
+    return [...new Set(this.payments.values())];
   }
 
   find(reference: string): ProviderPayment | undefined {
@@ -97,6 +106,19 @@ export class ModelProvider {
     });
   }
 
+  /** src/payments/guard/token-bucket.ts: how long to wait for a turn; undefined: longer than anybody waits. */
+  private takeTurn(): number | undefined {
+    const { calls } = this.traits;
+    if (!calls) return 0;
+    const gained = ((this.around.agenda.nowMs - this.turnsAtMs) * calls.perMinute) / 60_000;
+    this.turns = Math.min(calls.burst, this.turns + gained);
+    this.turnsAtMs = this.around.agenda.nowMs;
+    const waitMs = Math.max(0, ((1 - this.turns) * 60_000) / calls.perMinute);
+    if (waitMs > MAX_WAIT_MS) return undefined;
+    this.turns--;
+    return waitMs;
+  }
+
   /** Taken on, and not always done: then the next call has to begin it anew. */
   private refundLater(payment: ProviderPayment, number: string, amount: bigint): RefundOutcome {
     const { agenda, random } = this.around;
@@ -118,13 +140,15 @@ export class ModelProvider {
     const { faults, losses, name } = this.traits;
     const thereMs = random.between(2, random.chance(0.05) ? 4_500 : 80);
     const backMs = random.between(2, random.chance(0.05) ? 4_500 : 80);
+    const waitMs = this.takeTurn();
+    if (waitMs === undefined) return agenda.after(1, () => answered(REFUSED));
     const isLost = random.chance(losses) || thereMs + backMs >= TIME_OUT_MS;
     const fails = random.chance(faults);
     const answer = (ms: number, value: T | UnknownOutcome): void => {
       trace.note(() => `${name}: ${what} -> ${value.type}${isLost ? ' (the answer is lost)' : ''}`);
       agenda.after(isLost ? TIME_OUT_MS - thereMs : ms, () => answered(isLost ? SILENT : value));
     };
-    agenda.after(thereMs, () => {
+    agenda.after(waitMs + thereMs, () => {
       const isDown = this.traits.outages.some(({ fromMs, toMs }) => agenda.nowMs >= fromMs && agenda.nowMs < toMs);
       answer(backMs, fails || isDown ? DOWN : effect());
     });

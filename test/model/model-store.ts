@@ -1,4 +1,5 @@
-import { applyFinding, type AttemptFinding } from '../../src/orders/attempt-finding';
+import { bookMoney, type Money } from '../../src/orders/book-money';
+import { type AttemptFinding } from '../../src/orders/attempt-finding';
 import { type Refund } from '../../src/orders/late/refund';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTransition, type OrderStatus } from '../../src/orders/order-status';
@@ -9,10 +10,12 @@ import {
   canTakeMoney,
   isBooked,
   isSameAttempt,
+  isSamePayment,
   type PaymentAttempt,
+  type PaymentNames,
 } from '../../src/orders/payment-attempt';
 import { type Transition } from '../../src/orders/transition';
-import { type PaidOutcome } from '../../src/payments';
+import { withFindings } from '../../src/orders/with-findings';
 import { type ModelStock } from './model-stock';
 
 /** One row of order_history. */
@@ -40,16 +43,19 @@ export class ModelStore {
   readonly refunds = new Map<string, RefundRow>();
   readonly unexpected: UnexpectedMoney[] = [];
   /** Payments of attempts that nobody had registered when they were reported, by attempt. */
-  private readonly unclaimed = new Map<string, PaidOutcome>();
+  private readonly unclaimed = new Map<string, Money>();
+  /** What an order looked like, and until when. */
+  private readonly past = new Map<string, { readonly untilMs: number; readonly order: LockedOrder }[]>();
   private readonly orders = new Map<string, LockedOrder>();
 
   constructor(
     readonly stock: ModelStock,
     private readonly now: () => Date,
+    private readonly knowsAccounts: boolean,
   ) {}
 
   insert(order: LockedOrder): void {
-    this.orders.set(order.id, order);
+    this.put(order);
     this.history.set(order.id, []);
   }
 
@@ -63,18 +69,31 @@ export class ModelStore {
     return order;
   }
 
-  findAttempt(key: AttemptKey): PaymentAttempt | undefined {
-    for (const order of this.orders.values()) {
-      const found = order.attempts.find((attempt) => isSameAttempt(attempt, key));
-      if (found) return found;
-    }
-    return undefined;
+  /** The attempt that these names mean; one that has the reference before one that knows it as its transaction. */
+  findAttempt(names: PaymentNames): PaymentAttempt | undefined {
+    const attempts = this.all().flatMap((order) => order.attempts);
+    const isMeant = (attempt: PaymentAttempt): boolean =>
+      this.knowsAccounts ? isSameAttempt(attempt, names) : attempt.reference === names.reference;
+    return attempts.find(isMeant) ?? attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+  }
+
+  /** Undefined: the order itself was changed since then, which ends the transaction with a serialization failure. */
+  asOf(orderId: string, atMs: number): LockedOrder | undefined {
+    const order = this.lock(orderId);
+    const then = this.past.get(orderId)?.find(({ untilMs }) => untilMs > atMs)?.order ?? order;
+    return then.version === order.version ? then : undefined;
   }
 
   recordFindings(orderId: string, findings: readonly AttemptFinding[]): void {
-    this.mapAttempts(orderId, (attempt) =>
-      applyFinding(attempt, findings.find((found) => isSameAttempt(found, attempt))?.finding),
-    );
+    this.put(withFindings(this.lock(orderId), findings));
+  }
+
+  /** src/orders/sql/find-same-payments.ts, without the order that asks. */
+  bookedElsewhere(orderId: string, names: PaymentNames): PaymentAttempt[] {
+    const others = this.all().filter(({ id }) => id !== orderId);
+    return others
+      .flatMap(({ attempts }) => attempts)
+      .filter((attempt) => isSameAttempt(attempt, names) || (isBooked(attempt) && isSamePayment(attempt, names)));
   }
 
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
@@ -85,16 +104,13 @@ export class ModelStore {
   putAttempt(attempt: PaymentAttempt): void {
     const order = this.lock(attempt.orderId);
     const isNew = !order.attempts.some((known) => isSameAttempt(known, attempt));
-    if (isNew) this.orders.set(order.id, { ...order, attempts: [...order.attempts, attempt] });
+    if (isNew) this.put({ ...order, attempts: [...order.attempts, attempt] });
     else this.mapAttempts(order.id, (known) => (isSameAttempt(known, attempt) ? attempt : known));
   }
 
-  /** False: booked before. */
-  putPaid(attempt: PaymentAttempt): boolean {
-    const known = this.findAttempt(attempt);
-    if (known && isBooked(known)) return false;
-    this.putAttempt(attempt);
-    return true;
+  /** The attempts of an order as a booking makes them. */
+  putAttempts({ id, attempts }: LockedOrder): void {
+    this.put({ ...this.lock(id), attempts });
   }
 
   /** src/orders/sql/adopt-unclaimed.ts: a registered attempt gets the payment that was reported before it was there. */
@@ -102,20 +118,20 @@ export class ModelStore {
     if (this.unclaimed.size === 0) return false;
     let hasAdopted = false;
     for (const attempt of this.lock(orderId).attempts) {
-      const paid = this.unclaimed.get(idOf(attempt));
-      if (!paid || isBooked(attempt)) continue;
-      this.putPaid(paidAttempt(attempt, paid));
-      hasAdopted = this.unclaimed.delete(idOf(attempt));
+      const money = this.unclaimed.get(this.idOf(attempt));
+      if (!money || isBooked(attempt) || this.bookedElsewhere(orderId, money).length > 0) continue;
+      this.putAttempts(bookMoney(this.lock(orderId), { ...money, merchantAccount: attempt.merchantAccount }).after);
+      hasAdopted = this.unclaimed.delete(this.idOf(attempt));
     }
     return hasAdopted;
   }
 
   hasUnclaimed(key: AttemptKey): boolean {
-    return this.unclaimed.has(idOf(key));
+    return this.unclaimed.has(this.idOf(key));
   }
 
-  keepUnclaimed(key: AttemptKey, paid: PaidOutcome): void {
-    this.unclaimed.set(idOf(key), paid);
+  keepUnclaimed(money: Money): void {
+    this.unclaimed.set(this.idOf(money), money);
   }
 
   /** src/orders/register-attempt.ts for an attempt that is there already, without a limit. */
@@ -131,21 +147,26 @@ export class ModelStore {
   ): LockedOrder {
     const order = this.lock(orderId);
     const amended = { ...order, ...amendment, version: order.version + 1 };
-    this.orders.set(orderId, amended);
+    this.put(amended);
     this.append(amended, order.status);
     return amended;
   }
 
-  /** The statement that writes a step, with its compare-and-set and the guard on closing. False: not written. */
-  apply({ order: planned, to, closingReason }: Transition): boolean {
+  /**
+   * The statement that writes a step, with its compare-and-set and the guard on closing. False: not written.
+   *
+   * @param seen the order with the attempts that the guard sees, where those are not what is there.
+   */
+  apply({ order: planned, to, closingReason }: Transition, seen?: LockedOrder): boolean {
     const order = this.lock(planned.id);
+    const { attempts } = seen ?? order;
     if (order.version !== planned.version || order.status !== planned.status) return false;
     const isRelease = to === 'CLOSED' || to === 'CANCELLED';
-    if (isRelease && !order.attempts.every(({ status }) => RELEASABLE.includes(status))) return false;
+    if (isRelease && !attempts.every(({ status }) => RELEASABLE.includes(status))) return false;
     if (!canTransition(order.status, to)) throw new Error(`no way from ${order.status} to ${to}`);
     const stamp = isRelease ? { closedAt: this.now() } : to === 'PAID' ? { paidAt: this.now() } : {};
     const moved = { ...order, ...stamp, status: to, closingReason, version: order.version + 1 };
-    this.orders.set(order.id, moved);
+    this.put(moved);
     this.append(moved, order.status);
     if (isRelease) this.stock.release(order.id);
     if (to === 'PAID') this.stock.commit(order.id);
@@ -154,8 +175,10 @@ export class ModelStore {
 
   keepUnexpected(money: readonly UnexpectedMoney[]): void {
     for (const one of money) {
-      if (!this.unexpected.some((kept) => kept.reason === one.reason && isSameAttempt(kept, one)))
-        this.unexpected.push(one);
+      const index = this.unexpected.findIndex((kept) => kept.reason === one.reason && isSameAttempt(kept, one));
+      const known = this.unexpected[index];
+      if (!known) this.unexpected.push(one);
+      else if (known.handling === 'waiting' && one.handling === 'kept') this.unexpected[index] = one;
     }
   }
 
@@ -167,20 +190,22 @@ export class ModelStore {
 
   private mapAttempts(orderId: string, change: (attempt: PaymentAttempt) => PaymentAttempt): void {
     const order = this.lock(orderId);
-    this.orders.set(orderId, { ...order, attempts: order.attempts.map(change) });
+    this.put({ ...order, attempts: order.attempts.map(change) });
+  }
+
+  private put(order: LockedOrder): void {
+    const before = this.orders.get(order.id);
+    const versions = this.past.get(order.id) ?? [];
+    // Nobody reads from a snapshot that is older than a second.
+    const nowMs = this.now().getTime();
+    const young = versions.filter(({ untilMs }) => untilMs > nowMs - 1_000);
+    if (before) this.past.set(order.id, [...young, { untilMs: nowMs, order: before }]);
+    this.orders.set(order.id, order);
+  }
+
+  private idOf({ provider, merchantAccount, reference }: AttemptKey): string {
+    return [provider, this.knowsAccounts ? merchantAccount : '', reference].join('\n');
   }
 }
 
-/** The attempt as this payment makes it. */
-export function paidAttempt(
-  attempt: PaymentAttempt,
-  { amount, currency, paidAt, transactionId }: PaidOutcome,
-): PaymentAttempt {
-  return { ...attempt, status: 'PAID', paidAmount: amount, paidCurrency: currency, paidAt, transactionId };
-}
-
-function idOf({ provider, reference }: AttemptKey): string {
-  return `${provider}\n${reference}`;
-}
-
-const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED'];
+const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE'];

@@ -5,10 +5,11 @@ import { type TimeoutRow } from './timeout-table';
 
 const HOUR_MS = 3_600_000;
 
-/** Whether this order is paid in part, and the policy leaves it to a person for good. */
+/** Whether this order is paid in part, and the policy, or doubt about that payment, leaves it to a person for good. */
 export function needsPerson({ policy, world: { store } }: Shop, orderId: string): boolean {
-  if (policy.partialPayment !== 'park') return false;
-  return store.all().some(({ id, attempts }) => id === orderId && attempts.some(({ status }) => status === 'PAID'));
+  const isPart = ({ status, registered, paidSource }: PaymentAttempt): boolean =>
+    status === 'PAID' && (policy.partialPayment === 'park' || !registered || paidSource !== 'provider');
+  return store.all().some(({ id, attempts }) => id === orderId && attempts.some(isPart));
 }
 
 /** Whether this timeout had to be parked, so that an operator's replay is part of the plan. */

@@ -1,6 +1,7 @@
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type PaidOutcome } from '../../src/payments';
-import { bookPayment } from './book-payment';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
+import { bookNotified, moneyOf } from './book-payment';
 import { type Shop } from './shop';
 
 const SECOND = 1_000;
@@ -19,7 +20,10 @@ const DELAYS_MS = [
   24 * HOUR,
 ];
 
-/** Posts "paid" as providers do: until it is acknowledged, some of it late, twice, or never. */
+/**
+ * Posts "paid" as providers do: until it is acknowledged, some of it late, twice, or never; in some runs without the
+ * amount, and so that it only says that something has changed.
+ */
 export function notify(shop: Shop, key: AttemptKey, paid: PaidOutcome, round = 0): void {
   const { agenda, random } = shop.world;
   const delayMs = DELAYS_MS[round];
@@ -28,7 +32,21 @@ export function notify(shop: Shop, key: AttemptKey, paid: PaidOutcome, round = 0
   agenda.after(delayMs + travelMs, () => {
     const isLost = random.chance(shop.plan.notifyLoss);
     const isWritten = !isLost && random.chance(0.97);
-    if (isWritten) bookPayment(shop.world, shop.late, key, paid, { cause: 'notify' });
+    if (isWritten) deliver(shop, key, paid);
     if (!isWritten || random.chance(0.15)) notify(shop, key, paid, round + 1);
   });
+}
+
+function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): void {
+  const { store, engine, agenda, wiring } = shop.world;
+  const money = moneyOf(key, paid);
+  if (!shop.plan.newsOnly) {
+    shop.heard(key);
+    return bookNotified(shop.world, shop.late, money, { cause: 'notify' });
+  }
+  const known = store.findAttempt(money);
+  if (!known) return;
+  shop.heard(key);
+  if (wiring.asksOnNews) engine.schedule(reconcileTimeout(known.orderId), agenda.now);
+  engine.wake(paymentTimeout(known.orderId), 'passive');
 }

@@ -2,8 +2,9 @@ import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/or
 import { readQuery } from '../../src/orders/next-step';
 import { canTakeMoney } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
-import { bookPayment } from './book-payment';
+import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';
+import { guardSees, seenBy } from './seen-by';
 import { type Shop } from './shop';
 
 const SECOND = 1_000;
@@ -27,20 +28,23 @@ export function sendPeople(shop: Shop, orderId: string): void {
 }
 
 /** src/orders/cancel-order.ts. */
-function cancel({ world, late }: Shop, orderId: string): void {
+export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: string): void {
   const { store, engine, agenda, trace } = world;
-  const order = lockAtDesk(world, orderId);
+  lockAtDesk(world, orderId);
+  const order = seenBy(world, orderId);
+  if (!order) return agenda.after(10, () => cancel({ world, late }, orderId));
   if (order.status === 'CLOSING' && order.closingReason !== 'cancelled') {
     trace.note(() => `operator cancels ${orderId}, which is CLOSING`);
     store.amend(orderId, { closingReason: 'cancelled' });
   }
   if (order.status !== 'PENDING') return;
-  const isClear = order.attempts.every((attempt) => attempt.status === 'CLOSED');
+  const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
   if (isClear) engine.cancel(paymentTimeout(orderId));
   else engine.schedule(paymentTimeout(orderId), agenda.now);
   const by = { cause: 'operator' as const };
   store.apply(
     transition(order, isClear ? 'CANCELLED' : 'CLOSING', { by, now: agenda.now, closingReason: 'cancelled' }),
+    guardSees(world, order),
   );
   trace.note(() => `operator cancels ${orderId}: ${isClear ? 'CANCELLED' : 'CLOSING'}`);
   if (isClear) late.watch(orderId);
@@ -58,21 +62,22 @@ function extend({ world }: Shop, orderId: string): void {
 }
 
 /** src/orders/check-payment.ts: the buyer comes back to the shop. */
-function checkPayment(shop: Shop, orderId: string): void {
-  const { world, late } = shop;
+function checkPayment({ world, late }: Shop, orderId: string): void {
   const { now } = world.agenda;
   for (const attempt of world.store.lock(orderId).attempts.filter(canTakeMoney)) {
-    shop.provider(attempt.provider).query(attempt.reference, (answer) => {
+    world.providerOf(attempt).query(attempt.reference, (answer) => {
       const found = readQuery(attempt, answer, now);
-      if (found?.type === 'PAID') bookPayment(world, late, attempt, found, { cause: 'api' });
+      if (found?.type === 'PAID') bookPayment(world, late, moneyOf(attempt, found), { orderId, by: { cause: 'api' } });
     });
   }
 }
 
 /** An operator sees the money in the provider's console and books it. */
-function markPaid(shop: Shop, orderId: string): void {
-  for (const attempt of shop.world.store.lock(orderId).attempts) {
-    const payment = shop.provider(attempt.provider).find(attempt.reference);
-    if (payment?.taken) bookPayment(shop.world, shop.late, attempt, payment.paidOutcome(), { cause: 'operator' });
+function markPaid({ world, late }: Shop, orderId: string): void {
+  for (const attempt of world.store.lock(orderId).attempts) {
+    const payment = world.providerOf(attempt).find(attempt.reference);
+    if (!payment?.taken) continue;
+    const told = moneyOf(attempt, payment.paidOutcome(), 'report');
+    bookPayment(world, late, told, { orderId, by: { cause: 'operator' } });
   }
 }

@@ -7,6 +7,7 @@ import { OURS, type Wiring } from './wiring';
 const COLUMNS: readonly (readonly [title: string, types: readonly Violation['type'][]])[] = [
   ['charged', ['charged']],
   ['overcharged', ['overcharged']],
+  ['doubled', ['doubled']],
   ['stock', ['stock']],
   ['never ends', ['endless']],
   ['early', ['early']],
@@ -29,18 +30,21 @@ export function tableOf(tallies: readonly Tally[]): string {
 /** Whether ours is clean, and every weaker variant was caught. */
 export function isAsExpected(tallies: readonly Tally[]): boolean {
   return tallies.every(({ variant, counts, seeds }) =>
-    variant === OURS.name ? seeds.length === 0 : (counts.charged ?? 0) > 0,
+    variant === OURS.name ? seeds.length === 0 : (counts[wiringOf(variant).shows] ?? 0) > 0,
   );
 }
 
 /** What happened in one run, step by step, and what was wrong in the end; `lines`: at most about so many. */
 export function storyOf(seed: number, variant: string, lines = Infinity): string {
-  const wiring: Wiring = [OURS, ...WEAKER].find(({ name }) => name === variant) ?? OURS;
-  const { trace, violations } = runOnce(seed, wiring, true);
+  const { trace, violations } = runOnce(seed, wiringOf(variant), true);
   const ends = violations.map(({ type, text }) => `${type}: ${text}`);
   return [`seed ${seed}, ${variant}:`, ...shorten(trace, lines), ...(ends.length > 0 ? ends : ['nothing wrong'])].join(
     '\n',
   );
+}
+
+function wiringOf(variant: string): Wiring {
+  return [OURS, ...WEAKER].find(({ name }) => name === variant) ?? OURS;
 }
 
 /** Beginning and end: in between, somebody is waited for. */

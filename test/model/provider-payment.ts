@@ -5,6 +5,8 @@ type State = 'absent' | 'open' | 'processing' | 'paid' | 'closed';
 /** How one attempt behaves at its provider. Times in milliseconds since 1970, waits in milliseconds. */
 export interface PaymentTraits {
   readonly reference: string;
+  /** The provider's own name of the payment, under which it is known as well; as the intent behind a session. */
+  readonly intent?: string;
   readonly currency: string;
   /** The limit that we sent; null: none, the provider would take the money for ever. */
   readonly timeExpire: number | null;
@@ -131,7 +133,7 @@ export class ProviderPayment {
     const { taken, traits } = this;
     if (!taken) throw new Error(`${traits.reference} is not paid`);
     const { amount, currency, atMs } = taken;
-    const transactionId = `t-${traits.reference}`;
+    const transactionId = traits.intent ?? `t-${traits.reference}`;
     return { type: 'PAID', amount, currency, paidAt: new Date(atMs), transactionId, evidence: {} };
   }
 

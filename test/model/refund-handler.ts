@@ -20,13 +20,12 @@ export function refundHandler(world: World): ModelHandler<RefundAnswer> {
       return DONE;
     },
     ask(due, errand, answered) {
-      const { number: refundNumber, provider: name, reference, amount, currency, orderId } = rowOf(world, due.key);
-      const attempt = store
-        .lock(orderId)
-        .attempts.find((candidate) => isSameAttempt(candidate, { provider: name, reference }));
-      const provider = world.providers.get(name);
-      if (!provider || !attempt) return answered({ type: 'NO_PROVIDER', reason: `no provider ${name}` });
-      const ref = { provider: name, reference, amount: attempt.amount, currency, createdAt: attempt.createdAt };
+      const { number: refundNumber, amount, currency, orderId, ...key } = rowOf(world, due.key);
+      const attempt = store.lock(orderId).attempts.find((candidate) => isSameAttempt(candidate, key));
+      if (!attempt) return answered({ type: 'NO_PROVIDER', reason: `no attempt ${key.reference}` });
+      const provider = world.providerOf(attempt);
+      const { reference, createdAt } = attempt;
+      const ref = { provider: attempt.provider, reference, amount: attempt.amount, currency, createdAt };
       const request = { attempt: ref, refundNumber, amount, paidAmount: amount, currency, reason: 'model' };
       provider.refund(request, (answer) => errand.after(0, () => answered(answer)));
     },

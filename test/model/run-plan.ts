@@ -19,12 +19,27 @@ export interface RunPlan {
   /** Share of notifications that get lost. */
   readonly notifyLoss: number;
   readonly providers: readonly ProviderTraits[];
+  /** Merchant accounts, the second one's for the second order; two number their payments alike. */
+  readonly accounts: readonly (string | null)[];
+  /** Share of the payments that the shop reports by itself. */
+  readonly reports: number;
+  /** Share of the payments that the provider has a name of its own for. */
+  readonly intents: number;
+  /** Notifications say only that something has changed. */
+  readonly newsOnly: boolean;
+  /** Orders that no deadline closes. */
+  readonly autoClose: boolean;
+  /** Payment attempts of an order, where it has more than a few. */
+  readonly manyAttempts: number | undefined;
 }
 
 /** Draws a world: most of it healthy, some of it very ill. */
 export function drawRunPlan(random: Random, startMs: number): RunPlan {
   const windowMs = random.pick([2, random.between(MINUTE, 4 * MINUTE)], [1, random.between(4 * MINUTE, 30 * MINUTE)]);
   const names = random.chance(0.5) ? ['p1'] : ['p1', 'p2'];
+  const isCrowded = random.chance(0.02);
+  // Else sound: of so many answers one is missing in nearly every round, if each may be.
+  const calls = isCrowded ? { calls: { burst: 5, perMinute: 60 }, faults: 0, losses: 0, outages: [] } : {};
   return {
     policy: {
       graceMs: random.pick([1, 0], [1, 5 * SECOND]),
@@ -45,7 +60,13 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
     },
     crashes: random.pick([6, 0], [3, 0.03], [1, 0.15]),
     notifyLoss: random.pick([4, 0.05], [3, 0.5], [3, 1]),
-    providers: names.map((name) => drawProvider(name, random, startMs, startMs + windowMs)),
+    providers: names.map((name) => ({ ...drawProvider(name, random, startMs, startMs + windowMs), ...calls })),
+    accounts: random.chance(0.15) ? ['m1', 'm2'] : [null],
+    reports: random.pick([2, 0], [1, 0.6]),
+    intents: random.pick([2, 0], [1, 0.7]),
+    newsOnly: random.chance(0.1),
+    autoClose: random.chance(0.94),
+    manyAttempts: isCrowded ? random.between(14, 18) : undefined,
   };
 }
 

@@ -1,7 +1,14 @@
 import { type LockedOrder } from '../../src/orders/order';
 import { OrderPolicies } from '../../src/orders/order-policies';
+import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type OrderPolicy } from '../../src/orders/order-policy-options';
-import { deadlineTimeouts, ORDER_LATE_WATCH, ORDER_PAYMENT, PAYMENT_REFUND } from '../../src/orders/order-timeouts';
+import {
+  deadlineTimeouts,
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+} from '../../src/orders/order-timeouts';
 import { Agenda } from './agenda';
 import { closingHandler } from './closing-handler';
 import { LatePath } from './late-path';
@@ -10,6 +17,7 @@ import { ModelProvider } from './model-provider';
 import { ModelStock } from './model-stock';
 import { ModelStore } from './model-store';
 import { Random } from './random';
+import { reconciliationHandler } from './reconciliation-handler';
 import { refundHandler } from './refund-handler';
 import { drawRunPlan, type RunPlan } from './run-plan';
 import { Trace } from './trace';
@@ -25,6 +33,9 @@ export class Shop {
   readonly policies: OrderPolicies;
   readonly world: World;
   readonly late: LatePath;
+  private readonly providers = new Map<string, ModelProvider>();
+  private readonly owners = new Map<string, string>();
+  private readonly told = new Set<string>();
 
   constructor(seed: number, wiring: Wiring, isTraced: boolean) {
     const random = new Random(seed);
@@ -37,13 +48,19 @@ export class Shop {
       ...common,
       wiring,
       policy: this.policy,
-      store: new ModelStore(new ModelStock(this.plan.stock), () => agenda.now),
+      store: new ModelStore(new ModelStock(this.plan.stock), () => agenda.now, wiring.knowsAccounts),
       engine: new ModelEngine({ ...common, messages: this.plan.messages, crashes: this.plan.crashes }),
-      providers: new Map(this.plan.providers.map((traits) => [traits.name, new ModelProvider(traits, common)])),
+      providerOf: (attempt) => this.providerOf(attempt),
     };
+    for (const account of this.plan.accounts) {
+      for (const traits of this.plan.providers) {
+        this.providers.set(`${traits.name} ${account}`, new ModelProvider(traits, common));
+      }
+    }
     this.late = new LatePath(this.world);
     const { engine } = this.world;
     engine.handle(ORDER_PAYMENT, closingHandler(this.world, this.late));
+    engine.handle(PAYMENT_RECONCILIATION, reconciliationHandler(this.world, this.late));
     engine.handle(PAYMENT_REFUND, refundHandler(this.world));
     engine.handle(ORDER_LATE_WATCH, watchHandler(this.world, this.late));
     trace.note(() => `plan ${JSON.stringify(this.plan)}`);
@@ -58,10 +75,40 @@ export class Shop {
     return this.world.agenda.nowMs - START_MS;
   }
 
-  provider(name: string): ModelProvider {
-    const provider = this.world.providers.get(name);
-    if (!provider) throw new Error(`there is no provider ${name}`);
-    return provider;
+  /** The merchant account that an order is paid to; null: its providers know no merchants. */
+  accountOf(orderId: string): string | null {
+    const { accounts } = this.plan;
+    return (orderId === 'o2' ? accounts[1] : undefined) ?? accounts[0] ?? null;
+  }
+
+  /** Notes which order the shop has begun a payment for. */
+  own(key: AttemptKey, orderId: string): void {
+    this.owners.set(idOf(key), orderId);
+  }
+
+  orderOf(key: AttemptKey): string | undefined {
+    return this.owners.get(idOf(key));
+  }
+
+  /** Notes that the provider has got through to the service about this payment. */
+  heard(key: AttemptKey): void {
+    this.told.add(idOf(key));
+  }
+
+  hasHeard(key: AttemptKey): boolean {
+    return this.told.has(idOf(key));
+  }
+
+  private providerOf({
+    provider,
+    merchantAccount,
+  }: {
+    provider: string;
+    merchantAccount: string | null;
+  }): ModelProvider {
+    const found = this.providers.get(`${provider} ${merchantAccount}`);
+    if (!found) throw new Error(`there is no provider ${provider} of ${merchantAccount}`);
+    return found;
   }
 
   /** Undefined: sold out. */
@@ -69,7 +116,8 @@ export class Shop {
     const { store, engine, agenda, trace } = this.world;
     if (!store.stock.reserve(id, 1)) return undefined;
     const expiresAt = new Date(agenda.nowMs + this.plan.windowMs);
-    const order = newOrder(id, expiresAt, this.policies.graceMs('default'), agenda.now);
+    const placed = newOrder(id, expiresAt, this.policies.graceMs('default'), agenda.now);
+    const order = { ...placed, autoClose: this.plan.autoClose };
     store.insert(order);
     for (const { dueAt = expiresAt, ...ref } of deadlineTimeouts(order, agenda.now)) engine.schedule(ref, dueAt);
     trace.note(() => `order ${id} is placed, and expires at ${expiresAt.toISOString()}`);
@@ -95,4 +143,8 @@ function newOrder(id: string, expiresAt: Date, graceMs: number, createdAt: Date)
     paidAt: null,
     attempts: [],
   };
+}
+
+function idOf({ provider, merchantAccount, reference }: AttemptKey): string {
+  return [provider, merchantAccount, reference].join('\n');
 }

@@ -1,9 +1,10 @@
 import { draftAttempt } from '../../src/orders/attempt-draft';
 import { deadlineTimeouts, paymentTimeout } from '../../src/orders/order-timeouts';
 import { isPayable } from '../../src/orders/order-view';
-import { type AttemptKey, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { sendBuyer } from './buyer';
 import { lockAtDesk } from './lock-at-desk';
+import { cancel } from './people';
 import { ProviderPayment } from './provider-payment';
 import { type Random } from './random';
 import { type Shop } from './shop';
@@ -12,7 +13,7 @@ import { type Shop } from './shop';
 export function offerAttempts(shop: Shop, orderId: string): void {
   const { agenda, random, store } = shop.world;
   const closesInMs = store.lock(orderId).expiresAt.getTime() - agenda.nowMs;
-  const count = random.pick([60, 1], [30, 2], [10, 3]);
+  const count = shop.plan.manyAttempts ?? random.pick([60, 1], [30, 2], [10, 3]);
   for (let index = 0; index < count; index++) {
     const isLate = random.chance(0.3);
     const firstMs = index === 0 ? random.between(0, 20_000) : random.between(0, closesInMs);
@@ -23,7 +24,10 @@ export function offerAttempts(shop: Shop, orderId: string): void {
 function offer(shop: Shop, orderId: string, index: number): void {
   const { random } = shop.world;
   const { name: provider } = shop.plan.providers[index % shop.plan.providers.length] ?? { name: 'p1' };
-  const key = { provider, reference: `${orderId}-a${index + 1}` };
+  const merchantAccount = shop.accountOf(orderId);
+  // Merchants that do not know of each other use the same numbers.
+  const number = shop.plan.accounts.length > 1 ? `a${index + 1}` : `${orderId}-a${index + 1}`;
+  const key = { provider, reference: number, merchantAccount };
   // Some shops go to the provider first, and the buyer may be quicker than their registration.
   if (random.chance(0.05)) return offerUnregistered(shop, orderId, key);
   const isWrittenFirst = random.chance(0.1);
@@ -51,9 +55,15 @@ function offerUnregistered(shop: Shop, orderId: string, key: AttemptKey): void {
 
 function goToProvider(shop: Shop, orderId: string, key: AttemptKey, timeExpire: Date | null): void {
   const { agenda, random, store } = shop.world;
-  const traits = { ...drawTraits(random), ...key, currency: 'EUR', timeExpire: timeExpire?.getTime() ?? null };
+  const { reference } = key;
+  const intent = random.chance(shop.plan.intents) ? { intent: `pi-${reference}` } : {};
+  const limit = timeExpire?.getTime() ?? null;
+  const traits = { ...drawTraits(random), ...intent, reference, currency: 'EUR', timeExpire: limit };
   const payment = new ProviderPayment(traits, agenda.nowMs);
-  shop.provider(key.provider).add(payment);
+  shop.world.providerOf(key).add(payment);
+  shop.own(key, orderId);
+  // Some buyers change their mind at once.
+  if (random.chance(0.03)) agenda.after(random.between(0, 150), () => cancel(shop, orderId));
   const { expiresAt, graceMs } = store.lock(orderId);
   sendBuyer(shop, key, payment, expiresAt.getTime() + graceMs);
 }
@@ -67,10 +77,12 @@ function register(
 ): PaymentAttempt | undefined {
   const { store, engine, agenda, trace } = shop.world;
   const order = lockAtDesk(shop.world, orderId);
-  const known = store.findAttempt(key);
+  const known = store.lock(orderId).attempts.find((attempt) => isSameAttempt(attempt, key));
   if (!isPayable(order, agenda.now) || (known && known.status !== 'CREATED')) return undefined;
   const limit = timeExpire ? { timeExpire } : {};
-  const drafted = draftAttempt(order, { ...key, ...limit, handedOver }, known?.createdAt ?? agenda.now);
+  const { provider, reference, merchantAccount } = key;
+  const asked = { provider, reference, merchantAccount: merchantAccount ?? undefined, ...limit, handedOver };
+  const drafted = draftAttempt(order, asked, agenda.now);
   const attempt = { ...drafted, timeExpire: drafted.timeExpire ?? known?.timeExpire ?? null };
   store.putAttempt(attempt);
   trace.note(() => `attempt ${key.reference} at ${key.provider} is registered as ${attempt.status}`);

@@ -8,8 +8,9 @@ const closed: Step = { type: 'conclude', finding: { type: 'CLOSED', evidence: {}
 const withoutLatePath: Wiring = {
   ...OURS,
   name: 'no-late-path',
-  decideLatePayment: (order, policy) =>
-    order.status === 'PAID' ? decideLatePayment(order, policy) : { type: 'nothing' },
+  shows: 'charged',
+  decideLatePayment: (order, policy, verification) =>
+    order.status === 'PAID' ? decideLatePayment(order, policy, verification) : { type: 'nothing' },
   watches: false,
 };
 
@@ -59,11 +60,25 @@ function lastQuery({ query, confirmation }: Facts): Facts['query'] {
   return confirmation ?? query;
 }
 
-/** The steps by which the algorithm of payments grew, each with what it leaves open; the weakest first. */
+const weaker = (name: string, changes: Partial<Wiring>): Wiring => ({ ...OURS, shows: 'charged', ...changes, name });
+
+/** First the steps by which the algorithm grew, the weakest first; then ours with one of its rules left out. */
 export const WEAKER: readonly Wiring[] = [
   errorsAreUnpaid,
   closesHereOnly,
   ignoresClose,
   notFoundIsClosed,
   withoutLatePath,
+  // Decides on attempts as they were before its transaction got the lock, as REPEATABLE READ does.
+  weaker('reads-snapshots', { sees: 'snapshot' }),
+  // What the shop reports counts like the provider's word.
+  weaker('believes-reports', { believes: (money) => ({ ...money, source: 'provider' }) }),
+  // Each name of a payment is a payment.
+  weaker('counts-names', { believes: (money) => ({ ...money, transactionId: null }), shows: 'doubled' }),
+  // A reference alone identifies a payment.
+  weaker('ignores-accounts', { knowsAccounts: false }),
+  // A notification without an amount only wakes what is due.
+  weaker('drops-news', { asksOnNews: false }),
+  // All attempts are asked about at once, so the rate limit of the provider is used up by questions.
+  weaker('asks-all-at-once', { lanes: Infinity, shows: 'endless' }),
 ];

@@ -1,16 +1,42 @@
+import { type Money } from '../../src/orders/book-money';
+import { type Violation } from './check-end';
 import { decideLatePayment } from '../../src/orders/late/decide-late-payment';
 import { nextStep } from '../../src/orders/next-step';
 
 /** The decisions that a weaker variant replaces. */
 export interface Wiring {
   readonly name: string;
+  /** What a variant that is weaker does wrong. */
+  readonly shows: Violation['type'];
   readonly nextStep: typeof nextStep;
   readonly decideLatePayment: typeof decideLatePayment;
   /** Whether ended orders are looked at again. */
   readonly watches: boolean;
   /** Whether providers are told when to stop taking money. */
   readonly sendsTimeExpire: boolean;
+  /** What is known of a payment when it is booked. */
+  readonly believes: (money: Money) => Money;
+  /** Whether equal references of two merchants are two payments. */
+  readonly knowsAccounts: boolean;
+  /** Whether a notification without an amount has the provider asked. */
+  readonly asksOnNews: boolean;
+  /** Attempts of one order that are asked about at a time; those that could bring money first. */
+  readonly lanes: number;
+  /** Whether a transaction sees what was committed before its lock was granted, or what was there when it began. */
+  readonly sees: 'committed' | 'snapshot';
 }
 
 /** What the service does. */
-export const OURS: Wiring = { name: 'ours', nextStep, decideLatePayment, watches: true, sendsTimeExpire: true };
+export const OURS: Wiring = {
+  name: 'ours',
+  shows: 'fault',
+  nextStep,
+  decideLatePayment,
+  watches: true,
+  sendsTimeExpire: true,
+  believes: (money) => money,
+  knowsAccounts: true,
+  asksOnNews: true,
+  lanes: 4,
+  sees: 'committed',
+};

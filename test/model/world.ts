@@ -16,5 +16,6 @@ export interface World {
   readonly policy: OrderPolicy;
   readonly store: ModelStore;
   readonly engine: ModelEngine;
-  readonly providers: ReadonlyMap<string, ModelProvider>;
+  /** The provider of an attempt, as its merchant account sees it. */
+  providerOf(attempt: { readonly provider: string; readonly merchantAccount: string | null }): ModelProvider;
 }

@@ -9,11 +9,11 @@ import {
   InputPipe,
   newAttemptSchema,
   newDeadlineSchema,
-  notFound,
   reportedPaymentSchema,
   RequestRejectedError,
 } from '../input';
-import { MarkPaid, type MarkPaidResult, type ReportedPayment } from '../mark-paid';
+import { MarkPaid, type MarkPaidResult } from '../mark-paid';
+import { type ReportedPayment } from '../reported-payment';
 import { type NewAttempt } from '../new-order';
 import { type OrderView } from '../order-view';
 import { RegisterAttempt } from '../register-attempt';
@@ -59,9 +59,7 @@ export class OrderActionsController {
   @HttpCode(200)
   @RequireScope('orders:write')
   async check(@Param('id', orderId) id: string, @ByCaller() by: ActionContext): Promise<OrderView> {
-    const order = await this.checkPayment.execute(id, by);
-    if (!order) throw notFound(id);
-    return order;
+    return accepted(id, await this.checkPayment.execute(id, by)).order;
   }
 
   @Post('paid')

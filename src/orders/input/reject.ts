@@ -1,4 +1,5 @@
 import { assertNever } from '../../errors';
+import { type CheckPaymentResult } from '../check-payment';
 import { type CancelOrderResult } from '../cancel-order';
 import { type ExtendDeadlineResult } from '../extend-deadline';
 import { type PlaceResult } from '../new-order';
@@ -8,7 +9,12 @@ import { RequestRejectedError } from './request-rejected-error';
 
 /** What a use case answers when it refuses. */
 export type Rejection = Extract<
-  PlaceResult | RegisterAttemptResult | ExtendDeadlineResult | CancelOrderResult | SetAutoCloseResult,
+  | PlaceResult
+  | RegisterAttemptResult
+  | CheckPaymentResult
+  | ExtendDeadlineResult
+  | CancelOrderResult
+  | SetAutoCloseResult,
   { outcome: 'rejected' }
 >;
 
@@ -34,6 +40,10 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
     }
     case 'ATTEMPT_EXISTS':
       return because('this provider and reference belong to another order, or were registered with another amount');
+    case 'TOO_MANY_ATTEMPTS':
+    case 'PROVIDER_NOT_CONFIGURED':
+    case 'MERCHANT_ACCOUNT_NOT_CONFIGURED':
+      return rejectAttempt(orderId, rejection);
     case 'ORDER_NOT_FOUND':
       return notFound(orderId);
     case 'ORDER_EXPIRED':
@@ -53,6 +63,32 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
     default:
       return assertNever(rejection);
   }
+}
+
+/** An attempt that nobody could be asked about, or one too many. */
+function rejectAttempt(
+  orderId: string,
+  rejection: Extract<
+    Rejection,
+    { code: 'TOO_MANY_ATTEMPTS' | 'PROVIDER_NOT_CONFIGURED' | 'MERCHANT_ACCOUNT_NOT_CONFIGURED' }
+  >,
+): RequestRejectedError {
+  if (rejection.code === 'TOO_MANY_ATTEMPTS') {
+    const { code, limit } = rejection;
+    const reason = `order "${orderId}" has ${limit} payment attempts, the most it may have; offer one of them again`;
+    return new RequestRejectedError(code, reason, { limit });
+  }
+  const { code, provider } = rejection;
+  if (code === 'PROVIDER_NOT_CONFIGURED') {
+    const configured = 'configured' in rejection ? ` (configured: ${rejection.configured.join(', ') || 'none'})` : '';
+    return new RequestRejectedError(code, `payment provider "${provider}" is not configured${configured}`, {
+      provider,
+    });
+  }
+  const { merchantAccount } = rejection;
+  const what = merchantAccount === null ? 'name the merchantAccount' : `"${merchantAccount}" is not one of them`;
+  const reason = `payment provider "${provider}" serves several merchants; ${what}`;
+  return new RequestRejectedError(code, reason, { provider, merchantAccount });
 }
 
 export function notFound(orderId: string): RequestRejectedError {

@@ -1,15 +1,23 @@
-import { type EntityManager } from 'typeorm';
 import { assertNever } from '../../errors';
 import { type TimeoutScheduler } from '../../timeouts';
 import { applyStep } from '../apply-step';
 import { type LockedOrder } from '../order';
 import { type OrderPolicies } from '../order-policies';
 import { type OrderStore, type UnexpectedHandling } from '../order-store';
-import { PAYMENT_REFUND } from '../order-timeouts';
+import { isUndecided } from '../order-status';
+import { PAYMENT_REFUND, reconcileTimeout } from '../order-timeouts';
 import { type PaymentAttempt } from '../payment-attempt';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
-import { decideLatePayment, type LateDecision, type LateReason } from './decide-late-payment';
+import {
+  decideLate,
+  decideLatePayment,
+  type GiveBack,
+  type LateDecision,
+  type LateReason,
+} from './decide-late-payment';
+import { type LateContext } from './late-context';
+import { type NoteFoundMoney } from './note-found-money';
 import { type Refund, refundOf, type RefundReason } from './refund';
 import { type RefundRows } from './refund-rows';
 import { strayMoney } from './stray-money';
@@ -19,14 +27,7 @@ interface Plan {
   readonly scheduler: TimeoutScheduler;
   readonly policies: OrderPolicies;
   readonly refunds: RefundRows;
-}
-
-/** A transaction that holds an order's lock. */
-export interface LateContext {
-  readonly tx: EntityManager;
-  readonly by: ActionContext;
-  /** The database's time in it. */
-  readonly now: Date;
+  readonly found: NoteFoundMoney;
 }
 
 /** Sees to money that an order holds and does not need: it revives the order, goes back, or waits for a person. */
@@ -40,14 +41,12 @@ export class LatePayments {
    * @param order as it stands now in this transaction, locked.
    */
   async settle(order: LockedOrder, context: LateContext): Promise<void> {
-    const decision = this.decide(order);
+    const decision = this.decide(order, context);
     switch (decision.type) {
       case 'nothing':
         return;
-      case 'keep':
-        return this.report(decision.attempts, decision.reason, 'kept', context);
-      case 'refund':
-        return this.refund(order, decision.attempts, decision.reason, context);
+      case 'give-back':
+        return this.handle(order, decision, context);
       case 'revive':
         return this.revive(order, decision.attempts, context);
       default:
@@ -64,13 +63,14 @@ export class LatePayments {
     { tx }: Pick<LateContext, 'tx'>,
     others: readonly string[] = [],
   ): Promise<void> {
-    const revived = orders.filter((order) => this.decide(order).type === 'revive').map(({ id }) => id);
+    const revived = orders.filter((order) => this.decide(order, {}).type === 'revive').map(({ id }) => id);
     if (revived.length > 0) await this.plan.store.lockStock(tx, [...revived, ...others]);
   }
 
   /** What is done meanwhile about money that is not enough for its order. */
-  handlingOfPart({ merchantId }: LockedOrder): UnexpectedHandling {
-    return this.plan.policies.of(merchantId).partialPayment === 'park' ? 'kept' : 'waiting';
+  handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnexpectedHandling {
+    const waits = isUndecided(status) && autoClose && this.plan.policies.of(merchantId).partialPayment !== 'park';
+    return waits ? 'waiting' : 'kept';
   }
 
   /** Begins the refunds of these attempts; the order stays as it is. For money that is too little, before closing. */
@@ -83,43 +83,55 @@ export class LatePayments {
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
     await this.plan.refunds.insert(tx, refunds);
     await this.plan.store.setAttemptStatus(tx, refunds, 'REFUNDING');
-    const trace = by.traceparent === undefined ? {} : { traceparent: by.traceparent };
-    const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...trace }));
+    const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
     await this.plan.scheduler.schedule(tx, timeouts);
     return refunds;
   }
 
   /** An ended order whose money goes back says so, whatever it was before. A paid one stays paid. */
   async enterRefunding(order: LockedOrder, refunds: readonly Refund[], { tx, by, now }: LateContext): Promise<void> {
+    if (refunds.length === 0) return;
     if (order.status !== 'CLOSED' && order.status !== 'CANCELLED' && order.status !== 'CLOSED_REFUNDED') return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     const reason = refunds[0]?.reason ?? 'late';
     await applyStep(this.plan.store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence }));
   }
 
-  private decide(order: LockedOrder): LateDecision {
-    return decideLatePayment(order, this.plan.policies.of(order.merchantId));
+  private decide(order: LockedOrder, { verified = false }: Partial<LateContext>): LateDecision {
+    return decideLatePayment(order, this.plan.policies.of(order.merchantId), { verified });
   }
 
-  private async refund(
+  private async handle(
     order: LockedOrder,
-    attempts: readonly PaymentAttempt[],
-    reason: LateReason,
+    { refunds: wanted, kept, unverified, reason }: GiveBack,
     context: LateContext,
   ): Promise<void> {
-    const refunds = await this.giveBack(attempts, reason, context);
+    const disputed = await this.plan.found.disputed(context.tx, wanted);
+    const others = wanted.filter((attempt) => !disputed.includes(attempt));
+    const refunds = await this.giveBack(others, reason, context);
     await this.enterRefunding(order, refunds, context);
-    await this.report(attempts, reason, 'refunding', context);
+    await this.report(others, reason, 'refunding', context);
+    await this.report([...kept, ...disputed], reason, 'kept', context);
+    // Asked in a transaction of its own: the answer decides here once more.
+    const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
+    if (unverified.length > 0) await this.plan.scheduler.schedule(context.tx, [check]);
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {
     const { tx, by, now } = context;
-    if (!(await this.plan.store.reserveAgain(tx, order.id))) return this.refund(order, attempts, 'late', context);
+    if (!(await this.plan.store.reserveAgain(tx, order.id))) return this.giveUp(order, context);
     const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
     await applyStep(this.plan.store, tx, transition(order, 'PAID', { by, now, reason: 'revived', evidence }));
     await this.report(attempts, 'late', 'revived', context);
     // What the revived order does not need of it is surplus, like anybody's second payment.
     await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
+  }
+
+  /** The goods are gone: the money is that of any order that has ended. */
+  private async giveUp(order: LockedOrder, context: LateContext): Promise<void> {
+    const policy = this.plan.policies.of(order.merchantId);
+    const decision = decideLate(order, policy, { verified: context.verified ?? false });
+    if (decision.type === 'give-back') await this.handle(order, decision, context);
   }
 
   private report(
@@ -133,4 +145,8 @@ export class LatePayments {
       attempts.map((attempt) => strayMoney(attempt, { reason, handling, now, traceparent: by.traceparent })),
     );
   }
+}
+
+function traceOf({ traceparent }: ActionContext): { traceparent?: string } {
+  return traceparent === undefined ? {} : { traceparent };
 }

@@ -6,6 +6,7 @@ import { OrderPolicies } from '../order-policies';
 import { ORDER_STORE, type OrderStore } from '../order-store';
 import { LatePayments } from './late-payments';
 import { LateWatch } from './late-watch';
+import { NoteFoundMoney } from './note-found-money';
 import { RefundPayments } from './refund-payments';
 import { RefundRows } from './refund-rows';
 import { WatchEndedOrders } from './watch-ended-orders';
@@ -18,10 +19,20 @@ export const LATE_PROVIDERS: Provider[] = [
     useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new RefundRows(dataSource, schema),
   },
   {
+    provide: NoteFoundMoney,
+    inject: [ORDER_STORE],
+    useFactory: (store: OrderStore) => new NoteFoundMoney(store),
+  },
+  {
     provide: LatePayments,
-    inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows],
-    useFactory: (store: OrderStore, scheduler: TimeoutScheduler, policies: OrderPolicies, refunds: RefundRows) =>
-      new LatePayments({ store, scheduler, policies, refunds }),
+    inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows, NoteFoundMoney],
+    useFactory: (
+      store: OrderStore,
+      scheduler: TimeoutScheduler,
+      policies: OrderPolicies,
+      refunds: RefundRows,
+      found: NoteFoundMoney,
+    ) => new LatePayments({ store, scheduler, policies, refunds, found }),
   },
   {
     provide: LateWatch,
@@ -30,9 +41,14 @@ export const LATE_PROVIDERS: Provider[] = [
   },
   {
     provide: WatchEndedOrders,
-    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments],
-    useFactory: (store: OrderStore, ask: AskProviders, policies: OrderPolicies, late: LatePayments) =>
-      new WatchEndedOrders(store, ask, policies, late),
+    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments, NoteFoundMoney],
+    useFactory: (
+      store: OrderStore,
+      providers: AskProviders,
+      policies: OrderPolicies,
+      late: LatePayments,
+      found: NoteFoundMoney,
+    ) => new WatchEndedOrders({ store, providers, policies, late, found }),
   },
   {
     provide: RefundPayments,

@@ -9,6 +9,7 @@ interface RefundRow {
   readonly number: string;
   readonly provider: string;
   readonly reference: string;
+  readonly merchant_account: string;
   readonly order_id: string;
   readonly amount: string;
   readonly currency: string;
@@ -40,23 +41,26 @@ export class RefundRows {
     private readonly dataSource: DataSource,
     schema: string,
   ) {
+    const isAttempt =
+      'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
     this.insertSql = `
-      INSERT INTO ${schema}.refund (number, provider, reference, order_id, amount, currency, reason)
-      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[])
+      INSERT INTO ${schema}.refund (number, provider, reference, order_id, amount, currency, reason, merchant_account)
+      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
       ON CONFLICT DO NOTHING`;
     this.noteSql = `
       UPDATE ${schema}.orphan_payment p SET handling = 'refunding'
-        FROM unnest($1::text[], $2::text[]) AS k(provider, reference)
-       WHERE p.provider = k.provider AND p.reference = k.reference AND p.handling = 'waiting'`;
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
+       WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
+             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order')`;
     this.openSql = `
-      SELECT r.number, r.provider, r.reference, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
+      SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
              (SELECT row_to_json(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
-                 WHERE a.provider = r.provider AND a.reference = r.reference) found) AS attempt
+                 WHERE ${isAttempt}) found) AS attempt
         FROM ${schema}.refund r
        WHERE r.number = ANY($1::text[]) AND EXISTS (
          SELECT 1 FROM ${schema}.payment_attempt a
-          WHERE a.provider = r.provider AND a.reference = r.reference AND a.status = 'REFUNDING')`;
+          WHERE ${isAttempt} AND a.status = 'REFUNDING')`;
     this.finishSql = `
       UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
        WHERE number = $1 AND status = 'PENDING'`;
@@ -72,9 +76,14 @@ export class RefundRows {
       refunds.map((refund) => refund.amount.toString()),
       refunds.map((refund) => refund.currency),
       refunds.map((refund) => refund.reason),
+      refunds.map((refund) => refund.merchantAccount ?? ''),
     ]);
-    // It waited for the rest, which has not come.
-    await tx.query(this.noteSql, [refunds.map((refund) => refund.provider), refunds.map((refund) => refund.reference)]);
+    // It waited for the rest, which has not come, or for a person, who has decided.
+    await tx.query(this.noteSql, [
+      refunds.map((refund) => refund.provider),
+      refunds.map((refund) => refund.reference),
+      refunds.map((refund) => refund.merchantAccount ?? ''),
+    ]);
   }
 
   /** Those of these refunds whose end has not been noted yet, by number. */
@@ -100,7 +109,9 @@ export class RefundRows {
 
 function toOpenRefund(row: RefundRow): OpenRefund {
   const { number, provider, reference, currency, reason } = row;
-  const refund = { number, provider, reference, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
+  const merchantAccount = row.merchant_account === '' ? null : row.merchant_account;
+  const key = { provider, reference, merchantAccount };
+  const refund = { number, ...key, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
   const paidBack = row.status === 'REFUNDED' ? { paidBackAs: row.refund_id ?? 'by hand' } : {};
   return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, ...paidBack };
 }

@@ -10,15 +10,34 @@ import {
 import { type AskProviders } from '../ask-providers';
 import { type AttemptFinding } from '../attempt-finding';
 import { BUSY } from '../busy';
-import { withFindings } from '../decide-settlement';
+import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
 import { type OrderPolicies } from '../order-policies';
 import { type LockedBatch, type OrderStore } from '../order-store';
 import { ORDER_LATE_WATCH } from '../order-timeouts';
+import { type ActionContext } from '../transition-cause';
+import { attemptWrites, withFindings } from '../with-findings';
 import { type LatePayments } from './late-payments';
+import { type NoteFoundMoney } from './note-found-money';
 import { isWatched, planWatch } from './plan-watch';
 
 type Due = DueTimeout<AttemptFinding[]>;
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly providers: AskProviders;
+  readonly policies: OrderPolicies;
+  readonly late: LatePayments;
+  readonly found: NoteFoundMoney;
+}
+
+/** One due timeout, and its order before and after what the providers said; no order: gone, or held by somebody else. */
+interface Round {
+  readonly due: Due;
+  readonly before: LockedOrder | undefined;
+  readonly after: LockedOrder | undefined;
+  readonly findings: readonly AttemptFinding[];
+}
 
 /**
  * Looks after orders that have ended: asks the providers of their closed attempts again, at the offsets of the policy,
@@ -27,49 +46,56 @@ type Due = DueTimeout<AttemptFinding[]>;
  */
 @TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1 })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(
-    private readonly store: OrderStore,
-    private readonly providers: AskProviders,
-    private readonly policies: OrderPolicies,
-    private readonly late: LatePayments,
-  ) {}
+  constructor(private readonly plan: Plan) {}
 
   async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const batch = await this.store.lock(
+    const { store, late, found } = this.plan;
+    const ids = due.map((timeout) => timeout.key);
+    const batch = await store.lock(tx, ids, 'skip-locked');
+    const rounds = due.map((timeout) => roundOf(timeout, batch));
+    await store.writeAttempts(
       tx,
-      due.map((timeout) => timeout.key),
-      'skip-locked',
+      rounds.flatMap(({ before, after, findings }) => (before && after ? attemptWrites(before, after, findings) : [])),
     );
-    const isHeld = ({ key }: Due): boolean => batch.orders.has(key);
-    await this.store.recordFindings(
-      tx,
-      due.filter(isHeld).flatMap((timeout) => timeout.answer ?? []),
+    const asked = rounds.flatMap(({ after, findings }) => (after ? [{ after, findings }] : []));
+    const [first] = due;
+    if (first) await found.execute(asked, { tx, by: causeOf(first), now: batch.now });
+    await late.lockStock(
+      asked.map(({ after }) => after),
+      { tx },
     );
-    const found = due.flatMap((timeout) => {
-      const order = batch.orders.get(timeout.key);
-      return order && timeout.answer ? [withFindings(order, timeout.answer)] : [];
-    });
-    await this.late.lockStock(found, { tx });
     const outcomes: TimeoutOutcome[] = [];
-    for (const timeout of due) outcomes.push(await this.settleOne(timeout, batch, tx));
+    for (const round of rounds) outcomes.push(await this.settleOne(round, batch, tx));
     return outcomes;
   }
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.store.attemptsOf(due.key, ['CLOSED']);
-    return this.providers.close(attempts, now, signal);
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isWatched);
+    return this.plan.providers.close(attempts, now, signal);
   }
 
-  private async settleOne(due: Due, { orders, busy, now }: LockedBatch, tx: EntityManager): Promise<TimeoutOutcome> {
-    const order = orders.get(due.key);
-    if (!order) return busy.has(due.key) ? BUSY : DONE;
-    if (isUndecided(order.status)) return DONE;
-    if (!due.answer) return order.attempts.some(isWatched) ? ASK : DONE;
-    const after = withFindings(order, due.answer);
-    await this.late.settle(after, { tx, now, by: { cause: due.cause, traceparent: due.traceparent } });
-    const offsetsMs = this.policies.of(order.merchantId).lateWatchOffsetsMs;
+  private async settleOne(
+    { due, before, after }: Round,
+    { busy, now }: LockedBatch,
+    tx: EntityManager,
+  ): Promise<TimeoutOutcome> {
+    if (!before) return busy.has(due.key) ? BUSY : DONE;
+    if (isUndecided(before.status)) return DONE;
+    if (!due.answer || !after) return before.attempts.some(isWatched) ? ASK : DONE;
+    await this.plan.late.settle(after, { tx, now, by: causeOf(due) });
+    const offsetsMs = this.plan.policies.of(before.merchantId).lateWatchOffsetsMs;
     return planWatch(due.answer, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
   }
+}
+
+function roundOf(due: Due, { orders }: LockedBatch): Round {
+  const before = orders.get(due.key);
+  const findings = due.answer ?? [];
+  return { due, before, findings, after: before && due.answer ? withFindings(before, findings) : undefined };
+}
+
+function causeOf({ cause, traceparent }: Due): ActionContext {
+  return { cause, traceparent };
 }
 
 /** When the order ended; written into the timeout when it was scheduled. */

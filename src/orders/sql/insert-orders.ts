@@ -97,7 +97,7 @@ function attemptJson(draft: OrderDraft): object[] {
       order_id: draft.id,
       provider,
       reference,
-      merchant_account: merchantAccount,
+      merchant_account: merchantAccount ?? '',
       status,
       amount: drafted.amount.toString(),
       currency: drafted.currency,
@@ -144,7 +144,7 @@ function insertSql(schema: string): string {
              (order_id, provider, reference, merchant_account, status, amount, currency, time_expire)
       SELECT a.order_id, a.provider, a.reference, a.merchant_account, a.status, a.amount, a.currency, a.time_expire
         FROM new_attempt a JOIN placed p ON p.id = a.order_id
-      ON CONFLICT (provider, reference) DO NOTHING RETURNING order_id),
+      ON CONFLICT (provider, reference, merchant_account) DO NOTHING RETURNING order_id),
     history AS (
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
       SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id))

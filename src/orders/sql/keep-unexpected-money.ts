@@ -3,7 +3,10 @@ import { announceAfterCommit, storableJson } from '../../events';
 import { outboxEvent } from '../order-events';
 import { type UnexpectedMoney } from '../order-store';
 
-/** Keeps money that fits no order, with its event, once per (provider, reference, reason): reports come in doubles. */
+/**
+ * Keeps money that fits no order, with its event, once per payment and reason, and once more when what waited for the rest
+ * is left to a person: reports come in doubles.
+ */
 export class KeepUnexpectedMoney {
   private readonly sql: string;
 
@@ -11,19 +14,26 @@ export class KeepUnexpectedMoney {
     this.sql = `
       WITH money AS (
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
-                             $8::text[], $9::text[], $10::text[], $11::text[])
-          AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent, handling)),
+                             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+          AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent, handling,
+               merchant_account, source)),
       kept AS (
-        INSERT INTO ${schema}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
-        SELECT id, provider, reference, order_id, amount, currency, evidence::jsonb, reason, handling FROM money
-        ON CONFLICT (provider, reference, reason) DO NOTHING RETURNING id)
+        INSERT INTO ${schema}.orphan_payment AS o
+               (id, provider, reference, merchant_account, order_id, amount, currency, source, evidence, reason, handling)
+        SELECT id, provider, reference, merchant_account, order_id, amount, currency, source, evidence::jsonb, reason, handling
+          FROM money
+        ON CONFLICT (provider, reference, merchant_account, reason)
+        DO UPDATE SET handling = 'kept' WHERE o.handling = 'waiting' AND EXCLUDED.handling = 'kept'
+        RETURNING provider, reference, merchant_account, reason)
       INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
-      SELECT id, 'event', 'order.payment_late', body::jsonb, traceparent FROM money JOIN kept USING (id)`;
+      SELECT id, 'event', 'order.payment_late', body::jsonb, traceparent 
+        FROM money JOIN kept USING (provider, reference, merchant_account, reason)`;
   }
 
   async execute(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void> {
     if (money.length === 0) return;
-    const rows = money.map((one) => ({ ...one, event: eventOf(one) }));
+    const distinct = new Map(money.map((one) => [keyOf(one), one]));
+    const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
     await tx.query(this.sql, [
       rows.map((row) => row.event.id),
       rows.map((row) => row.provider),
@@ -31,18 +41,25 @@ export class KeepUnexpectedMoney {
       rows.map((row) => row.orderId),
       rows.map((row) => row.amount.toString()),
       rows.map((row) => row.currency),
-      rows.map((row) => storableJson(row.evidence)),
+      rows.map(({ evidence, transactionId }) => storableJson({ ...evidence, transactionId })),
       rows.map((row) => row.reason),
       rows.map((row) => storableJson(row.event.body)),
       rows.map((row) => row.traceparent ?? null),
       rows.map((row) => row.handling),
+      rows.map((row) => row.merchantAccount ?? ''),
+      rows.map((row) => row.source),
     ]);
     announceAfterCommit(tx);
   }
 }
 
 function eventOf(money: UnexpectedMoney) {
-  const { orderId, provider, reference, amount, currency, reason, handling, now, traceparent } = money;
-  const details = { orderId, provider, reference, amount: Number(amount), currency, reason, handling };
+  const { orderId, provider, reference, merchantAccount, amount, currency, reason, handling, now, traceparent } = money;
+  const account = merchantAccount === null ? {} : { merchantAccount };
+  const details = { orderId, provider, reference, ...account, amount: Number(amount), currency, reason, handling };
   return outboxEvent('order.payment_late', details, now, traceparent);
+}
+
+function keyOf({ provider, reference, merchantAccount, reason }: UnexpectedMoney): string {
+  return [provider, reference, merchantAccount ?? '', reason].join('\n');
 }

@@ -3,7 +3,7 @@ import { UnsupportedIsolationLevelError } from '../unsupported-isolation-level-e
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
 import { type LockedBatch, type UnclaimedMoney } from '../order-store';
-import { type PaymentAttempt } from '../payment-attempt';
+import { type PaidSource, type PaymentAttempt } from '../payment-attempt';
 import {
   type AttemptRow,
   ATTEMPT_COLUMNS,
@@ -28,6 +28,8 @@ interface UnclaimedRow {
   readonly reference: string;
   readonly amount: string;
   readonly currency: string;
+  readonly merchant_account: string;
+  readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
 }
 
@@ -51,7 +53,8 @@ export class LockOrders {
     this.wait = lock;
     this.skipLocked = `${lock} SKIP LOCKED`;
     // OFFSET 0: without statistics the planner starts from all stray money, 460 ms a batch at 50 000 rows of it.
-    const money = 'p.provider, p.reference, p.amount::text AS amount, p.currency, p.evidence';
+    const money =
+      'p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence';
     const isUnclaimed = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // clock_timestamp(): the transaction may have begun long before it got the lock.
     this.underLock = `
@@ -65,7 +68,8 @@ export class LockOrders {
           UNION ALL
           SELECT p.id, a.order_id, ${money} FROM ${schema}.payment_attempt a, LATERAL (
             SELECT * FROM ${schema}.orphan_payment o
-             WHERE o.provider = a.provider AND o.reference = a.reference OFFSET 0) p
+             WHERE o.provider = a.provider AND o.reference = a.reference
+               AND o.merchant_account = a.merchant_account OFFSET 0) p
            WHERE a.order_id = ANY($1::text[]) AND ${isUnclaimed}
                  AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)) found) AS unclaimed`;
     this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
@@ -94,11 +98,14 @@ function toUnclaimed({
   order_id: orderId,
   provider,
   reference,
+  merchant_account: account,
   amount,
   currency,
+  source,
   evidence,
 }: UnclaimedRow): UnclaimedMoney {
-  return { id, orderId, provider, reference, amount: BigInt(amount), currency, evidence };
+  const merchantAccount = account === '' ? null : account;
+  return { id, orderId, provider, reference, merchantAccount, amount: BigInt(amount), currency, source, evidence };
 }
 
 function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): Map<string, LockedOrder> {

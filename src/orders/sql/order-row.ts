@@ -1,6 +1,6 @@
 import { type ClosingReason, type Order } from '../order';
 import { type OrderStatus } from '../order-status';
-import { type AttemptStatus, type PaymentAttempt } from '../payment-attempt';
+import { type AttemptStatus, type PaidSource, type PaymentAttempt } from '../payment-attempt';
 
 /** Columns of an order; the table's alias must be `o`. */
 export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount, o.currency, o.expires_at, o.auto_close,
@@ -8,7 +8,8 @@ export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount
 
 /** Columns of an attempt for json_agg; the table's alias must be `a`. Money as text, as JSON numbers are no bigints. */
 export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.status, a.amount::text AS amount,
-  a.currency, a.time_expire, a.created_at, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at, a.transaction_id`;
+  a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
+  a.transaction_id, a.paid_source`;
 
 /** What the driver gives for ORDER_COLUMNS. */
 export interface OrderRow {
@@ -33,7 +34,8 @@ export interface AttemptRow {
   readonly order_id: string;
   readonly provider: string;
   readonly reference: string;
-  readonly merchant_account: string | null;
+  /** Empty: none. */
+  readonly merchant_account: string;
   readonly status: AttemptStatus;
   readonly amount: string;
   readonly currency: string;
@@ -43,6 +45,8 @@ export interface AttemptRow {
   readonly paid_currency: string | null;
   readonly paid_at: string | null;
   readonly transaction_id: string | null;
+  readonly registered: boolean;
+  readonly paid_source: PaidSource | null;
 }
 
 export function toOrder(row: OrderRow): Order {
@@ -69,7 +73,7 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
     orderId: row.order_id,
     provider: row.provider,
     reference: row.reference,
-    merchantAccount: row.merchant_account,
+    merchantAccount: row.merchant_account === '' ? null : row.merchant_account,
     status: row.status,
     amount: BigInt(row.amount),
     currency: row.currency,
@@ -79,6 +83,8 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
     paidCurrency: row.paid_currency,
     paidAt: toDate(row.paid_at),
     transactionId: row.transaction_id,
+    registered: row.registered,
+    paidSource: row.paid_source,
   };
 }
 

@@ -2,7 +2,7 @@ import { present, validInstant } from '../../errors';
 import DataLoader from 'dataloader';
 import { type DataSource } from 'typeorm';
 import { type AttemptsNow } from '../order-store';
-import { type AttemptStatus } from '../payment-attempt';
+import { type PaymentAttempt } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptsByOrder, toAttempt } from './order-row';
 
 /** A statement for so many orders takes a few milliseconds. */
@@ -35,9 +35,9 @@ export class ReadAttempts {
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])) found) AS attempts`;
   }
 
-  async execute(orderId: string, statuses: readonly AttemptStatus[]): Promise<AttemptsNow> {
+  async execute(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
     const { now, attempts } = await this.loader.load(orderId);
-    return { now, attempts: attempts.filter(({ status }) => statuses.includes(status)) };
+    return { now, attempts: attempts.filter(isWanted) };
   }
 
   private async read(orderIds: readonly string[]): Promise<AttemptsNow[]> {

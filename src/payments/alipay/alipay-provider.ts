@@ -48,6 +48,10 @@ export class AlipayProvider implements PaymentProvider {
     return this.gateways.defaultAccount;
   }
 
+  hasAccount(account: string): boolean {
+    return this.gateways.has(account);
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const answer = await this.ask('alipay.trade.query', attempt, {}, signal);
     return answer.type === 'VERIFIED' ? toQueryOutcome(answer, attempt, this.clock) : answer;

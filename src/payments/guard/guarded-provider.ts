@@ -52,6 +52,10 @@ export class GuardedProvider implements PaymentProvider {
     return this.inner.defaultAccount;
   }
 
+  hasAccount(account: string): boolean {
+    return this.inner.hasAccount?.(account) ?? true;
+  }
+
   /** For health and metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;

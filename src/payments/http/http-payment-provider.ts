@@ -49,6 +49,11 @@ export class HttpPaymentProvider implements PaymentProvider {
     this.name = this.options.name;
   }
 
+  /** One that no secret was given for cannot be asked about. */
+  hasAccount(account: string): boolean {
+    return this.secretOf(account) !== undefined;
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const answer = await this.ask(QUERY, attempt, signal);
     return answer.type === 'VERIFIED' ? toQueryOutcome(answer) : answer;

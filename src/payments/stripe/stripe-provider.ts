@@ -48,6 +48,10 @@ export class StripeProvider implements PaymentProvider {
     return this.desks.defaultAccount;
   }
 
+  hasAccount(account: string): boolean {
+    return this.desks.has(account);
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const desk = this.deskOf(attempt);
     if ('type' in desk) return desk;

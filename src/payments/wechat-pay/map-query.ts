@@ -14,15 +14,13 @@ export interface WechatPayIdentity {
  * REVOKED and PAYERROR exist for payment codes only, which the shop scans: the buyer holds nothing that he could pay
  * with once more.
  */
-const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED' | 'REFUNDED'>([
+const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
   ['NOTPAY', 'OPEN'],
   ['USERPAYING', 'PROCESSING'],
   ['ACCEPT', 'PROCESSING'],
   ['CLOSED', 'CLOSED'],
   ['REVOKED', 'CLOSED'],
   ['PAYERROR', 'CLOSED'],
-  // After a part was given back too: WeChat Pay does not say how much.
-  ['REFUND', 'REFUNDED'],
 ]);
 
 /** What the answer to a query means. Only a verified one about this payment of this merchant means anything. */
@@ -57,12 +55,21 @@ function toState(transaction: Transaction, attempt: PaymentAttemptRef): QueryOut
   const state = transaction.trade_state;
   const withoutMoney = WITHOUT_MONEY.get(state);
   if (withoutMoney) return { type: withoutMoney, evidence: { ...transaction } };
+  if (state === 'REFUND') return refundedInPart(transaction);
   const paid = state === 'SUCCESS' ? toPaid(transaction) : undefined;
   if (!paid) {
     const reason = `answer of WeChat Pay is not recognised: trade_state ${JSON.stringify(state.slice(0, 32))}`;
     return { type: 'UNKNOWN', reason, evidence: { ...transaction } };
   }
   return paid.currency === attempt.currency ? paid : aboutAnother(`currency ${paid.currency}`, transaction);
+}
+
+/** Said after the smallest part was given back, too, and never how much: the rest may be the merchant's, and pay the order. */
+function refundedInPart(transaction: Transaction): UnknownOutcome {
+  const reason =
+    'WeChat Pay says REFUND: the payment was made, and some or all of it was given back. See in the merchant platform ' +
+    'how much is left; report the order as paid, or give the rest back there and close the order by hand';
+  return { type: 'UNKNOWN', reason, needsPerson: true, evidence: { ...transaction } };
 }
 
 function aboutAnother(what: string, transaction: Transaction): UnknownOutcome {

@@ -54,6 +54,10 @@ export class WechatPayProvider implements PaymentProvider {
     return this.merchants.defaultAccount;
   }
 
+  hasAccount(account: string): boolean {
+    return this.merchants.has(account);
+  }
+
   async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
     const merchant = this.merchantOf(attempt);
     return 'type' in merchant ? merchant : queryPayment(merchant, attempt, signal);

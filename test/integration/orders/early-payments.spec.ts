@@ -1,4 +1,4 @@
-import { fill, newOrder, openShop, SCHEMA, settle, type Shop } from './shop';
+import { fill, newOrder, openShop, reconcile, SCHEMA, settle, type Shop } from './shop';
 
 const HOUR = 3_600_000;
 
@@ -49,7 +49,10 @@ describe('money that was reported before its order, or its attempt, was there', 
           orderId: null,
           amount: 1_999n,
           currency: 'EUR',
-          evidence: { transactionId: 't-1' },
+          merchantAccount: null,
+          transactionId: 't-1',
+          source: 'provider',
+          evidence: {},
           now: new Date(),
         },
       ]),
@@ -72,7 +75,10 @@ describe('money that was reported before its order, or its attempt, was there', 
     expect(await attemptsOf(cancelled.id)).toEqual(['early-cancelled PAID']);
     expect(await statusOf(cancelled.id)).toBe('PAID');
     expect(await pay(twice.id, 'second-after')).toMatchObject({ order: { status: 'PAID' } });
-    expect((await attemptsOf(twice.id))?.sort()).toEqual(['early-first PAID', 'second-after REFUNDING']);
+    expect((await attemptsOf(twice.id))?.sort()).toEqual(['early-first PAID', 'second-after PAID']);
+    // Nobody has registered either of them, so a person has to say which one goes back.
+    expect(await reconcile(shop, twice.id)).toEqual({ type: 'done' });
+    expect(await handlingOf(twice.id)).toEqual(['unknown-order adopted', 'surplus kept']);
   });
 
   it('stays where it is when it was paid to another merchant', async () => {
@@ -81,7 +87,9 @@ describe('money that was reported before its order, or its attempt, was there', 
     const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
     const report = { ...money, reason: 'unknown-order' as const, handling: 'kept' as const };
     await shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [{ ...report, evidence: { merchantAccount: 'merchant-b' } }]),
+      shop.store.keepUnexpected(tx, [
+        { ...report, merchantAccount: 'merchant-b', transactionId: null, source: 'provider', evidence: {} },
+      ]),
     );
     await shop.register.execute(id, { ...attempt('misdirected'), merchantAccount: 'merchant-a' });
     await settle(shop, [id]);

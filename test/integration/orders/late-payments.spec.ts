@@ -2,7 +2,19 @@ import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../../src/orders/order-time
 import { refundNumber } from '../../../src/orders/late/refund';
 import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
-import { dueOf, eventsOf, fill, newOrder, openShop, SCHEMA, settle, settleUntilDone, type Shop, stockOf } from './shop';
+import {
+  dueOf,
+  eventsOf,
+  fill,
+  newOrder,
+  notified,
+  openShop,
+  SCHEMA,
+  settle,
+  settleUntilDone,
+  type Shop,
+  stockOf,
+} from './shop';
 
 const REFUNDING_MERCHANT = 'refunder';
 const KEEPING_MERCHANT = 'keeper';
@@ -45,7 +57,7 @@ describe('money that comes too late, is too much, or too little', () => {
     (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`);
   const eventNames = async (id: string) => (await eventsOf(shop, id)).map((event) => event.routing_key);
   const pay = (orderId: string, reference: string, amount = 1_999, currency = 'EUR') =>
-    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency }, { cause: 'notify' });
+    notified(shop, orderId, reference, amount, currency);
   const handlingOf = async (id: string) =>
     (
       await shop.dataSource.query<{ reason: string; handling: string }[]>(

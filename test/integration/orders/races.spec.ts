@@ -1,4 +1,4 @@
-import { dueOf, fill, KEEPING, newOrder, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
+import { dueOf, fill, KEEPING, newOrder, notified, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
 
 const SKUS = ['s0', 's1', 's2', 's3', 's4'];
 const TERMINAL = `to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND from_status <> to_status`;
@@ -29,8 +29,7 @@ describe('orders under fire, on PostgreSQL', () => {
     expect(results.every((result) => result.outcome === 'placed')).toBe(true);
     return orders.map((order) => order.id);
   };
-  const pay = (orderId: string) =>
-    shop.markPaid.execute({ orderId, provider: 'fake', reference: `p-${orderId}`, amount: 1_999, currency: 'EUR' });
+  const pay = (orderId: string) => notified(shop, orderId, `p-${orderId}`);
   const terminalRows = (ids: readonly string[]) =>
     shop.dataSource.query<{ order_id: string; to_status: string; n: number }[]>(
       `SELECT order_id, min(to_status) AS to_status, count(*)::int AS n FROM ${SCHEMA}.order_history

@@ -4,6 +4,7 @@ import { Inventory } from '../../../src/inventory';
 import { CancelOrder } from '../../../src/orders/cancel-order';
 import { AskProviders } from '../../../src/orders/ask-providers';
 import { type AttemptFinding } from '../../../src/orders/attempt-finding';
+import { checkReportedPayment } from '../../../src/orders/check-new-order';
 import { CheckPayment } from '../../../src/orders/check-payment';
 import { CloseUnpaidOrders } from '../../../src/orders/close-unpaid-orders';
 import { LatePayments } from '../../../src/orders/late/late-payments';
@@ -17,8 +18,10 @@ import { type NewOrder } from '../../../src/orders/new-order';
 import { OrderDesk } from '../../../src/orders/order-desk';
 import { OrderPolicies } from '../../../src/orders/order-policies';
 import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
-import { ORDER_PAYMENT, ORDER_REMINDER } from '../../../src/orders/order-timeouts';
+import { ORDER_PAYMENT, ORDER_REMINDER, PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
 import { PlaceOrders } from '../../../src/orders/place-orders';
+import { NoteFoundMoney } from '../../../src/orders/late/note-found-money';
+import { ReconcilePayments } from '../../../src/orders/reconcile-payments';
 import { ReadHistory } from '../../../src/orders/read-history';
 import { ReadOrder } from '../../../src/orders/read-order';
 import { RegisterAttempt } from '../../../src/orders/register-attempt';
@@ -56,17 +59,19 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     wake: (refs) => woken.push(...refs),
   });
   const inventory = new Inventory(SCHEMA);
-  const resolved = new OrderPolicies(policies);
+  // Attempts of providers that are not here serve as methods of their own.
+  const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
   const store = new SqlOrderStore(dataSource, SCHEMA, inventory);
   const provider = new FakeProvider('fake', dataSource);
   const providers = new PaymentProviders([provider]);
   const ask = new AskProviders(providers);
   const desk = new OrderDesk({ dataSource, schema: SCHEMA, store, scheduler });
   const refunds = new RefundRows(dataSource, SCHEMA);
-  const late = new LatePayments({ store, scheduler, policies: resolved, refunds });
+  const found = new NoteFoundMoney(store);
+  const late = new LatePayments({ store, scheduler, policies: resolved, refunds, found });
   const watch = new LateWatch(scheduler, resolved);
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
-  const markPaid = new MarkPaid(desk, late, watch);
+  const markPaid = new MarkPaid(desk, late, watch, providers);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
   return {
     database,
@@ -77,6 +82,10 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     failures,
     inventory,
     store,
+    desk,
+    late,
+    watch,
+    policies: resolved,
     provider,
     markPaid,
     readOrder,
@@ -87,9 +96,10 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     cancel: new CancelOrder(desk, watch),
     setAutoClose: new SetAutoClose(desk),
     history: new ReadHistory(dataSource, SCHEMA),
-    closing: new CloseUnpaidOrders({ store, providers: ask, policies: resolved, late, watch }),
+    closing: new CloseUnpaidOrders({ store, providers: ask, policies: resolved, late, found, watch }),
+    reconciling: new ReconcilePayments({ store, providers: ask, markPaid, late }),
     reminding: new RemindBeforeDeadline(store, outbox),
-    watching: new WatchEndedOrders(store, ask, resolved, late),
+    watching: new WatchEndedOrders({ store, providers: ask, policies: resolved, late, found }),
     refunding: new RefundPayments({ store, refunds, providers: ask, outbox }),
   };
 }
@@ -153,6 +163,28 @@ export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds
     left = left.filter((id) => last.get(id)?.type === 'retry');
   }
   return ids.map((id) => last.get(id) as TimeoutOutcome);
+}
+
+/** Asks the providers of an order about its payments, and books what they say: settle, ask outside, settle. */
+export async function reconcile(shop: Shop, orderId: string): Promise<TimeoutOutcome | undefined> {
+  const due = dueOf(orderId, { kind: PAYMENT_RECONCILIATION });
+  const [first] = await shop.dataSource.transaction((tx) => shop.reconciling.settle([due], tx));
+  if (first?.type !== 'ask') return first;
+  const answer = await shop.reconciling.ask(due, new AbortController().signal);
+  const [second] = await shop.dataSource.transaction((tx) => shop.reconciling.settle([{ ...due, answer }], tx));
+  return second;
+}
+
+/** What a provider's notification does to an attempt that was registered, and is taken for closed. */
+export async function notified(shop: Shop, orderId: string, reference: string, amount = 1_999, currency = 'EUR') {
+  const payment = { orderId, provider: 'fake', reference, amount, currency };
+  checkReportedPayment(payment);
+  await shop.dataSource.query(
+    `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency)
+     SELECT 'fake', $2, id, 'CLOSED', 1999, 'EUR' FROM ${SCHEMA}.orders WHERE id = $1 ON CONFLICT DO NOTHING`,
+    [orderId, reference],
+  );
+  return shop.markPaid.confirm(payment, { cause: 'notify' });
 }
 
 export interface StoredEvent {

@@ -118,7 +118,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       await pay(id, 'first-one');
       shop.provider.paid('second-too');
       expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
-      expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 'second-too' }]);
+      expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 'first-one' }]);
     });
 
     it('keeps money that comes after closing, tells it once, and leaves the order closed', async () => {
@@ -151,16 +151,18 @@ describe('use cases about one order, on PostgreSQL', () => {
   describe('asking the provider before the deadline', () => {
     it('books what the provider says, and closes nothing', async () => {
       const id = await placed({ attempt: attempt('check-1') });
-      expect(await shop.check.execute(id)).toMatchObject({ status: 'PENDING' });
+      expect(await shop.check.execute(id)).toMatchObject({ outcome: 'checked', order: { status: 'PENDING' } });
       expect(shop.provider.calls).not.toContain('close check-1');
       shop.provider.paid('check-1');
-      expect(await shop.check.execute(id)).toMatchObject({ status: 'PAID' });
-      expect(await shop.check.execute('nobody')).toBeUndefined();
+      expect(await shop.check.execute(id)).toMatchObject({ order: { status: 'PAID' } });
+      expect(await shop.check.execute('nobody')).toEqual({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' });
     });
 
     it('answers "expired" at once and wakes the timeout when the machinery is behind', async () => {
       const id = await placed({ paymentWindowMs: 0 });
-      expect(await shop.check.execute(id)).toMatchObject({ status: 'PENDING', expired: true, payable: false });
+      expect(await shop.check.execute(id)).toMatchObject({
+        order: { status: 'PENDING', expired: true, payable: false },
+      });
       expect(shop.woken).toEqual([{ kind: 'order.payment', key: id }]);
     });
   });

@@ -1,3 +1,4 @@
+import { dataSourceStub } from '../../support/data-source-stub';
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { OutboxRelay } from '../../../src/events';
@@ -31,7 +32,7 @@ const toPublication = ({ id }: ClaimedRow): Publication => ({
 });
 /** Enough for what was promised by now to happen. */
 const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 50; turn++) await Promise.resolve();
+  for (let turn = 0; turn < 200; turn++) await Promise.resolve();
 };
 
 describe('the relay behind a backlog', () => {
@@ -49,9 +50,7 @@ describe('the relay behind a backlog', () => {
     clock = new ManualClock();
     [waiting, deleted, released, published, claims, deletion] = [[], [], [], [], 0, undefined];
     const query = async (sql: string, values: unknown[] = []): Promise<unknown> => answer(sql, values);
-    const transaction = async (_: string, work: (tx: { query: typeof query }) => Promise<unknown>): Promise<unknown> =>
-      work({ query });
-    const dataSource = { subscribers: [], query, transaction };
+    const dataSource = { ...dataSourceStub({ query }), subscribers: [], query };
     const publisher = {
       isReady: true,
       longestMs: 20_000,
@@ -190,7 +189,7 @@ describe('the relay behind a backlog', () => {
   it('says what is left of a delay when the message is sent, not when its row was claimed', async () => {
     const remaining: number[] = [];
     const tx = { query: async () => [{ ...row('a'), remaining_ms: 10_000 }] };
-    const dataSource = { ...tx, transaction: async (_: string, work: (of: typeof tx) => Promise<unknown>) => work(tx) };
+    const dataSource = { ...tx, ...dataSourceStub(tx) };
     const publisher = {
       isReady: true,
       longestMs: 20_000,

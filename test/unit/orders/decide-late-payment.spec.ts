@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { decideLatePayment } from '../../../src/orders/late/decide-late-payment';
+import { decideLatePayment as decide, type LatePolicy } from '../../../src/orders/late/decide-late-payment';
+import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
 import { ATTEMPT_STATUSES } from '../../../src/orders/payment-attempt';
 import { attempt, order, paid } from './orders';
@@ -8,59 +9,106 @@ const REVIVE = { latePayment: 'revive-if-stock', surplusPayment: 'refund' } as c
 const REFUND = { latePayment: 'refund', surplusPayment: 'refund' } as const;
 const KEEP = { latePayment: 'keep', surplusPayment: 'keep' } as const;
 const one = [paid()];
+const later = new Date('2026-01-01T13:00:00Z');
+
+const decideLatePayment = (subject: LockedOrder, policy: LatePolicy, verified = false) =>
+  decide(subject, policy, { verified });
+const nothing = { refunds: [], kept: [], unverified: [] };
 
 describe('the decision about money that an order does not need', () => {
   it.each([
-    ['CLOSED', REVIVE, 'revive'],
-    ['CLOSED', REFUND, 'refund'],
-    ['CLOSED', KEEP, 'keep'],
-    ['CANCELLED', REVIVE, 'refund'],
-    ['CANCELLED', REFUND, 'refund'],
-    ['CANCELLED', KEEP, 'keep'],
-    ['REFUNDING', REVIVE, 'refund'],
-    ['CLOSED_REFUNDED', REVIVE, 'refund'],
-    ['CLOSED_REFUNDED', KEEP, 'keep'],
-    ['PAID', REFUND, 'nothing'],
-    ['PENDING', REFUND, 'nothing'],
-    ['CLOSING', REFUND, 'nothing'],
-  ] as const)('%s with policy %j: %s', (status, policy, type) => {
-    expect(decideLatePayment(order({ status, attempts: one }), policy)).toMatchObject({ type });
+    ['CLOSED', REVIVE, { type: 'revive' }],
+    ['CLOSED', REFUND, { refunds: one }],
+    ['CLOSED', KEEP, { kept: one }],
+    ['CANCELLED', REVIVE, { refunds: one }],
+    ['CANCELLED', REFUND, { refunds: one }],
+    ['CANCELLED', KEEP, { kept: one }],
+    ['REFUNDING', REVIVE, { refunds: one }],
+    ['CLOSED_REFUNDED', REVIVE, { refunds: one }],
+    ['CLOSED_REFUNDED', KEEP, { kept: one }],
+    ['PAID', REFUND, { type: 'nothing' }],
+    ['PENDING', REFUND, { type: 'nothing' }],
+    ['CLOSING', REFUND, { type: 'nothing' }],
+  ] as const)('%s with policy %j', (status, policy, expected) => {
+    expect(decideLatePayment(order({ status, attempts: one }), policy)).toMatchObject(expected);
   });
 
   it('refunds a closed order that was paid too little, or in another currency', () => {
     for (const wrong of [{ paidAmount: 99n }, { paidCurrency: 'USD' }]) {
       const closed = order({ status: 'CLOSED', attempts: [paid(wrong)] });
-      expect(decideLatePayment(closed, REVIVE)).toMatchObject({ type: 'refund', reason: 'late' });
+      expect(decideLatePayment(closed, REVIVE)).toMatchObject({ refunds: [wrong], reason: 'late' });
     }
   });
 
   it('calls the later of two payments surplus', () => {
-    const second = paid({ reference: 'a-2', paidAt: new Date('2026-01-01T13:00:00Z') });
+    const second = paid({ reference: 'a-2', paidAt: later });
     const both = order({ status: 'PAID', attempts: [second, paid()] });
-    expect(decideLatePayment(both, REFUND)).toEqual({ type: 'refund', reason: 'surplus', attempts: [second] });
-    expect(decideLatePayment(both, KEEP)).toEqual({ type: 'keep', reason: 'surplus', attempts: [second] });
+    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, refunds: [second], reason: 'surplus' });
+    expect(decideLatePayment(both, KEEP)).toMatchObject({ ...nothing, kept: [second], reason: 'surplus' });
+  });
+
+  it('asks the provider before it gives back what only a report vouches for, and keeps it in doubt', () => {
+    const reported = [paid({ paidSource: 'report' })];
+    const closed = order({ status: 'CLOSED', attempts: reported });
+    expect(decideLatePayment(closed, REFUND)).toMatchObject({ ...nothing, unverified: reported });
+    expect(decideLatePayment(closed, REFUND, true)).toMatchObject({ ...nothing, kept: reported });
+  });
+
+  it('never gives back by itself what nobody had registered', () => {
+    const foreign = [paid({ registered: false })];
+    const closed = order({ status: 'CLOSED', attempts: foreign });
+    expect(decideLatePayment(closed, REFUND)).toMatchObject({ ...nothing, kept: foreign });
+  });
+
+  it('calls a report surplus before anything that the provider said, whichever came first', () => {
+    const reported = paid({ reference: 'a-2', paidSource: 'report' });
+    const confirmed = paid({ paidAt: later });
+    const both = order({ status: 'PAID', attempts: [reported, confirmed] });
+    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: [reported] });
+  });
+
+  it('calls nothing surplus because of a report alone', () => {
+    const reported = paid({ reference: 'a-2', paidAmount: 100n, paidSource: 'report' });
+    const part = paid({ paidAmount: 60n });
+    const both = order({ status: 'PAID', attempts: [reported, part] });
+    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: [part] });
+    expect(decideLatePayment(both, REFUND, true)).toMatchObject({ ...nothing, kept: [part] });
+  });
+
+  it('asks about two reports beside each other, as both may be too low', () => {
+    const reports = ['a-1', 'a-2'].map((reference) => paid({ reference, paidAmount: 80n, paidSource: 'report' }));
+    const both = order({ status: 'PAID', attempts: reports });
+    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: reports });
+    expect(decideLatePayment(both, REFUND, true)).toEqual({ type: 'nothing' });
   });
 
   it('leaves no money without a place, and touches nothing but paid attempts', () => {
     const attempts = fc.array(
-      fc.record({ status: fc.constantFrom(...ATTEMPT_STATUSES), paidAmount: fc.bigInt(1n, 200n) }),
+      fc.record({
+        status: fc.constantFrom(...ATTEMPT_STATUSES),
+        paidAmount: fc.bigInt(1n, 200n),
+        paidSource: fc.constantFrom('report' as const, 'provider' as const),
+        registered: fc.boolean(),
+      }),
       { maxLength: 5 },
     );
     fc.assert(
-      fc.property(attempts, fc.constantFrom(...ORDER_STATUSES), (rows, status) => {
-        const all = rows.map(({ status: of, paidAmount }, index) =>
-          of === 'PAID'
-            ? paid({ reference: `a-${index}`, paidAmount })
-            : attempt({ reference: `a-${index}`, status: of }),
+      fc.property(attempts, fc.constantFrom(...ORDER_STATUSES), fc.boolean(), (rows, status, verified) => {
+        const all = rows.map(({ status: of, ...rest }, index) =>
+          of === 'PAID' ? paid({ reference: `a-${index}`, ...rest }) : attempt({ reference: `a-${index}`, status: of }),
         );
-        const decision = decideLatePayment(order({ status, attempts: all }), REFUND);
-        const taken = decision.type === 'nothing' ? [] : decision.attempts;
+        const decision = decideLatePayment(order({ status, attempts: all }), REFUND, verified);
+        const parts = decision.type === 'give-back' ? [decision.refunds, decision.kept, decision.unverified] : [];
+        const taken = decision.type === 'revive' ? decision.attempts : parts.flat();
         const money = all.filter((candidate) => candidate.status === 'PAID');
         expect(taken.every((candidate) => candidate.status === 'PAID')).toBe(true);
         const isEnded = !['PENDING', 'CLOSING', 'PAID'].includes(status);
         if (isEnded) expect(taken).toHaveLength(money.length);
+        for (const back of parts[0] ?? []) expect(back).toMatchObject({ registered: true, paidSource: 'provider' });
+        if (verified) expect(parts[2] ?? []).toEqual([]);
         if (status === 'PAID') {
-          const left = money.filter((candidate) => !taken.includes(candidate));
+          const gone = [...(parts[0] ?? []), ...(parts[1] ?? [])];
+          const left = money.filter((candidate) => !gone.includes(candidate));
           const sum = left.reduce((total, candidate) => total + (candidate.paidAmount ?? 0n), 0n);
           const all = money.reduce((total, candidate) => total + (candidate.paidAmount ?? 0n), 0n);
           expect(sum >= (all < 100n ? all : 100n)).toBe(true);

@@ -1,6 +1,8 @@
+import { bookMoney } from '../../../src/orders/book-money';
 import { decidePayment } from '../../../src/orders/decide-payment';
+import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
-import { attempt, order, paid } from './orders';
+import { attempt, money, order, paid } from './orders';
 
 describe('what a reported payment means', () => {
   const EXPECTED: Record<OrderStatus, [fresh: string, booked: string]> = {
@@ -12,27 +14,34 @@ describe('what a reported payment means', () => {
     REFUNDING: ['late', 'late'],
     CLOSED_REFUNDED: ['late', 'late'],
   };
+  const decide = (before: LockedOrder, overrides: Parameters<typeof money>[0] = {}) =>
+    decidePayment(bookMoney(before, money(overrides)));
 
   it.each(ORDER_STATUSES)('of an order that is %s', (status) => {
     const [fresh, booked] = EXPECTED[status];
-    expect(decidePayment(order({ status, attempts: [attempt()] }), paid()).type).toBe(fresh);
-    expect(decidePayment(order({ status, attempts: [paid()] }), paid()).type).toBe(booked);
+    expect(decide(order({ status, attempts: [attempt()] })).type).toBe(fresh);
+    expect(decide(order({ status, attempts: [paid()] })).type).toBe(booked);
   });
 
   it('of an attempt that nobody had registered', () => {
-    expect(decidePayment(order(), paid({ reference: 'new' }))).toEqual({ type: 'pay', surplus: [] });
+    expect(decide(order(), { reference: 'new' })).toEqual({ type: 'pay', surplus: [] });
   });
 
   it.each([
-    [{ paidAmount: 99n }, { type: 'insufficient', reason: 'amount-mismatch' }],
-    [{ paidCurrency: 'USD' }, { type: 'insufficient', reason: 'currency-mismatch' }],
-    [{ paidAmount: 101n }, { type: 'pay', surplus: [] }],
+    [{ amount: 99n }, { type: 'insufficient', reason: 'amount-mismatch' }],
+    [{ currency: 'USD' }, { type: 'insufficient', reason: 'currency-mismatch' }],
+    [{ amount: 101n }, { type: 'pay', surplus: [] }],
   ])('when it is %j', (overrides, expected) => {
-    expect(decidePayment(order({ attempts: [attempt()] }), paid(overrides))).toEqual(expected);
+    expect(decide(order({ attempts: [attempt()] }), overrides)).toEqual(expected);
   });
 
   it('when it completes an earlier part', () => {
     const part = paid({ reference: 'part', paidAmount: 30n });
-    expect(decidePayment(order({ attempts: [part] }), paid({ paidAmount: 70n }))).toMatchObject({ type: 'pay' });
+    expect(decide(order({ attempts: [part] }), { amount: 70n })).toMatchObject({ type: 'pay' });
+  });
+
+  it('when the provider took less than a report that has paid the order', () => {
+    const reported = order({ status: 'PAID', attempts: [paid({ paidSource: 'report' })] });
+    expect(decide(reported, { amount: 60n })).toEqual({ type: 'insufficient', reason: 'amount-mismatch' });
   });
 });

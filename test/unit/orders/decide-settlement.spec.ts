@@ -13,7 +13,14 @@ const decideSettlement = (
   dueAt: Date,
   partial: PartialPolicy = 'park',
 ) => decide(subject, findings, now, dueAt, partial);
-const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({ provider: 'fake', reference, finding });
+const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({
+  provider: 'fake',
+  reference,
+  merchantAccount: null,
+  finding,
+});
+/** A payment of its own. */
+const SECOND: Finding = { ...PAID_OUTCOME, transactionId: 't-2' };
 const CLOSED: Finding = { type: 'CLOSED', evidence: {} };
 const UNKNOWN: Finding = { type: 'UNKNOWN', reason: 'down' };
 const IN_PROGRESS: Finding = { type: 'IN_PROGRESS', reason: 'paying' };
@@ -44,7 +51,8 @@ describe('the decision after asking', () => {
     ['one closed, one unknown', CLOSED, UNKNOWN, { type: 'wait', counted: false }],
     ['one in part, one unknown', { ...PAID_OUTCOME, amount: 50n }, UNKNOWN, { type: 'wait', counted: false }],
     ['one unknown, one without provider', UNKNOWN, NO_PROVIDER, { type: 'wait', counted: false }],
-    ['two halves', { ...PAID_OUTCOME, amount: 50n }, { ...PAID_OUTCOME, amount: 50n }, { type: 'paid' }],
+    ['two halves', { ...PAID_OUTCOME, amount: 50n }, { ...SECOND, amount: 50n }, { type: 'paid' }],
+    ['two names of one half', { ...PAID_OUTCOME, amount: 50n }, { ...PAID_OUTCOME, amount: 50n }, { type: 'park' }],
   ])('two attempts, %s', (_, first, second, expected) => {
     expect(decideSettlement(two, [on(first), on(second, 'a-2')], NOW, DUE)).toMatchObject(expected);
   });
@@ -120,7 +128,7 @@ describe('the decision after asking', () => {
         const subject = { ...closing, attempts: [...part, ...references.map((reference) => attempt({ reference }))] };
         const settlement = decideSettlement(
           subject,
-          found.map((finding, index) => on(finding, references[index])),
+          found.map((finding, index) => on({ ...finding, transactionId: `t-${index}` } as Finding, references[index])),
           NOW,
           DUE,
         );

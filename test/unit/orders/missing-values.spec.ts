@@ -39,7 +39,7 @@ describe('a value that is missing on the way of money', () => {
     const tx = silent as unknown as EntityManager;
     await expect(new LockOrders('s').execute(tx, ['o-1'], 'wait')).rejects.toThrow('is missing');
     const attempts = new ReadAttempts(silent as unknown as DataSource, 's');
-    await expect(attempts.execute('o-1', ['OPEN'])).rejects.toThrow('is missing');
+    await expect(attempts.execute('o-1', () => true)).rejects.toThrow('is missing');
   });
 
   it('leaves an attempt as it is: a finding that says nothing', () => {

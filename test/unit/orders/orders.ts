@@ -1,10 +1,17 @@
 import fc from 'fast-check';
+import { type Money } from '../../../src/orders/book-money';
 import { type LockedOrder } from '../../../src/orders/order';
 import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
 
 export const NOW = new Date('2026-01-01T12:00:00Z');
 export const at = (offsetMs: number): Date => new Date(NOW.getTime() + offsetMs);
+
+/** What a payment is told by, of the attempt that the other functions make. */
+export function money(overrides: Partial<Money> = {}): Money {
+  const names = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };
+  return { ...names, amount: 100n, currency: 'EUR', paidAt: at(-5_000), source: 'provider', ...overrides };
+}
 
 /** An order that fell due a second ago. */
 export function order(overrides: Partial<LockedOrder> = {}): LockedOrder {
@@ -39,16 +46,19 @@ export function attempt(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt
     currency: 'EUR',
     timeExpire: null,
     createdAt: at(-30_000),
+    registered: true,
     paidAmount: null,
     paidCurrency: null,
     paidAt: null,
     transactionId: null,
+    paidSource: null,
     ...overrides,
   };
 }
 
 export function paid(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt {
-  return attempt({ status: 'PAID', paidAmount: 100n, paidCurrency: 'EUR', paidAt: at(-5_000), ...overrides });
+  const money = { paidAmount: 100n, paidCurrency: 'EUR', paidAt: at(-5_000), paidSource: 'provider' } as const;
+  return attempt({ status: 'PAID', ...money, ...overrides });
 }
 
 export const PAID_OUTCOME = {

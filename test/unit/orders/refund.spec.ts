@@ -47,7 +47,12 @@ describe('a refund', () => {
 describe('the watch', () => {
   const offsetsMs = [60_000, 600_000];
   const plan = (finding: Parameters<typeof planWatch>[0][number]['finding'], now = at(61_000)) =>
-    planWatch([{ provider: 'fake', reference: 'a-1', finding }], { since: NOW, now, dueAt: at(60_000), offsetsMs });
+    planWatch([{ provider: 'fake', reference: 'a-1', merchantAccount: null, finding }], {
+      since: NOW,
+      now,
+      dueAt: at(60_000),
+      offsetsMs,
+    });
   const CLOSED = { type: 'CLOSED', evidence: {} } as const;
   const UNKNOWN = { type: 'UNKNOWN', reason: 'down' } as const;
 
@@ -84,8 +89,8 @@ describe('the watch', () => {
 
   it('lets no attempt that nobody can ask about park the watch over another', () => {
     const findings = [
-      { provider: 'gone', reference: 'a-1', finding: { type: 'NO_PROVIDER', reason: 'add it' } },
-      { provider: 'fake', reference: 'a-2', finding: { type: 'IN_PROGRESS', reason: 'paying' } },
+      { provider: 'gone', reference: 'a-1', merchantAccount: null, finding: { type: 'NO_PROVIDER', reason: 'add it' } },
+      { provider: 'fake', reference: 'a-2', merchantAccount: null, finding: { type: 'IN_PROGRESS', reason: 'paying' } },
     ] as const;
     const outcome = planWatch(findings, { since: NOW, now: at(601_000), dueAt: at(600_000), offsetsMs });
     expect(outcome).toMatchObject({ type: 'retry', counted: false, reason: 'fake a-2: paying' });

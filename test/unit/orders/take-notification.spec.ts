@@ -1,8 +1,9 @@
 import { dataSourceStub } from '../../support/data-source-stub';
-import { type MarkPaid, type ReportedPayment } from '../../../src/orders/mark-paid';
+import { type MarkPaid } from '../../../src/orders/mark-paid';
+import { type ReportedPayment } from '../../../src/orders/reported-payment';
 import { refundNumber } from '../../../src/orders/late/refund';
 import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/order-store';
-import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
+import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/payment-attempt';
 import { TakeNotification } from '../../../src/orders/take-notification';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';
@@ -23,6 +24,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   const booked: ReportedPayment[] = [];
   const kept: UnexpectedMoney[] = [];
   const woken: TimeoutRef[] = [];
+  const scheduled: TimeoutRef[] = [];
   const untrusted: string[] = [];
   const provider: PaymentProvider = {
     name: 'fake',
@@ -32,12 +34,12 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
     notifications: { read: async () => notification, reply: (verdict) => ({ status: 200, body: verdict }) },
   };
   const store = {
-    findAttempt: async () => known,
+    findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
     lock: async () => ({ now: NOW }),
     keepUnexpected: async (_tx: unknown, money: UnexpectedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;
   const markPaid = {
-    execute: async (payment: ReportedPayment) => {
+    confirm: async (payment: ReportedPayment) => {
       if (fault) throw fault;
       booked.push(payment);
     },
@@ -45,11 +47,14 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   const observers = new PaymentObservers();
   observers.add({ untrusted: (name, source, reason) => untrusted.push(`${name} ${source} ${reason}`) });
   const dataSource = dataSourceStub();
-  const scheduler = { wake: (refs: TimeoutRef[]) => woken.push(...refs) } as unknown as TimeoutScheduler;
+  const scheduler = {
+    wake: (refs: TimeoutRef[]) => woken.push(...refs),
+    scheduleAndCommit: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
+  } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
   const useCase = new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler });
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
-  return { take, booked, kept, woken, untrusted, useCase };
+  return { take, booked, kept, woken, scheduled, untrusted, useCase };
 }
 
 describe('a notification', () => {
@@ -76,7 +81,7 @@ describe('a notification', () => {
   it('for another merchant than the attempt was made for pays nothing, and is kept', async () => {
     const { take, kept, booked } = desk({ ...PAID, merchantAccount: 'b' }, attempt({ merchantAccount: 'a' }));
     expect(await take()).toBe('accepted');
-    expect(kept).toMatchObject([{ reason: 'attempt-mismatch', orderId: 'o-1' }]);
+    expect(kept).toMatchObject([{ reason: 'unknown-order', orderId: null, merchantAccount: 'b' }]);
     expect(booked).toEqual([]);
   });
 
@@ -87,9 +92,10 @@ describe('a notification', () => {
     expect(untrusted).toEqual(['fake notification wrong signature']);
   });
 
-  it('of other news has the order looked at', async () => {
-    const { take, woken, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
+  it('of other news has the provider asked, whatever is due or not', async () => {
+    const { take, woken, scheduled, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
     expect(await take()).toBe('accepted');
+    expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
     const refund = `payment.refund ${refundNumber(attempt())}`;
     expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
       'order.payment o-1',

@@ -46,7 +46,7 @@ describe('what WeChat Pay says to a query', () => {
     ['USERPAYING', 'PROCESSING'],
     ['ACCEPT', 'PROCESSING'],
     ['SUCCESS', 'PAID'],
-    ['REFUND', 'REFUNDED'],
+    ['REFUND', 'UNKNOWN'],
     ['CLOSED', 'CLOSED'],
     ['REVOKED', 'CLOSED'],
     ['PAYERROR', 'CLOSED'],

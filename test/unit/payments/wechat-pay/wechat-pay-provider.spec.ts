@@ -57,10 +57,10 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(await provider.query(attempt, signal())).toMatchObject({ type: 'PROCESSING' });
     });
 
-    it('calls a payment REFUNDED of which some or all was given back', async () => {
+    it('cannot tell what is left of a payment of which some or all was given back, and calls for a person', async () => {
       const attempt = bench.paid();
       bench.payment(attempt).refund(Date.now(), { number: 'after-sales', amount: 1n });
-      const expected = { type: 'REFUNDED', evidence: { trade_state: 'REFUND' } };
+      const expected = { type: 'UNKNOWN', needsPerson: true, evidence: { trade_state: 'REFUND' } };
       expect(await provider.query(attempt, signal())).toMatchObject(expected);
       bench.payment(attempt).giveBack(Date.now());
       expect(await provider.query(attempt, signal())).toMatchObject(expected);

@@ -1,0 +1,51 @@
+import { type EntityManager } from 'typeorm';
+import { storableText } from '../../events';
+import { type SamePayments } from '../order-store';
+import { type PaymentNames } from '../payment-attempt';
+import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
+
+interface Row {
+  readonly attempts: AttemptRow[] | null;
+  readonly unmatched: string[] | null;
+}
+
+/**
+ * Finds the same payments under whatever name: the attempts that have these keys, or hold the money by the other one of its
+ * names, and the unmatched money that was told of by that other name.
+ */
+export class FindSamePayments {
+  private readonly sql: string;
+
+  constructor(schema: string) {
+    const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
+    const columns = `a.provider = n.provider AND a.merchant_account = n.account`;
+    const isBooked = `a.status IN ('PAID', 'REFUNDING', 'REFUNDED')`;
+    const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
+    // One look by an index for each way in which two names can meet; OFFSET 0 keeps the planner from joining tables.
+    this.sql = `
+      SELECT (SELECT json_agg(DISTINCT to_jsonb(found)) FROM (
+        SELECT x.* FROM ${named}, LATERAL (
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.reference
+          UNION ALL
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.transaction AND ${isBooked}
+          UNION ALL
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.reference AND ${isBooked}
+          UNION ALL
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
+          OFFSET 0) x) found) AS attempts, (
+        SELECT json_agg(p.id) FROM ${named}, LATERAL (
+          SELECT p.id FROM ${schema}.orphan_payment p
+           WHERE p.provider = n.provider AND p.reference = n.transaction AND p.merchant_account = n.account
+                 AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched`;
+  }
+
+  async execute(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
+    const [row] = await tx.query<Row[]>(this.sql, [
+      names.map(({ provider }) => provider),
+      names.map(({ reference }) => reference),
+      names.map(({ merchantAccount }) => merchantAccount ?? ''),
+      names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+    ]);
+    return { attempts: (row?.attempts ?? []).map(toAttempt), unmatched: row?.unmatched ?? [] };
+  }
+}

@@ -1,0 +1,44 @@
+import { type EntityManager } from 'typeorm';
+import { storableJson, storableText } from '../../events';
+import { type AttemptWrite } from '../order-store';
+
+/** Writes attempts of locked orders as they are now; one statement, however many. */
+export class WriteAttempts {
+  private readonly sql: string;
+
+  constructor(schema: string) {
+    this.sql = `
+      UPDATE ${schema}.payment_attempt a
+         SET status = f.status, registered = f.registered, paid_amount = f.paid_amount, paid_currency = f.paid_currency,
+             paid_at = f.paid_at, transaction_id = f.transaction_id, paid_source = f.paid_source,
+             evidence = COALESCE(f.evidence::jsonb, a.evidence), updated_at = now()
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::text[],
+                    $9::timestamptz[], $10::text[], $11::text[], $12::text[])
+          AS f(provider, reference, merchant_account, order_id, status, registered, paid_amount, paid_currency, paid_at,
+               transaction_id, paid_source, evidence)
+       WHERE a.provider = f.provider AND a.reference = f.reference AND a.merchant_account = f.merchant_account
+             AND a.order_id = f.order_id
+      RETURNING 1`;
+  }
+
+  /** @throws Error where a row is not there, although its order is locked: a bug, rolled back. */
+  async execute(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
+    if (writes.length === 0) return;
+    const attempts = writes.map(({ attempt }) => attempt);
+    const [rows] = await tx.query<[unknown[], number]>(this.sql, [
+      attempts.map((attempt) => attempt.provider),
+      attempts.map((attempt) => attempt.reference),
+      attempts.map((attempt) => attempt.merchantAccount ?? ''),
+      attempts.map((attempt) => attempt.orderId),
+      attempts.map((attempt) => attempt.status),
+      attempts.map((attempt) => attempt.registered),
+      attempts.map((attempt) => attempt.paidAmount?.toString() ?? null),
+      attempts.map((attempt) => attempt.paidCurrency),
+      attempts.map((attempt) => attempt.paidAt?.toISOString() ?? null),
+      attempts.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+      attempts.map((attempt) => attempt.paidSource),
+      writes.map(({ evidence }) => (evidence === null ? null : storableJson(evidence))),
+    ]);
+    if (rows.length !== writes.length) throw new Error('a payment attempt disappeared under the lock of its order');
+  }
+}

@@ -1,0 +1,67 @@
+import { SystemClock } from '../../../src/clock';
+import { AskProviders } from '../../../src/orders/ask-providers';
+import { GuardedProvider, PaymentProviders } from '../../../src/payments';
+import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
+
+const HOUR = 3_600_000;
+
+describe('an order with many payment attempts', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [], maxAttempts: 3, merchants: { patient: { maxAttempts: 1_000 } } });
+    await fill(shop, { apple: 100 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const placed = async (merchantId = 'default') => {
+    const order = newOrder({ paymentWindowMs: HOUR, merchantId });
+    await shop.place.execute([order]);
+    return order.id;
+  };
+
+  it('takes as many as its policy allows, and the same ones again', async () => {
+    const id = await placed();
+    const register = (reference: string) => shop.register.execute(id, { provider: 'fake', reference });
+    for (const name of ['x', 'y', 'z'])
+      expect(await register(`${id}-${name}`)).toMatchObject({ outcome: 'registered' });
+    expect(await register(`${id}-w`)).toEqual({ outcome: 'rejected', code: 'TOO_MANY_ATTEMPTS', limit: 3 });
+    expect(await register(`${id}-x`)).toMatchObject({ outcome: 'replayed' });
+  });
+
+  it('has some of 120 closed in every round, though its provider answers only a part of the questions', async () => {
+    const id = await placed('patient');
+    await shop.dataSource.query(
+      `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency, created_at)
+       SELECT 'fake', $1 || '-' || n, $1, CASE WHEN n <= 20 THEN 'CLOSED' ELSE 'OPEN' END, 1999, 'EUR',
+              now() - interval '1 hour' FROM generate_series(1, 120) n`,
+      [id],
+    );
+    // 50 calls a round, and none is waited for: fewer than there are attempts.
+    const limits = { ratePerSecond: 0.1, burst: 50, maxWaitMs: 0 };
+    const guarded = new GuardedProvider(shop.provider, new SystemClock(), limits);
+    const ask = new AskProviders(new PaymentProviders([guarded]));
+    const { now, attempts } = await shop.store.attemptsOf(id, () => true);
+    shop.provider.calls.length = 0;
+    const findings = await ask.close(attempts, now, new AbortController().signal);
+    // Two calls each, and up to four under way when the last call was made.
+    const closed = findings.filter(({ finding }) => finding.type === 'CLOSED');
+    expect(closed.length).toBeGreaterThanOrEqual(22);
+    expect(shop.provider.calls).toHaveLength(50);
+  });
+
+  it('has its open attempts asked before those that were closed', async () => {
+    const id = await placed('patient');
+    await shop.dataSource.query(
+      `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency)
+       VALUES ('fake', $1 || '-old', $1, 'CLOSED', 1999, 'EUR'), ('fake', $1 || '-new', $1, 'OPEN', 1999, 'EUR')`,
+      [id],
+    );
+    const { now, attempts } = await shop.store.attemptsOf(id, () => true);
+    const findings = await new AskProviders(new PaymentProviders([shop.provider])).close(
+      attempts,
+      now,
+      new AbortController().signal,
+    );
+    expect(findings.map(({ reference }) => reference)).toEqual([`${id}-new`, `${id}-old`]);
+  });
+});

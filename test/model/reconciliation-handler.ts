@@ -1,0 +1,37 @@
+import { type AttemptFinding } from '../../src/orders/attempt-finding';
+import { isBooked, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { waitForProviders } from '../../src/orders/wait-for-providers';
+import { ASK, DONE } from '../../src/timeouts/timeout-outcome';
+import { bookPayment, moneyOf } from './book-payment';
+import { queryAll } from './interrogate';
+import { type LatePath } from './late-path';
+import { type ModelHandler } from './model-engine';
+import { type World } from './world';
+
+/** src/orders/reconcile-payments.ts. */
+export function reconciliationHandler(world: World, late: LatePath): ModelHandler<AttemptFinding[]> {
+  const { store, agenda } = world;
+  return {
+    settle(due) {
+      const order = store.lock(due.key);
+      if (!due.answer) return order.attempts.some(isWorthAsking) ? ASK : DONE;
+      const by = { cause: due.cause };
+      for (const { finding, ...key } of due.answer) {
+        if (finding.type !== 'PAID') continue;
+        bookPayment(world, late, moneyOf(key, finding), { orderId: order.id, by, verified: true });
+      }
+      const waitedMs = agenda.nowMs - due.dueAt.getTime();
+      const wait = waitForProviders(store.lock(order.id), due.answer, agenda.now, waitedMs);
+      if (wait) return { type: 'retry', ...wait };
+      late.settle(order.id, by, true);
+      return DONE;
+    },
+    ask(due, errand, answered) {
+      queryAll(world, store.lock(due.key).attempts.filter(isWorthAsking), errand, answered);
+    },
+  };
+}
+
+function isWorthAsking(attempt: PaymentAttempt): boolean {
+  return isUnconfirmed(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
+}

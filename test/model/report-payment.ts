@@ -1,0 +1,24 @@
+import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { bookPayment, moneyOf } from './book-payment';
+import { type ProviderPayment } from './provider-payment';
+import { type Shop } from './shop';
+
+/**
+ * The shop's own handler reports a payment: by the name that the provider gives it, where it has one, and sometimes with
+ * what it has on its books, net of a coupon, and not what was taken. Before the notification or after it.
+ */
+export function reportPayment(shop: Shop, key: AttemptKey, payment: ProviderPayment): void {
+  const { agenda, random, store, trace } = shop.world;
+  const paid = payment.paidOutcome();
+  const reference = payment.traits.intent ?? key.reference;
+  const amount = random.chance(0.2) ? (paid.amount * 8n) / 10n : paid.amount;
+  agenda.after(random.pick([3, random.between(5, 400)], [1, random.between(400, 120_000)]), () => {
+    const orderId = shop.orderOf(key);
+    if (orderId === undefined || amount === 0n) return;
+    trace.note(
+      () => `the shop reports ${amount} for ${reference} of ${orderId}, which is ${store.lock(orderId).status}`,
+    );
+    const told = moneyOf({ ...key, reference }, { ...paid, amount, transactionId: null }, 'report');
+    bookPayment(shop.world, shop.late, told, { orderId, by: { cause: 'api' } });
+  });
+}
