@@ -18,6 +18,7 @@ export {
   type ScheduledTimeout,
   type ScheduleTimeout,
   type SettledRow,
+  SharedSchemaError,
   type SweepOptions,
   type TimeoutCause,
   TimeoutEngine,

@@ -1,6 +1,6 @@
 import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { CLOCK, type Clock } from './clock';
-import { migrate } from './database';
+import { migrateTarget } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import {
   ORDER_TIMEOUT_OPTIONS,
@@ -17,7 +17,7 @@ import {
   ParkedTimeoutsController,
   PaymentNotificationsController,
 } from './orders/http';
-import { throughOutage, TimeoutsModule } from './timeouts';
+import { OWNS_DATABASE, throughOutage, TimeoutsModule } from './timeouts';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -51,13 +51,14 @@ export class OrderTimeoutModule implements OnModuleInit {
 
   /** Before the engine starts, which is at bootstrap. */
   async onModuleInit(): Promise<void> {
-    const { dataSource, schema } = this.options.timeouts;
+    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
     if (this.options.providers.length === 0) {
       this.logger.warn(
         'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
       );
     }
-    if (this.options.migrate) await throughOutage(this.clock, () => migrate(dataSource, schema));
+    if (!this.options.migrate) return;
+    await throughOutage(this.clock, () => migrateTarget({ dataSource, schema, ownsDatabase }));
   }
 }
 

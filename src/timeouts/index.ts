@@ -25,10 +25,13 @@ export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
 export { throughOutage } from './through-outage';
+export { refuseCurrentSchema, refuseSharedSchema } from './refuse-shared-schema';
+export { SharedSchemaError } from './shared-schema-error';
 export { findSchemaNameProblems, validateSchemaName } from './schema-name';
 export { type SettledRow } from './timeout-settler';
 export { TimeoutsModule } from './timeouts.module';
 export {
+  OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,
   type SweepOptions,

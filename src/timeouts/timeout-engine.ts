@@ -21,6 +21,7 @@ import { Sweep } from './sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
 import { throughOutage } from './through-outage';
 import { type TimeoutObservers } from './timeout-observer';
+import { refuseSharedSchema } from './refuse-shared-schema';
 import { TimeoutQueries } from './timeout-queries';
 import { TimeoutSettler } from './timeout-settler';
 import { HEAD_START_MS } from './route-wake-up';
@@ -86,9 +87,11 @@ export class TimeoutEngine {
     this.handlers = handlers;
   }
 
-  /** @throws MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
+  /** @throws SharedSchemaError, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
     // First what can refuse the start, so that a refusal leaves nothing running.
+    const { dataSource, schema, ownsDatabase } = this.options;
+    if (!ownsDatabase) await throughOutage(this.clock, () => refuseSharedSchema(dataSource, schema));
     if (this.options.consume) await throughOutage(this.clock, () => this.refuseMissingHandlers());
     await throughOutage(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);

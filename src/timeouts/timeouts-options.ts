@@ -16,6 +16,12 @@ export interface SweepOptions {
 
 export type ResolvedSweepOptions = Required<SweepOptions>;
 
+/**
+ * For the service, not for hosts: nothing but our tables is ever created through its DataSource, so a user who is called
+ * like our schema, as those of earlier releases were, does no harm.
+ */
+export const OWNS_DATABASE = Symbol('order-timeout:owns-database');
+
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
   /** The host's initialised PostgreSQL DataSource. */
@@ -35,6 +41,8 @@ export interface TimeoutsOptions {
   readonly consume?: boolean;
   /** How long work in hand may take at shutdown. @default 10000 */
   readonly shutdownTimeoutMs?: number;
+  /** @internal */
+  readonly [OWNS_DATABASE]?: true;
 }
 
 export interface ResolvedTimeoutsOptions {
@@ -48,6 +56,7 @@ export interface ResolvedTimeoutsOptions {
   readonly sweep: ResolvedSweepOptions;
   readonly consume: boolean;
   readonly shutdownTimeoutMs: number;
+  readonly ownsDatabase: boolean;
 }
 
 const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
@@ -67,6 +76,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     consume: true,
     shutdownTimeoutMs: 10_000,
     ...withoutUndefined(options),
+    ownsDatabase: options[OWNS_DATABASE] ?? false,
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
     sweep: { intervalMs: 30_000, marginMs: 5_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
