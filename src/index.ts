@@ -140,6 +140,7 @@ export {
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './events';
 export {
+  DuplicateCommandHandlerError,
   type QueueType,
   RABBIT_TRANSPORT,
   RabbitContext,

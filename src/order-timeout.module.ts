@@ -1,4 +1,5 @@
 import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { CLOCK, type Clock } from './clock';
 import { migrateTarget } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
@@ -72,7 +73,7 @@ function compose(options: DynamicModule, { isGlobal = true, http = false }: Orde
   return {
     module: OrderTimeoutModule,
     global: isGlobal,
-    imports: [options, timeouts],
+    imports: [DiscoveryModule, options, timeouts],
     providers: ORDER_TIMEOUT_PROVIDERS,
     controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
