@@ -150,7 +150,14 @@ export {
 } from './rabbit';
 
 // Operations
-export { type LogLevel, Metrics, OperationsModule, PinoLogger } from './operations';
+export {
+  type LogLevel,
+  Metrics,
+  type MetricsRegistry,
+  OperationsModule,
+  type OperationsOptions,
+  PinoLogger,
+} from './operations';
 
 // Time and errors
 export { type Clock, CLOCK, SystemClock } from './clock';
