@@ -1,5 +1,6 @@
 import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { assertBesideFactory } from './assert-beside-factory';
 import { CLOCK, type Clock } from './clock';
 import { migrateTarget } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
@@ -47,6 +48,7 @@ export class OrderTimeoutModule implements OnModuleInit {
 
   /** `http` and `isGlobal` stand beside `useFactory`, as they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
+    assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
   }
 

@@ -35,6 +35,7 @@ export {
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,
   type SweepOptions,
+  TIMEOUTS_OPTIONS,
   type TimeoutsOptions,
 } from './timeouts-options';
 export { RESOLVED_TIMEOUTS_OPTIONS } from './timeouts.providers';
