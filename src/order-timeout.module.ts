@@ -1,8 +1,8 @@
 import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { assertBesideFactory } from './assert-beside-factory';
 import { CLOCK, type Clock } from './clock';
-import { migrateTarget } from './database';
+import { assertMigrated, migrateTarget } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import {
   ORDER_TIMEOUT_OPTIONS,
@@ -19,7 +19,7 @@ import {
   ParkedTimeoutsController,
   PaymentNotificationsController,
 } from './orders/http';
-import { OWNS_DATABASE, throughOutage, TimeoutsModule } from './timeouts';
+import { assertTables, OWNS_DATABASE, refuseSecondImport, throughOutage, TimeoutsModule } from './timeouts';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -40,7 +40,10 @@ export class OrderTimeoutModule implements OnModuleInit {
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+    modules: ModulesContainer,
+  ) {
+    refuseSecondImport(modules, OrderTimeoutModule);
+  }
 
   static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
@@ -54,14 +57,19 @@ export class OrderTimeoutModule implements OnModuleInit {
 
   /** Before the engine starts, which is at bootstrap. */
   async onModuleInit(): Promise<void> {
-    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
     if (this.options.providers.length === 0) {
       this.logger.warn(
         'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
       );
     }
-    if (!this.options.migrate) return;
-    await throughOutage(this.clock, () => migrateTarget({ dataSource, schema, ownsDatabase }));
+    await throughOutage(this.clock, () => this.prepareTables());
+  }
+
+  private async prepareTables(): Promise<void> {
+    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
+    if (this.options.migrate) await migrateTarget({ dataSource, schema, ownsDatabase });
+    else await assertMigrated(dataSource, schema);
+    await assertTables(dataSource, schema, 'all');
   }
 }
 

@@ -1,3 +1,4 @@
+export { assertMigrated } from './assert-migrated';
 export { AttentiveClient } from './attentive-client';
 export { migrate, migrateTarget } from './migrate';
 export { orderTimeoutMigrations } from './migrations';

@@ -1,5 +1,6 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { refuseCurrentSchema, refuseSharedSchema, validateSchemaName } from '../timeouts';
+import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
 import { MIGRATIONS_TABLE, nameOf, readRecorded, recordedEarlierToo, takeOverRecorded } from './migrations-table';
 import { NewerSchemaError } from './newer-schema-error';
@@ -25,6 +26,7 @@ export interface MigrationTarget {
  * @returns the names of the migrations that were run.
  * @throws NewerSchemaError when the database was migrated by a newer release.
  * @throws SharedSchemaError when the host's own tables would be created in the same schema.
+ * @throws MissingRightsError when the database user may not create or change our tables.
  */
 export function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
   return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
@@ -42,7 +44,11 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
     await dataSource.transaction((tx) => prepareSchema(tx, target));
-    return await runPending(dataSource, schema);
+    await refuseNewerSchema(dataSource, schema);
+    const done = await dataSource.runMigrations({ transaction: 'each' });
+    return done.map((migration) => migration.name);
+  } catch (error) {
+    return await refuseChange(host, schema, error);
   } finally {
     await lock.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]).catch(() => undefined);
     await lock.release();
@@ -58,12 +64,6 @@ async function prepareSchema(tx: EntityManager, { schema, ownsDatabase }: Migrat
   // Only now is it in the search_path of a user who is called like it.
   if (!ownsDatabase) await refuseCurrentSchema(tx, schema);
   await takeOverRecorded(tx, schema, namesOf(schema));
-}
-
-async function runPending(dataSource: DataSource, schema: string): Promise<string[]> {
-  await refuseNewerSchema(dataSource, schema);
-  const done = await dataSource.runMigrations({ transaction: 'each' });
-  return done.map((migration) => migration.name);
 }
 
 async function openFor(host: DataSource, schema: string): Promise<DataSource> {
@@ -89,7 +89,7 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
 const namesOf = (schema: string): string[] => orderTimeoutMigrations(schema).map(nameOf);
 
 async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
-  const done = (await readRecorded(host, schema)) ?? [];
+  const done = (await readRecorded(host, schema).catch((error: unknown) => refuseUse(host, schema, error))) ?? [];
   const known = namesOf(schema);
   return done.length === known.length && known.every((name) => done.includes(name));
 }

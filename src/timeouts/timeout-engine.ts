@@ -9,6 +9,7 @@ import {
   routeEvent,
 } from '../events';
 import { type Channel, type RabbitClient } from '../rabbit';
+import { assertDatabase } from './assert-database';
 import { DatabaseClock } from './database-clock';
 import { Dispatcher } from './dispatcher';
 import { HandlerAdapter } from './handler-adapter';
@@ -21,7 +22,6 @@ import { Sweep } from './sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
 import { throughOutage } from './through-outage';
 import { type TimeoutObservers } from './timeout-observer';
-import { refuseSharedSchema } from './refuse-shared-schema';
 import { TimeoutQueries } from './timeout-queries';
 import { TimeoutSettler } from './timeout-settler';
 import { HEAD_START_MS } from './route-wake-up';
@@ -87,11 +87,10 @@ export class TimeoutEngine {
     this.handlers = handlers;
   }
 
-  /** @throws SharedSchemaError, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
+  /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
     // First what can refuse the start, so that a refusal leaves nothing running.
-    const { dataSource, schema, ownsDatabase } = this.options;
-    if (!ownsDatabase) await throughOutage(this.clock, () => refuseSharedSchema(dataSource, schema));
+    await throughOutage(this.clock, () => assertDatabase(this.options));
     if (this.options.consume) await throughOutage(this.clock, () => this.refuseMissingHandlers());
     await throughOutage(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);
