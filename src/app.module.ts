@@ -9,6 +9,7 @@ import { type OrderTimeoutOptions } from './order-timeout-options';
 import { OrderTimeoutModule } from './order-timeout.module';
 import { ProblemFilter } from './orders/http';
 import { HttpPaymentProvider } from './payments';
+import { OWNS_DATABASE } from './timeouts';
 import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
 import { typeOrmOptions } from './type-orm-options';
 
@@ -49,6 +50,7 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
     apiKeys: http.apiKeys,
     rateLimits,
     shutdownTimeoutMs: config.shutdownTimeoutMs,
+    [OWNS_DATABASE]: true,
   };
 }
 

@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only where its provider is configured */
 import { type Clock } from './clock';
-import { InvalidOptionsError } from './errors';
+import { InvalidOptionsError, MissingPackageError } from './errors';
 import { HttpPaymentProvider, type PaymentProvider } from './payments';
 import type * as Alipay from './payments/alipay';
 import type * as Stripe from './payments/stripe';
@@ -29,13 +29,6 @@ const CREATE: Readonly<Record<ProviderType, () => Create>> = {
   http: () => (options, clock) => new HttpPaymentProvider(options, clock),
 };
 
-const SDK: Readonly<Record<ProviderType, string>> = {
-  alipay: 'alipay-sdk',
-  'wechat-pay': 'wechatpay-axios-plugin',
-  stripe: 'stripe',
-  http: '',
-};
-
 /**
  * @param options unchecked: the provider's own class checks them.
  * @throws InvalidOptionsError naming every bad option, or the package that is not installed.
@@ -48,7 +41,7 @@ function load(type: ProviderType): Create {
   try {
     return CREATE[type]();
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
-    throw new InvalidOptionsError(type, [`needs the package ${SDK[type]}: npm install ${SDK[type]}`]);
+    if (!(error instanceof MissingPackageError)) throw error;
+    throw new InvalidOptionsError(type, [`needs the package ${error.packageName}: npm install ${error.packageName}`]);
   }
 }

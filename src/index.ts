@@ -12,12 +12,16 @@ export {
   type DueTimeout,
   HandlerContractError,
   InvalidTimeoutError,
+  ImportedTwiceError,
   InvalidTimeoutHandlerError,
+  MissingRightsError,
+  MissingTablesError,
   MissingTimeoutHandlerError,
   ParkedTimeouts,
   type ScheduledTimeout,
   type ScheduleTimeout,
   type SettledRow,
+  SharedSchemaError,
   type SweepOptions,
   type TimeoutCause,
   TimeoutEngine,
@@ -142,6 +146,7 @@ export {
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './events';
 export {
+  DuplicateCommandHandlerError,
   type QueueType,
   RABBIT_TRANSPORT,
   RabbitContext,
@@ -151,7 +156,14 @@ export {
 } from './rabbit';
 
 // Operations
-export { type LogLevel, Metrics, OperationsModule, PinoLogger } from './operations';
+export {
+  type LogLevel,
+  Metrics,
+  type MetricsRegistry,
+  OperationsModule,
+  type OperationsOptions,
+  PinoLogger,
+} from './operations';
 
 // Time and errors
 export { type Clock, CLOCK, SystemClock } from './clock';

@@ -1,9 +1,9 @@
 import { SystemClock } from './clock';
-import { InvalidOptionsError } from './errors';
-import { OrderPolicies, type OrderPolicyOptions } from './orders';
+import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError } from './errors';
+import { OrderPolicies, type OrderPolicyOptions, POLICIES } from './orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
-import { resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts';
+import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from './timeouts';
 
 /** Options of OrderTimeoutModule. */
 export interface OrderTimeoutOptions extends TimeoutsOptions {
@@ -42,19 +42,40 @@ export interface ResolvedOrderTimeoutOptions {
   readonly migrate: boolean;
 }
 
+/** The names of all options. */
+export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
+  ...TIMEOUTS_OPTIONS,
+  ...Object.keys({
+    orders: true,
+    providers: true,
+    guards: true,
+    apiKeys: true,
+    rateLimits: true,
+    migrate: true,
+  } satisfies Record<Exclude<keyof OrderTimeoutOptions, keyof TimeoutsOptions>, true>),
+];
+
+/** The names of what stands beside useFactory. */
+export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true } satisfies Record<
+  keyof OrderTimeoutExtras,
+  true
+>);
+
+const RATE_LIMIT_OPTIONS = Object.keys({ perKey: true, failuresPerAddress: true } satisfies Record<
+  keyof RateLimitOptions,
+  true
+>);
+
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
-  const {
-    orders = {},
-    providers = [],
-    guards = {},
-    apiKeys = [],
-    rateLimits = {},
-    migrate = true,
-    ...timeouts
-  } = options;
+  assertOptionsObject('OrderTimeoutModule', options);
+  const { orders = {}, providers = [], guards = {}, apiKeys = [], rateLimits = {}, migrate = true, ...rest } = options;
+  const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
   const names = providers.map(({ name }) => name);
   const problems = [
+    ...findStrayOptions(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
+    ...findStrayPolicies(orders),
+    ...findUnknownOptions(rateLimits, RATE_LIMIT_OPTIONS, 'rateLimits.'),
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
     ...problemsOf(() => new PaymentProviders(providers)),
@@ -72,6 +93,22 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
 function strangers(guarded: readonly string[], names: readonly string[]): string[] {
   const unknown = guarded.filter((name) => !names.includes(name));
   return unknown.map((name) => `guards.${name} guards no provider; there are: ${names.join(', ') || 'none'}`);
+}
+
+function findStrayPolicies({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
+  const ofMerchants = Object.entries(merchants).flatMap(([id, own]) =>
+    findUnknownOptions(own, POLICIES, `orders.merchants.${id}.`),
+  );
+  return [...findUnknownOptions(base, [...POLICIES, 'merchants'], 'orders.'), ...ofMerchants];
+}
+
+/** Without what is unknown, which the parts that check themselves would name again; with our symbols. */
+function onlyOf<T extends object>(given: T, names: readonly string[]): T {
+  return Object.fromEntries(
+    Reflect.ownKeys(given)
+      .filter((key) => typeof key === 'symbol' || names.includes(key))
+      .map((key) => [key, given[key as keyof T]]),
+  ) as T;
 }
 
 /** Problems of a part that checks itself. */

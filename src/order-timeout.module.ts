@@ -1,6 +1,8 @@
 import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
+import { assertBesideFactory } from './assert-beside-factory';
 import { CLOCK, type Clock } from './clock';
-import { migrate } from './database';
+import { assertMigrated, migrateTarget } from './database';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import {
   ORDER_TIMEOUT_OPTIONS,
@@ -17,7 +19,7 @@ import {
   ParkedTimeoutsController,
   PaymentNotificationsController,
 } from './orders/http';
-import { throughOutage, TimeoutsModule } from './timeouts';
+import { assertTables, OWNS_DATABASE, refuseSecondImport, throughOutage, TimeoutsModule } from './timeouts';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -38,7 +40,10 @@ export class OrderTimeoutModule implements OnModuleInit {
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+    modules: ModulesContainer,
+  ) {
+    refuseSecondImport(modules, OrderTimeoutModule);
+  }
 
   static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
@@ -46,18 +51,25 @@ export class OrderTimeoutModule implements OnModuleInit {
 
   /** `http` and `isGlobal` stand beside `useFactory`, as they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
+    assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
   }
 
   /** Before the engine starts, which is at bootstrap. */
   async onModuleInit(): Promise<void> {
-    const { dataSource, schema } = this.options.timeouts;
     if (this.options.providers.length === 0) {
       this.logger.warn(
         'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
       );
     }
-    if (this.options.migrate) await throughOutage(this.clock, () => migrate(dataSource, schema));
+    await throughOutage(this.clock, () => this.prepareTables());
+  }
+
+  private async prepareTables(): Promise<void> {
+    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
+    if (this.options.migrate) await migrateTarget({ dataSource, schema, ownsDatabase });
+    else await assertMigrated(dataSource, schema);
+    await assertTables(dataSource, schema, 'all');
   }
 }
 
@@ -71,7 +83,7 @@ function compose(options: DynamicModule, { isGlobal = true, http = false }: Orde
   return {
     module: OrderTimeoutModule,
     global: isGlobal,
-    imports: [options, timeouts],
+    imports: [DiscoveryModule, options, timeouts],
     providers: ORDER_TIMEOUT_PROVIDERS,
     controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],

@@ -1,4 +1,5 @@
 import { type Provider } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
 import { CLOCK, type Clock } from './clock';
 import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
@@ -6,7 +7,7 @@ import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders';
 import { CommandRejectedError } from './orders/commands';
 import { API_KEYS, RateLimits } from './orders/http';
 import { GuardedProvider, PaymentObservers, PaymentProviders } from './payments';
-import { RabbitClient, RabbitServer, type Verdict } from './rabbit';
+import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from './rabbit';
 
 /** Commands in hand at once: enough to keep a pool of 20 connections busy, and to leave it some. */
 const COMMAND_PREFETCH = 16;
@@ -42,8 +43,9 @@ const payments: Provider = {
 
 const commands: Provider = {
   provide: RabbitServer,
-  inject: [RabbitClient],
-  useFactory: (client: RabbitClient) => new RabbitServer({ client, prefetch: COMMAND_PREFETCH, judge }),
+  inject: [RabbitClient, DiscoveryService],
+  useFactory: (client: RabbitClient, discovery: DiscoveryService) =>
+    new RabbitServer({ client, handlers: new CommandHandlers(discovery), prefetch: COMMAND_PREFETCH, judge }),
 };
 
 /** CommandErrorFilter has judged with the message at hand; what it did not reject is delivered again. */

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../setup/run.mjs';
 import { userName } from './secrets.mjs';
@@ -15,12 +15,12 @@ const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UT
  */
 async function initialise({ bin, directory, password, user, signal }) {
   const cluster = join(directory, 'cluster');
-  if (existsSync(cluster)) return;
+  const options = { ...user, env: environment, cwd: directory, limitMs, signal };
+  if (existsSync(cluster)) return addUser({ bin, directory, password, user, options });
   const aside = join(directory, 'cluster.new');
   const passwordFile = join(directory, 'password');
   rmSync(aside, { recursive: true, force: true });
   writeServerFile(passwordFile, password, user);
-  const options = { ...user, env: environment, cwd: directory, limitMs, signal };
   const encoding = ['--encoding=UTF8', '--locale=C'];
   const login = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`, `--username=${userName}`];
   await run(join(bin, 'initdb'), ['-D', aside, ...encoding, ...login], options);
@@ -29,6 +29,26 @@ async function initialise({ bin, directory, password, user, signal }) {
   const input = `CREATE DATABASE ${databaseName}\n`;
   await run(join(bin, 'postgres'), ['--single', '-j', '-D', aside, 'postgres'], { ...options, input });
   renameSync(aside, cluster);
+  writeServerFile(userFile(directory), userName, user);
+}
+
+/** Names the user that a cluster has for us. */
+const userFile = (/** @type {string} */ directory) => join(directory, 'user');
+
+/** To a cluster that an earlier release has made for a user with another name, who cannot be renamed. */
+async function addUser({ bin, directory, password, user, options }) {
+  const file = userFile(directory);
+  if (existsSync(file) && readFileSync(file, 'utf8') === userName) return;
+  const input = [
+    "SET password_encryption = 'scram-sha-256';",
+    `CREATE ROLE ${userName} SUPERUSER LOGIN PASSWORD '${password}';`,
+    '',
+  ].join('\n\n');
+  await run(join(bin, 'postgres'), ['--single', '-j', '-D', join(directory, 'cluster'), 'postgres'], {
+    ...options,
+    input,
+  });
+  writeServerFile(file, userName, user);
 }
 
 /**

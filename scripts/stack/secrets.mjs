@@ -6,8 +6,11 @@ import { openFolder, stackFolder } from '../setup/paths.mjs';
 
 const newSecret = () => randomBytes(18).toString('base64url');
 
-/** The one user of the private servers. Loopback is shared by everybody on the machine, so it has a password. */
-export const userName = 'order_timeout';
+/**
+ * The one user of the private servers. Loopback is shared by everybody on the machine, so it has a password. Not called
+ * like our schema, or PostgreSQL's search_path ("$user", public) would put the tables of a host into it.
+ */
+export const userName = 'shop';
 
 /**
  * Kept beside the data that knows them: who deletes the data deletes the passwords too.

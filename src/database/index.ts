@@ -1,5 +1,6 @@
+export { assertMigrated } from './assert-migrated';
 export { AttentiveClient } from './attentive-client';
-export { migrate } from './migrate';
+export { migrate, migrateTarget } from './migrate';
 export { orderTimeoutMigrations } from './migrations';
 export { NewerSchemaError } from './newer-schema-error';
 export { PLAN_BY_INDEX, PreparingClient } from './preparing-client';

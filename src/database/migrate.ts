@@ -1,13 +1,22 @@
-import { DataSource } from 'typeorm';
-import { validateSchemaName } from '../timeouts';
+import { DataSource, type EntityManager } from 'typeorm';
+import { refuseCurrentSchema, refuseSharedSchema, validateSchemaName } from '../timeouts';
+import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
+import { MIGRATIONS_TABLE, nameOf, readRecorded, recordedEarlierToo, takeOverRecorded } from './migrations-table';
 import { NewerSchemaError } from './newer-schema-error';
 
-const MIGRATIONS_TABLE = 'migrations';
 /** Any fixed number will do: it keeps two instances that start together from migrating at once. */
 const ADVISORY_LOCK = 7_263_001;
 /** An index on a large table takes minutes, and whoever waits for the lock waits as long. Zero: pg sets nothing. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
+
+/** What to migrate. */
+export interface MigrationTarget {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  /** Nothing but our tables is ever created through this DataSource, so our schema may be its current one. */
+  readonly ownsDatabase: boolean;
+}
 
 /**
  * Brings the tables of this package, in a PostgreSQL schema of their own, up to date. Uses a short-lived
@@ -16,24 +25,45 @@ const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_
  *
  * @returns the names of the migrations that were run.
  * @throws NewerSchemaError when the database was migrated by a newer release.
+ * @throws SharedSchemaError when the host's own tables would be created in the same schema.
+ * @throws MissingRightsError when the database user may not create or change our tables.
  */
-export async function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
+export function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
+  return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
+}
+
+/** `migrate`, for a DataSource that may be the service's own. */
+export async function migrateTarget(target: MigrationTarget): Promise<string[]> {
+  const { dataSource: host, schema, ownsDatabase } = target;
   validateSchemaName(schema);
+  if (!ownsDatabase) await refuseSharedSchema(host, schema);
   // Without the lock, nearly always: a connection that died silently while it held the lock would keep every start.
   if (await isUpToDate(host, schema)) return [];
   const dataSource = await openFor(host, schema);
   const lock = dataSource.createQueryRunner();
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
-    await lock.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    await dataSource.transaction((tx) => prepareSchema(tx, target));
     await refuseNewerSchema(dataSource, schema);
     const done = await dataSource.runMigrations({ transaction: 'each' });
     return done.map((migration) => migration.name);
+  } catch (error) {
+    return await refuseChange(host, schema, error);
   } finally {
     await lock.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]).catch(() => undefined);
     await lock.release();
     await dataSource.destroy();
   }
+}
+
+/** In one transaction: a schema that must not be is never there, not even for a moment. */
+async function prepareSchema(tx: EntityManager, { schema, ownsDatabase }: MigrationTarget): Promise<void> {
+  const [there] = await tx.query<unknown[]>('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+  // IF NOT EXISTS would need the right to create it even where it exists.
+  if (there === undefined) await tx.query(`CREATE SCHEMA ${schema}`);
+  // Only now is it in the search_path of a user who is called like it.
+  if (!ownsDatabase) await refuseCurrentSchema(tx, schema);
+  await takeOverRecorded(tx, schema, namesOf(schema));
 }
 
 async function openFor(host: DataSource, schema: string): Promise<DataSource> {
@@ -44,7 +74,7 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
     schema,
     entities: [],
     subscribers: [],
-    migrations: orderTimeoutMigrations(schema),
+    migrations: recordedEarlierToo(schema, orderTimeoutMigrations(schema)),
     migrationsTableName: MIGRATIONS_TABLE,
     migrationsRun: false,
     synchronize: false,
@@ -56,24 +86,16 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
   return own.initialize();
 }
 
+const namesOf = (schema: string): string[] => orderTimeoutMigrations(schema).map(nameOf);
+
 async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
-  const done = await doneIn(host, schema);
-  const known = orderTimeoutMigrations(schema).map((migration) => new migration().name ?? migration.name);
+  const done = (await readRecorded(host, schema).catch((error: unknown) => refuseUse(host, schema, error))) ?? [];
+  const known = namesOf(schema);
   return done.length === known.length && known.every((name) => done.includes(name));
 }
 
 async function refuseNewerSchema(dataSource: DataSource, schema: string): Promise<void> {
-  const known = new Set(dataSource.migrations.map((migration) => migration.name));
-  const unknown = (await doneIn(dataSource, schema)).filter((name) => !known.has(name));
+  const known = namesOf(schema);
+  const unknown = ((await readRecorded(dataSource, schema)) ?? []).filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new NewerSchemaError(schema, unknown);
-}
-
-/** Names of the migrations that were run. */
-async function doneIn(dataSource: DataSource, schema: string): Promise<string[]> {
-  const [table] = await dataSource.query<{ present: boolean }[]>(
-    `SELECT to_regclass('${schema}.${MIGRATIONS_TABLE}') IS NOT NULL AS present`,
-  );
-  if (!table?.present) return [];
-  const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM ${schema}.${MIGRATIONS_TABLE}`);
-  return rows.map((row) => row.name);
 }

@@ -1,4 +1,4 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import { Metrics } from './metrics';
 
 /** For Prometheus; no API key. */
@@ -7,8 +7,8 @@ export class MetricsController {
   constructor(private readonly metrics: Metrics) {}
 
   @Get()
-  @Header('Content-Type', 'text/plain; version=0.0.4; charset=utf-8')
-  read(): Promise<string> {
+  read(@Res({ passthrough: true }) response: { header(name: string, value: string): unknown }): Promise<string> {
+    response.header('Content-Type', this.metrics.registry.contentType);
     return this.metrics.read();
   }
 }

@@ -1,18 +1,23 @@
-import { Injectable, Optional } from '@nestjs/common';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Inject, Injectable, type OnModuleDestroy, Optional } from '@nestjs/common';
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { TimeoutObservers } from '../timeouts';
 import { EngineMetrics } from './engine-metrics';
+import { type OperationsOptions } from './operations-options';
+import { OPERATIONS_OPTIONS } from './operations.module-definition';
 import { PaymentMetrics } from './payment-metrics';
 import { ServiceState } from './service-state';
 import { StateMetrics } from './state-metrics';
 
-/** Everything Prometheus is told, in a registry of this application's own: several may run in one process. */
+/**
+ * Everything Prometheus is told, in the registry that the host gives, or in one of this application's own: several may
+ * run in one process. Gauges are read anew by each scrape of any registry that they are in.
+ */
 @Injectable()
-export class Metrics {
-  readonly registry = new Registry();
-  private readonly state: StateMetrics;
-  private readonly payments: PaymentMetrics | undefined;
+export class Metrics implements OnModuleDestroy {
+  readonly registry: Registry;
+  /** By name, as prom-client renames counters in registries of the OpenMetrics format. */
+  private readonly ofHost = new Map<string, Metric>();
 
   /** Without payments where a host uses TimeoutsModule alone. */
   constructor(
@@ -20,19 +25,35 @@ export class Metrics {
     state: ServiceState,
     @Optional() paymentObservers?: PaymentObservers,
     @Optional() providers?: PaymentProviders,
+    @Optional() @Inject(OPERATIONS_OPTIONS) { registry, defaultMetrics = !registry }: OperationsOptions = {},
   ) {
-    collectDefaultMetrics({ register: this.registry });
-    observers.add(new EngineMetrics(this.registry));
-    this.state = new StateMetrics(this.registry, state);
-    if (!paymentObservers || !providers) return;
-    this.payments = new PaymentMetrics(this.registry, providers);
-    paymentObservers.add(this.payments);
+    const own = new Registry();
+    observers.add(new EngineMetrics(own));
+    new StateMetrics(own, state);
+    if (paymentObservers && providers) paymentObservers.add(new PaymentMetrics(own, providers));
+    if (defaultMetrics) collectDefaultMetrics({ register: own });
+    // The two types of registries differ in the format that they write and in nothing else.
+    this.registry = (registry as Registry | undefined) ?? own;
+    if (registry) this.register(own);
+  }
+
+  onModuleDestroy(): void {
+    for (const [name, metric] of this.ofHost) {
+      if (this.registry.getSingleMetric(name) === metric) this.registry.removeSingleMetric(name);
+    }
   }
 
   /** The exposition text. */
-  async read(): Promise<string> {
-    await this.state.refresh();
-    this.payments?.refresh();
+  read(): Promise<string> {
     return this.registry.metrics();
+  }
+
+  private register(own: Registry): void {
+    for (const { name } of own.getMetricsAsArray()) {
+      const metric = own.getSingleMetric(name);
+      if (!metric) continue;
+      this.registry.registerMetric(metric);
+      this.ofHost.set(name, metric);
+    }
   }
 }

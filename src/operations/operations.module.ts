@@ -2,12 +2,16 @@ import { Module } from '@nestjs/common';
 import { HealthController } from './health.controller';
 import { Metrics } from './metrics';
 import { MetricsController } from './metrics.controller';
+import { ConfigurableModuleClass } from './operations.module-definition';
 import { ServiceState } from './service-state';
 
-/** /health/live, /health/ready and /metrics. Needs a global TimeoutsModule or OrderTimeoutModule. */
+/**
+ * /health/live, /health/ready and /metrics. Needs a global TimeoutsModule or OrderTimeoutModule. Import the class, or
+ * `OperationsModule.forRoot({ registry })` to have the metrics in a registry of yours.
+ */
 @Module({
   controllers: [HealthController, MetricsController],
   providers: [ServiceState, Metrics],
   exports: [Metrics, ServiceState],
 })
-export class OperationsModule {}
+export class OperationsModule extends ConfigurableModuleClass {}

@@ -31,6 +31,7 @@ export class PaymentMetrics implements PaymentObserver {
       help: 'Circuit breaker of a payment provider: 0 closed, 1 half-open, 2 open (the provider is left alone)',
       labelNames: ['provider'],
       registers,
+      collect: () => this.refresh(),
     });
   }
 
@@ -38,8 +39,7 @@ export class PaymentMetrics implements PaymentObserver {
     this.untrustedTotal.inc({ provider, source });
   }
 
-  /** Before each scrape. */
-  refresh(): void {
+  private refresh(): void {
     for (const name of this.providers.names()) {
       const provider = this.providers.get(name);
       if (provider instanceof GuardedProvider)

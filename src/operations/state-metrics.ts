@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { type ServiceState } from './service-state';
 
-/** How things stand at the moment of the scrape. */
+/** How things stand at the moment of the scrape, whichever registry is scraped. */
 export class StateMetrics {
   private readonly rows: Gauge;
   private readonly oldest: Gauge;
@@ -11,19 +11,22 @@ export class StateMetrics {
   private readonly transport: Gauge<'name'>;
   private readonly parked: Gauge<'kind'>;
   private readonly overdue: Gauge<'kind'>;
+  /** The look that the gauges of one scrape share. */
+  private look: Promise<void> | undefined;
 
   constructor(
     registry: Registry,
     private readonly state: ServiceState,
   ) {
-    const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
+    const common = { registers: [registry], collect: () => this.lookOnce() };
+    const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, ...common });
     this.rows = gauge('order_timeout_outbox_rows', 'Rows that should be on the broker by now');
     this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'How long the oldest of them has been waiting');
     this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers');
     this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
     this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups travel by the broker');
     const byLabel = <L extends string>(label: L, name: string, help: string): Gauge<L> =>
-      new Gauge({ name, help, labelNames: [label], registers: [registry] });
+      new Gauge({ name, help, labelNames: [label], ...common });
     this.transport = byLabel('name', 'order_timeout_transport', '1 for the delay transport in use');
     this.parked = byLabel('kind', 'order_timeout_parked', 'Timeouts that were given up and wait for a person');
     this.overdue = byLabel(
@@ -33,8 +36,14 @@ export class StateMetrics {
     );
   }
 
-  /** Before each scrape. While the database is away the outbox keeps its last values. */
-  async refresh(): Promise<void> {
+  /** A scrape collects all gauges at once: the first of them looks, the others wait for it. */
+  private lookOnce(): Promise<void> {
+    this.look ??= this.refresh().finally(() => (this.look = undefined));
+    return this.look;
+  }
+
+  /** While the database is away the outbox keeps its last values. */
+  private async refresh(): Promise<void> {
     const [backlog, parked, overdue] = await Promise.all([
       this.state.backlog(),
       this.state.parked(),

@@ -24,7 +24,7 @@ export {
 export { type ClosingReason, type LockedOrder, type Order } from './order';
 export { type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
-export { type OrderPolicy, type OrderPolicyOptions, POLICY_WORDS } from './order-policy-options';
+export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
 export { canTransition, ORDER_STATUSES, type OrderStatus, TRANSITIONS } from './order-status';
 export {
   type AttemptsNow,

@@ -70,6 +70,9 @@ const DEFAULTS: OrderPolicy = {
   unknownProviders: 'refuse',
 };
 
+/** The names of all policies. */
+export const POLICIES: readonly string[] = Object.keys(DEFAULTS);
+
 /** The column is a 32-bit integer: 24.8 days. */
 const MAX_GRACE_MS = 2 ** 31 - 1;
 /** The engine takes deadlines of at most ten years. */

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
 import { type Clock, type Timer, within } from '../clock';
 import { type RabbitConnection } from './rabbit-connection';
+import { Reminder } from './reminder';
 
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;
@@ -28,6 +29,8 @@ export class KeptChannel<C extends Channel> {
   private reopenTimer: Timer | undefined;
   private reopenMs = FIRST_REOPEN_MS;
   private isClosed = false;
+  private readonly failures: Reminder;
+  private readonly closures: Reminder;
   private current: C | undefined;
   /** Channels that closed, maybe while they were still being prepared. */
   private readonly ended = new WeakSet<C>();
@@ -38,6 +41,8 @@ export class KeptChannel<C extends Channel> {
     private readonly plan: ChannelPlan<C>,
   ) {
     this.logger = new Logger(`Channel:${plan.name}`);
+    this.failures = new Reminder(clock);
+    this.closures = new Reminder(clock);
     this.unsubscribe = connection.onConnect((model) => void this.tryOpen(model));
   }
 
@@ -79,13 +84,17 @@ export class KeptChannel<C extends Channel> {
       if (this.ended.has(channel)) throw new Error('the channel closed while it was prepared');
       this.current = channel;
       this.reopenMs = FIRST_REOPEN_MS;
+      this.failures.reset();
+      this.closures.reset();
     } catch (error) {
       this.failed(model, channel, error);
     }
   }
 
   private watch(channel: C): void {
-    channel.on('error', (error: Error) => this.logger.warn(`closed by the broker: ${error.message}`));
+    channel.on('error', ({ message }: Error) => {
+      if (this.closures.isDue(message)) this.logger.warn(`closed by the broker: ${message}`);
+    });
     channel.on('close', () => this.gone(channel));
   }
 
@@ -101,7 +110,8 @@ export class KeptChannel<C extends Channel> {
   private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
     void this.end(channel);
     if (this.isClosed || this.connection.model !== model) return;
-    this.logger.error(`could not be opened, trying again: ${error instanceof Error ? error.message : String(error)}`);
+    const why = error instanceof Error ? error.message : String(error);
+    if (this.failures.isDue(why)) this.logger.error(`could not be opened, trying again: ${why}`);
     this.reopenLater(model);
   }
 

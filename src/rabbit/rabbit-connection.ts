@@ -2,11 +2,14 @@ import { Logger } from '@nestjs/common';
 import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
 import { type ChannelModel } from 'amqplib';
 import { type Clock, within } from '../clock';
+import { BrokerLoginRefusedError, REFUSED_PAUSE_S } from './broker-login-refused-error';
 import { headerGuard } from './header-guard';
 import { type ResolvedRabbitOptions } from './rabbit-options';
+import { Reminder } from './reminder';
 
 /** A broker that does not answer must not hold up a shutdown. */
 const CLOSE_MS = 2_000;
+const PAUSE_S = 1;
 
 type Listener = (connection: ChannelModel) => void;
 
@@ -22,6 +25,7 @@ export class RabbitConnection {
   private current: ChannelModel | undefined;
   private blocked = false;
   private isOutageLogged = false;
+  private readonly reminder: Reminder;
 
   constructor(
     private readonly options: ResolvedRabbitOptions,
@@ -29,6 +33,7 @@ export class RabbitConnection {
     private readonly clock: Clock,
   ) {
     this.logger = new Logger(`RabbitConnection:${purpose}`);
+    this.reminder = new Reminder(clock);
   }
 
   /** Begins to connect and returns at once; the broker may be down. */
@@ -36,7 +41,7 @@ export class RabbitConnection {
     if (this.manager) return;
     this.manager = connect([...this.options.urls], {
       heartbeatIntervalInSeconds: this.options.heartbeatSeconds,
-      reconnectTimeInSeconds: 1,
+      reconnectTimeInSeconds: PAUSE_S,
       connectionOptions: {
         clientProperties: { connection_name: `${this.options.connectionName}:${this.purpose}` },
         timeout: 10_000,
@@ -45,7 +50,7 @@ export class RabbitConnection {
     });
     this.manager.on('connect', ({ connection }) => this.opened(connection as unknown as ChannelModel));
     this.manager.on('disconnect', ({ err }) => this.lost(err));
-    this.manager.on('connectFailed', ({ err }) => this.lost(err));
+    this.manager.on('connectFailed', ({ err, url }) => this.failed(err, url));
     this.manager.on('blocked', ({ reason }) => this.setBlocked(true, reason));
     this.manager.on('unblocked', () => this.setBlocked(false));
   }
@@ -83,8 +88,28 @@ export class RabbitConnection {
     this.current = connection;
     this.blocked = false;
     this.isOutageLogged = false;
+    this.reminder.reset();
+    this.pause(PAUSE_S);
     this.logger.log('connected');
     for (const listener of this.listeners) listener(connection);
+  }
+
+  private failed(error: Error, url: unknown): void {
+    const refusal = BrokerLoginRefusedError.from(error, url);
+    this.pause(refusal ? REFUSED_PAUSE_S : PAUSE_S);
+    if (refusal) this.refused(refusal);
+    else this.lost(error);
+  }
+
+  private refused(refusal: BrokerLoginRefusedError): void {
+    this.current = undefined;
+    // Both connections log in alike, so one of them tells.
+    if (!this.manager || this.purpose !== 'publish') return;
+    if (this.reminder.isDue(refusal.message)) this.logger.error(refusal.message);
+  }
+
+  private pause(seconds: number): void {
+    if (this.manager) this.manager.reconnectTimeInSeconds = seconds;
   }
 
   private lost(error: Error | undefined): void {

@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../errors';
+import { findUnknownOptions, withoutUndefined } from '../errors';
 
 /** `quorum` survives the loss of a node and a kill -9; `classic` (durable) is enough for a single node. */
 export type QueueType = 'quorum' | 'classic';
@@ -37,6 +37,17 @@ export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOpti
   });
 }
 
+/** The names of all options. */
+const RABBIT_OPTIONS: readonly string[] = Object.keys({
+  urls: true,
+  prefix: true,
+  queueType: true,
+  publishWindow: true,
+  confirmTimeoutMs: true,
+  heartbeatSeconds: true,
+  connectionName: true,
+} satisfies Record<keyof RabbitOptions, true>);
+
 /** Everything that is wrong with the options; URLs are never repeated, they carry passwords. */
 export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
   const { urls, prefix, queueType } = options;
@@ -49,6 +60,7 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
   ] as const;
   const outside = ranges.filter(([name, min, max]) => !isIntegerIn(options[name], min, max));
   return [
+    ...findUnknownOptions(options, RABBIT_OPTIONS, 'rabbit.'),
     ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
     ...(badUrls > 0 ? [`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`] : []),
     ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must be letters, digits, ".", "_", "-"']),

@@ -1,20 +1,21 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
+import { type CommandHandlers } from './command-handlers';
 import { type Delivery } from './delivery';
 import { declareCommandQueue } from './declare-topology';
 import { type ManualAckConsumer } from './manual-ack-consumer';
 import { type ParkReason } from './parked-queue';
 import { RabbitContext } from './rabbit-context';
 import { type RabbitClient } from './rabbit-client';
-
-/** Marks handlers for this strategy: `@EventPattern<string>('order.placed', RABBIT_TRANSPORT)`. */
-export const RABBIT_TRANSPORT = Symbol('order-timeout:rabbit');
+import { RABBIT_TRANSPORT } from './rabbit-transport';
 
 /** What a handler's error means for its message. */
 export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | { readonly type: 'again' };
 
 interface ServerPlan {
   readonly client: RabbitClient;
+  /** Tells the handlers that are bound to this transport from those of the host's other transports. */
+  readonly handlers: CommandHandlers;
   /** Commands in hand at once. */
   readonly prefetch: number;
   /** Tells an error that can never succeed from one that may, e.g. a database that is away. */
@@ -32,6 +33,7 @@ const LONGEST_PAUSE_MS = 60_000;
  * Transport strategy for `app.connectMicroservice({ strategy })`: commands come by a topic exchange in plain JSON,
  * the routing key is the pattern, and a message is acknowledged only after its handler has finished. Unlike the
  * built-in RMQ transport it needs no envelope and loses nothing: what cannot be processed is parked with the reason.
+ * Only handlers that name RABBIT_TRANSPORT take commands, one for each.
  */
 export class RabbitServer extends Server implements CustomTransportStrategy {
   override readonly transportId = RABBIT_TRANSPORT;
@@ -40,6 +42,18 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   constructor(private readonly plan: ServerPlan) {
     super();
+    plan.handlers.mark();
+  }
+
+  /**
+   * Nest adds every handler that names no transport to every server: a sender of commands would call a host's handlers of
+   * events.
+   *
+   * @throws DuplicateCommandHandlerError at the second handler of a command, which Nest would call beside the first.
+   */
+  override addHandler(...[pattern, callback, isEvent, extras]: Parameters<Server['addHandler']>): void {
+    const command = this.normalizePattern(pattern as string);
+    if (this.plan.handlers.take(command, extras)) super.addHandler(command, callback, isEvent, extras);
   }
 
   listen(callback: (error?: unknown) => void): void {
@@ -79,7 +93,10 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   private async run(pattern: string, delivery: Delivery): Promise<ParkReason | undefined> {
     const handler = this.getHandlerByPattern(pattern);
-    if (!handler) return { code: 'UNKNOWN_COMMAND', reason: `no handler for routing key "${pattern}"` };
+    if (!handler) {
+      const reason = `no handler for routing key "${pattern}"; a handler of commands names RABBIT_TRANSPORT`;
+      return { code: 'UNKNOWN_COMMAND', reason };
+    }
     const data = parse(delivery.body);
     if (data === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };
     const result: unknown = await handler(data, new RabbitContext([delivery, pattern]));

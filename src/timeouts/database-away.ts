@@ -40,6 +40,11 @@ export function isRetryableConflict(error: unknown): boolean {
   return chain(error).some(({ code }) => typeof code === 'string' && RETRYABLE.has(code));
 }
 
+/** True when the database user lacks a right. */
+export function isPermissionDenied(error: unknown): boolean {
+  return chain(error).some(({ code }) => code === '42501');
+}
+
 /** True when our way to the database reported it, also as the cause of a handler's error. */
 export function isFromDatabase(error: unknown): boolean {
   return chain(error).some((link) => link instanceof TypeORMError);

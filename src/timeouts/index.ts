@@ -1,4 +1,5 @@
-export { isDatabaseAway, isRetryableConflict } from './database-away';
+export { assertTables } from './assert-tables';
+export { isDatabaseAway, isPermissionDenied, isRetryableConflict } from './database-away';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { createTimeouts } from './migrations/create-timeouts';
 export { oldestOverdue } from './oldest-overdue';
@@ -25,13 +26,20 @@ export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
 export { throughOutage } from './through-outage';
+export { MissingRightsError } from './missing-rights-error';
+export { MissingTablesError } from './missing-tables-error';
+export { ImportedTwiceError, refuseSecondImport } from './refuse-second-import';
+export { refuseCurrentSchema, refuseSharedSchema } from './refuse-shared-schema';
+export { SharedSchemaError } from './shared-schema-error';
 export { findSchemaNameProblems, validateSchemaName } from './schema-name';
 export { type SettledRow } from './timeout-settler';
 export { TimeoutsModule } from './timeouts.module';
 export {
+  OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,
   type SweepOptions,
+  TIMEOUTS_OPTIONS,
   type TimeoutsOptions,
 } from './timeouts-options';
 export { RESOLVED_TIMEOUTS_OPTIONS } from './timeouts.providers';

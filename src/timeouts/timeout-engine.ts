@@ -9,6 +9,7 @@ import {
   routeEvent,
 } from '../events';
 import { type Channel, type RabbitClient } from '../rabbit';
+import { assertDatabase } from './assert-database';
 import { DatabaseClock } from './database-clock';
 import { Dispatcher } from './dispatcher';
 import { HandlerAdapter } from './handler-adapter';
@@ -86,9 +87,10 @@ export class TimeoutEngine {
     this.handlers = handlers;
   }
 
-  /** @throws MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
+  /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
     // First what can refuse the start, so that a refusal leaves nothing running.
+    await throughOutage(this.clock, () => assertDatabase(this.options));
     if (this.options.consume) await throughOutage(this.clock, () => this.refuseMissingHandlers());
     await throughOutage(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);

@@ -1,6 +1,12 @@
 import { type DataSource } from 'typeorm';
 import { type DelayTransportSetting, findLadderProblems, type LadderOptions } from '../delay';
-import { InvalidOptionsError, withoutUndefined } from '../errors';
+import {
+  assertOptionsObject,
+  findStrayOptions,
+  findUnknownOptions,
+  InvalidOptionsError,
+  withoutUndefined,
+} from '../errors';
 import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
 import { findSchemaNameProblems } from './schema-name';
 
@@ -15,6 +21,12 @@ export interface SweepOptions {
 }
 
 export type ResolvedSweepOptions = Required<SweepOptions>;
+
+/**
+ * For the service, not for hosts: nothing but our tables is ever created through its DataSource, so a user who is called
+ * like our schema, as those of earlier releases were, does no harm.
+ */
+export const OWNS_DATABASE = Symbol('order-timeout:owns-database');
 
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
@@ -35,6 +47,8 @@ export interface TimeoutsOptions {
   readonly consume?: boolean;
   /** How long work in hand may take at shutdown. @default 10000 */
   readonly shutdownTimeoutMs?: number;
+  /** @internal */
+  readonly [OWNS_DATABASE]?: true;
 }
 
 export interface ResolvedTimeoutsOptions {
@@ -48,8 +62,31 @@ export interface ResolvedTimeoutsOptions {
   readonly sweep: ResolvedSweepOptions;
   readonly consume: boolean;
   readonly shutdownTimeoutMs: number;
+  readonly ownsDatabase: boolean;
 }
 
+/** The names of all options. */
+export const TIMEOUTS_OPTIONS: readonly string[] = Object.keys({
+  dataSource: true,
+  rabbit: true,
+  schema: true,
+  transport: true,
+  ladder: true,
+  partitions: true,
+  horizonMs: true,
+  sweep: true,
+  consume: true,
+  shutdownTimeoutMs: true,
+} satisfies Record<Exclude<keyof TimeoutsOptions, symbol>, true>);
+
+const LADDER_OPTIONS = Object.keys({ base: true, unitMs: true } satisfies Record<
+  keyof NonNullable<TimeoutsOptions['ladder']>,
+  true
+>);
+const SWEEP_OPTIONS = Object.keys({ intervalMs: true, marginMs: true, budgetMs: true } satisfies Record<
+  keyof SweepOptions,
+  true
+>);
 const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
 const MAX_PARTITIONS = 64;
 const DAY_MS = 86_400_000;
@@ -58,6 +95,7 @@ const MAX_HORIZON_MS = 30 * DAY_MS;
 
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeoutsOptions {
+  assertOptionsObject('TimeoutsModule', options);
   const resolved: ResolvedTimeoutsOptions = {
     schema: 'order_timeout',
     transport: 'auto',
@@ -67,10 +105,11 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     consume: true,
     shutdownTimeoutMs: 10_000,
     ...withoutUndefined(options),
+    ownsDatabase: options[OWNS_DATABASE] ?? false,
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
     sweep: { intervalMs: 30_000, marginMs: 5_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
-  const problems = problemsOf(resolved);
+  const problems = [...findStrayOptions(options, TIMEOUTS_OPTIONS, ['isGlobal']), ...problemsOf(resolved)];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
   return Object.freeze(resolved);
 }
@@ -78,6 +117,8 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
 function problemsOf(options: ResolvedTimeoutsOptions): string[] {
   const { dataSource, rabbit, schema, transport, partitions, horizonMs, sweep, shutdownTimeoutMs } = options;
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
+  problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
+  problems.push(...findUnknownOptions(sweep, SWEEP_OPTIONS, 'sweep.'));
   const within = (name: string, value: number, min: number, max: number): void => {
     if (Number.isInteger(value) && value >= min && value <= max) return;
     problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);

@@ -1,9 +1,10 @@
 import { type BeforeApplicationShutdown, Module, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { CLOCK } from '../clock';
 import { Outbox } from '../events';
 import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
+import { refuseSecondImport } from './refuse-second-import';
 import { TimeoutEngine } from './timeout-engine';
 import { TimeoutHandlerExplorer } from './timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
@@ -36,11 +37,13 @@ export class TimeoutsModule
   constructor(
     private readonly engine: TimeoutEngine,
     private readonly explorer: TimeoutHandlerExplorer,
+    private readonly modules: ModulesContainer,
   ) {
     super();
   }
 
   onModuleInit(): void {
+    refuseSecondImport(this.modules, TimeoutsModule);
     this.engine.register(this.explorer.explore());
   }
 

@@ -1,2 +1,4 @@
+import './assert-sdk';
+
 export { type AlipayMerchant, type AlipayOptions } from './alipay-options';
 export { ALIPAY_GUARD_DEFAULTS, AlipayProvider } from './alipay-provider';

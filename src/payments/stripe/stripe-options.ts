@@ -5,10 +5,25 @@ const SECRET_KEY = /^(?:sk|rk)_\w{8,}$/;
 /** Hosts that no other machine can listen on, or in between to. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
+/** Where they are shown, and how many characters no secret of Stripe stays below; the real ones have 32. */
+const FROM = 'copy it from Developers > Webhooks';
+const PREFIX = 'whsec_';
+const MIN_SECRET = 8;
+
+/** Says what is wrong with it and never what it is: a short one may be the beginning of a real one. */
+const webhookSecret = z.string().superRefine((secret, context) => {
+  const length = secret.length - PREFIX.length;
+  const complain = (message: string): void => context.addIssue({ code: 'custom', message: `${message}; ${FROM}` });
+  if (!secret.startsWith(PREFIX)) complain(`must start with ${PREFIX}`);
+  else if (/\s/.test(secret)) complain('must not have spaces');
+  else if (length < MIN_SECRET)
+    complain(`has only ${length} characters after ${PREFIX}, which is too short for a webhook secret`);
+});
+
 const merchant = z
   .strictObject({
     secretKey: z.string().regex(SECRET_KEY, 'must be a secret or restricted key (sk_… or rk_…)'),
-    webhookSecrets: z.array(z.string().regex(/^whsec_\S{8,}$/, 'must start with whsec_')).default([]),
+    webhookSecrets: z.array(webhookSecret).default([]),
     stripeAccount: z
       .string()
       .regex(/^acct_\w+$/, 'must be an account id (acct_…)')

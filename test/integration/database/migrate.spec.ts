@@ -90,7 +90,7 @@ describe('migrate', () => {
   it('refuses a schema that a newer release has migrated, changes nothing, and lets go of its lock', async () => {
     await migrate(host, 'newer');
     await host.query(
-      `INSERT INTO newer.migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+      `INSERT INTO newer.order_timeout_migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
     );
     await expect(migrate(host, 'newer')).rejects.toThrow(NewerSchemaError);
     await expect(migrate(host, 'newer')).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('migrate', () => {
     const runner = host.createQueryRunner();
     for (const migration of orderTimeoutMigrations('short_lived').toReversed()) await new migration().down(runner);
     await runner.release();
-    expect(await relationsOf('short_lived')).toEqual(['migrations', 'migrations_id_seq']);
+    expect(await relationsOf('short_lived')).toEqual(['order_timeout_migrations', 'order_timeout_migrations_id_seq']);
     const [rest] = await host.query<{ functions: string; types: string }[]>(
       `SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'short_lived'::regnamespace) AS functions,
               (SELECT count(*) FROM pg_type WHERE typnamespace = 'short_lived'::regnamespace

@@ -42,6 +42,18 @@ describe('the options of StripeProvider', () => {
   });
 
   it.each([
+    [
+      'whsec_123',
+      'has only 3 characters after whsec_, which is too short for a webhook secret; copy it from Developers',
+    ],
+    ['123456789', 'must start with whsec_; copy it from Developers > Webhooks'],
+  ])('say what is wrong with the webhook secret %s, without it', (secret, sentence) => {
+    const problem = problemsOf(merchantsOf({ secretKey: SECRET, webhookSecrets: [secret] })).join();
+    expect(problem).toContain(`merchants.shop.webhookSecrets.0: ${sentence}`);
+    expect(problem).not.toContain('123');
+  });
+
+  it.each([
     ['no merchant', { merchants: {} }, /merchants/],
     ['a live key said to be of test mode', merchantsOf({ secretKey: 'sk_live_12345678', livemode: false }), /livemode/],
     ['a test key said to be of live mode', merchantsOf({ secretKey: SECRET, livemode: true }), /livemode/],

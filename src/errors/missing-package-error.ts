@@ -1,0 +1,14 @@
+import { CodedError } from './coded-error';
+
+/** An optional package is needed and not installed. */
+export class MissingPackageError extends CodedError {
+  constructor(
+    entryPoint: string,
+    readonly packageName: string,
+  ) {
+    super(
+      'MISSING_PACKAGE',
+      `${entryPoint} needs the package "${packageName}", which is not installed; run: npm install ${packageName}`,
+    );
+  }
+}

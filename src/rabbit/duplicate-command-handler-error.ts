@@ -1,0 +1,12 @@
+import { CodedError } from '../errors';
+
+/** Two handlers are bound to one command. */
+export class DuplicateCommandHandlerError extends CodedError {
+  constructor(command: string, first: string, second: string) {
+    super(
+      'DUPLICATE_COMMAND_HANDLER',
+      `the command "${command}" is handled by ${first} and by ${second}; remove one of them, or give a handler of events ` +
+        'another transport than RABBIT_TRANSPORT',
+    );
+  }
+}

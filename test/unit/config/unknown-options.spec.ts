@@ -1,0 +1,91 @@
+import { DataSource } from 'typeorm';
+import { InvalidOptionsError, OrderTimeoutModule, TimeoutsModule } from '../../../src';
+import { resolveOrderTimeoutOptions } from '../../../src/order-timeout-options';
+import { resolveTimeoutsOptions } from '../../../src/timeouts';
+
+const good = { dataSource: new DataSource({ type: 'postgres' }), rabbit: { urls: ['amqp://mq'] } };
+
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check();
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const ofModule = (extra: object): readonly string[] =>
+  problemsOf(() => resolveOrderTimeoutOptions({ ...good, ...extra }, false));
+const ofTimeouts = (extra: object): readonly string[] =>
+  problemsOf(() => resolveTimeoutsOptions({ ...good, ...extra }));
+
+const MODULE_OPTIONS =
+  'dataSource, rabbit, schema, transport, ladder, partitions, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
+  'orders, providers, guards, apiKeys, rateLimits, migrate';
+
+describe('an option that does not exist', () => {
+  it('is named, with those that do', () => {
+    expect(ofModule({ apiKey: ['x'] })).toEqual([`unknown option "apiKey"; the options are ${MODULE_OPTIONS}`]);
+    expect(ofTimeouts({ providers: [] })).toEqual([
+      'unknown option "providers"; the options are dataSource, rabbit, schema, transport, ladder, partitions, horizonMs, ' +
+        'sweep, consume, shutdownTimeoutMs',
+    ]);
+  });
+
+  it.each([
+    [{ rabbit: { urls: ['amqp://mq'], url: 'x' } }, 'unknown option "rabbit.url"; the options are urls, prefix, '],
+    [{ sweep: { interval: 1 } }, 'unknown option "sweep.interval"; the options are intervalMs, marginMs, budgetMs'],
+    [{ ladder: { unit: 1 } }, 'unknown option "ladder.unit"; the options are base, unitMs'],
+    [{ orders: { windowMs: 1 } }, 'unknown option "orders.windowMs"; the options are paymentWindowMs, graceMs, '],
+    [
+      { orders: { merchants: { a: { grace: 1 } } } },
+      'unknown option "orders.merchants.a.grace"; the options are paymentWindowMs, ',
+    ],
+    [
+      { orders: { merchants: { a: { merchants: {} } } } },
+      'unknown option "orders.merchants.a.merchants"; the options are paymentWindowMs, ',
+    ],
+    [{ rateLimits: { perkey: 1 } }, 'unknown option "rateLimits.perkey"; the options are perKey, failuresPerAddress'],
+  ])('is named where it stands: %j', (extra, start) => {
+    const problems = ofModule(extra);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(start);
+  });
+
+  it('says nothing while it is undefined', () => {
+    expect(ofModule({ apiKey: undefined, http: undefined })).toEqual([]);
+  });
+
+  it.each(['http', 'isGlobal'])(
+    'and %s, which does not belong into what useFactory returns, is sent beside it',
+    (name) => {
+      expect(ofModule({ [name]: true })).toEqual([
+        `"${name}" decides what the module consists of: put it beside useFactory, not into what useFactory returns`,
+      ]);
+    },
+  );
+
+  it('is found beside useFactory too, and sent into it when it belongs there', () => {
+    const beside = (extra: object): readonly string[] =>
+      problemsOf(() => OrderTimeoutModule.forRootAsync({ useFactory: () => good, ...extra }));
+    expect(beside({ htpp: true })).toEqual([
+      'unknown option "htpp"; the options are http, isGlobal, imports, inject, useFactory, useClass, useExisting, ' +
+        'provideInjectionTokensFrom',
+    ]);
+    expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" belongs into what useFactory returns, not beside it']);
+    expect(beside({ http: true, isGlobal: false, imports: [], inject: [] })).toEqual([]);
+  });
+
+  it.each([undefined, null, 'options'])('is not asked for where useFactory returns %p', (returned) => {
+    const sentence = [`the options must be an object (got ${String(returned)}); does useFactory return them?`];
+    expect(problemsOf(() => resolveOrderTimeoutOptions(returned as never, false))).toEqual(sentence);
+    expect(problemsOf(() => resolveTimeoutsOptions(returned as never))).toEqual(sentence);
+  });
+
+  it('leaves what is right alone', () => {
+    expect(ofModule({ orders: { graceMs: 1, merchants: { a: { graceMs: 2 } } }, sweep: { marginMs: 1 } })).toEqual([]);
+    expect(() => OrderTimeoutModule.forRoot({ ...good, http: true, apiKeys: 'open' })).not.toThrow();
+    expect(() => TimeoutsModule.forRoot({ ...good, isGlobal: false })).not.toThrow();
+  });
+});

@@ -1,0 +1,75 @@
+import { Logger } from '@nestjs/common';
+import { type Channel, type ChannelModel } from 'amqplib';
+import { KeptChannel } from '../../../src/rabbit/kept-channel';
+import { type RabbitConnection } from '../../../src/rabbit/rabbit-connection';
+import { ManualClock } from '../delay/manual-clock';
+
+const REFUSED = "ACCESS_REFUSED - configure access to exchange 'x' in vhost '/' refused for user 'app'";
+
+/** Enough for what was promised by now to happen. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+};
+
+describe('a channel that cannot be opened', () => {
+  let clock: ManualClock;
+  let said: string[];
+  let reason: string;
+  let tries: number;
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    said = [];
+    reason = REFUSED;
+    tries = 0;
+    Logger.overrideLogger({
+      log: () => undefined,
+      warn: () => undefined,
+      error: (message: unknown) => said.push(String(message)),
+    });
+    const model = {} as ChannelModel;
+    const connection = {
+      model,
+      onConnect: (listener: (opened: ChannelModel) => void) => {
+        listener(model);
+        return () => undefined;
+      },
+    } as unknown as RabbitConnection;
+    new KeptChannel<Channel>(connection, clock, {
+      name: 'commands',
+      create: () => {
+        tries++;
+        return Promise.reject(new Error(reason));
+      },
+      open: async () => undefined,
+      closed: () => undefined,
+    });
+    await settled();
+  });
+
+  afterEach(() => {
+    Logger.overrideLogger(false);
+  });
+
+  /** As long as the pauses between the tries are. */
+  async function passes(minutes: number): Promise<void> {
+    for (let second = 0; second < minutes * 60; second += 5) {
+      clock.advance(5_000);
+      await settled();
+    }
+  }
+
+  it('is told once, however often it is tried, and again after an hour', async () => {
+    await passes(59);
+    expect(tries).toBeGreaterThan(500);
+    expect(said).toEqual([`could not be opened, trying again: ${REFUSED}`]);
+    await passes(2);
+    expect(said).toHaveLength(2);
+  });
+
+  it('is told anew when it is for another reason', async () => {
+    reason = 'NOT_FOUND';
+    await passes(1);
+    expect(said).toEqual([expect.stringContaining(REFUSED), 'could not be opened, trying again: NOT_FOUND']);
+  });
+});
