@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LOG_LEVELS } from './operations';
 import { POLICY_WORDS } from './orders';
 import { findApiKeyProblems } from './orders/http';
+import { parseConfigJson, ReservedNameError } from './parse-config-json';
 
 const DAY_MS = 86_400_000;
 const MAX_WINDOW_MS = 3_650 * DAY_MS;
@@ -44,9 +45,10 @@ const policies = z
   .string()
   .transform((text, context) => {
     try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue({ code: 'custom', message: 'must be JSON, e.g. {"shop-1":{"paymentWindowMs":900000}}' });
+      return parseConfigJson(text);
+    } catch (error) {
+      const noJson = 'must be JSON, e.g. {"shop-1":{"paymentWindowMs":900000}}';
+      context.addIssue({ code: 'custom', message: error instanceof ReservedNameError ? error.message : noJson });
       return z.NEVER;
     }
   })

@@ -1,5 +1,5 @@
 import { SystemClock } from './clock';
-import { InvalidOptionsError } from './errors';
+import { InvalidOptionsError, ownValue } from './errors';
 import { OrderPolicies, type OrderPolicyOptions } from './orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
@@ -58,7 +58,9 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
     ...problemsOf(() => new PaymentProviders(providers)),
-    ...providers.flatMap((one) => problemsOf(() => new GuardedProvider(one, new SystemClock(), guards[one.name]))),
+    ...providers.flatMap((one) =>
+      problemsOf(() => new GuardedProvider(one, new SystemClock(), ownValue(guards, one.name))),
+    ),
     ...strangers(Object.keys(guards), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
     ...findRateLimitProblems(rateLimits),

@@ -130,6 +130,7 @@ describe('loadConfig', () => {
       'order policies: merchants.m.graceMs must be',
     ],
     ['an unknown policy', { MERCHANT_POLICIES: '{"m":{"grace":1}}' }, 'MERCHANT_POLICIES.m'],
+    ['a policy of a name that is no name', { MERCHANT_POLICIES: '{"__proto__":{"graceMs":1}}' }, 'must not use "__proto__" as a name'], // prettier-ignore
     ['a provider without its secret', { HTTP_PAYMENT_PROVIDER_URL: 'http://x' }, 'must be set together'],
     ['a unit beyond the horizon', { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' }, 'ladder: horizonMs must be'],
     ['no key at all', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],
