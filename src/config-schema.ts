@@ -3,6 +3,7 @@ import { LOG_LEVELS } from './operations';
 import { POLICY_WORDS } from './orders';
 import { findApiKeyProblems } from './orders/http';
 import { parseConfigJson, ReservedNameError } from './parse-config-json';
+import { readTrustedProxies } from './read-trusted-proxies';
 
 const DAY_MS = 86_400_000;
 const MAX_WINDOW_MS = 3_650 * DAY_MS;
@@ -58,9 +59,11 @@ const policies = z
 export const configSchema = z.object({
   PORT: integer(0, 65_535).default(3_000),
   HOST: z.string().default('0.0.0.0'),
+  TRUST_PROXY: z.string().transform(readTrustedProxies).optional(),
   API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
   RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
   RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
+  RATE_LIMIT_FORGERIES_PER_SECOND: integer(0, 1_000_000).default(20),
   DATABASE_URL: z.string(required).pipe(url(/^postgres(ql)?$/, 'a postgresql:// URL')),
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
   DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
