@@ -1,6 +1,6 @@
 import { SystemClock } from './clock';
 import { InvalidOptionsError, ownValue } from './errors';
-import { OrderPolicies, type OrderPolicyOptions } from './orders';
+import { LIMITS, OrderPolicies, type OrderPolicyOptions } from './orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
 import { resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts';
@@ -58,6 +58,7 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
     ...problemsOf(() => new PaymentProviders(providers)),
+    ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
     ...providers.flatMap((one) =>
       problemsOf(() => new GuardedProvider(one, new SystemClock(), ownValue(guards, one.name))),
     ),
@@ -69,6 +70,10 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
   return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, rateLimits, migrate });
+}
+
+function unnameable(name: string): string {
+  return `no attempt can name a payment provider ${JSON.stringify(name)}; the name must match ${LIMITS.provider.source}`;
 }
 
 function strangers(guarded: readonly string[], names: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { checkRequest } from './check-new-order';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { deadlineTimeouts, paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
@@ -17,11 +18,13 @@ export class SetAutoClose {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  execute(
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  async execute(
     request: { readonly orderId: string; readonly enabled: boolean },
     by: ActionContext = BY_API,
     caller?: EntityManager,
   ): Promise<SetAutoCloseResult> {
+    checkRequest('autoClose', request);
     return this.desk.withOrder<SetAutoCloseResult>(
       request.orderId,
       caller,
