@@ -14,8 +14,8 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** How hard single providers may be asked, by provider name. @default {} */
   readonly guards?: Readonly<Record<string, GuardOptions>>;
   /**
-   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. `'open'`
-   * leaves it to guards of the host.
+   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. With `@` and
+   * merchant ids after the scopes a key is limited to these merchants. `'open'` leaves it to guards of the host.
    */
   readonly apiKeys?: readonly string[] | 'open';
   /** How much the HTTP API takes per key and from one address. @default 1000 and 20 per second */
