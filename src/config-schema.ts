@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from './operations';
-import { POLICY_WORDS } from './orders';
+import { LIMITS, POLICY_WORDS } from './orders';
 import { findApiKeyProblems } from './orders/http';
+import { parseConfigJson, ReservedNameError } from './parse-config-json';
+import { readTrustedProxies } from './read-trusted-proxies';
+import { findSchemaNameProblems } from './timeouts';
 
 const DAY_MS = 86_400_000;
-const MAX_WINDOW_MS = 3_650 * DAY_MS;
 
 function integer(min: number, max: number) {
   const error = `must be an integer from ${min} to ${max}`;
@@ -21,7 +23,7 @@ const list = z.string().transform((text) =>
     .map((part) => part.trim())
     .filter((part) => part !== ''),
 );
-const integers = list.pipe(z.array(integer(0, MAX_WINDOW_MS)));
+const integers = list.pipe(z.array(integer(0, LIMITS.windowMs)));
 const oneOf = <T extends string>(values: readonly T[]) => z.enum(values, `must be one of ${values.join(', ')}`);
 /** Never echoed: it holds the password. */
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind}` });
@@ -46,9 +48,10 @@ const policies = z
   .string()
   .transform((text, context) => {
     try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue({ code: 'custom', message: 'must be JSON, e.g. {"shop-1":{"paymentWindowMs":900000}}' });
+      return parseConfigJson(text);
+    } catch (error) {
+      const noJson = 'must be JSON, e.g. {"shop-1":{"paymentWindowMs":900000}}';
+      context.addIssue({ code: 'custom', message: error instanceof ReservedNameError ? error.message : noJson });
       return z.NEVER;
     }
   })
@@ -58,16 +61,15 @@ const policies = z
 export const configSchema = z.object({
   PORT: integer(0, 65_535).default(3_000),
   HOST: z.string().default('0.0.0.0'),
+  TRUST_PROXY: z.string().transform(readTrustedProxies).optional(),
   API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
   RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
   RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
+  RATE_LIMIT_FORGERIES_PER_SECOND: integer(0, 1_000_000).default(20),
   DATABASE_URL: z.string(required).pipe(url(/^postgres(ql)?$/, 'a postgresql:// URL')),
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
   DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
-  DATABASE_SCHEMA: z
-    .string()
-    .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'must be a plain lower-case name')
-    .default('order_timeout'),
+  DATABASE_SCHEMA: z.string().superRefine(checkSchemaName).default('order_timeout'),
   RABBITMQ_URLS: z
     .string(required)
     .pipe(list.pipe(z.array(url(/^amqps?$/, 'an amqp:// or amqps:// URL')).min(1, 'must name at least one URL'))),
@@ -85,7 +87,7 @@ export const configSchema = z.object({
   SWEEP_MARGIN_MS: integer(0, DAY_MS).default(5_000),
   HTTP_PAYMENT_PROVIDER_NAME: z
     .string()
-    .regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
+    .regex(LIMITS.provider, 'must be 1 to 64 letters, digits, ".", "_" or "-"')
     .default('http'),
   HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
   HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
@@ -96,8 +98,8 @@ export const configSchema = z.object({
 
 /** The order policies in the environment. */
 export const policySchema = z.object({
-  PAYMENT_WINDOW_MS: integer(0, MAX_WINDOW_MS).optional(),
-  GRACE_MS: integer(0, 2 ** 31 - 1).optional(),
+  PAYMENT_WINDOW_MS: integer(0, LIMITS.windowMs).optional(),
+  GRACE_MS: integer(0, LIMITS.graceMs).optional(),
   REMINDER_OFFSETS_MS: integers.optional(),
   LATE_PAYMENT: oneOf(POLICY_WORDS.latePayment).optional(),
   SURPLUS_PAYMENT: oneOf(POLICY_WORDS.surplusPayment).optional(),
@@ -111,4 +113,10 @@ export const policySchema = z.object({
 function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
   const problems = keys.length === 0 ? ['must name at least one key'] : findApiKeyProblems(keys);
   for (const message of problems) context.addIssue({ code: 'custom', message });
+}
+
+function checkSchemaName(schema: string, context: z.RefinementCtx): void {
+  for (const problem of findSchemaNameProblems(schema)) {
+    context.addIssue({ code: 'custom', message: problem.replace(/^schema /, '') });
+  }
 }

@@ -4,13 +4,20 @@ import { type DelayTransportSetting, findLadderProblems } from './delay';
 import { InvalidOptionsError, withoutUndefined } from './errors';
 import { type LogLevel } from './operations';
 import { OrderPolicies, type OrderPolicyOptions } from './orders';
+import { type RateLimitOptions } from './orders/http';
 import { type QueueType } from './rabbit';
+import { type TrustedProxies } from './read-trusted-proxies';
 
 /** Everything the service can be told; see docs/configuration.md. */
 export interface ServiceConfig {
-  readonly http: { readonly port: number; readonly host: string; readonly apiKeys: readonly string[] };
-  /** Requests per second with one key, and failures per second from one address; 0: any number. */
-  readonly rateLimits: { readonly perKey: number; readonly failuresPerAddress: number };
+  readonly http: {
+    readonly port: number;
+    readonly host: string;
+    readonly apiKeys: readonly string[];
+    /** Whose `X-Forwarded-For` is believed; undefined: nobody's. */
+    readonly trustProxy?: TrustedProxies | undefined;
+  };
+  readonly rateLimits: Required<RateLimitOptions>;
   readonly database: {
     readonly url: string;
     readonly poolSize: number;
@@ -107,10 +114,16 @@ function ladderOf({ LADDER_BASE, LADDER_UNIT_MS }: Settings): ServiceConfig['lad
 function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
   const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
   return {
-    http: { port: settings.PORT, host: settings.HOST, apiKeys: settings.API_KEYS },
+    http: {
+      port: settings.PORT,
+      host: settings.HOST,
+      apiKeys: settings.API_KEYS,
+      trustProxy: settings.TRUST_PROXY,
+    },
     rateLimits: {
       perKey: settings.RATE_LIMIT_PER_SECOND,
       failuresPerAddress: settings.RATE_LIMIT_FAILURES_PER_SECOND,
+      forgeriesPerAddress: settings.RATE_LIMIT_FORGERIES_PER_SECOND,
     },
     database: {
       url: settings.DATABASE_URL,

@@ -26,6 +26,7 @@ export async function createService(config: ServiceConfig): Promise<NestExpressA
     logger: new PinoLogger(config.logLevel),
   });
   app.disable('x-powered-by');
+  if (config.http.trustProxy !== undefined) app.set('trust proxy', config.http.trustProxy);
   limitBodies(app);
   const server: Server = app.getHttpServer();
   server.keepAliveTimeout = KEEP_ALIVE_MS;

@@ -5,6 +5,7 @@ import { type Clock } from './clock';
 import { InvalidOptionsError } from './errors';
 import { type GuardOptions, type PaymentProvider } from './payments';
 import { createPaymentProvider, PROVIDER_TYPES } from './create-payment-provider';
+import { parseConfigJson } from './parse-config-json';
 
 /** Providers as OrderTimeoutOptions take them. */
 export interface LoadedProviders {
@@ -36,23 +37,23 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
   }
   const problems: string[] = [];
   const providers: PaymentProvider[] = [];
-  const guards: Record<string, GuardOptions> = {};
+  const guards = new Map<string, GuardOptions>();
   parsed.data.forEach(({ type, guard, ...options }, index) => {
     try {
       const provider = createPaymentProvider(type, withFiles(options, dirname(path)), clock);
       providers.push(provider);
-      if (guard) guards[provider.name] = guard;
+      if (guard) guards.set(provider.name, guard);
     } catch (error) {
       problems.push(...problemsOf(error).map((problem) => `provider ${index + 1} (${type}): ${problem}`));
     }
   });
   if (problems.length > 0) throw failed(problems);
-  return { providers, guards };
+  return { providers, guards: Object.fromEntries(guards) };
 }
 
 function readJson(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return parseConfigJson(readFileSync(path, 'utf8'));
   } catch (error) {
     // The parser quotes the text that it stumbled over, which may be a key.
     const why =

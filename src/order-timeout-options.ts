@@ -1,6 +1,6 @@
 import { SystemClock } from './clock';
-import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError } from './errors';
-import { OrderPolicies, type OrderPolicyOptions, POLICIES } from './orders';
+import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError, ownValue } from './errors';
+import { LIMITS, OrderPolicies, type OrderPolicyOptions, POLICIES } from './orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
 import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from './timeouts';
@@ -14,8 +14,8 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** How hard single providers may be asked, by provider name. @default {} */
   readonly guards?: Readonly<Record<string, GuardOptions>>;
   /**
-   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. `'open'`
-   * leaves it to guards of the host.
+   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. With `@` and
+   * merchant ids after the scopes a key is limited to these merchants. `'open'` leaves it to guards of the host.
    */
   readonly apiKeys?: readonly string[] | 'open';
   /** How much the HTTP API takes per key and from one address. @default 1000 and 20 per second */
@@ -61,10 +61,11 @@ export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: tru
   true
 >);
 
-const RATE_LIMIT_OPTIONS = Object.keys({ perKey: true, failuresPerAddress: true } satisfies Record<
-  keyof RateLimitOptions,
-  true
->);
+const RATE_LIMIT_OPTIONS = Object.keys({
+  perKey: true,
+  failuresPerAddress: true,
+  forgeriesPerAddress: true,
+} satisfies Record<keyof RateLimitOptions, true>);
 
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
@@ -79,7 +80,10 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
     ...problemsOf(() => new PaymentProviders(providers)),
-    ...providers.flatMap((one) => problemsOf(() => new GuardedProvider(one, new SystemClock(), guards[one.name]))),
+    ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
+    ...providers.flatMap((one) =>
+      problemsOf(() => new GuardedProvider(one, new SystemClock(), ownValue(guards, one.name))),
+    ),
     ...strangers(Object.keys(guards), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
     ...findRateLimitProblems(rateLimits),
@@ -88,6 +92,10 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
   return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, rateLimits, migrate });
+}
+
+function unnameable(name: string): string {
+  return `no attempt can name a payment provider ${JSON.stringify(name)}; the name must match ${LIMITS.provider.source}`;
 }
 
 function strangers(guarded: readonly string[], names: readonly string[]): string[] {

@@ -1,6 +1,7 @@
 import { type Provider } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { CLOCK, type Clock } from './clock';
+import { ownValue } from './errors';
 import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders';
@@ -36,7 +37,7 @@ const payments: Provider = {
   useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
     new PaymentProviders(
       providers.map((one) =>
-        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, guards[one.name], observers),
+        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, ownValue(guards, one.name), observers),
       ),
     ),
 };

@@ -11,5 +11,16 @@ import { createTimeouts, validateSchemaName } from '../timeouts';
  */
 export function orderTimeoutMigrations(schema: string): (new () => MigrationInterface)[] {
   validateSchemaName(schema);
-  return [createOutbox(schema), createTimeouts(schema), ...inventoryMigrations(schema), ...orderMigrations(schema)];
+  const all = [
+    createOutbox(schema),
+    createTimeouts(schema),
+    ...inventoryMigrations(schema),
+    ...orderMigrations(schema),
+  ];
+  return all.sort((a, b) => timestampOf(a) - timestampOf(b));
+}
+
+/** TypeORM's convention: the last 13 characters of the class name. */
+function timestampOf({ name }: { readonly name: string }): number {
+  return Number(name.slice(-13));
 }

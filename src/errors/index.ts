@@ -8,3 +8,4 @@ export { assertOptionsObject } from './assert-options-object';
 export { findStrayOptions } from './find-stray-options';
 export { findUnknownOptions } from './find-unknown-options';
 export { MissingPackageError } from './missing-package-error';
+export { ownValue } from './own-value';

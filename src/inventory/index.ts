@@ -1,6 +1,7 @@
 export { Inventory } from './inventory';
 export { mergeLines } from './merge-lines';
 export { inventoryMigrations } from './migrations/inventory-migrations';
+export { StockOwners } from './stock-owners';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
 export {
   type ReserveOutcome,

@@ -10,12 +10,15 @@ import {
   type StockLevel,
 } from './stock';
 import { mergeLines } from './merge-lines';
+import { skusUnknownTo } from './skus-unknown-to';
 
 interface WantedRow {
   readonly sku: string;
   readonly wanted: number;
   /** Null: no such sku. */
   readonly available: number | null;
+  /** Null: everybody's. */
+  readonly owner: string | null;
   readonly fits: boolean;
 }
 
@@ -48,14 +51,17 @@ export class Inventory {
 
   /** Reserves all demands or none. Idempotent per (order, sku). */
   async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<ReserveOutcome> {
-    const lines = demands.flatMap(({ orderId, lines }) => mergeLines(lines).map((line) => ({ orderId, ...line })));
+    const lines = demands.flatMap(({ orderId, merchantId = null, lines }) =>
+      mergeLines(lines).map((line) => ({ orderId, merchantId, ...line })),
+    );
     if (lines.length === 0) return { type: 'reserved' };
     const rows = await tx.query<WantedRow[]>(this.queries.reserve, [
       lines.map((line) => line.orderId),
       lines.map((line) => line.sku),
       lines.map((line) => line.quantity),
+      lines.map((line) => line.merchantId),
     ]);
-    return rows.every((row) => row.fits) ? { type: 'reserved' } : refusal(rows);
+    return rows.every((row) => row.fits) ? { type: 'reserved' } : refusal(rows, demands);
   }
 
   /**
@@ -129,12 +135,18 @@ function levelOf({ sku, on_hand: onHand, reserved }: LevelRow): StockLevel {
   return { sku, onHand, reserved, available: onHand - reserved };
 }
 
-function refusal(rows: readonly WantedRow[]): ReserveOutcome {
-  const known = rows.flatMap(({ sku, wanted, available }) => (available === null ? [] : [{ sku, wanted, available }]));
+function refusal(rows: readonly WantedRow[], demands: readonly StockDemand[]): ReserveOutcome {
+  const available = new Map(rows.flatMap((row) => (row.available === null ? [] : [[row.sku, row.available] as const])));
+  const owners = new Map(rows.flatMap((row) => (row.owner === null ? [] : [[row.sku, row.owner] as const])));
+  const strange = new Set(demands.flatMap((demand) => skusUnknownTo(demand, available, owners)));
+  const known = rows.flatMap(({ sku, wanted, available: left }) =>
+    left === null || strange.has(sku) ? [] : [{ sku, wanted, available: left }],
+  );
   return {
     type: 'refused',
     shortages: known.filter((row) => row.available < row.wanted),
-    unknownSkus: rows.filter((row) => row.available === null).map((row) => row.sku),
-    available: new Map(known.map((row) => [row.sku, row.available])),
+    unknownSkus: [...strange].sort(),
+    available,
+    ...(owners.size > 0 ? { owners } : {}),
   };
 }

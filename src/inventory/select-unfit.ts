@@ -1,4 +1,5 @@
 import { mergeLines } from './merge-lines';
+import { skusUnknownTo } from './skus-unknown-to';
 import { type StockDemand, type StockShortage } from './stock';
 
 /** An order that what is left does not suffice for. */
@@ -11,13 +12,20 @@ export interface UnfitDemand {
 /**
  * Pure: serves demands first come first served from what is available, and names those that go away empty. A demand
  * that does not fit takes nothing, so a smaller one behind it may still fit.
+ *
+ * @param owners of the skus that belong to one merchant.
  */
-export function selectUnfit(demands: readonly StockDemand[], available: ReadonlyMap<string, number>): UnfitDemand[] {
+export function selectUnfit(
+  demands: readonly StockDemand[],
+  available: ReadonlyMap<string, number>,
+  owners?: ReadonlyMap<string, string>,
+): UnfitDemand[] {
   const left = new Map(available);
   const unfit: UnfitDemand[] = [];
-  for (const { orderId, lines } of demands) {
+  for (const demand of demands) {
+    const { orderId, lines } = demand;
     const wanted = mergeLines(lines);
-    const unknownSkus = wanted.filter(({ sku }) => !left.has(sku)).map(({ sku }) => sku);
+    const unknownSkus = skusUnknownTo(demand, left, owners);
     const shortages = wanted
       .map(({ sku, quantity }) => ({ sku, wanted: quantity, available: left.get(sku) ?? Infinity }))
       .filter((line) => line.available < line.wanted);

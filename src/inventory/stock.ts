@@ -8,6 +8,8 @@ export interface StockLine {
 /** What one order wants. Lines of one sku are added up. */
 export interface StockDemand {
   readonly orderId: string;
+  /** Whose order it is: a sku of another merchant is unknown to it. Absent: it may take any. */
+  readonly merchantId?: string;
   readonly lines: readonly StockLine[];
 }
 
@@ -35,6 +37,8 @@ export type ReserveOutcome =
       readonly unknownSkus: readonly string[];
       /** What is available of every known sku that was asked for, to see which of many orders would fit. */
       readonly available: ReadonlyMap<string, number>;
+      /** Whose skus these are; absent where all are shared. */
+      readonly owners?: ReadonlyMap<string, string>;
     };
 
 /** Stock cannot be set below what is reserved for orders. */

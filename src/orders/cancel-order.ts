@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { applyStep } from './apply-step';
+import { checkRequest } from './check-new-order';
 import { type LateWatch } from './late/late-watch';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type OrderStatus } from './order-status';
@@ -29,11 +30,13 @@ export class CancelOrder {
     this.amend = new AmendOrder(desk.schema);
   }
 
+  /** @throws InvalidOrderError when the request cannot be meant. */
   async execute(
     request: { readonly orderId: string; readonly reason?: string | undefined },
     by: ActionContext = BY_API,
     caller?: EntityManager,
   ): Promise<CancelOrderResult> {
+    checkRequest('cancellation', request);
     const result = await this.desk.withOrder<CancelOrderResult>(
       request.orderId,
       caller,

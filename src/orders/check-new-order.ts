@@ -1,74 +1,59 @@
-import { CodedError } from '../errors';
-import { type MinorUnits, type NewOrder } from './new-order';
+import { type z } from 'zod';
+import { MAX_PROBLEMS, problemsOf, toSentence } from './input/parse-input';
+import { moduleSchemas } from './input/module-schemas';
+import { InvalidOrderError } from './invalid-order-error';
+import { type NewAttempt, type NewOrder } from './new-order';
 
-/** Orders given to PlaceOrders that cannot be meant. Nothing was written. */
-export class InvalidOrderError extends CodedError {
-  constructor(readonly problems: readonly string[]) {
-    super('INVALID_ORDER', problems.join('; '));
-  }
-}
+// HTTP and AMQP have checked their input before. A caller in the same process may be plain JavaScript, or have computed
+// an amount with fractions: it meets the same limits here.
 
-const ID = /^[A-Za-z0-9_\-:.]{1,64}$/;
-const CURRENCY = /^[A-Z]{3}$/;
-/** PostgreSQL's bigint. */
-const MAX_MINOR_UNITS = 2n ** 63n - 1n;
-const MAX_QUANTITY = 1_000_000;
+const MAX_SHOWN = 40;
 
-/**
- * HTTP and AMQP check their input by a schema; a caller in the same process may be plain JavaScript, or have
- * computed an amount with fractions.
- *
- * @throws InvalidOrderError naming every problem of every order.
- */
+/** @throws InvalidOrderError naming the problems of every order, at most 50. */
 export function checkNewOrders(orders: readonly NewOrder[]): void {
-  const problems = orders.flatMap((order) =>
-    problemsOf(order).map((problem) => `order "${String(order.id)}": ${problem}`),
-  );
-  if (problems.length > 0) throw new InvalidOrderError(problems);
-}
-
-/**
- * The same for a payment that a caller in the same process reports.
- *
- * @throws InvalidOrderError naming every problem.
- */
-export function checkReportedPayment(
-  payment: Pick<NewOrder, 'amount' | 'currency'> & { readonly reference: string },
-): void {
-  const { amount, currency, reference } = payment;
   const problems: string[] = [];
-  if (!isMinorUnits(amount, 1n)) problems.push(`amount must be whole minor units, at least 1 (got ${String(amount)})`);
-  if (!CURRENCY.test(currency)) problems.push(`currency must be three capital letters (got ${String(currency)})`);
-  if (problems.length === 0) return;
-  throw new InvalidOrderError(problems.map((problem) => `payment "${reference}": ${problem}`));
-}
-
-function problemsOf({ id, amount, currency, lines, paymentWindowMs, expiresAt }: NewOrder): string[] {
-  const problems: string[] = [];
-  if (!ID.test(id)) problems.push(`id must match ${ID.source}`);
-  if (!isMinorUnits(amount, 1n)) problems.push(`amount must be whole minor units, at least 1 (got ${String(amount)})`);
-  if (!CURRENCY.test(currency)) problems.push(`currency must be three capital letters (got ${String(currency)})`);
-  if (paymentWindowMs !== undefined && expiresAt !== undefined)
-    problems.push('give either paymentWindowMs or expiresAt');
-  if (expiresAt && Number.isNaN(expiresAt.getTime())) problems.push('expiresAt must be a valid date');
-  return [
-    ...problems,
-    ...(Array.isArray(lines) ? lines.flatMap(lineProblems) : ['lines must be an array; it may be empty']),
-  ];
-}
-
-function lineProblems({ sku, quantity, unitAmount }: NewOrder['lines'][number], index: number): string[] {
-  const problems: string[] = [];
-  if (typeof sku !== 'string' || sku.length === 0) problems.push(`lines[${index}].sku must be a text`);
-  if (!(Number.isInteger(quantity) && quantity >= 1 && quantity <= MAX_QUANTITY)) {
-    problems.push(`lines[${index}].quantity must be an integer from 1 to ${MAX_QUANTITY} (got ${String(quantity)})`);
+  for (const order of orders) {
+    const { error } = moduleSchemas.order.safeParse(order, { reportInput: true });
+    if (error) problems.push(...sentences(error, `order ${shown((order as Partial<NewOrder> | null)?.id)}`));
+    if (problems.length >= MAX_PROBLEMS) break;
   }
-  if (!isMinorUnits(unitAmount, 0n)) problems.push(`lines[${index}].unitAmount must be whole minor units`);
-  return problems;
+  if (problems.length > 0) throw new InvalidOrderError(problems.slice(0, MAX_PROBLEMS));
 }
 
-function isMinorUnits(amount: MinorUnits, min: bigint): boolean {
-  if (typeof amount === 'number' && !Number.isSafeInteger(amount)) return false;
-  if (typeof amount !== 'number' && typeof amount !== 'bigint') return false;
-  return BigInt(amount) >= min && BigInt(amount) <= MAX_MINOR_UNITS;
+/** A payment that is reported. @throws InvalidOrderError naming every problem. */
+export function checkReportedPayment(payment: { readonly reference: string }): void {
+  check(moduleSchemas.payment, payment, `payment ${shown(payment.reference)}`);
+}
+
+/** A payment attempt of an order. @throws InvalidOrderError naming every problem. */
+export function checkNewAttempt(orderId: string, attempt: NewAttempt): void {
+  check(moduleSchemas.attempt, { ...attempt, orderId }, `attempt of order ${shown(orderId)}`);
+}
+
+/** What else is asked of one order. @throws InvalidOrderError naming every problem. */
+export function checkRequest(
+  what: 'deadline' | 'cancellation' | 'autoClose',
+  request: { readonly orderId: string },
+): void {
+  check(moduleSchemas[what], request, `order ${shown(request.orderId)}`);
+}
+
+function check(schema: z.ZodType, input: unknown, label: string): void {
+  const { error } = schema.safeParse(input, { reportInput: true });
+  if (error) throw new InvalidOrderError(sentences(error, label));
+}
+
+function sentences(error: z.ZodError, label: string): string[] {
+  const inputs = new Map(error.issues.map(({ path, input }) => [path.map(String).join('.'), input]));
+  return problemsOf(error).map((problem) => `${label}: ${toSentence(problem)}${got(inputs.get(problem.path))}`);
+}
+
+function got(input: unknown): string {
+  const isScalar = ['string', 'number', 'bigint', 'boolean'].includes(typeof input);
+  return isScalar ? ` (got ${shown(input)})` : '';
+}
+
+function shown(input: unknown): string {
+  const text = typeof input === 'string' ? JSON.stringify(input) : String(input);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }

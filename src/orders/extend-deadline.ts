@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { checkRequest } from './check-new-order';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type Order } from './order';
 import { type OrderPolicies } from './order-policies';
@@ -35,7 +36,13 @@ export class ExtendDeadline {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  execute(deadline: NewDeadline, by: ActionContext = BY_API, caller?: EntityManager): Promise<ExtendDeadlineResult> {
+  /** @throws InvalidOrderError when the deadline cannot be meant. */
+  async execute(
+    deadline: NewDeadline,
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<ExtendDeadlineResult> {
+    checkRequest('deadline', deadline);
     return this.desk.withOrder<ExtendDeadlineResult>(
       deadline.orderId,
       caller,

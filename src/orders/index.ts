@@ -1,15 +1,16 @@
 export { AskProviders } from './ask-providers';
 export { type AttemptFinding, type Finding } from './attempt-finding';
 export { CancelOrder, type CancelOrderResult } from './cancel-order';
-export { InvalidOrderError } from './check-new-order';
 export { CheckPayment, type CheckPaymentResult } from './check-payment';
 export { CloseUnpaidOrders } from './close-unpaid-orders';
 export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './extend-deadline';
+export { InvalidOrderError } from './invalid-order-error';
 export { LatePayments } from './late/late-payments';
 export { LateWatch } from './late/late-watch';
 export { type Refund, refundNumber, type RefundReason } from './late/refund';
 export { RefundPayments } from './late/refund-payments';
 export { WatchEndedOrders } from './late/watch-ended-orders';
+export { LIMITS } from './limits';
 export { MarkPaid, type MarkPaidResult } from './mark-paid';
 export { type ReportedPayment } from './reported-payment';
 export { orderMigrations } from './migrations/order-migrations';

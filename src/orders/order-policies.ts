@@ -1,3 +1,4 @@
+import { ownValue } from '../errors';
 import { checkPolicyOptions, type OrderPolicy, type OrderPolicyOptions, resolvePolicy } from './order-policy-options';
 
 /** What an order may say for itself. */
@@ -25,7 +26,7 @@ export class OrderPolicies {
   /** Grace of an order: its own or its merchant's, but at least what its payment method needs. */
   graceMs(merchantId: string, provider?: string, own?: number): number {
     const policy = this.of(merchantId);
-    const ofMethod = provider === undefined ? undefined : policy.graceMsByProvider[provider];
+    const ofMethod = provider === undefined ? undefined : ownValue(policy.graceMsByProvider, provider);
     return Math.max(own ?? policy.graceMs, ofMethod ?? 0);
   }
 

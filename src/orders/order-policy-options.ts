@@ -1,4 +1,5 @@
 import { InvalidOptionsError } from '../errors';
+import { LIMITS } from './limits';
 
 /** How long buyers have, and what happens around the deadline. All in milliseconds. */
 export interface OrderPolicy {
@@ -73,12 +74,6 @@ const DEFAULTS: OrderPolicy = {
 /** The names of all policies. */
 export const POLICIES: readonly string[] = Object.keys(DEFAULTS);
 
-/** The column is a 32-bit integer: 24.8 days. */
-const MAX_GRACE_MS = 2 ** 31 - 1;
-/** The engine takes deadlines of at most ten years. */
-const MAX_WINDOW_MS = 3_650 * DAY;
-const MAX_REMINDERS = 10;
-const MAX_WATCHES = 10;
 /** More could not be asked about in the 18 s of one round, even at 50 calls a second. */
 const MOST_ATTEMPTS = 1_000;
 
@@ -99,6 +94,8 @@ export function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPoli
 export function checkPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): void {
   const problems = problemsOf(resolvePolicy(base), '');
   for (const [merchant, own] of Object.entries(merchants)) {
+    if (!LIMITS.id.test(merchant))
+      problems.push(`merchants.${merchant} is no merchant id: it must match ${LIMITS.id.source}`);
     problems.push(...problemsOf(resolvePolicy(base, own), `merchants.${merchant}.`));
   }
   if (problems.length > 0) throw new InvalidOptionsError('orders', [...new Set(problems)]);
@@ -110,16 +107,18 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
     if (Number.isInteger(value) && value >= 0 && value <= max) return;
     problems.push(`${at}${name} must be an integer from 0 to ${max} milliseconds (got ${value})`);
   };
-  check('paymentWindowMs', policy.paymentWindowMs, MAX_WINDOW_MS);
-  check('graceMs', policy.graceMs, MAX_GRACE_MS);
-  check('minPaymentWindowMs', policy.minPaymentWindowMs, MAX_WINDOW_MS);
-  check('maxPaymentWindowMs', policy.maxPaymentWindowMs, MAX_WINDOW_MS);
-  for (const [name, ms] of Object.entries(policy.graceMsByProvider))
-    check(`graceMsByProvider.${name}`, ms, MAX_GRACE_MS);
-  for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, MAX_WINDOW_MS);
-  policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, MAX_WINDOW_MS));
-  if (policy.lateWatchOffsetsMs.length > MAX_WATCHES) {
-    problems.push(`${at}lateWatchOffsetsMs may have at most ${MAX_WATCHES} entries`);
+  check('paymentWindowMs', policy.paymentWindowMs, LIMITS.windowMs);
+  check('graceMs', policy.graceMs, LIMITS.graceMs);
+  check('minPaymentWindowMs', policy.minPaymentWindowMs, LIMITS.windowMs);
+  check('maxPaymentWindowMs', policy.maxPaymentWindowMs, LIMITS.windowMs);
+  for (const [name, ms] of Object.entries(policy.graceMsByProvider)) {
+    check(`graceMsByProvider.${name}`, ms, LIMITS.graceMs);
+    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} names no provider`);
+  }
+  for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, LIMITS.windowMs);
+  policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, LIMITS.windowMs));
+  if (policy.lateWatchOffsetsMs.length > LIMITS.watches) {
+    problems.push(`${at}lateWatchOffsetsMs may have at most ${LIMITS.watches} entries`);
   }
   if (!Number.isInteger(policy.maxAttempts) || policy.maxAttempts < 1 || policy.maxAttempts > MOST_ATTEMPTS) {
     problems.push(`${at}maxAttempts must be an integer from 1 to ${MOST_ATTEMPTS} (got ${policy.maxAttempts})`);
@@ -130,8 +129,8 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
       problems.push(`${at}${name} must be one of ${words.join(', ')} (got ${String(word)})`);
     }
   }
-  if (policy.reminderOffsetsMs.length > MAX_REMINDERS) {
-    problems.push(`${at}reminderOffsetsMs may have at most ${MAX_REMINDERS} entries`);
+  if (policy.reminderOffsetsMs.length > LIMITS.reminders) {
+    problems.push(`${at}reminderOffsetsMs may have at most ${LIMITS.reminders} entries`);
   }
   const { minPaymentWindowMs: min, maxPaymentWindowMs: max, paymentWindowMs: window } = policy;
   if (window < min || window > max) {

@@ -13,6 +13,7 @@ import { LATE_PROVIDERS } from './late/late.providers';
 import { LateWatch } from './late/late-watch';
 import { MarkPaid } from './mark-paid';
 import { OrderDesk } from './order-desk';
+import { OrderMerchants } from './order-merchants';
 import { OrderPolicies } from './order-policies';
 import { type OrderPolicyOptions } from './order-policy-options';
 import { ORDER_STORE, type OrderStore } from './order-store';
@@ -44,6 +45,11 @@ const tables: Provider[] = [
     provide: ORDER_STORE,
     inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory],
     useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new SqlOrderStore(dataSource, schema, stock),
+  },
+  {
+    provide: OrderMerchants,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: Base) => new OrderMerchants(dataSource, schema),
   },
   {
     provide: OrderPolicies,

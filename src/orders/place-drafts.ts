@@ -102,7 +102,7 @@ export class PlaceDrafts {
     // Last: from here to the commit nobody else can have these goods.
     await this.reserve(
       tx,
-      placed.map(({ draft }) => ({ orderId: draft.id, lines: draft.input.lines })),
+      placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.input.lines })),
     );
     return results;
   }
@@ -172,11 +172,11 @@ function refuse(rejections: ReadonlyMap<string, PlaceRejection>): void {
 
 function stockRejections(
   demands: readonly StockDemand[],
-  { available }: Extract<ReserveOutcome, { type: 'refused' }>,
+  { available, owners }: Extract<ReserveOutcome, { type: 'refused' }>,
 ): Map<string, PlaceRejection> {
   const toRejection = ({ unknownSkus, shortages }: UnfitDemand): PlaceRejection =>
     unknownSkus.length > 0 ? { code: 'UNKNOWN_SKU', skus: unknownSkus } : { code: 'OUT_OF_STOCK', shortages };
-  const unfit = selectUnfit(demands, available);
+  const unfit = selectUnfit(demands, available, owners);
   if (unfit.length === 0) throw new Error('stock was refused although every order fits');
   return new Map(unfit.map((demand) => [demand.orderId, toRejection(demand)]));
 }

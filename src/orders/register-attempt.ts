@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type PaymentProviders } from '../payments';
 import { draftAttempt } from './attempt-draft';
+import { checkNewAttempt } from './check-new-order';
 import { type NewAttempt } from './new-order';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type OrderPolicies } from './order-policies';
@@ -50,12 +51,14 @@ export class RegisterAttempt {
     this.amend = new AmendOrder(desk.schema);
   }
 
+  /** @throws InvalidOrderError when the attempt cannot be meant. */
   async execute(
     orderId: string,
     attempt: NewAttempt,
     by: ActionContext = BY_API,
     caller?: EntityManager,
   ): Promise<RegisterAttemptResult> {
+    checkNewAttempt(orderId, attempt);
     const result = await this.desk.withOrder<RegisterAttemptResult>(
       orderId,
       caller,

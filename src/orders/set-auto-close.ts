@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { strayMoney } from './late/stray-money';
 import { moneyReceived } from './money-received';
+import { checkRequest } from './check-new-order';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { deadlineTimeouts, paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
@@ -19,11 +20,13 @@ export class SetAutoClose {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  execute(
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  async execute(
     request: { readonly orderId: string; readonly enabled: boolean },
     by: ActionContext = BY_API,
     caller?: EntityManager,
   ): Promise<SetAutoCloseResult> {
+    checkRequest('autoClose', request);
     return this.desk.withOrder<SetAutoCloseResult>(
       request.orderId,
       caller,

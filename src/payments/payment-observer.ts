@@ -1,4 +1,5 @@
-import { Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
+import { type Clock, CLOCK, SystemClock } from '../clock';
 
 /** Where something came from that is not to be believed. */
 export type UntrustedSource = 'answer' | 'notification';
@@ -9,17 +10,35 @@ export interface PaymentObserver {
   untrusted(provider: string, source: UntrustedSource, reason: string): void;
 }
 
+/** Anybody may post notifications, so forgeries must not fill the disk that the log is on. */
+const LINES_PER_SECOND = 20;
+
 /** Several observers as one, and the log. */
+@Injectable()
 export class PaymentObservers implements PaymentObserver {
   private readonly logger = new Logger('Payments');
   private readonly observers = new Set<PaymentObserver>();
+  private second = { endsAt: 0, lines: 0 };
+
+  constructor(@Optional() @Inject(CLOCK) private readonly clock: Clock = new SystemClock()) {}
 
   add(observer: PaymentObserver): void {
     this.observers.add(observer);
   }
 
   untrusted(provider: string, source: UntrustedSource, reason: string): void {
-    this.logger.warn(`${provider}: untrusted ${source}: ${reason}`);
+    if (this.mayLog()) this.logger.warn(`${provider}: untrusted ${source}: ${reason}`);
     for (const observer of this.observers) observer.untrusted(provider, source, reason);
+  }
+
+  private mayLog(): boolean {
+    const now = this.clock.monotonic();
+    if (now >= this.second.endsAt) {
+      const dropped = this.second.lines - LINES_PER_SECOND;
+      if (dropped > 0) this.logger.warn(`${dropped} more untrusted answers or notifications were not logged`);
+      this.second = { endsAt: now + 1_000, lines: 0 };
+    }
+    this.second.lines += 1;
+    return this.second.lines <= LINES_PER_SECOND;
   }
 }

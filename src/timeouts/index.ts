@@ -25,6 +25,7 @@ export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.de
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
+export { type TimeoutScope } from './timeout-scope';
 export { throughOutage } from './through-outage';
 export { MissingRightsError } from './missing-rights-error';
 export { MissingTablesError } from './missing-tables-error';

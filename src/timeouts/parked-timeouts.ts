@@ -2,6 +2,7 @@ import { ownTransaction } from '../events';
 import { type DataSource } from 'typeorm';
 import { announceAfterCommit, type AnnouncedWakeUp } from '../events';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
+import { EVERY_TIMEOUT, type TimeoutScope } from './timeout-scope';
 
 interface ParkedPlan {
   readonly dataSource: DataSource;
@@ -14,14 +15,17 @@ export class ParkedTimeouts {
   constructor(private readonly plan: ParkedPlan) {}
 
   /** By kind and key; `after` is the last one of the page before. */
-  list(page: { limit?: number; after?: TimeoutRef } = {}): Promise<TimeoutRecord[]> {
+  list(
+    page: { limit?: number; after?: TimeoutRef } = {},
+    scope: TimeoutScope = EVERY_TIMEOUT,
+  ): Promise<TimeoutRecord[]> {
     const { kind, key } = page.after ?? { kind: '', key: '' };
     return this.plan.dataSource.query(
       `SELECT kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
               last_error AS "lastError", payload
-         FROM ${this.plan.schema}.timeout
-        WHERE state = 'parked' AND (kind, key) > ($1, $2) ORDER BY kind, key LIMIT $3`,
-      [kind, key, page.limit ?? 100],
+         FROM ${this.plan.schema}.timeout t
+        WHERE state = 'parked' AND (kind, key) > ($1, $2) AND ${scope.condition('t', '$4')} ORDER BY kind, key LIMIT $3`,
+      [kind, key, page.limit ?? 100, scope.values],
     );
   }
 
@@ -34,7 +38,7 @@ export class ParkedTimeouts {
   }
 
   /** Makes them due now, with a fresh budget of attempts. Returns how many were parked. */
-  replay(refs: readonly TimeoutRef[]): Promise<number> {
+  replay(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
     const { dataSource, schema, writesWakeUps } = this.plan;
     return ownTransaction(dataSource, async (tx) => {
       const rows = await tx.query<AnnouncedWakeUp[]>(
@@ -43,7 +47,7 @@ export class ParkedTimeouts {
               SET state = 'pending', attempts = 0, lease = NULL, next_attempt_at = now(),
                   generation = nextval('${schema}.timeout_generation')
              FROM unnest($1::text[], $2::text[]) AS r(kind, key)
-            WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked'
+            WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$4')}
            RETURNING t.kind, t.key, t.generation, t.traceparent),
          wake_up AS (
            INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent, deliver_at)
@@ -52,7 +56,7 @@ export class ParkedTimeouts {
                                      'dueAt', ceil(extract(epoch FROM now()) * 1000)), traceparent, now()
              FROM replayed WHERE $3)
          SELECT kind, key, generation::text, (extract(epoch FROM now()) * 1000)::float8 AS "dueAtMs" FROM replayed`,
-        [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), writesWakeUps],
+        [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), writesWakeUps, scope.values],
       );
       announceAfterCommit(tx, rows);
       return rows.length;
@@ -60,11 +64,11 @@ export class ParkedTimeouts {
   }
 
   /** Ends them for good without their effect. Returns how many were parked. */
-  async discard(refs: readonly TimeoutRef[]): Promise<number> {
+  async discard(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
     const [, count] = await this.plan.dataSource.query<[unknown, number]>(
       `DELETE FROM ${this.plan.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
-        WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked'`,
-      [refs.map((ref) => ref.kind), refs.map((ref) => ref.key)],
+        WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$3')}`,
+      [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), scope.values],
     );
     return count;
   }

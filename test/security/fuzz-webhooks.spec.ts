@@ -76,7 +76,7 @@ describe('fuzzed payment notifications', () => {
   let stage: AttackStage;
 
   beforeAll(async () => {
-    stage = await openAttackStage({ RATE_LIMIT_FAILURES_PER_SECOND: '0' });
+    stage = await openAttackStage({ RATE_LIMIT_FORGERIES_PER_SECOND: '0' });
   });
   afterAll(() => stage.close());
 

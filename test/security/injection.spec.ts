@@ -55,7 +55,7 @@ describe('injection', () => {
     async (schema) => {
       await expect(migrate(stage.service.database.dataSource, schema)).rejects.toThrow('schema');
       const environment = { ...environmentOf('postgresql://h/d', 'amqp://h'), DATABASE_SCHEMA: schema || ' ' };
-      expect(() => loadConfig(environment)).toThrow('DATABASE_SCHEMA must be a plain lower-case name');
+      expect(() => loadConfig(environment)).toThrow('DATABASE_SCHEMA must match');
     },
   );
 

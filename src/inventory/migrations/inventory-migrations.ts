@@ -1,7 +1,8 @@
 import { type MigrationInterface } from 'typeorm';
+import { addStockOwners } from './add-stock-owners';
 import { createInventory } from './create-inventory';
 
 /** The migrations of this room, in order. */
 export function inventoryMigrations(schema: string): (new () => MigrationInterface)[] {
-  return [createInventory(schema)];
+  return [createInventory(schema), addStockOwners(schema)];
 }

@@ -35,6 +35,7 @@ export class ApiKeyGuard implements CanActivate {
       throw new HttpProblem('FORBIDDEN', `key "${holder.name}" lacks the scope ${scopes.join(' or ')}`);
     }
     request.orderTimeoutActor = holder.name;
+    request.orderTimeoutScope = holder.scope;
     return true;
   }
 

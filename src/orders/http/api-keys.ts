@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { InvalidOptionsError } from '../../errors';
+import { LIMITS } from '../limits';
+import { MerchantScope } from './merchant-scope';
 
 /** What a key may do. `*` is everything. */
 export const API_SCOPES = ['orders:read', 'orders:write', 'inventory:write', 'admin', '*'] as const;
@@ -10,18 +12,24 @@ interface ApiKey {
   readonly name: string;
   readonly hash: Buffer;
   readonly scopes: ReadonlySet<string>;
+  readonly merchants: MerchantScope;
 }
 
 /** Who a presented key belongs to. */
 export interface KeyHolder {
   readonly name: string;
+  /** Whose orders and stock it opens. */
+  readonly scope: MerchantScope;
   may(scopes: readonly ApiScope[]): boolean;
 }
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const SHA256_HEX = /^[0-9a-f]{64}$/i;
 
-/** The keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`. Only hashes are ever kept. */
+/**
+ * The keys that open the HTTP API, as `name:sha256hex:scopes` or `name:sha256hex:scopes@merchants`; scopes and merchant ids
+ * are joined by `+`, which neither has, and no scope has an `@`. Only hashes are ever kept.
+ */
 export class ApiKeys {
   private readonly keys: readonly ApiKey[];
 
@@ -37,8 +45,8 @@ export class ApiKeys {
     const hash = createHash('sha256').update(presented).digest();
     const found = this.keys.filter((key) => timingSafeEqual(key.hash, hash))[0];
     if (!found) return undefined;
-    const { name, scopes } = found;
-    return { name, may: (wanted) => scopes.has('*') || wanted.some((scope) => scopes.has(scope)) };
+    const { name, scopes, merchants } = found;
+    return { name, scope: merchants, may: (wanted) => scopes.has('*') || wanted.some((scope) => scopes.has(scope)) };
   }
 }
 
@@ -51,22 +59,34 @@ export function findApiKeyProblems(entries: readonly string[]): string[] {
 }
 
 function problemsOf(entry: string, at: string): string[] {
-  const { name, hash, scopes } = partsOf(entry);
+  const { name, hash, scopes, merchants } = partsOf(entry);
+  const isMerchant = (id: string): boolean => LIMITS.id.test(id);
   const unknown = scopes.filter((scope) => !(API_SCOPES as readonly string[]).includes(scope));
   return [
     ...(NAME.test(name) ? [] : [`${at} must begin with a name of letters, digits, "_", "-" or "."`]),
     ...(SHA256_HEX.test(hash) ? [] : [`${at} must have the SHA-256 of the key, 64 hex digits, after its name`]),
     ...(unknown.length > 0 ? [`${at} has unknown scopes; there are ${API_SCOPES.join(', ')}, joined by "+"`] : []),
+    ...(merchants.every(isMerchant) ? [] : [`${at} must have merchant ids after "@", joined by "+"`]),
   ];
 }
 
-/** Scopes contain colons themselves. */
-function partsOf(entry: string): { name: string; hash: string; scopes: string[] } {
-  const [name = '', hash = '', ...scopes] = entry.split(':');
-  return { name, hash, scopes: scopes.join(':').split('+') };
+interface KeyParts {
+  readonly name: string;
+  readonly hash: string;
+  readonly scopes: readonly string[];
+  /** None: everybody's. */
+  readonly merchants: readonly string[];
+}
+
+/** Scopes and merchant ids contain colons themselves. */
+function partsOf(entry: string): KeyParts {
+  const [name = '', hash = '', ...rest] = entry.split(':');
+  const [scopes = '', ...ids] = rest.join(':').split('@');
+  return { name, hash, scopes: scopes.split('+'), merchants: ids.length === 0 ? [] : ids.join('@').split('+') };
 }
 
 function toKey(entry: string): ApiKey {
-  const { name, hash, scopes } = partsOf(entry);
-  return { name, hash: Buffer.from(hash, 'hex'), scopes: new Set(scopes) };
+  const { name, hash, scopes, merchants } = partsOf(entry);
+  const scope = MerchantScope.ofKey(name, merchants);
+  return { name, hash: Buffer.from(hash, 'hex'), scopes: new Set(scopes), merchants: scope };
 }

@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders } from 'node:http';
+import { type MerchantScope } from './merchant-scope';
 
 /** What we read of a request; the same in Express and Fastify. */
 export interface ApiRequest {
@@ -8,8 +9,11 @@ export interface ApiRequest {
   /** The sender's address, as far as the host's `trust proxy` tells. */
   readonly ip?: string | undefined;
   readonly socket?: { readonly remoteAddress?: string | undefined };
+  readonly params?: Readonly<Record<string, unknown>>;
   /** Name of the API key, once the guard has let the request in. */
   orderTimeoutActor?: string;
+  /** Whose objects it opens, set with the name; absent where the host guards the routes itself. */
+  orderTimeoutScope?: MerchantScope;
 }
 
 /** One header; undefined where it is missing or was sent several times. */

@@ -1,42 +1,65 @@
 import { Body, Controller, Get, Inject, Param, Put, UseFilters, UseGuards } from '@nestjs/common';
+import { type EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { Inventory, type StockLevel } from '../../inventory';
+import { Inventory, type StockLevel, StockOwners } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { fields, InputPipe, RequestRejectedError } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { CallerScope } from './caller-scope.decorator';
+import { HttpProblem } from './http-problem';
+import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);
-const stock = z.strictObject({ onHand: fields.onHand });
+const stock = z.strictObject({ onHand: fields.onHand, merchantId: fields.merchantId.optional() });
 
-/** Sets and reads stock. */
+/** Sets and reads stock. A key that is limited to merchants sets its own skus, and reads its own and the shared ones. */
 @Controller('inventory')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class InventoryController {
+  private readonly owners: StockOwners;
+
   constructor(
     private readonly inventory: Inventory,
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
-  ) {}
+  ) {
+    this.owners = new StockOwners(options.schema);
+  }
 
   @Put(':sku')
   @RequireScope('inventory:write')
   async set(
     @Param('sku', sku) id: string,
-    @Body(new InputPipe(stock)) { onHand }: { onHand: number },
+    @Body(new InputPipe(stock)) { onHand, merchantId }: z.output<typeof stock>,
+    @CallerScope() scope: MerchantScope,
   ): Promise<StockLevel> {
-    const outcome = await this.inventory.setStock(this.options.dataSource.manager, id, onHand);
-    if (outcome.type === 'set') return outcome.level;
-    const { reserved } = outcome;
-    const reason = `${reserved} pieces of "${id}" are reserved for orders, so onHand must be at least ${reserved}`;
-    throw new RequestRejectedError('STOCK_BELOW_RESERVED', reason, { reserved });
+    const { manager } = this.options.dataSource;
+    const owner = scope.merchantFor(merchantId);
+    if (owner === undefined) return this.write(manager, id, onHand);
+    // In one transaction, or a refused request would leave an empty sku behind.
+    return manager.transaction(async (tx) => {
+      if (await this.owners.claim(tx, id, owner)) return this.write(tx, id, onHand);
+      throw new HttpProblem('FORBIDDEN', `sku "${id}" is shared or of another merchant than "${owner}"`);
+    });
   }
 
   @Get(':sku')
   @RequireScope('orders:read', 'inventory:write')
-  async read(@Param('sku', sku) id: string): Promise<StockLevel> {
-    const [level] = await this.inventory.read(this.options.dataSource.manager, [id]);
+  async read(@Param('sku', sku) id: string, @CallerScope() scope: MerchantScope): Promise<StockLevel> {
+    const { manager } = this.options.dataSource;
+    const owner = scope.isRestricted ? await this.owners.of(manager, id) : null;
+    const isVisible = owner === null || (owner !== undefined && scope.allows(owner));
+    const [level] = isVisible ? await this.inventory.read(manager, [id]) : [];
     if (level) return level;
     throw new RequestRejectedError('SKU_NOT_FOUND', `there is no sku "${id}"; set its stock first`);
+  }
+
+  private async write(tx: EntityManager, id: string, onHand: number): Promise<StockLevel> {
+    const outcome = await this.inventory.setStock(tx, id, onHand);
+    if (outcome.type === 'set') return outcome.level;
+    const { reserved } = outcome;
+    const reason = `${reserved} pieces of "${id}" are reserved for orders, so onHand must be at least ${reserved}`;
+    throw new RequestRejectedError('STOCK_BELOW_RESERVED', reason, { reserved });
   }
 }

@@ -21,6 +21,7 @@ import { SetAutoClose } from '../set-auto-close';
 import { type ActionContext } from '../transition-cause';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
+import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
 const orderId = new InputPipe(fields.orderId);
@@ -30,7 +31,7 @@ const autoClose = z.strictObject({ enabled: fields.flag });
 
 /** Does something to one order. */
 @Controller('orders/:id')
-@UseGuards(ApiKeyGuard)
+@UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderActionsController {
   constructor(

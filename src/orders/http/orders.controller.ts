@@ -9,7 +9,11 @@ import { type ActionContext } from '../transition-cause';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { type ApiRequest } from './api-request';
 import { ByCaller } from './by-caller.decorator';
+import { CallerScope } from './caller-scope.decorator';
+import { type MerchantScope } from './merchant-scope';
+import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
+import { scopedOrders } from './scoped-orders';
 
 /** The part of a response that we set; the same in Express and Fastify. */
 interface StatusSetter {
@@ -25,7 +29,7 @@ interface BulkResult {
 
 /** Places and reads orders. */
 @Controller('orders')
-@UseGuards(ApiKeyGuard)
+@UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrdersController {
   constructor(
@@ -39,12 +43,14 @@ export class OrdersController {
   async place(
     @Body(new InputPipe(newOrderSchema)) order: NewOrder,
     @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
     @Req() { headers }: ApiRequest,
     @Res({ passthrough: true }) response: StatusSetter,
   ): Promise<OrderView> {
     const key = headers['idempotency-key'];
     const idempotencyKey = parseInput(fields.idempotencyKey.optional(), key, 'Idempotency-Key');
-    const [result] = await this.placeOrders.execute([{ ...order, idempotencyKey }], by);
+    const merchantId = scope.merchantFor(order.merchantId);
+    const [result] = await this.placeOrders.execute([{ ...order, merchantId, idempotencyKey }], by);
     if (!result) throw new Error('no result for one order');
     const placed = accepted(order.id, result);
     if (placed.outcome === 'replayed') response.status(200);
@@ -57,8 +63,9 @@ export class OrdersController {
   async placeMany(
     @Body(new InputPipe(newOrdersSchema)) { orders }: { orders: NewOrder[] },
     @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
   ): Promise<{ results: BulkResult[] }> {
-    return { results: (await this.placeOrders.execute(orders, by)).map(toBulkResult) };
+    return { results: (await this.placeOrders.execute(scopedOrders(orders, scope), by)).map(toBulkResult) };
   }
 
   @Get(':id')

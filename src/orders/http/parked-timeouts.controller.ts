@@ -1,8 +1,18 @@
-import { Body, Controller, Get, HttpCode, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
-import { ParkedTimeouts, type TimeoutRecord, type TimeoutRef } from '../../timeouts';
+import {
+  ParkedTimeouts,
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  type TimeoutRecord,
+  type TimeoutRef,
+  type TimeoutScope,
+} from '../../timeouts';
 import { InputPipe } from '../input';
+import { merchantTimeouts } from '../sql/merchant-timeouts';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { CallerScope } from './caller-scope.decorator';
+import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
 const MAX_AT_ONCE = 1_000;
@@ -33,33 +43,49 @@ interface Chosen {
   readonly timeouts: readonly TimeoutRef[];
 }
 
-/** What an operator does about timeouts that were given up. */
+/** What an operator does about timeouts that were given up. A key that is limited to merchants sees those of their orders. */
 @Controller('timeouts/parked')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class ParkedTimeoutsController {
-  constructor(private readonly parked: ParkedTimeouts) {}
+  constructor(
+    private readonly parked: ParkedTimeouts,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
+  ) {}
 
   /** By kind and key; `afterKind` and `afterKey` are those of the last one of the page before. */
   @Get()
   @RequireScope('admin')
-  list(@Query(new InputPipe(page)) { limit, afterKind, afterKey }: z.output<typeof page>): Promise<TimeoutRecord[]> {
-    return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } });
+  list(
+    @Query(new InputPipe(page)) { limit, afterKind, afterKey }: z.output<typeof page>,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<TimeoutRecord[]> {
+    return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } }, this.within(scope));
   }
 
   /** Makes them due now, with a fresh budget of attempts. */
   @Post('replay')
   @RequireScope('admin')
   @HttpCode(200)
-  async replay(@Body(new InputPipe(chosen)) { timeouts }: Chosen): Promise<{ count: number }> {
-    return { count: await this.parked.replay(timeouts) };
+  async replay(
+    @Body(new InputPipe(chosen)) { timeouts }: Chosen,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<{ count: number }> {
+    return { count: await this.parked.replay(timeouts, this.within(scope)) };
   }
 
   /** Ends them without their effect; an order that is discarded stays as it is. */
   @Post('discard')
   @RequireScope('admin')
   @HttpCode(200)
-  async discard(@Body(new InputPipe(chosen)) { timeouts }: Chosen): Promise<{ count: number }> {
-    return { count: await this.parked.discard(timeouts) };
+  async discard(
+    @Body(new InputPipe(chosen)) { timeouts }: Chosen,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<{ count: number }> {
+    return { count: await this.parked.discard(timeouts, this.within(scope)) };
+  }
+
+  private within({ merchants }: MerchantScope): TimeoutScope | undefined {
+    return merchants && merchantTimeouts(this.options.schema, merchants);
   }
 }

@@ -34,11 +34,11 @@ export class PaymentNotificationsController {
     @Req() request: RawRequest,
     @Res() response: PlainResponse,
   ): Promise<void> {
-    await this.limits.assertFewFailures(request);
     const { headers } = request;
     const reply = await this.takeNotification.execute(provider, { headers, rawBody: rawBodyOf(request) });
     if (!reply) throw new HttpProblem('ROUTE_NOT_FOUND', `no provider "${provider}" posts notifications here`);
-    if (reply.status >= 400 && reply.status < 500) await this.limits.noteFailure(request);
+    // After the signature was checked: forgeries from a shared address must not keep genuine notifications out.
+    if (reply.status >= 400 && reply.status < 500) await this.limits.forge(request);
     response.status(reply.status);
     if (reply.contentType === undefined) response.end();
     else response.type(reply.contentType).send(reply.body);

@@ -28,7 +28,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   INVALID_JSON: { status: 400, title: 'The body is not valid JSON' },
   INVALID_REQUEST: { status: 400, title: 'The request cannot be read' },
   UNAUTHORIZED: { status: 401, title: 'A valid API key is needed' },
-  FORBIDDEN: { status: 403, title: 'The API key lacks a scope' },
+  FORBIDDEN: { status: 403, title: 'The API key may not do this' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this path' },
   ORDER_NOT_FOUND: { status: 404, title: 'There is no such order' },
   SKU_NOT_FOUND: { status: 404, title: 'There is no such sku' },

@@ -7,34 +7,45 @@ import { remoteNetworkOf } from './remote-network-of';
 export interface RateLimitOptions {
   /** Requests per second with one API key; 0: any number. @default 1000 */
   readonly perKey?: number;
-  /** Wrong keys and forged notifications per second from one address; 0: any number. @default 20 */
+  /** Requests per second from one address with a wrong key or none; 0: any number. @default 20 */
   readonly failuresPerAddress?: number;
+  /** Notifications per second from one address whose signature is wrong; 0: any number. @default 20 */
+  readonly forgeriesPerAddress?: number;
 }
 
 /** A shop at ten times the load that one process carries stays below it; a loop that went wrong does not. */
 const PER_KEY = 1_000;
-/** A person who mistypes and a provider whose key was changed stay below it. */
+/** A person who mistypes a key stays below it. */
 const FAILURES_PER_ADDRESS = 20;
+/** A provider whose key was changed stays below it. */
+const FORGERIES_PER_ADDRESS = 20;
 const MAX = 1_000_000;
 
 /** Everything that is wrong with the options. */
-export function findRateLimitProblems({ perKey, failuresPerAddress }: RateLimitOptions): string[] {
-  const limits = Object.entries({ perKey, failuresPerAddress });
+export function findRateLimitProblems(options: RateLimitOptions): string[] {
+  const { perKey, failuresPerAddress, forgeriesPerAddress } = options;
+  const limits = Object.entries({ perKey, failuresPerAddress, forgeriesPerAddress });
   const wrong = limits.filter(([, limit]) => limit !== undefined && !isLimit(limit));
   return wrong.map(([name]) => `rateLimits.${name} must be an integer from 0 (off) to ${MAX}`);
 }
 
 /**
- * Refuses what comes too fast. A wrong key costs its address something, a right one never pays for it: behind a proxy
- * the shop may share the address of whoever guesses.
+ * Refuses what comes too fast. Only failures count against an address: behind a proxy the shop and its payment providers
+ * may share the address of an attacker, so a right key or signature is never refused for the failures of others.
  */
 export class RateLimits {
   private readonly keys: RateLimiterMemory | undefined;
   private readonly failures: RateLimiterMemory | undefined;
+  private readonly forgeries: RateLimiterMemory | undefined;
 
-  constructor({ perKey = PER_KEY, failuresPerAddress = FAILURES_PER_ADDRESS }: RateLimitOptions) {
+  constructor({
+    perKey = PER_KEY,
+    failuresPerAddress = FAILURES_PER_ADDRESS,
+    forgeriesPerAddress = FORGERIES_PER_ADDRESS,
+  }: RateLimitOptions) {
     this.keys = limiter(perKey);
     this.failures = limiter(failuresPerAddress);
+    this.forgeries = limiter(forgeriesPerAddress);
   }
 
   /** A request with a key that is known. @throws HttpProblem RATE_LIMITED */
@@ -44,18 +55,12 @@ export class RateLimits {
 
   /** A request without a key that is known. @throws HttpProblem RATE_LIMITED instead of an answer about the key. */
   async fail(request: ApiRequest): Promise<void> {
-    await take(this.failures, remoteNetworkOf(request), 'too many requests without a valid key or signature');
+    await take(this.failures, remoteNetworkOf(request), 'too many requests without a valid key');
   }
 
-  /** Notes a failure whose answer is fixed already. */
-  async noteFailure(request: ApiRequest): Promise<void> {
-    await this.failures?.penalty(remoteNetworkOf(request));
-  }
-
-  /** Before a signature is checked, which costs time. @throws HttpProblem RATE_LIMITED after too many failures. */
-  async assertFewFailures(request: ApiRequest): Promise<void> {
-    const state = await this.failures?.get(remoteNetworkOf(request));
-    if (state && state.consumedPoints > (this.failures?.points ?? 0)) throw tooMany('too many forgeries', state);
+  /** A notification whose signature is wrong. @throws HttpProblem RATE_LIMITED instead of the provider's answer. */
+  async forge(request: ApiRequest): Promise<void> {
+    await take(this.forgeries, remoteNetworkOf(request), 'too many notifications without a valid signature');
   }
 }
 

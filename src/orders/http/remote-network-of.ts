@@ -6,10 +6,15 @@ import { type ApiRequest } from './api-request';
  * `request.ip`, so that a host's `trust proxy` is obeyed, and no header is believed without it.
  */
 export function remoteNetworkOf({ ip, socket }: ApiRequest): string {
-  const address = ip ?? socket?.remoteAddress ?? 'unknown';
+  const address = withoutPort(ip ?? socket?.remoteAddress ?? 'unknown');
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped) return mapped;
   return isIPv6(address) ? networkOf(address) : address;
+}
+
+/** Some proxies append the port of the client, which is another one for each connection. */
+function withoutPort(address: string): string {
+  return /^\[([^\]]+)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
 }
 
 /** The first four of eight groups, with `::` written out. */

@@ -16,11 +16,11 @@ export interface Answer {
 type Request = Pick<ApiRequest, 'method' | 'url'>;
 
 /** body-parser's names of what it refuses. */
-const BODY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  'entity.too.large': ['BODY_TOO_LARGE', 'send less, or several requests: 256 KiB, 2 MiB for /orders/bulk'],
-  'encoding.unsupported': ['UNSUPPORTED_MEDIA_TYPE', 'send the body as it is, or with gzip, deflate or br'],
-  'charset.unsupported': ['UNSUPPORTED_MEDIA_TYPE', 'send the body in UTF-8'],
-};
+const BODY_PROBLEMS = new Map<unknown, readonly [ProblemCode, string]>([
+  ['entity.too.large', ['BODY_TOO_LARGE', 'send less, or several requests: 256 KiB, 2 MiB for /orders/bulk']],
+  ['encoding.unsupported', ['UNSUPPORTED_MEDIA_TYPE', 'send the body as it is, or with gzip, deflate or br']],
+  ['charset.unsupported', ['UNSUPPORTED_MEDIA_TYPE', 'send the body in UTF-8']],
+]);
 
 /** Pure: what to answer for an error. Of an unexpected one nothing is told but that it happened. */
 export function toProblem(error: unknown, request: Request): Answer {
@@ -61,7 +61,7 @@ function ofUnreadable(message: string): Answer {
 function ofBodyParser(error: unknown): Answer | undefined {
   if (!(error instanceof Error)) return undefined;
   const { type, status, expose } = error as Error & { type?: unknown; status?: unknown; expose?: unknown };
-  const [code, detail] = (typeof type === 'string' ? BODY_PROBLEMS[type] : undefined) ?? [];
+  const [code, detail] = BODY_PROBLEMS.get(type) ?? [];
   if (code && detail) return answer(code, detail);
   const isOurs = expose === true && typeof status === 'number' && status >= 400 && status < 500;
   return isOurs ? answer('INVALID_REQUEST', error.message) : undefined;

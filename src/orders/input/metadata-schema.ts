@@ -1,8 +1,6 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits';
 
-const MAX_BYTES = 8_192;
-/** Deeper data is nobody's note on an order, and costs a stack frame per level wherever it is walked. */
-const MAX_DEPTH = 16;
 /** jsonb takes neither NUL nor half a surrogate pair. */
 const UNSTORABLE = /\0|\p{Cs}/u;
 
@@ -16,22 +14,41 @@ export const metadataSchema = z.custom<JsonRecord>().superRefine((value, context
 
 function findProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be a JSON object';
-  // First, as JSON.stringify itself runs out of stack some thousand levels down.
-  const problem = findUnstorable(value, MAX_DEPTH);
+  // First, as JSON.stringify itself runs out of stack some thousand levels down, and throws on a bigint.
+  const problem = findUnstorable(value, LIMITS.metadataDepth);
   if (problem) return problem;
   const bytes = Buffer.byteLength(JSON.stringify(value));
-  return bytes > MAX_BYTES ? `must be at most ${MAX_BYTES} bytes of JSON (got ${bytes})` : undefined;
+  const { metadataBytes } = LIMITS;
+  return bytes > metadataBytes ? `must be at most ${metadataBytes} bytes of JSON (got ${bytes})` : undefined;
 }
 
 function findUnstorable(value: unknown, depth: number): string | undefined {
-  if (typeof value === 'string') {
-    return UNSTORABLE.test(value) ? 'must not contain NUL or half a surrogate pair' : undefined;
+  switch (typeof value) {
+    case 'string':
+      return UNSTORABLE.test(value) ? 'must not contain NUL or half a surrogate pair' : undefined;
+    case 'number':
+      return Number.isFinite(value) ? undefined : `must not contain ${value}, which JSON cannot carry`;
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+      return `must not contain a ${typeof value}, which JSON cannot carry`;
+    case 'object':
+      return value === null ? undefined : findUnstorableMember(value, depth);
+    default:
+      return undefined;
   }
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (depth === 0) return `must not be nested deeper than ${MAX_DEPTH} levels`;
+}
+
+function findUnstorableMember(value: object, depth: number): string | undefined {
+  if (depth === 0) return `must not be nested deeper than ${LIMITS.metadataDepth} levels`;
+  if (hasToJson(value)) return findUnstorable(value.toJSON(), depth - 1);
   for (const part of Object.entries(value).flat()) {
     const problem = findUnstorable(part, depth - 1);
     if (problem) return problem;
   }
   return undefined;
+}
+
+function hasToJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }

@@ -1,13 +1,20 @@
 import { z } from 'zod';
-import { fields } from './fields';
+import { type Fields, fields } from './fields';
+import { moduleFields } from './module-fields';
+
+const schemaOf = <F extends Fields>(of: F) =>
+  z.strictObject({
+    provider: of.provider,
+    reference: of.reference,
+    amount: of.amount.optional(),
+    currency: of.currency.optional(),
+    timeExpire: of.instant.optional(),
+    merchantAccount: of.merchantAccount.optional(),
+    handedOver: of.flag.optional(),
+  });
 
 /** A payment attempt: body of `POST /orders/:id/attempts`, and `attempt` of a new order. */
-export const newAttemptSchema = z.strictObject({
-  provider: fields.provider,
-  reference: fields.reference,
-  amount: fields.amount.optional(),
-  currency: fields.currency.optional(),
-  timeExpire: fields.instant.optional(),
-  merchantAccount: fields.merchantAccount.optional(),
-  handedOver: fields.flag.optional(),
-});
+export const newAttemptSchema = schemaOf(fields);
+
+/** The same from a caller in the same process. */
+export const moduleAttemptSchema = schemaOf(moduleFields);

@@ -1,19 +1,27 @@
 import { z } from 'zod';
-import { fields } from './fields';
+import { type Fields, fields } from './fields';
+import { moduleFields } from './module-fields';
 
-const shape = { expiresAt: fields.instant.optional(), byMs: fields.byMs.optional(), reason: fields.reason.optional() };
+const shapeOf = <F extends Fields>(of: F) => ({
+  expiresAt: of.instant.optional(),
+  byMs: of.byMs.optional(),
+  reason: of.reason.optional(),
+});
 
 const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and byMs' };
 
-interface Either {
-  readonly expiresAt?: Date | undefined;
-  readonly byMs?: number | undefined;
-}
-
-const hasOne = ({ expiresAt, byMs }: Either): boolean => (expiresAt === undefined) !== (byMs === undefined);
+const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
+  (expiresAt === undefined) !== (byMs === undefined);
 
 /** Body of `POST /orders/:id/extend`. */
-export const newDeadlineSchema = z.strictObject(shape).refine(hasOne, EITHER);
+export const newDeadlineSchema = z.strictObject(shapeOf(fields)).refine(hasOne, EITHER);
 
 /** Body of the command `order.extended`. */
-export const newDeadlineCommandSchema = z.strictObject({ orderId: fields.orderId, ...shape }).refine(hasOne, EITHER);
+export const newDeadlineCommandSchema = z
+  .strictObject({ orderId: fields.orderId, ...shapeOf(fields) })
+  .refine(hasOne, EITHER);
+
+/** The same from a caller in the same process. */
+export const moduleDeadlineSchema = z
+  .strictObject({ orderId: fields.orderId, ...shapeOf(moduleFields) })
+  .refine(hasOne, EITHER);

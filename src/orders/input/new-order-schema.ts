@@ -1,35 +1,42 @@
 import { z } from 'zod';
-import { fields } from './fields';
+import { LIMITS } from '../limits';
+import { type Fields, fields } from './fields';
 import { metadataSchema } from './metadata-schema';
-import { newAttemptSchema } from './new-attempt-schema';
+import { moduleFields } from './module-fields';
+import { moduleAttemptSchema, newAttemptSchema } from './new-attempt-schema';
 
-const MAX_LINES = 100;
-const MAX_REMINDERS = 10;
+const atMost = (count: number) => `must have at most ${count} entries`;
 
-const line = z.strictObject({ sku: fields.sku, quantity: fields.quantity, unitAmount: fields.unitAmount });
+/** Discounts are the shop's: lines need not add up. */
+const shapeOf = <F extends Fields, A extends z.ZodType>(of: F, attempt: A) => ({
+  id: of.orderId,
+  merchantId: of.merchantId.optional(),
+  amount: of.amount,
+  currency: of.currency,
+  paymentWindowMs: of.windowMs.optional(),
+  expiresAt: of.instant.optional(),
+  graceMs: of.graceMs.optional(),
+  reminderOffsetsMs: z.array(of.windowMs).max(LIMITS.reminders, atMost(LIMITS.reminders)).optional(),
+  lines: z
+    .array(
+      z.strictObject({ sku: of.sku, quantity: of.quantity, unitAmount: of.unitAmount }),
+      'must be an array of {sku, quantity, unitAmount}; it may be empty',
+    )
+    .max(LIMITS.lines, atMost(LIMITS.lines)),
+  autoClose: of.flag.optional(),
+  metadata: metadataSchema.optional(),
+  attempt: attempt.optional(),
+});
 
-/** A new order: body of `POST /orders` and of the command `order.placed`. Discounts are the shop's: lines need not add up. */
-export const newOrderSchema = z
-  .strictObject({
-    id: fields.orderId,
-    merchantId: fields.merchantId.optional(),
-    amount: fields.amount,
-    currency: fields.currency,
-    paymentWindowMs: fields.windowMs.optional(),
-    expiresAt: fields.instant.optional(),
-    graceMs: fields.graceMs.optional(),
-    reminderOffsetsMs: z
-      .array(fields.windowMs)
-      .max(MAX_REMINDERS, `must have at most ${MAX_REMINDERS} entries`)
-      .optional(),
-    lines: z
-      .array(line, 'must be an array of {sku, quantity, unitAmount}; it may be empty')
-      .max(MAX_LINES, `must have at most ${MAX_LINES} entries`),
-    autoClose: fields.flag.optional(),
-    metadata: metadataSchema.optional(),
-    attempt: newAttemptSchema.optional(),
-  })
-  .refine(({ paymentWindowMs, expiresAt }) => paymentWindowMs === undefined || expiresAt === undefined, {
-    path: ['expiresAt'],
-    error: 'give either expiresAt or paymentWindowMs, not both',
-  });
+const ONE_DEADLINE = { path: ['expiresAt'], error: 'give either expiresAt or paymentWindowMs, not both' };
+
+const hasOneDeadline = ({ paymentWindowMs, expiresAt }: { paymentWindowMs?: unknown; expiresAt?: unknown }): boolean =>
+  paymentWindowMs === undefined || expiresAt === undefined;
+
+/** A new order: body of `POST /orders` and of the command `order.placed`. */
+export const newOrderSchema = z.strictObject(shapeOf(fields, newAttemptSchema)).refine(hasOneDeadline, ONE_DEADLINE);
+
+/** The same from a caller in the same process; over HTTP the key is a header. */
+export const moduleOrderSchema = z
+  .strictObject({ ...shapeOf(moduleFields, moduleAttemptSchema), idempotencyKey: fields.idempotencyKey.optional() })
+  .refine(hasOneDeadline, ONE_DEADLINE);

@@ -14,6 +14,9 @@ import { type ResolvedStripeMerchant } from './stripe-options';
 /** How far the signed timestamp may be from our clock. */
 const TOLERANCE_SECONDS = 300;
 
+/** Stripe sends two signatures at most; each of them is compared for each merchant. */
+const MAX_HEADER = 1_024;
+
 /** `accepted` ends the repetitions; Stripe repeats after anything but 2xx, for 3 days. */
 const REPLIES: Readonly<Record<NotificationVerdict, NotificationReply>> = {
   accepted: { status: 200, contentType: 'application/json', body: '{"received":true}' },
@@ -34,6 +37,9 @@ export class StripeWebhooks implements NotificationReader {
   async read({ headers, rawBody }: NotificationRequest): Promise<Notification> {
     const header = headers['stripe-signature'];
     if (typeof header !== 'string') return rejected('there is no Stripe-Signature header');
+    if (header.length > MAX_HEADER) {
+      return rejected(`its Stripe-Signature header is longer than ${MAX_HEADER} characters`);
+    }
     if (this.isFromTheFuture(header)) return rejected('its timestamp is ahead of our clock');
     const checked = this.merchants.map((named) => ({
       named,

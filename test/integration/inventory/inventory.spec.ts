@@ -1,4 +1,4 @@
-import { Inventory } from '../../../src/inventory';
+import { Inventory, StockOwners } from '../../../src/inventory';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 
@@ -57,6 +57,31 @@ describe('inventory on PostgreSQL', () => {
       unknownSkus: ['nowhere'],
       shortages: [{ sku: 'b1', wanted: 1, available: 0 }],
     });
+  });
+
+  it('takes a sku of another merchant for unknown, and shared ones for everybody’s', async () => {
+    const { manager } = database.dataSource;
+    const owners = new StockOwners(SCHEMA);
+    expect(await owners.claim(manager, 'of-a', 'a')).toBe(true);
+    expect(await owners.claim(manager, 'of-a', 'a')).toBe(true);
+    expect(await owners.claim(manager, 'of-a', 'b')).toBe(false);
+    await setStock('of-a', 10);
+    await setStock('of-all', 10);
+    expect(await owners.claim(manager, 'of-all', 'a')).toBe(false);
+    const order = (merchantId: string | undefined, ...skus: string[]) => ({
+      orderId: `${merchantId}-${skus.join()}`,
+      ...(merchantId === undefined ? {} : { merchantId }),
+      lines: skus.map((sku) => ({ sku, quantity: 1 })),
+    });
+    const take = (...demands: ReturnType<typeof order>[]) =>
+      database.dataSource.transaction((tx) => inventory.reserve(tx, demands));
+    const refused = { type: 'refused', unknownSkus: ['of-a'], shortages: [], owners: new Map([['of-a', 'a']]) };
+    expect(await take(order('b', 'of-a', 'of-all'))).toMatchObject(refused);
+    expect(await take(order('a', 'of-a'), order('b', 'of-a'))).toMatchObject(refused);
+    expect(await level('of-a')).toMatchObject({ reserved: 0 });
+    expect(await take(order('a', 'of-a', 'of-all'), order('b', 'of-all'))).toEqual({ type: 'reserved' });
+    expect(await take(order(undefined, 'of-a'))).toEqual({ type: 'reserved' });
+    expect(await level('of-a')).toMatchObject({ reserved: 2 });
   });
 
   it('adds up lines of one sku within an order and across orders', async () => {

@@ -52,8 +52,8 @@ describe.each(['with statistics', 'before the first ANALYZE'])('plans among 40 0
   it.each(MODES)('compare no wanted sku with all others, by %s', async (mode) => {
     const ids = numbers.map((n) => `new-${n}`);
     const skus = numbers.map((n) => `sku-${n % SKUS}`);
-    const args = [list(ids), list(skus), list(numbers.map(() => '1'))];
-    const plan = await planOf(queries.reserve, mode, 'text[], text[], int[]', args);
+    const args = [list(ids), list(skus), list(numbers.map(() => '1')), list(numbers.map(() => 'm'))];
+    const plan = await planOf(queries.reserve, mode, 'text[], text[], int[], text[]', args);
     expect(plan).toContain('LockRows');
     expect(plan).toMatch(new RegExp(`rows=${SKUS}(\\.00)? loops=1`));
     expect(compared(plan)).toBeLessThan(SKUS);

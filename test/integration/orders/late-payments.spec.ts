@@ -238,8 +238,8 @@ describe('money that comes too late, is too much, or too little', () => {
   });
 
   it('cannot be reported in no currency, or as nothing', async () => {
-    await expect(pay('any', 'bad', 0)).rejects.toThrow(/amount must be whole minor units, at least 1/);
-    await expect(pay('any', 'bad', 1, 'EURO')).rejects.toThrow(/currency must be three capital letters/);
+    await expect(pay('any', 'bad', 0)).rejects.toThrow(/amount must be an integer or a bigint from 1/);
+    await expect(pay('any', 'bad', 1, 'EURO')).rejects.toThrow(/currency must be an ISO 4217 code/);
   });
 
   describe('a refund', () => {

@@ -22,7 +22,7 @@ describe('loadConfig', () => {
   it('fills in every default', () => {
     expect(loadConfig(minimal)).toEqual({
       http: { port: 3_000, host: '0.0.0.0', apiKeys: [minimal.API_KEYS] },
-      rateLimits: { perKey: 1_000, failuresPerAddress: 20 },
+      rateLimits: { perKey: 1_000, failuresPerAddress: 20, forgeriesPerAddress: 20 },
       database: { url: minimal.DATABASE_URL, poolSize: 20, schema: 'order_timeout', prepares: true },
       rabbit: {
         urls: ['amqp://a:secret-password@one', 'amqps://two'],
@@ -65,6 +65,14 @@ describe('loadConfig', () => {
       },
       paymentProvider: { name: 'http', baseUrl: 'http://pay/v1', secret: 's'.repeat(16) },
     });
+  });
+
+  it.each([
+    ['1', 1],
+    ['loopback', ['loopback']],
+    ['uniquelocal, 192.0.2.7, 2001:db8::/32', ['uniquelocal', '192.0.2.7', '2001:db8::/32']],
+  ])('reads trusted proxies: %s', (text, trustProxy) => {
+    expect(loadConfig({ ...minimal, TRUST_PROXY: text }).http.trustProxy).toEqual(trustProxy);
   });
 
   it('takes an empty variable for one that is not set', () => {
@@ -130,6 +138,10 @@ describe('loadConfig', () => {
       'order policies: merchants.m.graceMs must be',
     ],
     ['an unknown policy', { MERCHANT_POLICIES: '{"m":{"grace":1}}' }, 'MERCHANT_POLICIES.m'],
+    ['a policy of a name that is no name', { MERCHANT_POLICIES: '{"__proto__":{"graceMs":1}}' }, 'must not use "__proto__" as a name'], // prettier-ignore
+    ['any proxy at all', { TRUST_PROXY: 'true' }, 'TRUST_PROXY must be the number of proxies in front of the service'],
+    ['a proxy that is everybody', { TRUST_PROXY: 'loopback, 0.0.0.0/0' }, 'TRUST_PROXY must be the number'],
+    ['a proxy by its host name', { TRUST_PROXY: 'proxy.internal' }, 'TRUST_PROXY must be the number'],
     ['a provider without its secret', { HTTP_PAYMENT_PROVIDER_URL: 'http://x' }, 'must be set together'],
     ['a unit beyond the horizon', { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' }, 'ladder: horizonMs must be'],
     ['no key at all', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],

@@ -47,6 +47,14 @@ describe('the file with the payment providers', () => {
     expect(guards).toEqual({ alipay: { ratePerSecond: 30 } });
   });
 
+  it('keeps the guard of a provider whatever its name, and refuses the one name that it could not keep', () => {
+    const { providers, guards } = load([{ ...http, name: '__proto__', guard: { ratePerSecond: 30 } }]);
+    expect(providers.map(({ name }) => name)).toEqual(['__proto__']);
+    expect(Object.entries(guards)).toEqual([['__proto__', { ratePerSecond: 30 }]]);
+    const merchants = '[{"type":"alipay","merchants":{"__proto__":{}}}]';
+    expect(problemsOf(merchants)).toContain('must not use "__proto__" as a name');
+  });
+
   it('takes keys from files beside it', () => {
     writeFileSync(join(folder, 'app.pem'), privateKey);
     const merchants = { default: { ...merchant, privateKey: 'file:app.pem' } };

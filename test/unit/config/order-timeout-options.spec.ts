@@ -27,6 +27,14 @@ describe('options of OrderTimeoutModule', () => {
     expect(resolveOrderTimeoutOptions(good, false)).toMatchObject({ migrate: true, providers: [], orders: {} });
   });
 
+  it('name providers as attempts can name them', () => {
+    expect(
+      problemsOf({ ...good, providers: [provider('my bank'), provider('p'.repeat(65)), provider('a.b_c-D')] }),
+    ).toMatch(
+      /^no attempt can name a payment provider "my bank"; .*; no attempt can name a payment provider "p{65}"; [^;]*$/,
+    );
+  });
+
   it('are all checked before one error names what is wrong', () => {
     const problems = problemsOf(
       {

@@ -23,26 +23,27 @@ describe('RateLimits', () => {
     await limits.useKey('shop');
   });
 
-  it('refuses to check a signature after too many forgeries', async () => {
-    const limits = new RateLimits({ failuresPerAddress: 1 });
-    await limits.assertFewFailures(from('10.0.0.1'));
-    await limits.noteFailure(from('10.0.0.1'));
-    await limits.assertFewFailures(from('10.0.0.1'));
-    await limits.noteFailure(from('10.0.0.1'));
-    await expect(limits.assertFewFailures(from('10.0.0.1'))).rejects.toMatchObject({ problem: 'RATE_LIMITED' });
+  it('counts forged notifications by address, apart from wrong keys', async () => {
+    const limits = new RateLimits({ failuresPerAddress: 1, forgeriesPerAddress: 1 });
+    await limits.forge(from('10.0.0.1'));
+    await expect(limits.forge(from('10.0.0.1'))).rejects.toMatchObject({ problem: 'RATE_LIMITED' });
+    await limits.fail(from('10.0.0.1'));
+    await expect(limits.fail(from('10.0.0.1'))).rejects.toMatchObject({ problem: 'RATE_LIMITED' });
+    await limits.forge(from('10.0.0.2'));
   });
 
   it('takes anything where it is off', async () => {
-    const limits = new RateLimits({ perKey: 0, failuresPerAddress: 0 });
+    const limits = new RateLimits({ perKey: 0, failuresPerAddress: 0, forgeriesPerAddress: 0 });
     for (let count = 0; count < 3_000; count++) await limits.useKey('shop');
     for (let count = 0; count < 100; count++) await limits.fail(from('10.0.0.1'));
-    await limits.assertFewFailures(from('10.0.0.1'));
+    for (let count = 0; count < 100; count++) await limits.forge(from('10.0.0.1'));
   });
 
   it('names every limit that is none', () => {
-    expect(findRateLimitProblems({ perKey: -1, failuresPerAddress: 0.5 })).toEqual([
+    expect(findRateLimitProblems({ perKey: -1, failuresPerAddress: 0.5, forgeriesPerAddress: NaN })).toEqual([
       'rateLimits.perKey must be an integer from 0 (off) to 1000000',
       'rateLimits.failuresPerAddress must be an integer from 0 (off) to 1000000',
+      'rateLimits.forgeriesPerAddress must be an integer from 0 (off) to 1000000',
     ]);
     expect(findRateLimitProblems({})).toEqual([]);
   });
@@ -58,6 +59,8 @@ describe('where a request comes from', () => {
     ['2001:db8::1', '2001:db8:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
+    ['10.1.2.3:50123', '10.1.2.3'],
+    ['[2001:db8:1:2::9]:50123', '2001:db8:1:2::/64'],
   ])('%s is %s', (ip, network) => {
     expect(remoteNetworkOf(from(ip))).toBe(network);
   });

@@ -45,6 +45,7 @@ describe('problems', () => {
     ['a large body', ofBodyParser('entity.too.large', 413), 413, 'BODY_TOO_LARGE', {}],
     ['an odd encoding', ofBodyParser('encoding.unsupported', 415), 415, 'UNSUPPORTED_MEDIA_TYPE', {}],
     ['an aborted request', ofBodyParser('request.aborted', 400), 400, 'INVALID_REQUEST', {}],
+    ['a body of an inherited name', ofBodyParser('constructor', 400), 400, 'INVALID_REQUEST', {}],
     ['a guard of the host', new HttpException('too fast', 429), 429, 'HTTP_429', {}],
   ])('tell %s apart', (_, error, status, code, headers) => {
     const answer = toProblem(error, request);

@@ -20,6 +20,21 @@ describe('choosing the orders that stock does not suffice for', () => {
     ]);
   });
 
+  it('knows no sku of another merchant, however much of it there is', () => {
+    const demands = [
+      { ...demand('1', { own: 1, shared: 1 }), merchantId: 'a' },
+      { ...demand('2', { own: 1, shared: 1 }), merchantId: 'b' },
+      demand('3', { own: 1 }),
+    ];
+    const available = new Map([
+      ['own', 9],
+      ['shared', 9],
+    ]);
+    expect(selectUnfit(demands, available, new Map([['own', 'a']]))).toEqual([
+      { orderId: '2', shortages: [], unknownSkus: ['own'] },
+    ]);
+  });
+
   it('never promises more than there is, and refuses nobody who would still fit', () => {
     const sku = fc.constantFrom('a', 'b', 'c');
     const lines = fc.array(fc.record({ sku, quantity: fc.integer({ min: 1, max: 4 }) }), {

@@ -20,6 +20,11 @@ describe('order policies', () => {
     expect(policies.graceMs('m1', 'card', 7)).toBe(7);
   });
 
+  it.each(['constructor', '__proto__', 'toString'])('knows no grace of a method called %s', (name) => {
+    expect(policies.graceMs('other', name)).toBe(1_000);
+    expect(policies.graceMs(name, name, 7)).toBe(7);
+  });
+
   it('knows the limits of each merchant', () => {
     expect(policies.allowsWindow('m1', 700_000)).toBe(true);
     expect(policies.allowsWindow('m1', 700_001)).toBe(false);

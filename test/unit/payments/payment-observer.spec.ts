@@ -1,6 +1,8 @@
+import { Logger } from '@nestjs/common';
 import { SystemClock } from '../../../src/clock';
 import { GuardedProvider, PaymentObservers, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
 import { anAttempt } from './an-attempt';
+import { ManualClock } from './manual-clock';
 
 function guarded(outcome: QueryOutcome) {
   const seen: string[] = [];
@@ -31,5 +33,30 @@ describe('an answer that is not to be believed', () => {
       await ask(guard);
       expect(seen).toEqual([]);
     }
+  });
+});
+
+describe('a flood of forgeries', () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn');
+  beforeEach(() => warn.mockReset());
+  afterAll(() => warn.mockRestore());
+
+  it('reaches every observer, but not the log: that gets 20 lines a second and the number of the others', async () => {
+    const clock = new ManualClock();
+    const observers = new PaymentObservers(clock);
+    let seen = 0;
+    observers.add({ untrusted: () => (seen += 1) });
+    const flood = (count: number): void => {
+      for (let sent = 0; sent < count; sent++) observers.untrusted('stripe', 'notification', 'not signed');
+    };
+    flood(5_000);
+    expect(warn).toHaveBeenCalledTimes(20);
+    await clock.advance(1_000);
+    flood(1);
+    expect(seen).toBe(5_001);
+    expect(warn.mock.calls.slice(20)).toEqual([
+      ['4980 more untrusted answers or notifications were not logged'],
+      ['stripe: untrusted notification: not signed'],
+    ]);
   });
 });

@@ -118,6 +118,14 @@ describe('a notification of Alipay', () => {
     expect(await read(body)).toMatchObject({ type: 'REJECTED' });
   });
 
+  it('of more parameters than Alipay has costs no look at its signature', async () => {
+    const padding = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`padding_${index}`, '']));
+    expect(await read(sign({ ...PAID, ...padding }))).toMatchObject({
+      type: 'REJECTED',
+      reason: expect.stringContaining('more than 200 parameters') as string,
+    });
+  });
+
   it('is answered in exactly the words that Alipay knows', () => {
     expect(notifications.reply('accepted')).toEqual({ status: 200, contentType: 'text/plain', body: 'success' });
     expect(notifications.reply('later')).toMatchObject({ status: 500, body: 'fail' });

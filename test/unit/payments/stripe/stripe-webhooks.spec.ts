@@ -147,6 +147,14 @@ describe('the webhooks of Stripe', () => {
     expect((await send(paid, { header })).type).toBe('PAID');
   });
 
+  it('a header with more signatures than Stripe sends costs no look at them', async () => {
+    const header = (signed: string): string => `${signed}${`,v1=${'0'.repeat(64)}`.repeat(20)}`;
+    expect(await send(anEvent('payment_intent.succeeded', anIntent()), { header })).toEqual({
+      type: 'REJECTED',
+      reason: 'its Stripe-Signature header is longer than 1024 characters',
+    });
+  });
+
   it('without a signature, or with two headers, it is REJECTED', async () => {
     const rawBody = Buffer.from(JSON.stringify(paid));
     expect((await readerOf().read({ headers: {}, rawBody })).type).toBe('REJECTED');

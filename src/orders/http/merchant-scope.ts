@@ -1,0 +1,58 @@
+import { RequestRejectedError } from '../input';
+import { HttpProblem } from './http-problem';
+
+/**
+ * Whose orders and stock the caller of a request may see and touch: everybody's, or those of some merchants. What belongs to
+ * others must answer as if it did not exist.
+ */
+export class MerchantScope {
+  /** The scope of keys without merchants, and of hosts that guard the routes themselves. */
+  static readonly EVERYBODY = new MerchantScope('', undefined);
+
+  private constructor(
+    private readonly keyName: string,
+    private readonly ids: ReadonlySet<string> | undefined,
+  ) {}
+
+  /** @param merchants none: everybody's. */
+  static ofKey(keyName: string, merchants: readonly string[]): MerchantScope {
+    return merchants.length === 0 ? MerchantScope.EVERYBODY : new MerchantScope(keyName, new Set(merchants));
+  }
+
+  /** Undefined: everybody's, and nothing needs to be looked up. */
+  get merchants(): readonly string[] | undefined {
+    return this.ids && [...this.ids];
+  }
+
+  get isRestricted(): boolean {
+    return this.ids !== undefined;
+  }
+
+  allows(merchantId: string): boolean {
+    return this.ids === undefined || this.ids.has(merchantId);
+  }
+
+  /**
+   * The merchant that something new is to belong to: the one that the request names, or else the key's only one. Undefined:
+   * the key is not restricted, and the request names none.
+   *
+   * @param named by the request.
+   * @param path where the request names it, for the problem.
+   * @throws HttpProblem FORBIDDEN for another merchant.
+   * @throws RequestRejectedError VALIDATION_FAILED when the key has several merchants and the request names none.
+   */
+  merchantFor(named: string | undefined, path = 'merchantId'): string | undefined {
+    if (named !== undefined && !this.allows(named)) throw this.forbidden(`${path} "${named}" is another merchant`);
+    if (named !== undefined || this.ids === undefined) return named;
+    const [only, second] = this.ids;
+    if (second === undefined) return only;
+    const message = `is missing; the API key has several merchants, so name one of ${[...this.ids].join(', ')}`;
+    throw new RequestRejectedError('VALIDATION_FAILED', `${path} ${message}`, { errors: [{ path, message }] });
+  }
+
+  /** The refusal of what belongs to another merchant. */
+  forbidden(what: string): HttpProblem {
+    const merchants = [...(this.ids ?? [])].join(', ');
+    return new HttpProblem('FORBIDDEN', `${what}; key "${this.keyName}" is limited to ${merchants}`);
+  }
+}
