@@ -98,6 +98,7 @@ export { type RateLimitOptions } from './orders/http';
 export {
   Inventory,
   type ReserveOutcome,
+  type SetStockCondition,
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,

@@ -4,6 +4,7 @@ export { inventoryMigrations } from './migrations/inventory-migrations';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
 export {
   type ReserveOutcome,
+  type SetStockCondition,
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,

@@ -1,7 +1,8 @@
 import { type EntityManager } from 'typeorm';
-import { InventoryQueries } from './inventory-queries';
+import { InventoryQueries, MAX_STOCK } from './inventory-queries';
 import {
   type ReserveOutcome,
+  type SetStockCondition,
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,
@@ -26,6 +27,19 @@ interface EndedRow {
 
 /** Each needs somebody else's change in a moment of milliseconds. */
 const END_TRIES = 5;
+
+/** A sku is created once, so the second try finds it; the third is for a caller's older snapshot. */
+const SET_TRIES = 3;
+
+interface ChangedRow {
+  readonly type: SetStockOutcome['type'];
+  /** What was on hand before. */
+  readonly found: number;
+  readonly reserved: number;
+  /** What was to be on hand. */
+  readonly on_hand: number;
+  readonly written: number;
+}
 
 interface LevelRow {
   readonly sku: string;
@@ -104,18 +118,40 @@ export class Inventory {
     return row?.fits ?? false;
   }
 
-  /** Sets what is on hand, and creates the sku if it is new. `tx` may be any manager. */
-  async setStock(tx: EntityManager, sku: string, onHand: number): Promise<SetStockOutcome> {
-    const [row] = await tx.query<LevelRow[]>(this.queries.setStock, [sku, onHand]);
-    if (row) return { type: 'set', level: levelOf(row) };
-    const [present] = await this.read(tx, [sku]);
-    return { type: 'below-reserved', reserved: present?.reserved ?? 0 };
+  /**
+   * Sets what is on hand, and creates the sku if it is new. A number that was read before overwrites what was sold
+   * meanwhile: use `addStock`, or give what you have read as `expected`. `tx` may be any manager.
+   */
+  setStock(
+    tx: EntityManager,
+    sku: string,
+    onHand: number,
+    condition: SetStockCondition = {},
+  ): Promise<SetStockOutcome> {
+    return this.changeStock(tx, sku, [onHand, null, condition.expected ?? null]);
+  }
+
+  /** Adds pieces to what is on hand (negative: takes them away), and creates the sku if it is new. `tx` may be any manager. */
+  addStock(tx: EntityManager, sku: string, add: number): Promise<SetStockOutcome> {
+    return this.changeStock(tx, sku, [null, add, null]);
   }
 
   /** Levels of the known ones of these skus, by sku. */
   async read(tx: EntityManager, skus: readonly string[]): Promise<StockLevel[]> {
     const rows = await tx.query<LevelRow[]>(this.queries.read, [skus]);
     return rows.map(levelOf);
+  }
+
+  private async changeStock(
+    tx: EntityManager,
+    sku: string,
+    change: readonly (number | null)[],
+  ): Promise<SetStockOutcome> {
+    for (let tries = 1; tries <= SET_TRIES; tries += 1) {
+      const [row] = await tx.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
+      if (row.type !== 'set' || row.written > 0) return toOutcome(sku, row);
+    }
+    throw new Error(`sku "${sku}" was created ${SET_TRIES} times by others while its stock was to be set`);
   }
 
   /** Compares every counter with its reservations; empty is healthy. Reads both tables, so run it rarely. */
@@ -126,6 +162,19 @@ export class Inventory {
 
 function levelOf({ sku, on_hand: onHand, reserved }: LevelRow): StockLevel {
   return { sku, onHand, reserved, available: onHand - reserved };
+}
+
+function toOutcome(sku: string, { type, found, reserved, on_hand: onHand }: ChangedRow): SetStockOutcome {
+  switch (type) {
+    case 'set':
+      return { type, level: levelOf({ sku, on_hand: onHand, reserved }) };
+    case 'changed':
+      return { type, level: levelOf({ sku, on_hand: found, reserved }) };
+    case 'below-reserved':
+      return { type, reserved };
+    case 'too-large':
+      return { type, max: MAX_STOCK };
+  }
 }
 
 function refusal(rows: readonly WantedRow[]): ReserveOutcome {

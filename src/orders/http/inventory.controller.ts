@@ -1,15 +1,13 @@
 import { Body, Controller, Get, Inject, Param, Put, UseFilters, UseGuards } from '@nestjs/common';
-import { z } from 'zod';
 import { Inventory, type StockLevel } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { fields, InputPipe, RequestRejectedError } from '../input';
+import { fields, InputPipe, rejectStock, RequestRejectedError, type StockChange, stockChangeSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);
-const stock = z.strictObject({ onHand: fields.onHand });
 
-/** Sets and reads stock. */
+/** Changes and reads stock. */
 @Controller('inventory')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
@@ -23,13 +21,15 @@ export class InventoryController {
   @RequireScope('inventory:write')
   async set(
     @Param('sku', sku) id: string,
-    @Body(new InputPipe(stock)) { onHand }: { onHand: number },
+    @Body(new InputPipe(stockChangeSchema)) { onHand, expected, add }: StockChange,
   ): Promise<StockLevel> {
-    const outcome = await this.inventory.setStock(this.options.dataSource.manager, id, onHand);
+    const { manager } = this.options.dataSource;
+    const outcome =
+      onHand === undefined
+        ? await this.inventory.addStock(manager, id, add ?? 0)
+        : await this.inventory.setStock(manager, id, onHand, { expected });
     if (outcome.type === 'set') return outcome.level;
-    const { reserved } = outcome;
-    const reason = `${reserved} pieces of "${id}" are reserved for orders, so onHand must be at least ${reserved}`;
-    throw new RequestRejectedError('STOCK_BELOW_RESERVED', reason, { reserved });
+    throw rejectStock(id, outcome);
   }
 
   @Get(':sku')

@@ -56,6 +56,7 @@ export const fields = {
   unitAmount: money(0),
   quantity: integer(1, MAX_QUANTITY, 'pieces'),
   onHand: integer(0, MAX_STOCK, 'pieces'),
+  addedStock: integer(-MAX_STOCK, MAX_STOCK, 'pieces to add (negative: to take away)'),
   windowMs: integer(0, MAX_MS, 'milliseconds'),
   graceMs: integer(0, MAX_GRACE_MS, 'milliseconds'),
   byMs: integer(-MAX_MS, MAX_MS, 'milliseconds (negative: earlier)'),
