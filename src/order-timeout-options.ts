@@ -1,6 +1,6 @@
 import { SystemClock } from './clock';
 import { InvalidOptionsError } from './errors';
-import { OrderPolicies, type OrderPolicyOptions } from './orders';
+import { OrderPolicies, type OrderPolicyOptions, resolveRetention, type RetentionOptions } from './orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
 import { resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts';
@@ -9,6 +9,8 @@ import { resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts';
 export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** Payment windows, grace and reminders; global and by merchant. */
   readonly orders?: OrderPolicyOptions;
+  /** How long what is finished is kept. @default orders and money for ever, idempotency keys for 30 days */
+  readonly retention?: RetentionOptions;
   /** Who can be asked about payments. Each is guarded by time-out, breaker and limits. @default [] */
   readonly providers?: readonly PaymentProvider[];
   /** How hard single providers may be asked, by provider name. @default {} */
@@ -35,6 +37,7 @@ export interface OrderTimeoutExtras {
 export interface ResolvedOrderTimeoutOptions {
   readonly timeouts: TimeoutsOptions;
   readonly orders: OrderPolicyOptions;
+  readonly retention: RetentionOptions;
   readonly providers: readonly PaymentProvider[];
   readonly guards: Readonly<Record<string, GuardOptions>>;
   readonly apiKeys: ApiKeys | 'open';
@@ -46,6 +49,7 @@ export interface ResolvedOrderTimeoutOptions {
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
   const {
     orders = {},
+    retention = {},
     providers = [],
     guards = {},
     apiKeys = [],
@@ -57,6 +61,7 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   const problems = [
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
+    ...problemsOf(() => resolveRetention(retention)).map((problem) => `retention.${problem}`),
     ...problemsOf(() => new PaymentProviders(providers)),
     ...providers.flatMap((one) => problemsOf(() => new GuardedProvider(one, new SystemClock(), guards[one.name]))),
     ...strangers(Object.keys(guards), names),
@@ -66,7 +71,7 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
-  return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, rateLimits, migrate });
+  return Object.freeze({ timeouts, orders, retention, providers, guards, apiKeys: keys, rateLimits, migrate });
 }
 
 function strangers(guarded: readonly string[], names: readonly string[]): string[] {

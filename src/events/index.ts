@@ -9,3 +9,4 @@ export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-en
 export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-relay';
 export { storableJson, storableText } from './storable-json';
 export { traceparentOf } from './trace-headers';
+export { unsentEvents } from './unsent-events';

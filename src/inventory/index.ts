@@ -1,3 +1,4 @@
+export { holdsStock } from './holds-stock';
 export { Inventory } from './inventory';
 export { mergeLines } from './merge-lines';
 export { inventoryMigrations } from './migrations/inventory-migrations';

@@ -10,6 +10,7 @@ export class InventoryQueries {
   readonly setStock: string;
   readonly read: string;
   readonly audit: string;
+  readonly forget: string;
 
   constructor(schema: string) {
     // Lines that are reserved already do not count again.
@@ -36,6 +37,7 @@ export class InventoryQueries {
        ORDER BY sku FOR NO KEY UPDATE`;
     this.setStock = setStockSql(schema);
     this.read = `SELECT sku, on_hand, reserved FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
+    this.forget = `DELETE FROM ${schema}.reservation WHERE order_id = ANY($1::text[]) AND state <> 'RESERVED'`;
     this.audit = `
       SELECT i.sku, i.reserved, COALESCE(r.qty, 0)::int AS expected
         FROM ${schema}.inventory i

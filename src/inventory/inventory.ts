@@ -154,6 +154,11 @@ export class Inventory {
     throw new Error(`sku "${sku}" was created ${SET_TRIES} times by others while its stock was to be set`);
   }
 
+  /** Deletes the ended reservations of these orders. What is still reserved stays, as the counters include it. */
+  async forget(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
+    await tx.query(this.queries.forget, [orderIds]);
+  }
+
   /** Compares every counter with its reservations; empty is healthy. Reads both tables, so run it rarely. */
   audit(tx: EntityManager): Promise<StockDifference[]> {
     return tx.query(this.queries.audit);

@@ -21,6 +21,8 @@ import { ReadHistory } from './read-history';
 import { ReadOrder } from './read-order';
 import { RegisterAttempt } from './register-attempt';
 import { RemindBeforeDeadline } from './remind-before-deadline';
+import { type RetentionOptions } from './retention/retention-options';
+import { retentionProviders } from './retention/retention.providers';
 import { SetAutoClose } from './set-auto-close';
 import { SqlOrderStore } from './sql-order-store';
 import { TakeNotification } from './take-notification';
@@ -29,6 +31,8 @@ import { TakeNotification } from './take-notification';
 export interface OrdersOptions {
   /** Payment windows, grace and reminders. */
   readonly policies?: OrderPolicyOptions;
+  /** How long what is finished is kept. */
+  readonly retention?: RetentionOptions;
 }
 
 /** Injection token of OrdersOptions; to be provided by the module that lists ORDER_PROVIDERS. */
@@ -149,4 +153,10 @@ const deadlines: Provider[] = [
  * Everything this room provides. It needs beside it: ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with
  * its own order table provides its own ORDER_STORE after these.
  */
-export const ORDER_PROVIDERS: Provider[] = [...tables, ...useCases, ...deadlines, ...LATE_PROVIDERS];
+export const ORDER_PROVIDERS: Provider[] = [
+  ...tables,
+  ...useCases,
+  ...deadlines,
+  ...LATE_PROVIDERS,
+  ...retentionProviders(ORDERS_OPTIONS),
+];
