@@ -13,6 +13,7 @@ import { OrderCommandsController } from './orders/commands';
 import {
   InventoryController,
   OrderActionsController,
+  OrderErasureController,
   OrdersController,
   ParkedTimeoutsController,
   PaymentNotificationsController,
@@ -22,6 +23,7 @@ import { throughOutage, TimeoutsModule } from './timeouts';
 const HTTP_CONTROLLERS = [
   OrdersController,
   OrderActionsController,
+  OrderErasureController,
   InventoryController,
   ParkedTimeoutsController,
   PaymentNotificationsController,

@@ -50,6 +50,8 @@ export { type HistoryEntry, ReadHistory } from './read-history';
 export { ReadOrder } from './read-order';
 export { RegisterAttempt, type RegisterAttemptResult } from './register-attempt';
 export { RemindBeforeDeadline } from './remind-before-deadline';
+export { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
+export { type OpenItem } from './retention/open-items';
 export { Purge, type PurgeCounts, type PurgeRun } from './retention/purge';
 export { resolveRetention, type RetentionOptions } from './retention/retention-options';
 export { SetAutoClose, type SetAutoCloseResult } from './set-auto-close';

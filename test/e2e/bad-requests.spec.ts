@@ -159,6 +159,9 @@ describe('bad requests', () => {
     ],
     ['cancelling a paid order', 'post', '/orders/done/cancel', {}, 409, 'ORDER_NOT_CANCELLABLE'],
     ['auto-close without a word', 'post', '/orders/done/auto-close', {}, 400, 'VALIDATION_FAILED'],
+    ['erasing nothing', 'post', '/orders/nobody/erase', { reason: 'r' }, 404, 'ORDER_NOT_FOUND'],
+    ['erasing an order under way', 'post', '/orders/over/erase', { reason: 'r' }, 409, 'ORDER_NOT_FINISHED'],
+    ['erasing without a reason', 'post', '/orders/done/erase', {}, 400, 'VALIDATION_FAILED'],
     ['stock below what is reserved', 'put', '/inventory/apple', { onHand: 1 }, 409, 'STOCK_BELOW_RESERVED'],
     ['stock taken away below what is reserved', 'put', '/inventory/apple', { add: -8 }, 409, 'STOCK_BELOW_RESERVED'],
     ['a new sku with less than nothing', 'put', '/inventory/fig', { add: -1 }, 409, 'STOCK_BELOW_RESERVED'],
@@ -218,6 +221,7 @@ describe('bad requests', () => {
     await service.call('put', '/inventory/kiwi', { onHand: 1 }, KEYS.stock).expect(200);
     await service.call('get', '/inventory/kiwi', undefined, KEYS.reader).expect(200);
     await service.call('put', '/inventory/kiwi', { onHand: 1 }, KEYS.reader).expect(403);
+    await service.call('post', '/orders/done/erase', { reason: 'r' }, KEYS.stock).expect(403);
   });
 
   it('tells nothing of its innards when something unexpected happens, but an id to find it in the log', async () => {

@@ -40,6 +40,8 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   ORDER_NOT_PAYABLE: { status: 409, title: 'The order takes no payment attempt any more' },
   ORDER_NOT_PENDING: { status: 409, title: 'The order is not pending any more' },
   ORDER_NOT_CANCELLABLE: { status: 409, title: 'The order cannot be cancelled' },
+  ORDER_NOT_FINISHED: { status: 409, title: 'The order is not finished yet' },
+  ORDER_HAS_OPEN_ITEMS: { status: 409, title: 'Something about the order is still open' },
   STOCK_BELOW_RESERVED: { status: 409, title: 'Less than what is reserved' },
   STOCK_CHANGED: { status: 409, title: 'The stock is not what was expected' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },

@@ -2,6 +2,8 @@ import { type Provider } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { OrderDesk } from '../order-desk';
+import { ErasePersonalData } from './erase-personal-data';
 import { Purge } from './purge';
 import { PurgeLoop } from './purge-loop';
 import { PurgeOrders } from './purge-orders';
@@ -32,6 +34,11 @@ export function retentionProviders(options: symbol): Provider[] {
       provide: RESOLVED_RETENTION,
       inject: [options],
       useFactory: ({ retention }: { retention?: RetentionOptions }) => resolveRetention(retention),
+    },
+    {
+      provide: ErasePersonalData,
+      inject: [OrderDesk],
+      useFactory: (desk: OrderDesk) => new ErasePersonalData(desk),
     },
     {
       provide: Purge,
