@@ -46,6 +46,7 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
     horizonMs,
     sweep,
     orders,
+    retention: config.retention,
     ...providersOf(config),
     apiKeys: http.apiKeys,
     rateLimits,

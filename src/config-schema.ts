@@ -7,6 +7,7 @@ import { readTrustedProxies } from './read-trusted-proxies';
 import { findSchemaNameProblems } from './timeouts';
 
 const DAY_MS = 86_400_000;
+const MAX_RETENTION_MS = 36_500 * DAY_MS;
 
 function integer(min: number, max: number) {
   const error = `must be an integer from ${min} to ${max}`;
@@ -16,6 +17,10 @@ function integer(min: number, max: number) {
     .transform(Number)
     .pipe(z.int().min(min, error).max(max, error));
 }
+
+const retention = integer(0, MAX_RETENTION_MS).refine((ms) => ms === 0 || ms >= DAY_MS, {
+  error: `must be 0 (keep for ever), or at least ${DAY_MS} (a day)`,
+});
 
 const list = z.string().transform((text) =>
   text
@@ -85,6 +90,10 @@ export const configSchema = z.object({
   HORIZON_MS: integer(1_000, 30 * DAY_MS).default(DAY_MS),
   SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(30_000),
   SWEEP_MARGIN_MS: integer(0, DAY_MS).default(5_000),
+  RETENTION_FINISHED_ORDERS_MS: retention.optional(),
+  RETENTION_IDEMPOTENCY_KEYS_MS: retention.optional(),
+  RETENTION_SETTLED_MONEY_MS: retention.optional(),
+  RETENTION_INTERVAL_MS: integer(1_000, DAY_MS).optional(),
   HTTP_PAYMENT_PROVIDER_NAME: z
     .string()
     .regex(LIMITS.provider, 'must be 1 to 64 letters, digits, ".", "_" or "-"')

@@ -3,7 +3,7 @@ import { configSchema, policySchema } from './config-schema';
 import { type DelayTransportSetting, findLadderProblems } from './delay';
 import { InvalidOptionsError, withoutUndefined } from './errors';
 import { type LogLevel } from './operations';
-import { OrderPolicies, type OrderPolicyOptions } from './orders';
+import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions } from './orders';
 import { type RateLimitOptions } from './orders/http';
 import { type QueueType } from './rabbit';
 import { type TrustedProxies } from './read-trusted-proxies';
@@ -32,6 +32,7 @@ export interface ServiceConfig {
   readonly horizonMs: number;
   readonly sweep: { readonly intervalMs: number; readonly marginMs: number };
   readonly orders: OrderPolicyOptions;
+  readonly retention: RetentionOptions;
   readonly paymentProvider: { readonly name: string; readonly baseUrl: string; readonly secret: string } | undefined;
   /** Path of a JSON file; see loadPaymentProviders. */
   readonly paymentProvidersFile: string | undefined;
@@ -111,6 +112,15 @@ function ladderOf({ LADDER_BASE, LADDER_UNIT_MS }: Settings): ServiceConfig['lad
   return withoutUndefined({ base: LADDER_BASE, unitMs: LADDER_UNIT_MS });
 }
 
+function retentionOf(settings: Settings): RetentionOptions {
+  return withoutUndefined({
+    finishedOrdersMs: settings.RETENTION_FINISHED_ORDERS_MS,
+    idempotencyKeysMs: settings.RETENTION_IDEMPOTENCY_KEYS_MS,
+    settledMoneyMs: settings.RETENTION_SETTLED_MONEY_MS,
+    intervalMs: settings.RETENTION_INTERVAL_MS,
+  });
+}
+
 function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
   const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
   return {
@@ -142,6 +152,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     horizonMs: settings.HORIZON_MS,
     sweep: { intervalMs: settings.SWEEP_INTERVAL_MS, marginMs: settings.SWEEP_MARGIN_MS },
     orders,
+    retention: retentionOf(settings),
     paymentProvider: baseUrl && secret ? { name: settings.HTTP_PAYMENT_PROVIDER_NAME, baseUrl, secret } : undefined,
     paymentProvidersFile: settings.PAYMENT_PROVIDERS_FILE,
     logLevel: settings.LOG_LEVEL,

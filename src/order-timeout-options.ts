@@ -1,6 +1,13 @@
 import { SystemClock } from './clock';
 import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError, ownValue } from './errors';
-import { LIMITS, OrderPolicies, type OrderPolicyOptions, POLICIES } from './orders';
+import {
+  LIMITS,
+  OrderPolicies,
+  type OrderPolicyOptions,
+  POLICIES,
+  resolveRetention,
+  type RetentionOptions,
+} from './orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from './orders/http';
 import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from './payments';
 import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from './timeouts';
@@ -9,6 +16,8 @@ import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '
 export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** Payment windows, grace and reminders; global and by merchant. */
   readonly orders?: OrderPolicyOptions;
+  /** How long what is finished is kept. @default orders and money for ever, idempotency keys for 30 days */
+  readonly retention?: RetentionOptions;
   /** Who can be asked about payments. Each is guarded by time-out, breaker and limits. @default [] */
   readonly providers?: readonly PaymentProvider[];
   /** How hard single providers may be asked, by provider name. @default {} */
@@ -35,6 +44,7 @@ export interface OrderTimeoutExtras {
 export interface ResolvedOrderTimeoutOptions {
   readonly timeouts: TimeoutsOptions;
   readonly orders: OrderPolicyOptions;
+  readonly retention: RetentionOptions;
   readonly providers: readonly PaymentProvider[];
   readonly guards: Readonly<Record<string, GuardOptions>>;
   readonly apiKeys: ApiKeys | 'open';
@@ -47,6 +57,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
   ...TIMEOUTS_OPTIONS,
   ...Object.keys({
     orders: true,
+    retention: true,
     providers: true,
     guards: true,
     apiKeys: true,
@@ -67,10 +78,18 @@ const RATE_LIMIT_OPTIONS = Object.keys({
   forgeriesPerAddress: true,
 } satisfies Record<keyof RateLimitOptions, true>);
 
+const RETENTION_OPTIONS = Object.keys({
+  finishedOrdersMs: true,
+  idempotencyKeysMs: true,
+  settledMoneyMs: true,
+  intervalMs: true,
+} satisfies Record<keyof RetentionOptions, true>);
+
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
   assertOptionsObject('OrderTimeoutModule', options);
-  const { orders = {}, providers = [], guards = {}, apiKeys = [], rateLimits = {}, migrate = true, ...rest } = options;
+  const { orders = {}, retention = {}, providers = [], guards = {}, apiKeys = [], ...others } = options;
+  const { rateLimits = {}, migrate = true, ...rest } = others;
   const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
   const names = providers.map(({ name }) => name);
   const problems = [
@@ -79,6 +98,8 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...findUnknownOptions(rateLimits, RATE_LIMIT_OPTIONS, 'rateLimits.'),
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
+    ...findUnknownOptions(retention, RETENTION_OPTIONS, 'retention.'),
+    ...problemsOf(() => resolveRetention(retention)).map((problem) => `retention.${problem}`),
     ...problemsOf(() => new PaymentProviders(providers)),
     ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
     ...providers.flatMap((one) =>
@@ -91,7 +112,7 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
-  return Object.freeze({ timeouts, orders, providers, guards, apiKeys: keys, rateLimits, migrate });
+  return Object.freeze({ timeouts, orders, retention, providers, guards, apiKeys: keys, rateLimits, migrate });
 }
 
 function unnameable(name: string): string {

@@ -15,6 +15,7 @@ import { OrderCommandsController } from './orders/commands';
 import {
   InventoryController,
   OrderActionsController,
+  OrderErasureController,
   OrdersController,
   ParkedTimeoutsController,
   PaymentNotificationsController,
@@ -24,6 +25,7 @@ import { assertTables, OWNS_DATABASE, refuseSecondImport, throughOutage, Timeout
 const HTTP_CONTROLLERS = [
   OrdersController,
   OrderActionsController,
+  OrderErasureController,
   InventoryController,
   ParkedTimeoutsController,
   PaymentNotificationsController,

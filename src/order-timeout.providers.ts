@@ -28,7 +28,10 @@ const rateLimits: Provider = {
 const orders: Provider = {
   provide: ORDERS_OPTIONS,
   inject: [ORDER_TIMEOUT_OPTIONS],
-  useFactory: (options: ResolvedOrderTimeoutOptions): OrdersOptions => ({ policies: options.orders }),
+  useFactory: ({ orders: policies, retention }: ResolvedOrderTimeoutOptions): OrdersOptions => ({
+    policies,
+    retention,
+  }),
 };
 
 const payments: Provider = {

@@ -1,4 +1,5 @@
 import { DataSource, type EntityManager } from 'typeorm';
+import { ownTransaction } from '../events';
 import { refuseCurrentSchema, refuseSharedSchema, validateSchemaName } from '../timeouts';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
@@ -43,7 +44,7 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   const lock = dataSource.createQueryRunner();
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
-    await dataSource.transaction((tx) => prepareSchema(tx, target));
+    await ownTransaction(dataSource, (tx) => prepareSchema(tx, target));
     await refuseNewerSchema(dataSource, schema);
     const done = await dataSource.runMigrations({ transaction: 'each' });
     return done.map((migration) => migration.name);

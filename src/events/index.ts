@@ -10,3 +10,4 @@ export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-rel
 export { ownTransaction } from './own-transaction';
 export { storableJson, storableText } from './storable-json';
 export { traceparentOf } from './trace-headers';
+export { unsentEvents } from './unsent-events';

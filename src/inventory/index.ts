@@ -1,3 +1,4 @@
+export { holdsStock } from './holds-stock';
 export { Inventory } from './inventory';
 export { mergeLines } from './merge-lines';
 export { inventoryMigrations } from './migrations/inventory-migrations';
@@ -5,6 +6,7 @@ export { StockOwners } from './stock-owners';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
 export {
   type ReserveOutcome,
+  type SetStockCondition,
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,

@@ -1,3 +1,6 @@
+/** The counter is a 32-bit integer. */
+export const MAX_STOCK = 2 ** 31 - 1;
+
 /** SQL of the inventory. Whatever changes `inventory` rows locks them first, in sku order. */
 export class InventoryQueries {
   readonly reserve: string;
@@ -7,6 +10,7 @@ export class InventoryQueries {
   readonly setStock: string;
   readonly read: string;
   readonly audit: string;
+  readonly forget: string;
 
   constructor(schema: string) {
     // Lines that are reserved already do not count again.
@@ -33,12 +37,10 @@ export class InventoryQueries {
       SELECT 1 FROM ${schema}.inventory
        WHERE sku IN (SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = ANY($1::text[]))
        ORDER BY sku FOR NO KEY UPDATE`;
-    // No row: the new count is below what is reserved. The check is made on the locked row, not on the snapshot.
-    this.setStock = `
-      INSERT INTO ${schema}.inventory AS i (sku, on_hand) VALUES ($1, $2)
-      ON CONFLICT (sku) DO UPDATE SET on_hand = EXCLUDED.on_hand WHERE i.reserved <= EXCLUDED.on_hand
-      RETURNING sku, on_hand, reserved`;
-    this.read = `SELECT sku, on_hand, reserved FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
+    this.setStock = setStockSql(schema);
+    this.read = `
+      SELECT sku, on_hand, reserved, merchant_id FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
+    this.forget = `DELETE FROM ${schema}.reservation WHERE order_id = ANY($1::text[]) AND state <> 'RESERVED'`;
     this.audit = `
       SELECT i.sku, i.reserved, COALESCE(r.qty, 0)::int AS expected
         FROM ${schema}.inventory i
@@ -95,6 +97,32 @@ function verdictCtes(schema: string, isOpen: string): string {
           SELECT on_hand - reserved AS available, merchant_id AS owner
             FROM ${schema}.inventory WHERE sku = w.sku FOR NO KEY UPDATE) i ON true),
       verdict AS (SELECT COALESCE(bool_and(COALESCE(available >= qty AND is_open, false)), true) AS fits FROM locked)`;
+}
+
+/**
+ * Sets on_hand of sku $1 to $2, or adds $3, if it is still $4 (null: whatever it is). An unknown sku has 0. Answers with
+ * what it found under the lock, with the verdict, and with how many rows it wrote: none after 'set' means that somebody
+ * else created the sku after this statement's snapshot.
+ */
+function setStockSql(schema: string): string {
+  return `
+      WITH present AS MATERIALIZED (
+        SELECT on_hand, reserved FROM ${schema}.inventory WHERE sku = $1 FOR NO KEY UPDATE),
+      change AS (
+        SELECT COALESCE(p.on_hand, 0) AS found, COALESCE(p.reserved, 0) AS reserved, p.on_hand IS NULL AS is_new,
+               COALESCE($2::bigint, COALESCE(p.on_hand, 0) + $3::bigint) AS on_hand
+          FROM (SELECT 1) AS one LEFT JOIN present p ON true),
+      verdict AS MATERIALIZED (
+        SELECT *, CASE WHEN found <> $4::bigint THEN 'changed' WHEN on_hand < reserved THEN 'below-reserved'
+                       WHEN on_hand > ${MAX_STOCK} THEN 'too-large' ELSE 'set' END AS type FROM change),
+      updated AS (
+        UPDATE ${schema}.inventory i SET on_hand = v.on_hand::int FROM verdict v
+         WHERE i.sku = $1 AND v.type = 'set' AND NOT v.is_new RETURNING 1),
+      created AS (
+        INSERT INTO ${schema}.inventory (sku, on_hand)
+        SELECT $1, on_hand::int FROM verdict WHERE type = 'set' AND is_new ON CONFLICT DO NOTHING RETURNING 1)
+      SELECT type, found, reserved, (SELECT count(*) FROM updated)::int + (SELECT count(*) FROM created)::int AS written,
+             on_hand::float8 AS on_hand FROM verdict`;
 }
 
 function reserveAgainSql(schema: string): string {

@@ -3,6 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { InventoryQueries } from './inventory-queries';
 import {
   type ReserveOutcome,
+  type SetStockCondition,
   type SetStockOutcome,
   type StockDemand,
   type StockDifference,
@@ -10,17 +11,7 @@ import {
   type StockLevel,
 } from './stock';
 import { mergeLines } from './merge-lines';
-import { skusUnknownTo } from './skus-unknown-to';
-
-interface WantedRow {
-  readonly sku: string;
-  readonly wanted: number;
-  /** Null: no such sku. */
-  readonly available: number | null;
-  /** Null: everybody's. */
-  readonly owner: string | null;
-  readonly fits: boolean;
-}
+import { type ChangedRow, levelOf, type LevelRow, refusal, toOutcome, type WantedRow } from './stock-rows';
 
 interface EndedRow {
   readonly lines: number;
@@ -31,11 +22,8 @@ interface EndedRow {
 /** Each needs somebody else's change in a moment of milliseconds. */
 const END_TRIES = 5;
 
-interface LevelRow {
-  readonly sku: string;
-  readonly on_hand: number;
-  readonly reserved: number;
-}
+/** A sku is created once, so the second try finds it; the third is for a caller's older snapshot. */
+const SET_TRIES = 3;
 
 /**
  * Stock and its reservations. Everything runs in the caller's transaction, for many orders at once, and locks sku
@@ -111,12 +99,22 @@ export class Inventory {
     return present(row, `a verdict on the stock of order ${orderId}`).fits;
   }
 
-  /** Sets what is on hand, and creates the sku if it is new. `tx` may be any manager. */
-  async setStock(tx: EntityManager, sku: string, onHand: number): Promise<SetStockOutcome> {
-    const [row] = await tx.query<LevelRow[]>(this.queries.setStock, [sku, onHand]);
-    if (row) return { type: 'set', level: levelOf(row) };
-    const [present] = await this.read(tx, [sku]);
-    return { type: 'below-reserved', reserved: present?.reserved ?? 0 };
+  /**
+   * Sets what is on hand, and creates the sku if it is new. A number that was read before overwrites what was sold
+   * meanwhile: use `addStock`, or give what you have read as `expected`. `tx` may be any manager.
+   */
+  setStock(
+    tx: EntityManager,
+    sku: string,
+    onHand: number,
+    condition: SetStockCondition = {},
+  ): Promise<SetStockOutcome> {
+    return this.changeStock(tx, sku, [onHand, null, condition.expected ?? null]);
+  }
+
+  /** Adds pieces to what is on hand (negative: takes them away), and creates the sku if it is new. `tx` may be any manager. */
+  addStock(tx: EntityManager, sku: string, add: number): Promise<SetStockOutcome> {
+    return this.changeStock(tx, sku, [null, add, null]);
   }
 
   /** Levels of the known ones of these skus, by sku. */
@@ -125,28 +123,25 @@ export class Inventory {
     return rows.map(levelOf);
   }
 
+  private async changeStock(
+    tx: EntityManager,
+    sku: string,
+    change: readonly (number | null)[],
+  ): Promise<SetStockOutcome> {
+    for (let tries = 1; tries <= SET_TRIES; tries += 1) {
+      const [row] = await tx.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
+      if (row.type !== 'set' || row.written > 0) return toOutcome(sku, row);
+    }
+    throw new Error(`sku "${sku}" was created ${SET_TRIES} times by others while its stock was to be set`);
+  }
+
+  /** Deletes the ended reservations of these orders. What is still reserved stays, as the counters include it. */
+  async forget(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
+    await tx.query(this.queries.forget, [orderIds]);
+  }
+
   /** Compares every counter with its reservations; empty is healthy. Reads both tables, so run it rarely. */
   audit(tx: EntityManager): Promise<StockDifference[]> {
     return tx.query(this.queries.audit);
   }
-}
-
-function levelOf({ sku, on_hand: onHand, reserved }: LevelRow): StockLevel {
-  return { sku, onHand, reserved, available: onHand - reserved };
-}
-
-function refusal(rows: readonly WantedRow[], demands: readonly StockDemand[]): ReserveOutcome {
-  const available = new Map(rows.flatMap((row) => (row.available === null ? [] : [[row.sku, row.available] as const])));
-  const owners = new Map(rows.flatMap((row) => (row.owner === null ? [] : [[row.sku, row.owner] as const])));
-  const strange = new Set(demands.flatMap((demand) => skusUnknownTo(demand, available, owners)));
-  const known = rows.flatMap(({ sku, wanted, available: left }) =>
-    left === null || strange.has(sku) ? [] : [{ sku, wanted, available: left }],
-  );
-  return {
-    type: 'refused',
-    shortages: known.filter((row) => row.available < row.wanted),
-    unknownSkus: [...strange].sort(),
-    available,
-    ...(owners.size > 0 ? { owners } : {}),
-  };
 }

@@ -19,6 +19,8 @@ export interface StockLevel {
   readonly onHand: number;
   readonly reserved: number;
   readonly available: number;
+  /** The merchant whose sku it is; absent: everybody's. */
+  readonly merchantId?: string;
 }
 
 /** A sku of which less is available than is wanted in total. */
@@ -41,9 +43,21 @@ export type ReserveOutcome =
       readonly owners?: ReadonlyMap<string, string>;
     };
 
-/** Stock cannot be set below what is reserved for orders. */
+/** When to set the stock. */
+export interface SetStockCondition {
+  /** What must be on hand at that moment; an unknown sku has 0. Absent: set it whatever there is. */
+  readonly expected?: number | undefined;
+}
+
+/**
+ * What became of a change of stock; nothing was written unless `set`. `below-reserved`: less would be on hand than is
+ * reserved for orders. `too-large`: more would be on hand than `max`. `changed`: something else is on hand than expected.
+ */
 export type SetStockOutcome =
-  { readonly type: 'set'; readonly level: StockLevel } | { readonly type: 'below-reserved'; readonly reserved: number };
+  | { readonly type: 'set'; readonly level: StockLevel }
+  | { readonly type: 'below-reserved'; readonly reserved: number }
+  | { readonly type: 'too-large'; readonly max: number }
+  | { readonly type: 'changed'; readonly level: StockLevel };
 
 /** A sku whose counter disagrees with its reservations: a bug or a hand in the database. */
 export interface StockDifference {

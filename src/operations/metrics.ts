@@ -1,11 +1,13 @@
 import { Inject, Injectable, type OnModuleDestroy, Optional } from '@nestjs/common';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { Purge } from '../orders';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { TimeoutObservers } from '../timeouts';
 import { EngineMetrics } from './engine-metrics';
 import { type OperationsOptions } from './operations-options';
 import { OPERATIONS_OPTIONS } from './operations.module-definition';
 import { PaymentMetrics } from './payment-metrics';
+import { PurgeMetrics } from './purge-metrics';
 import { ServiceState } from './service-state';
 import { StateMetrics } from './state-metrics';
 
@@ -19,17 +21,19 @@ export class Metrics implements OnModuleDestroy {
   /** By name, as prom-client renames counters in registries of the OpenMetrics format. */
   private readonly ofHost = new Map<string, Metric>();
 
-  /** Without payments where a host uses TimeoutsModule alone. */
+  /** Without payments and purge where a host uses TimeoutsModule alone. */
   constructor(
     observers: TimeoutObservers,
     state: ServiceState,
     @Optional() paymentObservers?: PaymentObservers,
     @Optional() providers?: PaymentProviders,
+    @Optional() purge?: Purge,
     @Optional() @Inject(OPERATIONS_OPTIONS) { registry, defaultMetrics = !registry }: OperationsOptions = {},
   ) {
     const own = new Registry();
     observers.add(new EngineMetrics(own));
     new StateMetrics(own, state);
+    if (purge) new PurgeMetrics(own, purge);
     if (paymentObservers && providers) paymentObservers.add(new PaymentMetrics(own, providers));
     if (defaultMetrics) collectDefaultMetrics({ register: own });
     // The two types of registries differ in the format that they write and in nothing else.

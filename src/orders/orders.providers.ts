@@ -24,6 +24,8 @@ import { NoteFoundMoney } from './late/note-found-money';
 import { ReconcilePayments } from './reconcile-payments';
 import { RegisterAttempt } from './register-attempt';
 import { RemindBeforeDeadline } from './remind-before-deadline';
+import { type RetentionOptions } from './retention/retention-options';
+import { retentionProviders } from './retention/retention.providers';
 import { SetAutoClose } from './set-auto-close';
 import { SqlOrderStore } from './sql-order-store';
 import { TakeNotification } from './take-notification';
@@ -32,6 +34,8 @@ import { TakeNotification } from './take-notification';
 export interface OrdersOptions {
   /** Payment windows, grace and reminders. */
   readonly policies?: OrderPolicyOptions;
+  /** How long what is finished is kept. */
+  readonly retention?: RetentionOptions;
 }
 
 /** Injection token of OrdersOptions; to be provided by the module that lists ORDER_PROVIDERS. */
@@ -165,4 +169,10 @@ const deadlines: Provider[] = [
  * Everything this room provides. It needs beside it: ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with
  * its own order table provides its own ORDER_STORE after these.
  */
-export const ORDER_PROVIDERS: Provider[] = [...tables, ...useCases, ...deadlines, ...LATE_PROVIDERS];
+export const ORDER_PROVIDERS: Provider[] = [
+  ...tables,
+  ...useCases,
+  ...deadlines,
+  ...LATE_PROVIDERS,
+  ...retentionProviders(ORDERS_OPTIONS),
+];

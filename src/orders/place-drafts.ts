@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand, type UnfitDemand } from '../inventory';
+import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand } from '../inventory';
 import { type PaymentProviders } from '../payments';
 import { type TimeoutScheduler } from '../timeouts';
 import { draftAttempt } from './attempt-draft';
@@ -7,10 +7,12 @@ import { type PlaceRejection, type PlaceResult } from './new-order';
 import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from './order-policies';
 import { deadlineTimeouts } from './order-timeouts';
+import { RefuseAtSight } from './refuse-at-sight';
 import { runTransaction } from './run-transaction';
 import { type InsertedRow, InsertOrders } from './sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from './sql/read-views';
+import { stockRejection } from './stock-rejection';
 
 /** Rolls the transaction back, to try again without these orders. */
 class Refusal extends Error {
@@ -41,16 +43,22 @@ interface PlaceMode {
 export class PlaceDrafts {
   private readonly insert: InsertOrders;
   private readonly views: ReadViews;
+  private readonly atSight: RefuseAtSight;
 
   constructor(private readonly plan: PlacePlan) {
     this.insert = new InsertOrders(plan.schema);
+    this.atSight = new RefuseAtSight(plan.inventory, this.insert);
     this.views = new ReadViews(plan.schema);
   }
 
   /** The result of each, by id. When stock does not suffice for all, who comes first is served first. */
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
     const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
-    const placed = await this.placeFitting(drafts, rejections, mode);
+    const candidates = drafts.filter(({ id }) => !rejections.has(id));
+    const manager = mode.caller ?? this.plan.dataSource.manager;
+    for (const [id, rejection] of await this.atSight.execute(manager, candidates)) rejections.set(id, rejection);
+    const placed = await this.placeFitting(candidates, rejections, mode);
+    this.atSight.note(rejections);
     return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));
   }
 
@@ -174,11 +182,9 @@ function stockRejections(
   demands: readonly StockDemand[],
   { available, owners }: Extract<ReserveOutcome, { type: 'refused' }>,
 ): Map<string, PlaceRejection> {
-  const toRejection = ({ unknownSkus, shortages }: UnfitDemand): PlaceRejection =>
-    unknownSkus.length > 0 ? { code: 'UNKNOWN_SKU', skus: unknownSkus } : { code: 'OUT_OF_STOCK', shortages };
   const unfit = selectUnfit(demands, available, owners);
   if (unfit.length === 0) throw new Error('stock was refused although every order fits');
-  return new Map(unfit.map((demand) => [demand.orderId, toRejection(demand)]));
+  return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
 }
 
 function toRejected(id: string, rejections: ReadonlyMap<string, PlaceRejection>): PlaceResult {

@@ -23,6 +23,7 @@ export {
 export { type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './timeout-handler';
 export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
+export { timeoutExists } from './timeout-exists';
 export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
 export { type TimeoutScope } from './timeout-scope';

@@ -159,7 +159,24 @@ describe('bad requests', () => {
     ],
     ['cancelling a paid order', 'post', '/orders/done/cancel', {}, 409, 'ORDER_NOT_CANCELLABLE'],
     ['auto-close without a word', 'post', '/orders/done/auto-close', {}, 400, 'VALIDATION_FAILED'],
+    ['erasing nothing', 'post', '/orders/nobody/erase', { reason: 'r' }, 404, 'ORDER_NOT_FOUND'],
+    ['erasing an order under way', 'post', '/orders/over/erase', { reason: 'r' }, 409, 'ORDER_NOT_FINISHED'],
+    ['erasing without a reason', 'post', '/orders/done/erase', {}, 400, 'VALIDATION_FAILED'],
     ['stock below what is reserved', 'put', '/inventory/apple', { onHand: 1 }, 409, 'STOCK_BELOW_RESERVED'],
+    ['stock taken away below what is reserved', 'put', '/inventory/apple', { add: -8 }, 409, 'STOCK_BELOW_RESERVED'],
+    ['a new sku with less than nothing', 'put', '/inventory/fig', { add: -1 }, 409, 'STOCK_BELOW_RESERVED'],
+    ['more stock than can be counted', 'put', '/inventory/apple', { add: 2_147_483_647 }, 422, 'STOCK_TOO_LARGE'],
+    ['stock that has changed', 'put', '/inventory/apple', { onHand: 20, expected: 8 }, 409, 'STOCK_CHANGED'],
+    ['stock both set and added', 'put', '/inventory/apple', { onHand: 20, add: 1 }, 400, 'VALIDATION_FAILED'],
+    ['stock neither set nor added', 'put', '/inventory/apple', { expected: 20 }, 400, 'VALIDATION_FAILED'],
+    [
+      'an expectation where stock is added',
+      'put',
+      '/inventory/apple',
+      { add: 1, expected: 9 },
+      400,
+      'VALIDATION_FAILED',
+    ],
     ['an unknown sku', 'get', '/inventory/pear', undefined, 404, 'SKU_NOT_FOUND'],
     ['negative stock', 'put', '/inventory/apple', { onHand: -1 }, 400, 'VALIDATION_FAILED'],
     ['an unknown path', 'get', '/nothing', undefined, 404, 'ROUTE_NOT_FOUND'],
@@ -178,6 +195,8 @@ describe('bad requests', () => {
     const order = anOrder({ lines: [{ sku: 'apple', quantity: 11, unitAmount: 1 }] });
     const { body } = await refused('post', '/orders', order, 409, 'OUT_OF_STOCK');
     expect(body.shortages).toEqual([{ sku: 'apple', wanted: 11, available: 7 }]);
+    const stale = await refused('put', '/inventory/apple', { onHand: 20, expected: 8 }, 409, 'STOCK_CHANGED');
+    expect(stale.body).toMatchObject({ onHand: 9, reserved: 2, available: 7 });
   });
 
   it('keeps money that is reported for an order that is not there', async () => {
@@ -202,6 +221,7 @@ describe('bad requests', () => {
     await service.call('put', '/inventory/kiwi', { onHand: 1 }, KEYS.stock).expect(200);
     await service.call('get', '/inventory/kiwi', undefined, KEYS.reader).expect(200);
     await service.call('put', '/inventory/kiwi', { onHand: 1 }, KEYS.reader).expect(403);
+    await service.call('post', '/orders/done/erase', { reason: 'r' }, KEYS.stock).expect(403);
   });
 
   it('tells nothing of its innards when something unexpected happens, but an id to find it in the log', async () => {

@@ -49,6 +49,7 @@ describe('health and metrics', () => {
     expect(text).toContain('order_timeout_transport{name="ladder"} 1');
     expect(text).toContain('order_timeout_message_path_up 1');
     expect(text).toContain('order_timeout_database_up 1');
+    expect(text).toContain('order_timeout_purged_total{what="orders"} 0');
     expect(text).toContain('nodejs_eventloop_lag_seconds');
   });
 });

@@ -77,6 +77,24 @@ describe('the life of an order, through HTTP', () => {
     expect(body.status).toBe('CANCELLED');
   });
 
+  it('erases the personal data of a finished order', async () => {
+    const order = anOrder({ metadata: { name: 'Jane Doe' } });
+    await service.call('post', '/orders', order).expect(201);
+    await service.call('post', `/orders/${order.id}/cancel`, { reason: 'Jane called' }).expect(200);
+    // Refused while the event of the cancellation is on its way.
+    const erase = () => service.call('post', `/orders/${order.id}/erase`, { reason: 'request 4711' });
+    await until(async () => (await erase()).status === 200);
+    const { body } = await erase().expect(200);
+    expect(body).toMatchObject({ id: order.id, status: 'CANCELLED', amount: 1_999, version: 3 });
+    expect(body).not.toHaveProperty('metadata');
+    const { body: history } = await service.call('get', `/orders/${order.id}/history`).expect(200);
+    expect(history).toMatchObject([
+      { actor: null },
+      { to: 'CANCELLED', actor: null, reason: null },
+      { to: 'CANCELLED', cause: 'operator', actor: 'shop', reason: 'request 4711' },
+    ]);
+  });
+
   it('answers a repeated idempotency key with the same order', async () => {
     const order = anOrder();
     await service.call('post', '/orders', order).set('Idempotency-Key', 'k1').expect(201);

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Inject, Param, Put, UseFilters, UseGuards } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { z } from 'zod';
+import { ownTransaction } from '../../events';
 import { Inventory, type StockLevel, StockOwners } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { fields, InputPipe, RequestRejectedError } from '../input';
+import { fields, InputPipe, rejectStock, RequestRejectedError, type StockChange, stockChangeSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { CallerScope } from './caller-scope.decorator';
 import { HttpProblem } from './http-problem';
@@ -11,9 +11,8 @@ import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);
-const stock = z.strictObject({ onHand: fields.onHand, merchantId: fields.merchantId.optional() });
 
-/** Sets and reads stock. A key that is limited to merchants sets its own skus, and reads its own and the shared ones. */
+/** Changes and reads stock. A key that is limited to merchants changes its own skus, and reads its own and the shared ones. */
 @Controller('inventory')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
@@ -31,15 +30,15 @@ export class InventoryController {
   @RequireScope('inventory:write')
   async set(
     @Param('sku', sku) id: string,
-    @Body(new InputPipe(stock)) { onHand, merchantId }: z.output<typeof stock>,
+    @Body(new InputPipe(stockChangeSchema)) { merchantId, ...change }: StockChange,
     @CallerScope() scope: MerchantScope,
   ): Promise<StockLevel> {
     const { manager } = this.options.dataSource;
     const owner = scope.merchantFor(merchantId);
-    if (owner === undefined) return this.write(manager, id, onHand);
+    if (owner === undefined) return this.write(manager, id, change);
     // In one transaction, or a refused request would leave an empty sku behind.
-    return manager.transaction(async (tx) => {
-      if (await this.owners.claim(tx, id, owner)) return this.write(tx, id, onHand);
+    return ownTransaction(this.options.dataSource, async (tx) => {
+      if (await this.owners.claim(tx, id, owner)) return this.write(tx, id, change);
       throw new HttpProblem('FORBIDDEN', `sku "${id}" is shared or of another merchant than "${owner}"`);
     });
   }
@@ -55,11 +54,12 @@ export class InventoryController {
     throw new RequestRejectedError('SKU_NOT_FOUND', `there is no sku "${id}"; set its stock first`);
   }
 
-  private async write(tx: EntityManager, id: string, onHand: number): Promise<StockLevel> {
-    const outcome = await this.inventory.setStock(tx, id, onHand);
+  private async write(tx: EntityManager, id: string, { onHand, expected, add }: StockChange): Promise<StockLevel> {
+    const outcome =
+      onHand === undefined
+        ? await this.inventory.addStock(tx, id, add ?? 0)
+        : await this.inventory.setStock(tx, id, onHand, { expected });
     if (outcome.type === 'set') return outcome.level;
-    const { reserved } = outcome;
-    const reason = `${reserved} pieces of "${id}" are reserved for orders, so onHand must be at least ${reserved}`;
-    throw new RequestRejectedError('STOCK_BELOW_RESERVED', reason, { reserved });
+    throw rejectStock(id, outcome);
   }
 }

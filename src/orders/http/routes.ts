@@ -5,7 +5,7 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
   { path: /^\/orders$/, methods: ['POST'] },
   { path: /^\/orders\/bulk$/, methods: ['GET', 'HEAD', 'POST'] },
   { path: /^\/orders\/[^/]+$/, methods: ['GET', 'HEAD'] },
-  { path: /^\/orders\/[^/]+\/(attempts|pay-check|paid|extend|cancel|auto-close)$/, methods: ['POST'] },
+  { path: /^\/orders\/[^/]+\/(attempts|pay-check|paid|extend|cancel|auto-close|erase)$/, methods: ['POST'] },
   { path: /^\/orders\/[^/]+\/history$/, methods: ['GET', 'HEAD'] },
   { path: /^\/inventory\/[^/]+$/, methods: ['GET', 'HEAD', 'PUT'] },
   { path: /^\/payments\/[^/]+\/notify$/, methods: ['POST'] },

@@ -49,6 +49,7 @@ export const fields = {
   unitAmount: money(0),
   quantity: integer(1, LIMITS.quantity, 'pieces'),
   onHand: integer(0, LIMITS.stock, 'pieces'),
+  addedStock: integer(-LIMITS.stock, LIMITS.stock, 'pieces to add (negative: to take away)'),
   windowMs: integer(0, LIMITS.windowMs, 'milliseconds'),
   graceMs: integer(0, LIMITS.graceMs, 'milliseconds'),
   byMs: integer(-LIMITS.windowMs, LIMITS.windowMs, 'milliseconds (negative: earlier)'),

@@ -4,6 +4,7 @@ import { type CancelOrderResult } from '../cancel-order';
 import { type ExtendDeadlineResult } from '../extend-deadline';
 import { type PlaceResult } from '../new-order';
 import { type RegisterAttemptResult } from '../register-attempt';
+import { type ErasePersonalDataResult } from '../retention/erase-personal-data';
 import { type SetAutoCloseResult } from '../set-auto-close';
 import { RequestRejectedError } from './request-rejected-error';
 
@@ -14,7 +15,8 @@ export type Rejection = Extract<
   | CheckPaymentResult
   | ExtendDeadlineResult
   | CancelOrderResult
-  | SetAutoCloseResult,
+  | SetAutoCloseResult
+  | ErasePersonalDataResult,
   { outcome: 'rejected' }
 >;
 
@@ -56,6 +58,14 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
       return because(`order "${orderId}" is ${rejection.status} and cannot be cancelled`, {
         orderStatus: rejection.status,
       });
+    case 'ORDER_NOT_FINISHED':
+      return because(`order "${orderId}" is ${rejection.status}; wait until it is finished`, {
+        orderStatus: rejection.status,
+      });
+    case 'ORDER_HAS_OPEN_ITEMS': {
+      const { open } = rejection;
+      return because(`something about order "${orderId}" is still open: ${open.join(', ')}; settle it first`, { open });
+    }
     case 'DEADLINE_OUT_OF_RANGE': {
       const latest = rejection.latest.toISOString();
       return because(`the deadline of order "${orderId}" may be at most ${latest}`, { latest });

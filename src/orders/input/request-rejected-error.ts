@@ -17,8 +17,12 @@ export type RejectionCode =
   | 'ORDER_NOT_PAYABLE'
   | 'ORDER_NOT_PENDING'
   | 'ORDER_NOT_CANCELLABLE'
+  | 'ORDER_NOT_FINISHED'
+  | 'ORDER_HAS_OPEN_ITEMS'
   | 'DEADLINE_OUT_OF_RANGE'
   | 'STOCK_BELOW_RESERVED'
+  | 'STOCK_CHANGED'
+  | 'STOCK_TOO_LARGE'
   | 'SKU_NOT_FOUND';
 
 /** A request or command that is refused for what it says. HTTP answers with a problem, AMQP parks the message. */

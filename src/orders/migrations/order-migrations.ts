@@ -2,8 +2,9 @@ import { type MigrationInterface } from 'typeorm';
 import { createOrders } from './create-orders';
 import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
+import { letHistoryGo } from './let-history-go';
 
 /** The migrations of this room, in order. */
 export function orderMigrations(schema: string): (new () => MigrationInterface)[] {
-  return [createOrders(schema), createRefunds(schema), identifyPayments(schema)];
+  return [createOrders(schema), createRefunds(schema), identifyPayments(schema), letHistoryGo(schema)];
 }

@@ -1,5 +1,11 @@
 import { type TimeoutScope } from '../../timeouts';
-import { ORDER_LATE_WATCH, ORDER_PAYMENT, ORDER_REMINDER, PAYMENT_REFUND } from '../order-timeouts';
+import {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+} from '../order-timeouts';
 
 /** The timeouts that belong to orders of these merchants. A host's own kinds belong to none. */
 export function merchantTimeouts(schema: string, merchants: readonly string[]): TimeoutScope {
@@ -14,6 +20,7 @@ export function merchantTimeouts(schema: string, merchants: readonly string[]): 
       return `CASE ${row}.kind
                 WHEN '${ORDER_PAYMENT}' THEN ${isOurs(`${row}.key`)}
                 WHEN '${ORDER_LATE_WATCH}' THEN ${isOurs(`${row}.key`)}
+                WHEN '${PAYMENT_RECONCILIATION}' THEN ${isOurs(`${row}.key`)}
                 WHEN '${ORDER_REMINDER}' THEN ${isOurs(reminded)}
                 WHEN '${PAYMENT_REFUND}' THEN ${isOurs(refunded)}
                 ELSE false END`;

@@ -3,6 +3,7 @@ import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 
 const SCHEMA = 'order_timeout';
+const MAX_STOCK = 2 ** 31 - 1;
 
 describe('inventory on PostgreSQL', () => {
   const inventory = new Inventory(SCHEMA);
@@ -163,6 +164,55 @@ describe('inventory on PostgreSQL', () => {
       type: 'set',
       level: { sku: 'g1', onHand: 3, reserved: 3, available: 0 },
     });
+  });
+
+  const addStock = (sku: string, add: number) => inventory.addStock(database.dataSource.manager, sku, add);
+
+  it('adds to what is there now, whatever was read before', async () => {
+    await setStock('add1', 10);
+    await reserve(['sold', { add1: 4 }]);
+    await commit('sold');
+    expect(await addStock('add1', 5)).toEqual({
+      type: 'set',
+      level: { sku: 'add1', onHand: 11, reserved: 0, available: 11 },
+    });
+  });
+
+  it('takes away down to what is reserved, and not further', async () => {
+    await setStock('add2', 5);
+    await reserve(['holds', { add2: 3 }]);
+    expect(await addStock('add2', -3)).toEqual({ type: 'below-reserved', reserved: 3 });
+    expect(await addStock('add2', -2)).toMatchObject({ type: 'set', level: { onHand: 3, available: 0 } });
+  });
+
+  it('creates a sku by adding to it, but not with less than nothing', async () => {
+    expect(await addStock('add3', -1)).toEqual({ type: 'below-reserved', reserved: 0 });
+    expect(await level('add3')).toBeUndefined();
+    expect(await addStock('add3', 0)).toMatchObject({ type: 'set', level: { sku: 'add3', onHand: 0 } });
+  });
+
+  it('refuses more than the counter holds', async () => {
+    await setStock('add4', MAX_STOCK - 1);
+    expect(await addStock('add4', 2)).toEqual({ type: 'too-large', max: MAX_STOCK });
+    expect(await setStock('add4', MAX_STOCK + 1)).toEqual({ type: 'too-large', max: MAX_STOCK });
+    expect(await level('add4')).toMatchObject({ onHand: MAX_STOCK - 1 });
+  });
+
+  it('adds up what 40 callers add to a new sku at once', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => addStock('add5', index % 2 ? 3 : 2)));
+    expect(outcomes.every((outcome) => outcome.type === 'set')).toBe(true);
+    expect((await level('add5'))?.onHand).toBe(100);
+  });
+
+  it('sets the stock only if it is what the caller believes', async () => {
+    const setIf = (onHand: number, expected: number) =>
+      inventory.setStock(database.dataSource.manager, 'cas1', onHand, { expected });
+    const present = { sku: 'cas1', onHand: 10, reserved: 0, available: 10 };
+    expect(await setIf(10, 3)).toEqual({ type: 'changed', level: { ...present, onHand: 0, available: 0 } });
+    expect(await setIf(10, 0)).toEqual({ type: 'set', level: present });
+    expect(await setIf(15, 9)).toEqual({ type: 'changed', level: present });
+    const both = await Promise.all([setIf(15, 10), setIf(20, 10)]);
+    expect(both.map(({ type }) => type).sort()).toEqual(['changed', 'set']);
   });
 
   it('never sells more than there is to 400 buyers at once', async () => {

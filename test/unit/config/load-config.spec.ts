@@ -35,6 +35,7 @@ describe('loadConfig', () => {
       horizonMs: 86_400_000,
       sweep: { intervalMs: 30_000, marginMs: 5_000 },
       orders: {},
+      retention: {},
       paymentProvider: undefined,
       logLevel: 'info',
       shutdownTimeoutMs: 10_000,
@@ -51,6 +52,8 @@ describe('loadConfig', () => {
       GRACE_MS: '5000',
       REMINDER_OFFSETS_MS: '60000, 10000',
       MERCHANT_POLICIES: '{"shop-1":{"graceMs":1,"graceMsByProvider":{"alipay":2}}}',
+      RETENTION_FINISHED_ORDERS_MS: '63072000000',
+      RETENTION_IDEMPOTENCY_KEYS_MS: '0',
       HTTP_PAYMENT_PROVIDER_URL: 'http://pay/v1',
       HTTP_PAYMENT_PROVIDER_SECRET: 's'.repeat(16),
     });
@@ -63,6 +66,7 @@ describe('loadConfig', () => {
         reminderOffsetsMs: [60_000, 10_000],
         merchants: { 'shop-1': { graceMs: 1, graceMsByProvider: { alipay: 2 } } },
       },
+      retention: { finishedOrdersMs: 63_072_000_000, idempotencyKeysMs: 0 },
       paymentProvider: { name: 'http', baseUrl: 'http://pay/v1', secret: 's'.repeat(16) },
     });
   });
@@ -95,6 +99,7 @@ describe('loadConfig', () => {
       DELAY_TRANSPORT: 'pigeon',
       LADDER_BASE: '1',
       HORIZON_MS: '-1',
+      RETENTION_SETTLED_MONEY_MS: '3600000',
       SWEEP_INTERVAL_MS: '1e3',
       PAYMENT_WINDOW_MS: '0x10',
       MERCHANT_POLICIES: '{',
@@ -122,6 +127,7 @@ describe('loadConfig', () => {
       'RABBITMQ_PREFIX',
       'RABBITMQ_QUEUE_TYPE',
       'RABBITMQ_URLS',
+      'RETENTION_SETTLED_MONEY_MS',
       'SHUTDOWN_TIMEOUT_MS',
       'SWEEP_INTERVAL_MS',
     ]);

@@ -42,13 +42,23 @@ describe('options of OrderTimeoutModule', () => {
         rabbit: { urls: [] },
         horizonMs: 5,
         orders: { graceMs: -1 },
+        retention: { finishedOrdersMs: 5 },
         providers: [provider('a'), provider('a')],
         guards: { a: { timeoutMs: 0 }, b: {} },
         apiKeys: ['x'],
       },
       true,
     );
-    for (const part of ['rabbit.urls', 'horizonMs', 'orders.graceMs', '"a"', 'timeoutMs', 'guards.b', 'API key 1']) {
+    for (const part of [
+      'rabbit.urls',
+      'horizonMs',
+      'orders.graceMs',
+      'retention.finishedOrdersMs',
+      '"a"',
+      'timeoutMs',
+      'guards.b',
+      'API key 1',
+    ]) {
       expect(problems).toContain(part);
     }
   });

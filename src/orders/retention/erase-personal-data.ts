@@ -1,0 +1,69 @@
+import { type EntityManager } from 'typeorm';
+import { type LockedOrder } from '../order';
+import { type OrderDesk } from '../order-desk';
+import { type OrderStatus } from '../order-status';
+import { type OrderView } from '../order-view';
+import { runTransaction } from '../run-transaction';
+import { type ActionContext, BY_API } from '../transition-cause';
+import { EraseRows } from './erase-rows';
+import { type OpenItem, OpenItems } from './open-items';
+import { FINISHED_STATUSES } from './purge-orders';
+
+/** `already-erased`: nothing was left to erase, and nothing was written. */
+export type ErasePersonalDataResult =
+  | { readonly outcome: 'erased' | 'already-erased'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FINISHED'; readonly status: OrderStatus }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_HAS_OPEN_ITEMS'; readonly open: readonly OpenItem[] };
+
+/** Which order, and on what grounds. The reason stays in the history, so it must not name the person. */
+export interface ErasureRequest {
+  readonly orderId: string;
+  readonly reason: string;
+}
+
+/**
+ * Takes everything that may tell whose order it was out of a finished order; the books stay whole. Metadata, evidence,
+ * transaction ids, texts and idempotency keys go. References at providers become pseudonyms, the same for an attempt, its
+ * refund and its unmatched money. Amounts, currencies, statuses, versions, times, lines and merchant accounts stay.
+ */
+export class ErasePersonalData {
+  private readonly openItems: OpenItems;
+  private readonly rows: EraseRows;
+
+  constructor(private readonly desk: OrderDesk) {
+    this.openItems = new OpenItems(desk.schema);
+    this.rows = new EraseRows(desk.schema);
+  }
+
+  /** Idempotent. The history gets an entry with cause `operator`, the actor and the reason. */
+  execute(
+    request: ErasureRequest,
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<ErasePersonalDataResult> {
+    return runTransaction(this.desk.dataSource, caller, async (tx) => {
+      // Without adopting money that came before its order, as others do: that is open, and refuses the erasure.
+      const { orders } = await this.desk.store.lock(tx, [request.orderId], 'wait');
+      const order = orders.get(request.orderId);
+      if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };
+      return this.erase(tx, order, request.reason, by);
+    });
+  }
+
+  private async erase(
+    tx: EntityManager,
+    { id, status, version }: LockedOrder,
+    reason: string,
+    by: ActionContext,
+  ): Promise<ErasePersonalDataResult> {
+    if (!(FINISHED_STATUSES as readonly OrderStatus[]).includes(status)) {
+      return { outcome: 'rejected', code: 'ORDER_NOT_FINISHED', status };
+    }
+    const open = (await this.openItems.execute(tx, [id])).get(id) ?? [];
+    if (open.length > 0) return { outcome: 'rejected', code: 'ORDER_HAS_OPEN_ITEMS', open };
+    if (await this.rows.isErased(tx, id)) return { outcome: 'already-erased', order: await this.desk.view(tx, id) };
+    await this.rows.execute(tx, { id, version }, reason, by);
+    return { outcome: 'erased', order: await this.desk.view(tx, id) };
+  }
+}

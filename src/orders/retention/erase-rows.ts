@@ -1,0 +1,87 @@
+import { type EntityManager } from 'typeorm';
+import { storableText } from '../../events';
+import { type Order } from '../order';
+import { type ActionContext } from '../transition-cause';
+
+/** What pseudonyms begin with; what follows is drawn, so that nobody can compute it from a reference. */
+const ERASED = 'erased:';
+
+/** Texts of callers may name anybody; those of the machinery are codes. */
+const CALLERS = `'api', 'command', 'operator'`;
+
+/** The statements of an erasure, on a locked order about which nothing is open. */
+export class EraseRows {
+  private readonly isErasedSql: string;
+  private readonly markSql: string;
+  private readonly historySql: string;
+  private readonly referencesSql: string;
+  private readonly keysSql: string;
+
+  constructor(schema: string) {
+    const isOpenName = `reference NOT LIKE '${ERASED}%'`;
+    this.isErasedSql = `
+      SELECT o.erased_at IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt WHERE order_id = o.id AND ${isOpenName})
+             AND NOT EXISTS (SELECT 1 FROM ${schema}.orphan_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
+        FROM ${schema}.orders o WHERE o.id = $1`;
+    // The fingerprint is a hash of all that was asked for, so it could be guessed at. Not updated_at: retention goes on.
+    this.markSql = `
+      WITH erased AS (
+        UPDATE ${schema}.orders SET metadata = NULL, fingerprint = 'erased', erased_at = now(), version = version + 1
+         WHERE id = $1 AND version = $2 RETURNING id, version, status)
+      INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
+      SELECT id, version, status, status, 'operator', $3, $4, '{"erased": true}', $5 FROM erased RETURNING version`;
+    // An operator answers for what was done; who called otherwise may be the buyer.
+    this.historySql = `
+      UPDATE ${schema}.order_history
+         SET evidence = NULL, traceparent = NULL, actor = CASE WHEN cause = 'operator' THEN actor END,
+             reason = CASE WHEN cause IN (${CALLERS}) THEN NULL ELSE reason END
+       WHERE order_id = $1 AND (evidence->>'erased') IS DISTINCT FROM 'true'`;
+    this.referencesSql = referencesSql(schema, isOpenName);
+    this.keysSql = `
+      DELETE FROM ${schema}.idempotency_key k USING ${schema}.orders o
+       WHERE o.id = $1 AND k.scope = 'place:' || o.merchant_id AND k.response->>'orderId' = o.id`;
+  }
+
+  async isErased(tx: EntityManager, orderId: string): Promise<boolean> {
+    const [row] = await tx.query<{ isErased: boolean }[]>(this.isErasedSql, [orderId]);
+    return row?.isErased ?? false;
+  }
+
+  async execute(
+    tx: EntityManager,
+    { id, version }: Pick<Order, 'id' | 'version'>,
+    reason: string,
+    by: ActionContext,
+  ): Promise<void> {
+    const why = [by.actor ?? null, storableText(reason), by.traceparent ?? null];
+    // First: the history lets go of nothing while its order is not marked.
+    const marked = await tx.query<unknown[]>(this.markSql, [id, version, ...why]);
+    if (marked.length === 0) throw new Error(`order ${id} changed under its lock`);
+    for (const sql of [this.historySql, this.referencesSql, this.keysSql]) await tx.query(sql, [id]);
+  }
+}
+
+/** One statement: attempt and refund refer to each other by what it changes, and that is checked at its end. */
+function referencesSql(schema: string, isOpenName: string): string {
+  const isNamed = (row: string): string =>
+    `${row}.provider = n.provider AND ${row}.reference = n.reference AND ${row}.merchant_account = n.merchant_account`;
+  const key = 'provider, reference, merchant_account';
+  return `
+    WITH own AS MATERIALIZED (
+      SELECT ${key} FROM ${schema}.payment_attempt WHERE order_id = $1 AND ${isOpenName}),
+    named AS MATERIALIZED (
+      SELECT ${key}, '${ERASED}' || gen_random_uuid() AS pseudonym FROM (
+        SELECT ${key} FROM own
+        UNION SELECT ${key} FROM ${schema}.orphan_payment WHERE order_id = $1 AND ${isOpenName}) AS known),
+    attempts AS (
+      UPDATE ${schema}.payment_attempt a SET reference = n.pseudonym, transaction_id = NULL, evidence = NULL
+        FROM named n WHERE ${isNamed('a')} AND a.order_id = $1),
+    refunds AS (
+      UPDATE ${schema}.refund r SET reference = n.pseudonym, number = md5(n.pseudonym), evidence = NULL,
+             refund_id = CASE WHEN r.refund_id IS NOT NULL THEN n.pseudonym END
+        FROM named n WHERE ${isNamed('r')} AND r.order_id = $1)
+    UPDATE ${schema}.orphan_payment p SET reference = n.pseudonym, evidence = '{}', resolution = NULL
+      FROM named n WHERE ${isNamed('p')}
+       AND (p.order_id = $1 OR EXISTS (SELECT 1 FROM own n WHERE ${isNamed('p')}))`;
+}

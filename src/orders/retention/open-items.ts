@@ -1,0 +1,75 @@
+import { type EntityManager } from 'typeorm';
+import { unsentEvents } from '../../events';
+import { holdsStock } from '../../inventory';
+import { timeoutExists } from '../../timeouts';
+import {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  ORDER_REMINDER,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+} from '../order-timeouts';
+import { isSettled } from './settled-money';
+
+/**
+ * Why an order cannot be forgotten yet: a `timeout` is pending or parked · a `refund` is under way · an `attempt` could take
+ * money · `unmatched-money` waits for its deadline or a person · a `reservation` holds stock · an `event` is not sent.
+ */
+export type OpenItem = 'timeout' | 'refund' | 'attempt' | 'unmatched-money' | 'reservation' | 'event';
+
+/** Tells what is still open about orders. Ask after locking them: whoever opens something holds that lock. */
+export class OpenItems {
+  private readonly sql: string;
+
+  constructor(schema: string) {
+    // Single values instead of EXISTS: each is found by an index, whatever the planner believes of the tables.
+    this.sql = `
+      SELECT o.id, array_remove(ARRAY[${openItems(schema).join(', ')}], NULL) AS open
+        FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`;
+  }
+
+  /** The open items of each of these orders; of an order without any, an empty list. */
+  async execute(tx: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, readonly OpenItem[]>> {
+    const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(this.sql, [ids]);
+    return new Map(rows.map(({ id, open }) => [id, open]));
+  }
+}
+
+function openItems(schema: string): string[] {
+  const when = (item: OpenItem, condition: string): string => `CASE WHEN ${condition} THEN '${item}' END`;
+  return [
+    when('timeout', [...timeoutsOf(schema)].join(' OR ')),
+    when('refund', `(SELECT true FROM ${schema}.refund r WHERE r.order_id = o.id AND r.status <> 'REFUNDED' LIMIT 1)`),
+    when(
+      'attempt',
+      `(SELECT true FROM ${schema}.payment_attempt a
+         WHERE a.order_id = o.id AND a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE') LIMIT 1)`,
+    ),
+    when('unmatched-money', unmatchedMoney(schema)),
+    when('reservation', holdsStock(schema, 'o.id')),
+    when('event', `o.id IN (${unsentEvents(schema)})`),
+  ];
+}
+
+function timeoutsOf(schema: string): string[] {
+  return [
+    timeoutExists(schema, `'${ORDER_PAYMENT}'`, 'o.id'),
+    timeoutExists(schema, `'${ORDER_LATE_WATCH}'`, 'o.id'),
+    timeoutExists(schema, `'${PAYMENT_RECONCILIATION}'`, 'o.id'),
+    `(SELECT true FROM unnest(o.reminder_offsets_ms) AS ms
+       WHERE ${timeoutExists(schema, `'${ORDER_REMINDER}'`, `o.id || ':' || ms`)} LIMIT 1)`,
+    `(SELECT true FROM ${schema}.refund r
+       WHERE r.order_id = o.id AND ${timeoutExists(schema, `'${PAYMENT_REFUND}'`, 'r.number')} LIMIT 1)`,
+  ];
+}
+
+/** Money that names the order, and money that names one of its attempts. */
+function unmatchedMoney(schema: string): string {
+  const money = `${schema}.orphan_payment p`;
+  return `(SELECT true FROM ${money} WHERE p.order_id = o.id AND NOT ${isSettled(schema, 'p')} LIMIT 1)
+          OR (SELECT true FROM ${schema}.payment_attempt a, LATERAL (
+                SELECT 1 FROM ${money} WHERE p.provider = a.provider AND p.reference = a.reference
+                   AND p.merchant_account = a.merchant_account
+                   AND NOT ${isSettled(schema, 'p')} OFFSET 0) open
+               WHERE a.order_id = o.id LIMIT 1)`;
+}

@@ -1,0 +1,79 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { ownTransaction } from '../../events';
+import { type Inventory } from '../../inventory';
+import { type OrderStatus } from '../order-status';
+import { OpenItems } from './open-items';
+import { PAGE_SIZE, type PurgedPage, type PurgeStep } from './purge-step';
+
+/** Statuses in which an order is finished, unless something about it is still open. */
+export const FINISHED_STATUSES = [
+  'CLOSED',
+  'CANCELLED',
+  'PAID',
+  'CLOSED_REFUNDED',
+] as const satisfies readonly OrderStatus[];
+
+interface PageRow {
+  readonly last: string | null;
+  readonly examined: number;
+  readonly due: string[];
+}
+
+/** In the order in which rows refer to each other. The history goes last: its trigger lets go what has no order. */
+const TABLES = [
+  { table: 'refund', key: 'order_id' },
+  { table: 'payment_attempt', key: 'order_id' },
+  { table: 'order_line', key: 'order_id' },
+  { table: 'orders', key: 'id' },
+  { table: 'order_history', key: 'order_id' },
+] as const;
+
+/** Deletes orders that were finished long ago, with lines, attempts, refunds, reservations and history. */
+export class PurgeOrders implements PurgeStep {
+  readonly kind = 'orders';
+  readonly beginning = [''];
+  private readonly openItems: OpenItems;
+  private readonly pageSql: string;
+  private readonly lockSql: string;
+  private readonly deleteSql: readonly string[];
+
+  constructor(
+    private readonly dataSource: DataSource,
+    schema: string,
+    private readonly inventory: Inventory,
+    private readonly keepMs: number,
+  ) {
+    this.openItems = new OpenItems(schema);
+    const finished = FINISHED_STATUSES.map((status) => `'${status}'`).join(', ');
+    const isDue = `o.status IN (${finished}) AND o.updated_at < now() - $2 * interval '1 millisecond'`;
+    this.pageSql = `
+      WITH page AS MATERIALIZED (
+        SELECT o.id, ${isDue} AS is_due FROM ${schema}.orders o WHERE o.id > $1 ORDER BY o.id LIMIT ${PAGE_SIZE})
+      SELECT max(id) AS last, count(*)::int AS examined, ARRAY(SELECT id FROM page WHERE is_due) AS due FROM page`;
+    this.lockSql = `
+      SELECT o.id FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) AND ${isDue} ORDER BY o.id
+         FOR UPDATE SKIP LOCKED`;
+    this.deleteSql = TABLES.map(({ table, key }) => `DELETE FROM ${schema}.${table} WHERE ${key} = ANY($1::text[])`);
+  }
+
+  async purgePage([after]: readonly string[]): Promise<PurgedPage> {
+    const [page] = await this.dataSource.query<PageRow[]>(this.pageSql, [after, this.keepMs]);
+    const { last = null, examined = 0, due = [] } = page ?? {};
+    const purged = due.length === 0 ? 0 : await ownTransaction(this.dataSource, (tx) => this.purge(tx, due));
+    return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: [last] } : {}) };
+  }
+
+  /** What is open is asked in a statement of its own after the lock: a snapshot from before could miss what was opened. */
+  private async purge(tx: EntityManager, due: readonly string[]): Promise<number> {
+    const locked = await tx.query<{ id: string }[]>(this.lockSql, [due, this.keepMs]);
+    const open = await this.openItems.execute(
+      tx,
+      locked.map(({ id }) => id),
+    );
+    const ids = locked.map(({ id }) => id).filter((id) => open.get(id)?.length === 0);
+    if (ids.length === 0) return 0;
+    await this.inventory.forget(tx, ids);
+    for (const sql of this.deleteSql) await tx.query(sql, [ids]);
+    return ids.length;
+  }
+}

@@ -1,0 +1,71 @@
+import { type DataSource } from 'typeorm';
+import { isSettled } from './settled-money';
+import { PAGE_SIZE, type PurgedKind, type PurgedPage, type PurgeStep } from './purge-step';
+
+interface Rows {
+  readonly kind: PurgedKind;
+  readonly table: string;
+  /** Primary key columns with their types, and a value before the first. */
+  readonly key: readonly { readonly name: string; readonly type: string; readonly beginning: string }[];
+  /** SQL condition on a row `r` beside its age. */
+  readonly condition: string;
+}
+
+interface PageRow {
+  readonly purged: number;
+  readonly examined: number;
+  readonly last: string[] | null;
+}
+
+/** Deletes old rows that nothing refers to, by their `created_at`. */
+export class PurgeRows implements PurgeStep {
+  readonly kind: PurgedKind;
+  readonly beginning: readonly string[];
+  private readonly sql: string;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    rows: Rows,
+    private readonly keepMs: number,
+  ) {
+    this.kind = rows.kind;
+    this.beginning = rows.key.map(({ beginning }) => beginning);
+    this.sql = pageSql(rows);
+  }
+
+  async purgePage(after: readonly string[]): Promise<PurgedPage> {
+    const [page] = await this.dataSource.query<PageRow[]>(this.sql, [this.keepMs, ...after]);
+    const { purged = 0, examined = 0, last = null } = page ?? {};
+    return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: last } : {}) };
+  }
+}
+
+/** Idempotency keys: a request that is repeated later than this is a new one. */
+export function idempotencyKeys(schema: string): Rows {
+  const key = ['scope', 'key'].map((name) => ({ name, type: 'text', beginning: '' }));
+  return { kind: 'idempotencyKeys', table: `${schema}.idempotency_key`, key, condition: 'true' };
+}
+
+/** Unmatched money that needs nothing more. */
+export function settledMoney(schema: string): Rows {
+  const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
+  return { kind: 'settledMoney', table: `${schema}.orphan_payment`, key, condition: isSettled(schema, 'r') };
+}
+
+function pageSql({ table, key, condition }: Rows): string {
+  const names = key.map(({ name }) => `r.${name}`).join(', ');
+  const after = key.map(({ type }, index) => `$${index + 2}::${type}`).join(', ');
+  const texts = key.map(({ name }) => `${name}::text`).join(', ');
+  const backwards = key.map(({ name }) => `${name} DESC`).join(', ');
+  return `
+    WITH page AS MATERIALIZED (
+      SELECT ${names}, r.ctid AS place,
+             r.created_at < now() - $1 * interval '1 millisecond' AND ${condition} AS is_due
+        FROM ${table} r WHERE (${names}) > (${after}) ORDER BY ${names} LIMIT ${PAGE_SIZE}),
+    held AS MATERIALIZED (
+      SELECT r.ctid AS place FROM ${table} r
+       WHERE r.ctid = ANY(ARRAY(SELECT place FROM page WHERE is_due)) AND ${condition} FOR UPDATE SKIP LOCKED),
+    gone AS (DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT place FROM held)) RETURNING 1)
+    SELECT (SELECT count(*)::int FROM gone) AS purged, (SELECT count(*)::int FROM page) AS examined,
+           (SELECT ARRAY[${texts}] FROM page ORDER BY ${backwards} LIMIT 1) AS last`;
+}

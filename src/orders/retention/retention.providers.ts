@@ -1,0 +1,64 @@
+import { type Provider } from '@nestjs/common';
+import { CLOCK, type Clock } from '../../clock';
+import { Inventory } from '../../inventory';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { OrderDesk } from '../order-desk';
+import { ErasePersonalData } from './erase-personal-data';
+import { Purge } from './purge';
+import { PurgeLoop } from './purge-loop';
+import { PurgeOrders } from './purge-orders';
+import { idempotencyKeys, PurgeRows, settledMoney } from './purge-rows';
+import { type PurgeStep } from './purge-step';
+import { resolveRetention, type ResolvedRetentionOptions, type RetentionOptions } from './retention-options';
+
+/** Injection token of ResolvedRetentionOptions. */
+export const RESOLVED_RETENTION = Symbol('order-timeout:resolved-retention');
+
+/** The kinds that are not kept for ever. */
+export function purgeSteps(
+  { dataSource, schema }: Pick<ResolvedTimeoutsOptions, 'dataSource' | 'schema'>,
+  inventory: Inventory,
+  { finishedOrdersMs, idempotencyKeysMs, settledMoneyMs }: ResolvedRetentionOptions,
+): PurgeStep[] {
+  return [
+    ...(finishedOrdersMs > 0 ? [new PurgeOrders(dataSource, schema, inventory, finishedOrdersMs)] : []),
+    ...(idempotencyKeysMs > 0 ? [new PurgeRows(dataSource, idempotencyKeys(schema), idempotencyKeysMs)] : []),
+    ...(settledMoneyMs > 0 ? [new PurgeRows(dataSource, settledMoney(schema), settledMoneyMs)] : []),
+  ];
+}
+
+/** Everything about forgetting. @param options injection token of an object with `retention`. */
+export function retentionProviders(options: symbol): Provider[] {
+  return [
+    {
+      provide: RESOLVED_RETENTION,
+      inject: [options],
+      useFactory: ({ retention }: { retention?: RetentionOptions }) => resolveRetention(retention),
+    },
+    {
+      provide: ErasePersonalData,
+      inject: [OrderDesk],
+      useFactory: (desk: OrderDesk) => new ErasePersonalData(desk),
+    },
+    {
+      provide: Purge,
+      inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, RESOLVED_RETENTION, CLOCK],
+      useFactory: (
+        base: ResolvedTimeoutsOptions,
+        inventory: Inventory,
+        retention: ResolvedRetentionOptions,
+        clock: Clock,
+      ) => new Purge(purgeSteps(base, inventory, retention), clock),
+    },
+    {
+      provide: PurgeLoop,
+      inject: [Purge, RESOLVED_TIMEOUTS_OPTIONS, RESOLVED_RETENTION, CLOCK],
+      useFactory: (
+        purge: Purge,
+        { consume }: ResolvedTimeoutsOptions,
+        { intervalMs }: ResolvedRetentionOptions,
+        clock: Clock,
+      ) => new PurgeLoop(purge, { intervalMs, isOn: consume }, clock),
+    },
+  ];
+}

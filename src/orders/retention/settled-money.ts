@@ -1,0 +1,17 @@
+import { type UnexpectedHandling } from '../order-store';
+
+/**
+ * Handlings after which nothing is left to do. Every other one counts as open, so that a new one is never purged before
+ * it is listed here; `refunding` is settled when its refund is done.
+ */
+export const SETTLED_HANDLINGS: readonly UnexpectedHandling[] = ['revived', 'adopted', 'completed', 'settled'];
+
+/** SQL: whether a row of orphan_payment needs nothing more. @param row alias of the row. */
+export function isSettled(schema: string, row: string): string {
+  const settled = SETTLED_HANDLINGS.map((handling) => `'${handling}'`).join(', ');
+  return `(${row}.handling IN (${settled}) OR ${row}.handling = 'refunding' AND (
+            SELECT true FROM ${schema}.refund under_way
+             WHERE under_way.provider = ${row}.provider AND under_way.reference = ${row}.reference
+               AND under_way.merchant_account = ${row}.merchant_account
+               AND under_way.status <> 'REFUNDED') IS NOT TRUE)`;
+}

@@ -1,0 +1,211 @@
+import { type NewOrder } from '../../../src/orders/new-order';
+import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
+import { OrderDesk } from '../../../src/orders/order-desk';
+import { fill, newOrder, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
+
+const SECRET = 'jane-doe';
+const TABLES = [
+  'orders',
+  'payment_attempt',
+  'order_history',
+  'orphan_payment',
+  'refund',
+  'idempotency_key',
+  'order_line',
+];
+
+describe('erasing the personal data of an order', () => {
+  let shop: Shop;
+  let erase: ErasePersonalData;
+  beforeAll(async () => {
+    shop = await openShop({ lateWatchOffsetsMs: [] });
+    const { dataSource, store, scheduler } = shop;
+    erase = new ErasePersonalData(new OrderDesk({ dataSource, schema: SCHEMA, store, scheduler }));
+    await fill(shop, { apple: 1_000 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const sql = <T>(text: string, ...parameters: unknown[]): Promise<T[]> => shop.dataSource.query(text, parameters);
+  const request = (orderId: string) => ({ orderId, reason: 'request 4711' });
+  const operator = { cause: 'api', actor: 'back-office' } as const;
+
+  /** Rows of all tables about the order that hold a text. */
+  const foundIn = async (text: string): Promise<string[]> => {
+    const found: string[] = [];
+    for (const table of TABLES) {
+      const rows = await sql(`SELECT 1 FROM ${SCHEMA}.${table} t WHERE t::text LIKE '%' || $1 || '%'`, text);
+      found.push(...rows.map(() => table));
+    }
+    return found;
+  };
+
+  let counter = 0;
+  const place = async (overrides: Partial<NewOrder> = {}): Promise<string> => {
+    const order = newOrder({ paymentWindowMs: 60_000, reminderOffsetsMs: [], ...overrides });
+    await shop.place.execute([order], { cause: 'api', actor: SECRET, traceparent: `00-${SECRET}` });
+    return order.id;
+  };
+  /** A paid order that says everywhere whose it is, with a second payment on its way back, settled. */
+  const settledOrder = async (): Promise<string> => {
+    const reference = `${SECRET}-${++counter}`;
+    const id = await place({
+      metadata: { name: SECRET },
+      idempotencyKey: reference,
+      attempt: { provider: 'fake', reference },
+    });
+    const payment = { provider: 'fake', reference, amount: 1_999n, currency: 'EUR', transactionId: `t-${reference}` };
+    await shop.markPaid.execute({ orderId: id, ...payment }, operator);
+    await sql(
+      `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency, evidence, transaction_id)
+       VALUES ('fake', $2 || '-b', $1, 'REFUNDED', 1999, 'EUR', jsonb_build_object('payer', $2), $2)`,
+      id,
+      reference,
+    );
+    await sql(
+      `INSERT INTO ${SCHEMA}.refund (number, provider, reference, order_id, amount, currency, reason, status, refund_id, evidence)
+       VALUES (md5($2), 'fake', $2 || '-b', $1, 1999, 'EUR', 'surplus', 'REFUNDED', 'r-' || $2, jsonb_build_object('payer', $2))`,
+      id,
+      reference,
+    );
+    await sql(
+      `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+       SELECT gen_random_uuid(), 'fake', $2 || '-b', CASE r WHEN 'surplus' THEN $1 END, 1999, 'EUR', jsonb_build_object('payer', $2), r, 'refunding'
+         FROM unnest(ARRAY['surplus', 'late']) r`,
+      id,
+      reference,
+    );
+    await sql(`DELETE FROM ${SCHEMA}.outbox`);
+    return id;
+  };
+
+  const booksOf = (id: string) =>
+    sql(
+      `SELECT o.merchant_id, o.status, o.amount, o.currency, o.expires_at, o.created_at, o.updated_at, o.paid_at, o.closed_at,
+              (SELECT json_agg(l ORDER BY l.line_no) FROM ${SCHEMA}.order_line l WHERE l.order_id = o.id) AS lines,
+              (SELECT json_agg(json_build_array(a.status, a.amount, a.currency, a.paid_amount, a.paid_at, a.created_at) ORDER BY a.created_at)
+                 FROM ${SCHEMA}.payment_attempt a WHERE a.order_id = o.id) AS attempts,
+              (SELECT json_agg(json_build_array(r.status, r.amount, r.currency, r.reason, r.created_at)) FROM ${SCHEMA}.refund r
+                WHERE r.order_id = o.id) AS refunds,
+              (SELECT json_agg(json_build_array(h.version, h.from_status, h.to_status, h.cause, h.occurred_at) ORDER BY h.version)
+                 FROM ${SCHEMA}.order_history h WHERE h.order_id = o.id AND h.version <= 2) AS history
+         FROM ${SCHEMA}.orders o WHERE o.id = $1`,
+      id,
+    );
+
+  it('leaves nothing of the person and everything of the books', async () => {
+    const id = await settledOrder();
+    const before = await booksOf(id);
+    expect(new Set(await foundIn(SECRET))).toEqual(new Set(TABLES.filter((table) => table !== 'order_line')));
+    const result = await erase.execute(request(id), operator);
+    expect(result).toMatchObject({ outcome: 'erased', order: { id, status: 'PAID', version: 3, amount: 1_999 } });
+    expect(result).not.toHaveProperty('order.metadata');
+    expect(await foundIn(SECRET)).toEqual([]);
+    expect(await booksOf(id)).toEqual(before);
+    expect(await shop.readOrder.execute(id)).toMatchObject({
+      attempts: [{ reference: expect.stringMatching(/^erased:/) as unknown }, {}],
+    });
+  });
+
+  it('keeps refund, attempt and unmatched money together under one pseudonym', async () => {
+    const id = await settledOrder();
+    await erase.execute(request(id), operator);
+    const names = await sql<{ refund: string; attempt: string; money: string[] }>(
+      `SELECT r.reference AS refund, a.reference AS attempt,
+              ARRAY(SELECT p.reference FROM ${SCHEMA}.orphan_payment p
+                     WHERE p.provider = r.provider AND p.reference = r.reference) AS money
+         FROM ${SCHEMA}.refund r JOIN ${SCHEMA}.payment_attempt a USING (provider, reference) WHERE r.order_id = $1`,
+      id,
+    );
+    const [{ refund, attempt, money } = { refund: '', attempt: 'none', money: [] }] = names;
+    expect(refund).toMatch(/^erased:[0-9a-f-]{36}$/);
+    expect([attempt, ...money]).toEqual([refund, refund, refund]);
+  });
+
+  it('writes down who erased it and why, and leaves the codes of the machinery', async () => {
+    const closed = await place({ paymentWindowMs: 0 });
+    await settleUntilDone(shop, [closed]);
+    await sql(`DELETE FROM ${SCHEMA}.timeout`);
+    await sql(`DELETE FROM ${SCHEMA}.outbox`);
+    await erase.execute(request(closed), operator);
+    const history = await shop.history.execute(closed);
+    expect(history).toMatchObject([
+      { version: 1, to: 'PENDING', cause: 'api', actor: null, reason: null, evidence: null, traceparent: null },
+      { version: 2, to: 'CLOSED', cause: 'message' },
+      { version: 3, from: 'CLOSED', to: 'CLOSED', cause: 'operator', actor: 'back-office', reason: 'request 4711' },
+    ]);
+    expect(history[1]?.reason).not.toBeNull();
+  });
+
+  it('changes nothing when it is repeated, and erases what came later', async () => {
+    const id = await settledOrder();
+    await erase.execute(request(id), operator);
+    const before = await shop.history.execute(id);
+    expect(await erase.execute(request(id), operator)).toMatchObject({
+      outcome: 'already-erased',
+      order: { version: 3 },
+    });
+    expect(await shop.history.execute(id)).toEqual(before);
+    await sql(
+      `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+       VALUES (gen_random_uuid(), 'fake', $2, $1, 1, 'EUR', jsonb_build_object('payer', $2::text), 'late', 'revived')`,
+      id,
+      SECRET,
+    );
+    expect(await erase.execute(request(id), operator)).toMatchObject({ outcome: 'erased' });
+    expect(await foundIn(SECRET)).toEqual([]);
+    expect((await shop.history.execute(id))[2]).toMatchObject({ reason: 'request 4711', evidence: { erased: true } });
+  });
+
+  it('leaves the attempt of another order alone that its unmatched money names', async () => {
+    const [id, other] = [await settledOrder(), await settledOrder()];
+    const [foreign] = await sql<{ reference: string }>(
+      `SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`,
+      other,
+    );
+    await sql(
+      `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+       VALUES (gen_random_uuid(), 'fake', $2, $1, 1, 'EUR', '{}', 'attempt-mismatch', 'revived')`,
+      id,
+      foreign?.reference,
+    );
+    expect(await erase.execute(request(id), operator)).toMatchObject({ outcome: 'erased' });
+    expect(await sql(`SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`, other)).toEqual([foreign]);
+    await erase.execute(request(other), operator);
+    expect(await foundIn(SECRET)).toEqual([]);
+  });
+
+  it('refuses an order that is not there, not finished, or has something open', async () => {
+    expect(await erase.execute(request('nobody'))).toEqual({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' });
+    const pending = await place();
+    expect(await erase.execute(request(pending))).toEqual({
+      outcome: 'rejected',
+      code: 'ORDER_NOT_FINISHED',
+      status: 'PENDING',
+    });
+    const id = await settledOrder();
+    await sql(
+      `INSERT INTO ${SCHEMA}.outbox (id, route, routing_key, body)
+       VALUES (gen_random_uuid(), 'event', 'order.paid', jsonb_build_object('orderId', $1::text))`,
+      id,
+    );
+    await sql(`UPDATE ${SCHEMA}.orphan_payment SET handling = 'kept' WHERE order_id = $1`, id);
+    expect(await erase.execute(request(id))).toEqual({
+      outcome: 'rejected',
+      code: 'ORDER_HAS_OPEN_ITEMS',
+      open: ['unmatched-money', 'event'],
+    });
+    expect((await foundIn(SECRET)).length).toBeGreaterThan(0);
+  });
+
+  it("takes part in the caller's transaction", async () => {
+    await sql(`DELETE FROM ${SCHEMA}.outbox`);
+    const id = await settledOrder();
+    await expect(
+      shop.dataSource.transaction(async (tx) => {
+        await erase.execute(request(id), operator, tx);
+        throw new Error('the host changed its mind');
+      }),
+    ).rejects.toThrow('changed its mind');
+    expect((await shop.readOrder.execute(id))?.metadata).toEqual({ name: SECRET });
+  });
+});
