@@ -27,6 +27,7 @@ export type PartialPolicy = OrderPolicy['partialPayment'];
 
 /** Pure: the first decision about an order whose deadline was reported. `now` is the database's, under the lock. */
 export function decideClosing(order: LockedOrder, now: Date, partial: PartialPolicy): ClosingDecision {
+  validInstant(now);
   const hasOpenAttempts = order.attempts.some(canTakeMoney);
   // Nobody may pay twice: what is still open on a paid order is closed too.
   if (order.status === 'PAID' && hasOpenAttempts) return { type: 'ask', entersClosing: false };
@@ -35,7 +36,7 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
   if (order.status === 'PENDING') {
     if (!order.autoClose) return { type: 'opted-out' };
     const dueAt = closesAt(order);
-    if (validInstant(now) < dueAt) return { type: 'not-due', dueAt };
+    if (now < dueAt) return { type: 'not-due', dueAt };
   }
   if (hasOpenAttempts) return { type: 'ask', entersClosing: order.status === 'PENDING' };
   // Too little by a report: the provider may have taken more, or nothing at all.

@@ -42,7 +42,8 @@ describe('a name that every JavaScript object inherits', () => {
     await service.call('post', '/orders', order).expect(200);
     await service.call('post', `/orders/${order.id}/attempts`, second(name, 'http')).expect(201);
     expect(await read(order.id)).toMatchObject(wanted(name, 'http'));
-    await service.call('post', `/orders/${order.id}/pay-check`).expect(200);
+    // Nobody of that name can be asked.
+    await service.call('post', `/orders/${order.id}/pay-check`).expect(422, /PROVIDER_NOT_CONFIGURED/);
     const money = { ...second(name, 'http'), amount: 1_999, currency: 'EUR', transactionId: name };
     await service.call('post', `/orders/${order.id}/paid`, money).expect(200);
     await service.call('post', '/orders', { ...anOrder(), id: name }).expect(201);

@@ -78,6 +78,7 @@ const CATALOGUE: Readonly<Record<string, Walk>> = {
   'POST /orders/:id/extend': ofOrder('extend', { byMs: 1_000 }),
   'POST /orders/:id/cancel': ofOrder('cancel', {}),
   'POST /orders/:id/auto-close': ofOrder('auto-close', { enabled: false }),
+  'POST /orders/:id/erase': ofOrder('erase', { reason: 'asked for' }),
   'PUT /inventory/:sku': async ({ asA, theirs }) => {
     for (const sku of [theirs.sku, theirs.sharedSku]) {
       const { status, body, text } = await asA('put', `/inventory/${sku}`, { onHand: 1 });
@@ -141,7 +142,8 @@ describe('a key of one merchant', () => {
   it('opens everything of its own merchant', async () => {
     const { asA, mine } = world;
     await asA('put', `/inventory/${mine.sku}`, { onHand: 7 }).expect(200);
-    await asA('get', `/inventory/${mine.sku}`).expect(200, { sku: mine.sku, onHand: 7, reserved: 0, available: 7 });
+    const level = { sku: mine.sku, onHand: 7, reserved: 0, available: 7, merchantId: 'a' };
+    await asA('get', `/inventory/${mine.sku}`).expect(200, level);
     await asA('get', `/inventory/${world.theirs.sharedSku}`).expect(200);
     const lines = [mine.sku, world.theirs.sharedSku].map((sku) => ({ sku, quantity: 1, unitAmount: 1 }));
     const order = anOrder({ lines });

@@ -141,8 +141,9 @@ export const SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'orders/next-step.js',
-        'return unknown(answer.reason, answer.retryAfterMs);',
-        "return closed('UNKNOWN', {});",
+        // Where a query is read, and not where a reported payment is confirmed.
+        'return unknown(answer);\n        default:',
+        "return closed('UNKNOWN', {});\n        default:",
       ),
     ],
     kinds: ['provider-hangs', 'provider-errors', 'provider-lies', 'half-open-provider'],

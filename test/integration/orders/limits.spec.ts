@@ -111,7 +111,8 @@ describe('the limits of the input', () => {
         reference: fc.tuple(odd, fc.uuid()).map(([value, unique]) => value + unique),
         amount: mostly<number | bigint>([1, 1n, LIMITS.money], [0, 2n ** 60n]),
         currency: mostly(['EUR'], ['eur']),
-        transactionId: odd,
+        // Unique, as it is one payment whose transaction another order counts on.
+        transactionId: fc.tuple(odd, fc.uuid()).map(([value, unique]) => value + unique),
         merchantAccount: odd,
         paidAt: mostly([new Date(0), new Date(), LIMITS.latest], [new Date(NaN), new Date(-1)]),
       },

@@ -47,9 +47,11 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
   });
   const explained = (): DataSource => {
     const { dataSource } = database;
-    const transaction = (work: (tx: EntityManager) => Promise<unknown>): Promise<unknown> =>
-      dataSource.transaction((tx) => work(explaining(tx) as EntityManager));
-    return { ...explaining(dataSource.manager), transaction } as unknown as DataSource;
+    const createQueryRunner = (): object => {
+      const runner = dataSource.createQueryRunner();
+      return Object.create(runner, { manager: { value: explaining(runner.manager) } }) as object;
+    };
+    return { ...explaining(dataSource.manager), createQueryRunner } as unknown as DataSource;
   };
 
   beforeAll(async () => {
