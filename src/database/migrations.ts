@@ -2,7 +2,7 @@ import { type MigrationInterface } from 'typeorm';
 import { createOutbox } from '../events';
 import { inventoryMigrations } from '../inventory';
 import { orderMigrations } from '../orders';
-import { createTimeouts, validateSchemaName } from '../timeouts';
+import { createTimeouts, indexUndecided, validateSchemaName } from '../timeouts';
 
 /**
  * Every migration of this package, in order, for the given schema.
@@ -14,6 +14,7 @@ export function orderTimeoutMigrations(schema: string): (new () => MigrationInte
   const all = [
     createOutbox(schema),
     createTimeouts(schema),
+    indexUndecided(schema),
     ...inventoryMigrations(schema),
     ...orderMigrations(schema),
   ];

@@ -4,6 +4,7 @@ import { Outbox } from '../events';
 import { RabbitClient } from '../rabbit';
 import {
   oldestOverdue,
+  oldestUndecided,
   ParkedTimeouts,
   RESOLVED_TIMEOUTS_OPTIONS,
   type ResolvedTimeoutsOptions,
@@ -68,6 +69,13 @@ export class ServiceState {
   overdue(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
     const answer = oldestOverdue(dataSource, schema).catch(() => undefined);
+    return within(this.clock, PATIENCE_MS, answer, undefined);
+  }
+
+  /** Seconds since the deadline of the oldest timeout of each kind that is being asked again; undefined as in `overdue`. */
+  undecided(): Promise<ReadonlyMap<string, number> | undefined> {
+    const { dataSource, schema } = this.options;
+    const answer = oldestUndecided(dataSource, schema).catch(() => undefined);
     return within(this.clock, PATIENCE_MS, answer, undefined);
   }
 

@@ -11,6 +11,7 @@ export class StateMetrics {
   private readonly transport: Gauge<'name'>;
   private readonly parked: Gauge<'kind'>;
   private readonly overdue: Gauge<'kind'>;
+  private readonly undecided: Gauge<'kind'>;
   /** The look that the gauges of one scrape share. */
   private look: Promise<void> | undefined;
 
@@ -34,6 +35,11 @@ export class StateMetrics {
       'order_timeout_overdue_oldest_seconds',
       'For how long the oldest due timeout has not been handled; absent while nothing is overdue',
     );
+    this.undecided = byLabel(
+      'kind',
+      'order_timeout_undecided_oldest_seconds',
+      'How long the deadline of the oldest timeout is past that is asked about again and again; absent without one',
+    );
   }
 
   /** A scrape collects all gauges at once: the first of them looks, the others wait for it. */
@@ -44,13 +50,15 @@ export class StateMetrics {
 
   /** While the database is away the outbox keeps its last values. */
   private async refresh(): Promise<void> {
-    const [backlog, parked, overdue] = await Promise.all([
+    const [backlog, parked, overdue, undecided] = await Promise.all([
       this.state.backlog(),
       this.state.parked(),
       this.state.overdue(),
+      this.state.undecided(),
     ]);
     setByKind(this.parked, parked);
     setByKind(this.overdue, overdue);
+    setByKind(this.undecided, undecided);
     this.databaseUp.set(backlog ? 1 : 0);
     if (backlog) {
       this.rows.set(backlog.rows);

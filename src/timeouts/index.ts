@@ -2,7 +2,9 @@ export { assertTables } from './assert-tables';
 export { isDatabaseAway, isPermissionDenied, isRetryableConflict } from './database-away';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { createTimeouts } from './migrations/create-timeouts';
+export { indexUndecided } from './migrations/index-undecided';
 export { oldestOverdue } from './oldest-overdue';
+export { oldestUndecided } from './oldest-undecided';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,

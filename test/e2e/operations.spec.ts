@@ -52,6 +52,16 @@ describe('health and metrics', () => {
     expect(text).toContain('order_timeout_purged_total{what="orders"} 0');
     expect(text).toContain('nodejs_eventloop_lag_seconds');
   });
+
+  it('tells for how long an order is held open by answers that say nothing', async () => {
+    await service.database.dataSource.query(
+      `INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at)
+       VALUES ('order.payment', 'held', 1, now() - interval '3 days', now() + interval '1 hour')`,
+    );
+    const { text } = await get('/metrics').expect(200);
+    const [, seconds] = /order_timeout_undecided_oldest_seconds\{kind="order.payment"\} (\S+)/.exec(text) ?? [];
+    expect(Math.floor(Number(seconds) / 86_400)).toBe(3);
+  });
 });
 
 describe('a database that goes away', () => {
