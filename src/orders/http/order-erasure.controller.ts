@@ -6,6 +6,7 @@ import { ErasePersonalData } from '../retention/erase-personal-data';
 import { type ActionContext } from '../transition-cause';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
+import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
 const orderId = new InputPipe(fields.orderId);
@@ -13,7 +14,7 @@ const erasure = z.strictObject({ reason: fields.reason });
 
 /** Erases personal data on request of the person. */
 @Controller('orders/:id')
-@UseGuards(ApiKeyGuard)
+@UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderErasureController {
   constructor(private readonly erasePersonalData: ErasePersonalData) {}
