@@ -16,9 +16,11 @@ import {
   InventoryController,
   OrderActionsController,
   OrderErasureController,
+  OrderOperatorController,
   OrdersController,
   ParkedTimeoutsController,
   PaymentNotificationsController,
+  UnmatchedPaymentsController,
 } from './orders/http';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, throughOutage, TimeoutsModule } from './timeouts';
 
@@ -26,9 +28,11 @@ const HTTP_CONTROLLERS = [
   OrdersController,
   OrderActionsController,
   OrderErasureController,
+  OrderOperatorController,
   InventoryController,
   ParkedTimeoutsController,
   PaymentNotificationsController,
+  UnmatchedPaymentsController,
 ];
 
 /**

@@ -1,6 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
 import { Outbox } from '../events';
+import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
 import {
   oldestOverdue,
@@ -37,6 +38,8 @@ export class ServiceState {
     private readonly parkedTimeouts: ParkedTimeouts,
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
+    /** Not there where a host uses TimeoutsModule alone. */
+    @Optional() private readonly unmatchedPayments?: UnmatchedPayments,
   ) {}
 
   now(): MomentaryState {
@@ -77,6 +80,12 @@ export class ServiceState {
     const { dataSource, schema } = this.options;
     const answer = oldestUndecided(dataSource, schema).catch(() => undefined);
     return within(this.clock, PATIENCE_MS, answer, undefined);
+  }
+
+  /** Payments that wait for a person; undefined when the database does not answer within 2 s. */
+  unmatched(): Promise<number | undefined> {
+    const answer = this.unmatchedPayments?.countKept().catch(() => undefined);
+    return within(this.clock, PATIENCE_MS, answer ?? Promise.resolve(undefined), undefined);
   }
 
   /** Undefined when the database does not answer within 2 s. */

@@ -12,6 +12,7 @@ export class StateMetrics {
   private readonly parked: Gauge<'kind'>;
   private readonly overdue: Gauge<'kind'>;
   private readonly undecided: Gauge<'kind'>;
+  private readonly unmatched: Gauge;
   /** The look that the gauges of one scrape share. */
   private look: Promise<void> | undefined;
 
@@ -26,6 +27,10 @@ export class StateMetrics {
     this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers');
     this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
     this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups travel by the broker');
+    this.unmatched = gauge(
+      'order_timeout_unmatched_payments',
+      'Payments that no order takes and that wait for a person',
+    );
     const byLabel = <L extends string>(label: L, name: string, help: string): Gauge<L> =>
       new Gauge({ name, help, labelNames: [label], ...common });
     this.transport = byLabel('name', 'order_timeout_transport', '1 for the delay transport in use');
@@ -50,15 +55,17 @@ export class StateMetrics {
 
   /** While the database is away the outbox keeps its last values. */
   private async refresh(): Promise<void> {
-    const [backlog, parked, overdue, undecided] = await Promise.all([
+    const [backlog, parked, overdue, undecided, unmatched] = await Promise.all([
       this.state.backlog(),
       this.state.parked(),
       this.state.overdue(),
       this.state.undecided(),
+      this.state.unmatched(),
     ]);
     setByKind(this.parked, parked);
     setByKind(this.overdue, overdue);
     setByKind(this.undecided, undecided);
+    if (unmatched !== undefined) this.unmatched.set(unmatched);
     this.databaseUp.set(backlog ? 1 : 0);
     if (backlog) {
       this.rows.set(backlog.rows);

@@ -16,6 +16,8 @@ export interface Money extends PaymentNames {
   readonly currency: string;
   readonly paidAt: Date;
   readonly source: PaidSource;
+  /** An operator says that it belongs to the order, which counts as a registration. @default false */
+  readonly isAssigned?: boolean;
 }
 
 /** What the attempts of an order become by a payment. */
@@ -47,8 +49,8 @@ export function bookMoney(order: LockedOrder, money: Money): Booking {
   }
   const duplicates = duplicateOf(known, held, money);
   const hasWord = money.source === 'provider' && held.paidSource !== 'provider';
-  const holder = hasWord ? confirmedBy(held, money, known) : held;
-  const changed = [...(hasWord ? [holder] : []), ...duplicates];
+  const holder = assignedBy(hasWord ? confirmedBy(held, money, known) : held, money);
+  const changed = [...(holder === held ? [] : [holder]), ...duplicates];
   return { ...put(order, changed), holder, isNew: false, wasBooked: true, isDisputed: differs(holder, money) };
 }
 
@@ -67,7 +69,7 @@ function duplicateOf(known: PaymentAttempt | undefined, held: PaymentAttempt, { 
 function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {
   const { amount, currency, paidAt, transactionId, source } = money;
   return {
-    ...attempt,
+    ...assignedBy(attempt, money),
     status: 'PAID',
     paidAmount: amount,
     paidCurrency: currency,
@@ -75,6 +77,10 @@ function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {
     transactionId,
     paidSource: source,
   };
+}
+
+function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): PaymentAttempt {
+  return isAssigned && !attempt.registered ? { ...attempt, registered: true } : attempt;
 }
 
 /** Its status stays, as its money may be on its way back. */

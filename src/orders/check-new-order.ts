@@ -32,10 +32,15 @@ export function checkNewAttempt(orderId: string, attempt: NewAttempt): void {
 
 /** What else is asked of one order. @throws InvalidOrderError naming every problem. */
 export function checkRequest(
-  what: 'deadline' | 'cancellation' | 'autoClose',
+  what: 'deadline' | 'cancellation' | 'autoClose' | 'refund' | 'revival' | 'close',
   request: { readonly orderId: string },
 ): void {
   check(moduleSchemas[what], request, `order ${shown(request.orderId)}`);
+}
+
+/** What an operator asks of unmatched money. @throws InvalidOrderError naming every problem. */
+export function checkUnmatched(what: 'settlement' | 'assignment', request: { readonly id: string }): void {
+  check(moduleSchemas[what], request, `unmatched payment ${shown(request.id)}`);
 }
 
 function check(schema: z.ZodType, input: unknown, label: string): void {

@@ -13,6 +13,13 @@ export { WatchEndedOrders } from './late/watch-ended-orders';
 export { LIMITS } from './limits';
 export { MarkPaid, type MarkPaidResult } from './mark-paid';
 export { type ReportedPayment } from './reported-payment';
+export { AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './operator/assign-unmatched';
+export { CloseOrder, type CloseOrderResult, type ManualClose } from './operator/close-order';
+export { type ManualRefund, RefundPayment, type RefundPaymentResult } from './operator/refund-payment';
+export { ReviveOrder, type ReviveOrderResult } from './operator/revive-order';
+export { SettleUnmatched, type SettleUnmatchedResult, type UnmatchedSettlement } from './operator/settle-unmatched';
+export { type UnmatchedPayment } from './operator/unmatched-payment';
+export { UnmatchedPayments } from './operator/unmatched-payments';
 export { orderMigrations } from './migrations/order-migrations';
 export {
   type MinorUnits,

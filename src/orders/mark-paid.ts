@@ -11,28 +11,16 @@ import { type LateWatch } from './late/late-watch';
 import { moneyOf, unmatchedMoney } from './money-of';
 import { type LockedOrder } from './order';
 import { type OpenFile, type OrderDesk } from './order-desk';
+import { type MarkPaidResult } from './mark-paid-result';
 import { type UnexpectedReason } from './order-store';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
-import { type OrderView } from './order-view';
 import { canTakeMoney, isSameAttempt, type PaidSource } from './payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
 import { accountOf } from './with-account';
 
-/**
- * - `paid` · `already-paid`: the same payment had been booked before · `late`: the order was closed before; by policy it
- *   is revived, the money goes back, or it is kept · `surplus`: paid twice, by another attempt; it goes back or is kept
- * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order
- * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order · `unknown-order`
- * Whatever is not `paid` or `already-paid` is noted in orphan_payment and reported as `order.payment_late`.
- */
-export type MarkPaidResult =
-  | {
-      readonly outcome: 'paid' | 'already-paid' | Exclude<UnexpectedReason, 'unknown-order'>;
-      readonly order: OrderView;
-    }
-  | { readonly outcome: 'unknown-order' };
+export { type MarkPaidResult };
 
 /** A booking under way. */
 interface Report {
@@ -76,10 +64,24 @@ export class MarkPaid {
     return this.book(payment, by, { source: 'provider', caller, verified });
   }
 
+  /**
+   * Books unmatched money that an operator assigns to the order, on the authority of whoever told of it. Counts as a
+   * registration, so the money may be refunded later like any other of the order.
+   *
+   * @internal
+   */
+  assign(
+    payment: ReportedPayment,
+    by: ActionContext,
+    { source, caller }: { source: PaidSource; caller: EntityManager },
+  ): Promise<MarkPaidResult> {
+    return this.book(payment, by, { source, caller, isAssigned: true });
+  }
+
   private async book(
     payment: ReportedPayment,
     by: ActionContext,
-    how: { source: PaidSource; caller?: EntityManager | undefined; verified?: boolean },
+    how: { source: PaidSource; caller?: EntityManager | undefined; verified?: boolean; isAssigned?: boolean },
   ): Promise<MarkPaidResult> {
     checkReportedPayment(payment);
     const merchantAccount = accountOf(payment, this.providers);
@@ -87,7 +89,8 @@ export class MarkPaid {
       payment.orderId,
       how.caller,
       (file) => {
-        const money = moneyOf(payment, merchantAccount, how.source, file.now);
+        const told = moneyOf(payment, merchantAccount, how.source, file.now);
+        const money = { ...told, isAssigned: how.isAssigned ?? false };
         return this.bookOn({ file, payment, money, by, verified: how.verified ?? false });
       },
       async (tx, now) => {

@@ -12,6 +12,7 @@ import { LatePayments } from './late/late-payments';
 import { LATE_PROVIDERS } from './late/late.providers';
 import { LateWatch } from './late/late-watch';
 import { MarkPaid } from './mark-paid';
+import { OPERATOR_PROVIDERS } from './operator/operator.providers';
 import { OrderDesk } from './order-desk';
 import { OrderMerchants } from './order-merchants';
 import { OrderPolicies } from './order-policies';
@@ -174,5 +175,6 @@ export const ORDER_PROVIDERS: Provider[] = [
   ...useCases,
   ...deadlines,
   ...LATE_PROVIDERS,
+  ...OPERATOR_PROVIDERS,
   ...retentionProviders(ORDERS_OPTIONS),
 ];

@@ -4,6 +4,9 @@ import { makeWorld, SECRET, type World } from './two-merchants';
 import { until } from '../support/engine';
 import { anOrder, type Method } from './running-service';
 
+/** The id of no unmatched payment. */
+const GHOST = '00000000-0000-4000-8000-000000000009';
+
 type Walk = (world: World) => Promise<void>;
 
 /** Sent with the key of merchant A, about something of B: answered as if it were not there. */
@@ -59,6 +62,18 @@ const parkedAction =
     expect((await asA('post', `/timeouts/parked/${action}`, { timeouts: theirs.parked })).body).toEqual({ count: 0 });
   };
 
+const unmatchedAction =
+  (action: string, body: object): Walk =>
+  async ({ asA, theirs }) => {
+    const path = (id: string) => `/payments/unmatched/${id}/${action}`;
+    const missing = await asA('post', path(GHOST), body);
+    expect(missing).toMatchObject({ status: 404, body: { code: 'UNMATCHED_PAYMENT_NOT_FOUND' } });
+    for (const id of theirs.unmatched) {
+      const found = await asA('post', path(id), body);
+      expect(found.text.replaceAll(id, GHOST)).toBe(missing.text);
+    }
+  };
+
 const isOpen =
   (path: string): Walk =>
   async ({ service }) => {
@@ -78,7 +93,24 @@ const CATALOGUE: Readonly<Record<string, Walk>> = {
   'POST /orders/:id/extend': ofOrder('extend', { byMs: 1_000 }),
   'POST /orders/:id/cancel': ofOrder('cancel', {}),
   'POST /orders/:id/auto-close': ofOrder('auto-close', { enabled: false }),
-  'POST /orders/:id/erase': ofOrder('erase', { reason: 'asked for' }),
+  'POST /orders/:id/erase': ofOrder('erase', { reason: 'r' }),
+  'POST /orders/:id/refund': ofOrder('refund', { provider: 'p', reference: 'a-1', reason: 'r' }),
+  'POST /orders/:id/revive': ofOrder('revive', { reason: 'r' }),
+  'POST /orders/:id/close': ofOrder('close', { reason: 'r', attemptsAreClosed: true }),
+  'GET /payments/unmatched': async ({ asA, mine }) => {
+    const { body } = await asA('get', '/payments/unmatched');
+    expect((body as unknown as { id: string }[]).map(({ id }) => id)).toEqual([mine.unmatched]);
+  },
+  'POST /payments/unmatched/:id/settle': unmatchedAction('settle', { reason: 'r' }),
+  'POST /payments/unmatched/:id/assign': async (world) => {
+    const { asA, mine, theirs } = world;
+    await unmatchedAction('assign', { orderId: 'a-order:1', reason: 'r' })(world);
+    const order = await asA('post', `/payments/unmatched/${mine.unmatched}/assign`, {
+      orderId: theirs.id,
+      reason: 'r',
+    });
+    expect(order).toMatchObject({ status: 404, body: { code: 'ORDER_NOT_FOUND' } });
+  },
   'PUT /inventory/:sku': async ({ asA, theirs }) => {
     for (const sku of [theirs.sku, theirs.sharedSku]) {
       const { status, body, text } = await asA('put', `/inventory/${sku}`, { onHand: 1 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { refundNumber } from '../../src';
 import { API_KEYS, anOrder, type Call, type Method, openService, type RunningService } from './running-service';
 
@@ -16,7 +16,12 @@ export interface World {
   /** A request with the key of merchant A, which has every scope. */
   readonly asA: (method: Method, path: string, body?: object) => Call;
   readonly keys: Readonly<Record<'a' | 'both', { readonly key: string; readonly entry: string }>>;
-  readonly mine: { readonly sku: string; readonly parked: readonly Parked[]; readonly parkedKeys: readonly string[] };
+  readonly mine: {
+    readonly sku: string;
+    readonly parked: readonly Parked[];
+    readonly parkedKeys: readonly string[];
+    readonly unmatched: string;
+  };
   readonly theirs: {
     readonly id: string;
     /** An id of the same length that nothing has. */
@@ -24,6 +29,8 @@ export interface World {
     readonly order: Readonly<Record<string, unknown>>;
     readonly sku: string;
     readonly sharedSku: string;
+    /** Ids of unmatched payments: one of an order of theirs, one without an order, one of an order that is not there. */
+    readonly unmatched: readonly string[];
     readonly parked: readonly Parked[];
   };
   /** Every row that belongs to B, shared stock and the host's own timeouts. */
@@ -97,14 +104,29 @@ export async function makeWorld(): Promise<World> {
     service,
     asA,
     keys,
-    mine: { sku: 'a-new', parked, parkedKeys: parked.map(({ key }) => key) },
+    mine: { sku: 'a-new', parked, parkedKeys: parked.map(({ key }) => key), unmatched: await stray(query, own.id) },
     theirs: {
       ...theirs,
+      unmatched: [await stray(query, order.id), await stray(query, null), await stray(query, 'never-placed')],
       parked: [...theirs.parked, { kind: 'host.kind', key: 'a' }, { kind: 'host.kind', key: own.id }],
     },
     theirRows: () => Promise.all(THEIR_ROWS.map((sql) => query(sql))),
     parkMany: (count) => parkMany(service, count),
   };
+}
+
+/** Keeps a payment that names this order, and that no order takes. Its id. */
+async function stray(
+  query: (sql: string, parameters: unknown[]) => Promise<unknown>,
+  orderId: string | null,
+): Promise<string> {
+  const id = randomUUID();
+  await query(
+    `INSERT INTO order_timeout.orphan_payment (id, provider, reference, order_id, amount, currency, source, evidence, reason, handling)
+     VALUES ($1, 'p', $2, $3, 1, 'EUR', 'provider', '{}', 'attempt-mismatch', 'kept')`,
+    [id, `stray-${orderId}`, orderId],
+  );
+  return id;
 }
 
 /** Gives the order a refund, and gives up everything that waits for it. */

@@ -105,7 +105,8 @@ function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
   }
   for (const { id, status, autoClose } of store.all()) {
     const isOpen = status === 'PENDING' || status === 'CLOSING' || status === 'REFUNDING';
-    if (isOpen && autoClose && !rows.some((row) => row.key === id) && !isRefunding(shop, id)) {
+    const isLeft = status === 'PENDING' && !autoClose;
+    if (isOpen && !isLeft && !rows.some((row) => row.key === id) && !isRefunding(shop, id)) {
       violations.push({ type: 'endless', text: `${id} is ${status}, and nobody will look at it again` });
     }
   }

@@ -44,7 +44,9 @@ function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
 
 function checkEarly({ world: { store } }: Shop, { id }: LockedOrder): Violation[] {
   const [begin] = (store.history.get(id) ?? []).filter(({ from, to }) => from === 'PENDING' && to !== 'PENDING');
-  if (!begin || begin.to === 'PAID' || begin.closingReason === 'cancelled' || begin.atMs >= begin.closesAtMs) return [];
+  if (!begin || begin.to === 'PAID' || begin.atMs >= begin.closesAtMs) return [];
+  // An operator may close at any time.
+  if (begin.closingReason === 'cancelled' || begin.cause === 'operator') return [];
   return [{ type: 'early', text: `${id} became ${begin.to} ${begin.closesAtMs - begin.atMs} ms before its deadline` }];
 }
 

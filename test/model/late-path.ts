@@ -26,11 +26,18 @@ export class LatePath {
       case 'give-back':
         return this.handle(order, decision, by);
       case 'revive':
-        if (!store.stock.reserveAgain(orderId)) return this.giveUp(order, by, verified);
-        this.move(order, 'PAID', by);
-        this.report(decision.attempts, 'late', 'revived');
-        return this.settle(orderId, by, verified);
+        if (!this.reviveWith(orderId, decision.attempts, by, verified)) this.giveUp(order, by, verified);
     }
+  }
+
+  /** False: the goods are gone. */
+  reviveWith(orderId: string, attempts: readonly PaymentAttempt[], by: ActionContext, verified = false): boolean {
+    const { store } = this.world;
+    if (!store.stock.reserveAgain(orderId)) return false;
+    this.move(store.lock(orderId), 'PAID', by);
+    this.report(attempts, 'late', 'revived');
+    this.settle(orderId, by, verified);
+    return true;
   }
 
   /** Those that another order counts on as well. */

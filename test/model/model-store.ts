@@ -15,6 +15,7 @@ import {
   type PaymentNames,
 } from '../../src/orders/payment-attempt';
 import { type Transition } from '../../src/orders/transition';
+import { type TransitionCause } from '../../src/orders/transition-cause';
 import { withFindings } from '../../src/orders/with-findings';
 import { type ModelStock } from './model-stock';
 
@@ -27,6 +28,8 @@ export interface HistoryRow {
   /** When the order, as it was then, might be closed at the earliest. */
   readonly closesAtMs: number;
   readonly closingReason: LockedOrder['closingReason'];
+  /** Absent: the status is the same as before. */
+  readonly cause?: TransitionCause;
 }
 
 export interface RefundRow extends Refund {
@@ -157,7 +160,7 @@ export class ModelStore {
    *
    * @param seen the order with the attempts that the guard sees, where those are not what is there.
    */
-  apply({ order: planned, to, closingReason }: Transition, seen?: LockedOrder): boolean {
+  apply({ order: planned, to, closingReason, by }: Transition, seen?: LockedOrder): boolean {
     const order = this.lock(planned.id);
     const { attempts } = seen ?? order;
     if (order.version !== planned.version || order.status !== planned.status) return false;
@@ -167,7 +170,7 @@ export class ModelStore {
     const stamp = isRelease ? { closedAt: this.now() } : to === 'PAID' ? { paidAt: this.now() } : {};
     const moved = { ...order, ...stamp, status: to, closingReason, version: order.version + 1 };
     this.put(moved);
-    this.append(moved, order.status);
+    this.append(moved, order.status, by.cause);
     if (isRelease) this.stock.release(order.id);
     if (to === 'PAID') this.stock.commit(order.id);
     return true;
@@ -182,10 +185,11 @@ export class ModelStore {
     }
   }
 
-  private append(order: LockedOrder, from: OrderStatus): void {
+  private append(order: LockedOrder, from: OrderStatus, cause?: TransitionCause): void {
     const { version, status: to, expiresAt, graceMs, closingReason } = order;
     const closesAtMs = expiresAt.getTime() + graceMs;
-    this.history.get(order.id)?.push({ version, from, to, closesAtMs, closingReason, atMs: this.now().getTime() });
+    const row = { version, from, to, closesAtMs, closingReason, atMs: this.now().getTime() };
+    this.history.get(order.id)?.push(cause ? { ...row, cause } : row);
   }
 
   private mapAttempts(orderId: string, change: (attempt: PaymentAttempt) => PaymentAttempt): void {

@@ -1,5 +1,6 @@
 import { checkEnd, type Violation } from './check-end';
 import { isParkedForReason } from './needs-person';
+import { sendOperator, workOffMoney } from './operator';
 import { sendPeople } from './people';
 import { Shop } from './shop';
 import { offerAttempts } from './till';
@@ -44,9 +45,11 @@ export function runOnce(seed: number, wiring: Wiring, isTraced = false): RunResu
 }
 
 /** By then every buyer is gone, so what has no limit can be given one. */
-function workOffParked({ world: { store, engine, agenda } }: Shop): void {
+function workOffParked(shop: Shop): void {
+  const { store, engine, agenda, random } = shop.world;
   for (const { id } of store.all()) store.limitTime(id, agenda.now);
   engine.replayParked();
+  if (random.chance(0.5)) for (const { id } of store.all()) workOffMoney(shop, id);
 }
 
 /** A person is for what only a person can decide, and for a provider that stays away all day. */
@@ -67,4 +70,5 @@ function visit(shop: Shop, orderId: string): void {
   if (!shop.place(orderId)) return;
   offerAttempts(shop, orderId);
   sendPeople(shop, orderId);
+  sendOperator(shop, orderId);
 }

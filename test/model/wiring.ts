@@ -1,6 +1,7 @@
 import { type Money } from '../../src/orders/book-money';
 import { type Violation } from './check-end';
 import { decideLatePayment } from '../../src/orders/late/decide-late-payment';
+import { decideManualClose } from '../../src/orders/operator/decide-manual-close';
 import { nextStep } from '../../src/orders/next-step';
 
 /** The decisions that a weaker variant replaces. */
@@ -22,6 +23,9 @@ export interface Wiring {
   readonly asksOnNews: boolean;
   /** Attempts of one order that are asked about at a time; those that could bring money first. */
   readonly lanes: number;
+  readonly decideManualClose: typeof decideManualClose;
+  /** Whether operators look before they declare attempts closed, and the service looks after them all the same. */
+  readonly checksDeclared: boolean;
   /** Whether a transaction sees what was committed before its lock was granted, or what was there when it began. */
   readonly sees: 'committed' | 'snapshot';
 }
@@ -38,5 +42,7 @@ export const OURS: Wiring = {
   knowsAccounts: true,
   asksOnNews: true,
   lanes: 4,
+  decideManualClose,
+  checksDeclared: true,
   sees: 'committed',
 };

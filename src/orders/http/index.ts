@@ -3,9 +3,11 @@ export { API_SCOPES, ApiKeys, type ApiScope, findApiKeyProblems } from './api-ke
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderErasureController } from './order-erasure.controller';
+export { OrderOperatorController } from './order-operator.controller';
 export { OrdersController } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { ProblemFilter } from './problem.filter';
 export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
 export { PaymentNotificationsController } from './payment-notifications.controller';
+export { UnmatchedPaymentsController } from './unmatched-payments.controller';

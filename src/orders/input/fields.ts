@@ -35,6 +35,7 @@ const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on
 /** The fields that inputs are made of, as JSON carries them: over HTTP and AMQP. */
 export const fields = {
   orderId: id,
+  unmatchedId: z.guid(says('the id of an unmatched payment, a UUID')),
   merchantId: id,
   provider: matching(LIMITS.provider, 'the name of a payment provider: 1 to 64 letters, digits, "_", "-" or "."'),
   reference: printable(LIMITS.reference),

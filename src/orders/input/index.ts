@@ -6,6 +6,7 @@ export { newOrderSchema } from './new-order-schema';
 export { newOrdersSchema } from './new-orders-schema';
 export { type InputProblem, parseInput } from './parse-input';
 export { accepted, notFound, type Rejection, reject } from './reject';
+export { rejectOperator } from './reject-operator';
 export { rejectStock } from './reject-stock';
 export { reportedPaymentSchema } from './reported-payment-schema';
 export { type RejectionCode, RequestRejectedError } from './request-rejected-error';

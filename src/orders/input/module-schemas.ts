@@ -4,7 +4,7 @@ import { moduleAttemptSchema } from './new-attempt-schema';
 import { moduleDeadlineSchema } from './new-deadline-schema';
 import { moduleOrderSchema } from './new-order-schema';
 
-const { orderId, amount, currency, reason, flag } = moduleFields;
+const { orderId, amount, currency, reason, flag, unmatchedId } = moduleFields;
 const { provider, reference, transactionId, paidAt, merchantAccount } = moneyFields;
 
 /** What callers in the same process give to the use cases: the same shapes as over HTTP and AMQP. */
@@ -14,6 +14,17 @@ export const moduleSchemas = {
   deadline: moduleDeadlineSchema,
   cancellation: z.strictObject({ orderId, reason: reason.optional() }),
   autoClose: z.strictObject({ orderId, enabled: flag }),
+  refund: z.strictObject({
+    orderId,
+    provider,
+    reference,
+    merchantAccount: merchantAccount.optional(),
+    reason,
+  }),
+  revival: z.strictObject({ orderId, reason }),
+  close: z.strictObject({ orderId, reason, attemptsAreClosed: flag.optional() }),
+  settlement: z.strictObject({ id: unmatchedId, reason }),
+  assignment: z.strictObject({ id: unmatchedId, orderId, reason }),
   /** What else it says is evidence. */
   payment: z.object({
     orderId,

@@ -6,6 +6,7 @@ import { type PlaceResult } from '../new-order';
 import { type RegisterAttemptResult } from '../register-attempt';
 import { type ErasePersonalDataResult } from '../retention/erase-personal-data';
 import { type SetAutoCloseResult } from '../set-auto-close';
+import { isOperatorRejection, type OperatorRejection, rejectOperator } from './reject-operator';
 import { RequestRejectedError } from './request-rejected-error';
 
 /** What a use case answers when it refuses. */
@@ -16,12 +17,14 @@ export type Rejection = Extract<
   | ExtendDeadlineResult
   | CancelOrderResult
   | SetAutoCloseResult
-  | ErasePersonalDataResult,
+  | ErasePersonalDataResult
+  | OperatorRejection,
   { outcome: 'rejected' }
 >;
 
 /** The refusal of a use case as an error that says what to do about it. */
 export function reject(orderId: string, rejection: Rejection): RequestRejectedError {
+  if (isOperatorRejection(rejection)) return rejectOperator(orderId, rejection);
   const because = (reason: string, details?: Record<string, unknown>): RequestRejectedError =>
     new RequestRejectedError(rejection.code, reason, details);
   switch (rejection.code) {

@@ -81,20 +81,55 @@ export class LatePayments {
   ): Promise<readonly Refund[]> {
     if (attempts.length === 0) return [];
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
-    await this.plan.refunds.insert(tx, refunds);
+    await this.plan.refunds.insert(tx, refunds, reason === 'operator' ? by.actor : undefined);
     await this.plan.store.setAttemptStatus(tx, refunds, 'REFUNDING');
     const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
     await this.plan.scheduler.schedule(tx, timeouts);
     return refunds;
   }
 
-  /** An ended order whose money goes back says so, whatever it was before. A paid one stays paid. */
-  async enterRefunding(order: LockedOrder, refunds: readonly Refund[], { tx, by, now }: LateContext): Promise<void> {
-    if (refunds.length === 0) return;
-    if (order.status !== 'CLOSED' && order.status !== 'CANCELLED' && order.status !== 'CLOSED_REFUNDED') return;
+  /**
+   * An ended order whose money goes back says so, whatever it was before. A paid one stays paid.
+   *
+   * @param reason for the history, instead of that of the refunds.
+   * @returns whether the order has changed.
+   */
+  async enterRefunding(
+    order: LockedOrder,
+    refunds: readonly Refund[],
+    { tx, by, now }: LateContext,
+    reason?: string,
+  ): Promise<boolean> {
+    const [first] = refunds;
+    const mayEnter = order.status === 'CLOSED' || order.status === 'CANCELLED' || order.status === 'CLOSED_REFUNDED';
+    if (!first || !mayEnter) return false;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
-    const reason = refunds[0]?.reason ?? 'late';
-    await applyStep(this.plan.store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence }));
+    const step = { by, now, reason: reason ?? first.reason, evidence, details: { reason: first.reason } };
+    await applyStep(this.plan.store, tx, transition(order, 'REFUNDING', step));
+    return true;
+  }
+
+  /**
+   * Makes a closed order PAID by the payments that it holds. To be called last in a transaction: it locks stock.
+   *
+   * @param reason for the history; the event says `revived`.
+   * @returns false: its goods are gone, and nothing was written.
+   */
+  async reviveWith(
+    order: LockedOrder,
+    attempts: readonly PaymentAttempt[],
+    context: LateContext,
+    reason = 'revived',
+  ): Promise<boolean> {
+    const { tx, by, now } = context;
+    if (!(await this.plan.store.reserveAgain(tx, order.id))) return false;
+    const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
+    const step = { by, now, reason, evidence, details: { reason: 'revived' } };
+    await applyStep(this.plan.store, tx, transition(order, 'PAID', step));
+    await this.report(attempts, 'late', 'revived', context);
+    // What the revived order does not need of it is surplus, like anybody's second payment.
+    await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
+    return true;
   }
 
   private decide(order: LockedOrder, { verified = false }: Partial<LateContext>): LateDecision {
@@ -118,13 +153,7 @@ export class LatePayments {
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {
-    const { tx, by, now } = context;
-    if (!(await this.plan.store.reserveAgain(tx, order.id))) return this.giveUp(order, context);
-    const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
-    await applyStep(this.plan.store, tx, transition(order, 'PAID', { by, now, reason: 'revived', evidence }));
-    await this.report(attempts, 'late', 'revived', context);
-    // What the revived order does not need of it is surplus, like anybody's second payment.
-    await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
+    if (!(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
   }
 
   /** The goods are gone: the money is that of any order that has ended. */

@@ -44,8 +44,10 @@ export class RefundRows {
     const isAttempt =
       'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
     this.insertSql = `
-      INSERT INTO ${schema}.refund (number, provider, reference, order_id, amount, currency, reason, merchant_account)
-      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+      INSERT INTO ${schema}.refund
+             (number, provider, reference, order_id, amount, currency, reason, merchant_account, requested_by)
+      SELECT r.*, $9::text
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[]) AS r
       ON CONFLICT DO NOTHING`;
     this.noteSql = `
       UPDATE ${schema}.orphan_payment p SET handling = 'refunding'
@@ -67,7 +69,8 @@ export class RefundRows {
     this.pendingSql = `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`;
   }
 
-  async insert(tx: EntityManager, refunds: readonly Refund[]): Promise<void> {
+  /** @param requestedBy the operator who asked for them. */
+  async insert(tx: EntityManager, refunds: readonly Refund[], requestedBy?: string): Promise<void> {
     await tx.query(this.insertSql, [
       refunds.map((refund) => refund.number),
       refunds.map((refund) => refund.provider),
@@ -77,6 +80,7 @@ export class RefundRows {
       refunds.map((refund) => refund.currency),
       refunds.map((refund) => refund.reason),
       refunds.map((refund) => refund.merchantAccount ?? ''),
+      requestedBy ?? null,
     ]);
     // It waited for the rest, which has not come, or for a person, who has decided.
     await tx.query(this.noteSql, [

@@ -15,6 +15,13 @@ import { WatchEndedOrders } from '../../../src/orders/late/watch-ended-orders';
 import { ExtendDeadline } from '../../../src/orders/extend-deadline';
 import { MarkPaid } from '../../../src/orders/mark-paid';
 import { type NewOrder } from '../../../src/orders/new-order';
+import { AssignUnmatched } from '../../../src/orders/operator/assign-unmatched';
+import { CloseOrder } from '../../../src/orders/operator/close-order';
+import { RefundPayment } from '../../../src/orders/operator/refund-payment';
+import { ReviveOrder } from '../../../src/orders/operator/revive-order';
+import { SettleUnmatched } from '../../../src/orders/operator/settle-unmatched';
+import { UnmatchedPayments } from '../../../src/orders/operator/unmatched-payments';
+import { UnmatchedRows } from '../../../src/orders/operator/unmatched-rows';
 import { OrderDesk } from '../../../src/orders/order-desk';
 import { OrderPolicies } from '../../../src/orders/order-policies';
 import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
@@ -72,6 +79,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const watch = new LateWatch(scheduler, resolved);
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
   const markPaid = new MarkPaid(desk, late, watch, providers);
+  const rows = new UnmatchedRows(SCHEMA);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
   return {
     database,
@@ -95,6 +103,12 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     extend: new ExtendDeadline(desk, resolved),
     cancel: new CancelOrder(desk, watch),
     setAutoClose: new SetAutoClose(desk),
+    unmatched: new UnmatchedPayments(dataSource, rows),
+    settleUnmatched: new SettleUnmatched(desk, rows),
+    assign: new AssignUnmatched(desk, rows, markPaid, providers),
+    refund: new RefundPayment({ desk, late, found, markPaid, ask, providers }),
+    revive: new ReviveOrder({ desk, late, found, inventory, rows }),
+    close: new CloseOrder(desk, watch),
     history: new ReadHistory(dataSource, SCHEMA),
     closing: new CloseUnpaidOrders({ store, providers: ask, policies: resolved, late, found, watch }),
     reconciling: new ReconcilePayments({ store, providers: ask, markPaid, late }),

@@ -1,0 +1,124 @@
+import { type EntityManager } from 'typeorm';
+import { applyStep } from '../apply-step';
+import { checkRequest } from '../check-new-order';
+import { type LateWatch } from '../late/late-watch';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { allTimeouts, paymentTimeout } from '../order-timeouts';
+import { type OrderView } from '../order-view';
+import { AmendOrder } from '../sql/amend-order';
+import { transition } from '../transition';
+import { type ActionContext, BY_API } from '../transition-cause';
+import { byOperator } from './by-operator';
+import {
+  decideManualClose,
+  declareClosed,
+  type ManualCloseDecision,
+  type ManualCloseRefusal,
+} from './decide-manual-close';
+
+/** Which order is closed, and why. */
+export interface ManualClose {
+  readonly orderId: string;
+  readonly reason: string;
+  /**
+   * The operator has seen at the providers that no attempt of the order can be paid any more, so they are not asked. Still
+   * they are looked at later, as for every closed order. @default false
+   */
+  readonly attemptsAreClosed?: boolean | undefined;
+}
+
+/**
+ * `closing`: attempts must be closed at their providers first; the order becomes CLOSED, or PAID if the buyer was quicker ·
+ * `closed`: an order whose cancellation was under way is CANCELLED.
+ */
+export type CloseOrderResult =
+  | { readonly outcome: 'closed' | 'closing' | 'already-closed'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | ({ readonly outcome: 'rejected' } & ManualCloseRefusal);
+
+interface Why {
+  readonly by: ActionContext;
+  readonly reason: string;
+}
+
+/** Closes an unpaid order now, whatever its deadline and `autoClose` say; also one whose timeout is parked. Idempotent. */
+export class CloseOrder {
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly watch: LateWatch,
+  ) {
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  async execute(request: ManualClose, by: ActionContext = BY_API, caller?: EntityManager): Promise<CloseOrderResult> {
+    checkRequest('close', request);
+    const { orderId, reason, attemptsAreClosed = false } = request;
+    const result = await this.desk.withOrder<CloseOrderResult>(
+      orderId,
+      caller,
+      (file) => this.decide(file, attemptsAreClosed, { by: byOperator(by), reason }),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+    // Inside a caller's transaction there is nothing to wake before its commit.
+    if (result.outcome === 'closing' && !caller) this.desk.scheduler.wake([paymentTimeout(orderId)], 'operator');
+    return result;
+  }
+
+  private async decide(file: OpenFile, attemptsAreClosed: boolean, why: Why): Promise<CloseOrderResult> {
+    const { tx, order } = file;
+    const decision = decideManualClose(order, attemptsAreClosed);
+    switch (decision.type) {
+      case 'refuse':
+        return { outcome: 'rejected', ...decision.refusal };
+      case 'already-closed':
+        return { outcome: 'already-closed', order: await this.desk.view(tx, order.id) };
+      case 'ask':
+        await this.beginClosing(file, why);
+        return { outcome: 'closing', order: await this.desk.view(tx, order.id) };
+      case 'close':
+        await this.end(file, decision, why);
+        return { outcome: 'closed', order: await this.desk.view(tx, order.id) };
+    }
+  }
+
+  /** The usual pipeline does the rest; a timeout that was parked begins anew. */
+  private async beginClosing({ tx, order, now }: OpenFile, { by, reason }: Why): Promise<void> {
+    const [, ...reminders] = allTimeouts(order);
+    await this.desk.scheduler.cancel(tx, reminders);
+    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    if (order.status === 'PENDING') {
+      const details = { reason: 'operator' };
+      const step = transition(order, 'CLOSING', { by, now, reason, closingReason: 'expired', details });
+      return applyStep(this.desk.store, tx, step);
+    }
+    await this.amend.execute(tx, order, {}, { by, reason, evidence: { close: 'asked again' } });
+  }
+
+  private async end(
+    { tx, order, now }: OpenFile,
+    { to, declared }: Extract<ManualCloseDecision, { type: 'close' }>,
+    { by, reason }: Why,
+  ): Promise<void> {
+    const { store, scheduler } = this.desk;
+    const after = declareClosed(order, declared);
+    const changed = after.attempts.filter((attempt) => !order.attempts.includes(attempt));
+    const evidence = { declaredBy: by.actor ?? null, reason };
+    await store.writeAttempts(
+      tx,
+      changed.map((attempt) => ({ attempt, evidence })),
+    );
+    await scheduler.cancel(tx, allTimeouts(order));
+    // Timeout rows are locked before stock, and the transition ends with that.
+    await this.watch.begin(tx, [{ ...after, status: to }], now, by.traceparent);
+    const attempts = declared.map(({ provider, reference }) => ({ provider, reference }));
+    const step = {
+      ...{ by, now, reason, details: { reason: to === 'CANCELLED' ? 'cancelled' : 'operator' } },
+      closingReason: to === 'CANCELLED' ? ('cancelled' as const) : ('expired' as const),
+      ...(attempts.length > 0 ? { evidence: { declaredClosed: attempts } } : {}),
+    };
+    await applyStep(store, tx, transition(order, to, step));
+  }
+}

@@ -1,0 +1,62 @@
+import { assertNever } from '../../errors';
+import { moneyReceived } from '../money-received';
+import { type LockedOrder } from '../order';
+import { type OrderStatus } from '../order-status';
+import { isBooked, isSamePayment, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+
+/** Why a payment cannot be given back by hand. */
+export type ManualRefundRefusal =
+  | { readonly code: 'PAYMENT_NOT_FOUND' }
+  /** Only a report vouches for it. */
+  | { readonly code: 'PAYMENT_NOT_CONFIRMED' }
+  /** The order is paid by it. */
+  | { readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus };
+
+export type ManualRefundDecision =
+  | { readonly type: 'refund'; readonly attempt: PaymentAttempt }
+  /** It is on its way already, or back. */
+  | { readonly type: 'refunding' | 'refunded' }
+  | { readonly type: 'refuse'; readonly refusal: ManualRefundRefusal };
+
+/** The payment of an order that goes by one of these names. */
+export function findPayment(
+  { attempts }: Pick<LockedOrder, 'attempts'>,
+  names: PaymentNames,
+): PaymentAttempt | undefined {
+  return attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+}
+
+/** Pure: whether an operator may give this payment of a locked order back. */
+export function decideManualRefund(order: LockedOrder, names: PaymentNames): ManualRefundDecision {
+  const attempt = findPayment(order, names);
+  if (!attempt) return refuse({ code: 'PAYMENT_NOT_FOUND' });
+  if (attempt.status === 'REFUNDING') return { type: 'refunding' };
+  if (attempt.status === 'REFUNDED') return { type: 'refunded' };
+  if (isNeeded(order, attempt)) return refuse({ code: 'PAYMENT_NEEDED', status: order.status });
+  return isUnconfirmed(attempt) ? refuse({ code: 'PAYMENT_NOT_CONFIRMED' }) : { type: 'refund', attempt };
+}
+
+function refuse(refusal: ManualRefundRefusal): ManualRefundDecision {
+  return { type: 'refuse', refusal };
+}
+
+function isNeeded(order: LockedOrder, attempt: PaymentAttempt): boolean {
+  switch (order.status) {
+    case 'PAID': {
+      // What pays the order must be certain before anything is given back as not needed.
+      const others = order.attempts.filter((other) => other !== attempt && !isUnconfirmed(other));
+      return moneyReceived(order, others).type !== 'sufficient';
+    }
+    case 'PENDING':
+    case 'CLOSING':
+      // With enough money the order is about to be paid.
+      return moneyReceived(order, order.attempts).type === 'sufficient';
+    case 'CLOSED':
+    case 'CANCELLED':
+    case 'REFUNDING':
+    case 'CLOSED_REFUNDED':
+      return false;
+    default:
+      return assertNever(order.status);
+  }
+}

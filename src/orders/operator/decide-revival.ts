@@ -1,0 +1,30 @@
+import { moneyReceived } from '../money-received';
+import { type LockedOrder } from '../order';
+import { type OrderStatus } from '../order-status';
+import { type PaymentAttempt } from '../payment-attempt';
+
+/** Why an order cannot be revived, whatever is in stock. */
+export type RevivalRefusal =
+  | { readonly code: 'ORDER_NOT_REVIVABLE'; readonly status: OrderStatus }
+  /** What it holds does not pay it. `PAYMENT_TAKEN`: it would, but another order counts on the same payment. */
+  | { readonly code: 'PAYMENT_INSUFFICIENT' | 'PAYMENT_TAKEN' };
+
+export type RevivalDecision =
+  | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
+  | { readonly type: 'already-paid' }
+  | { readonly type: 'refuse'; readonly refusal: RevivalRefusal };
+
+/** Pure. @param disputed payments of the order that another order counts on as well. */
+export function decideRevival(order: LockedOrder, disputed: readonly PaymentAttempt[]): RevivalDecision {
+  if (order.status === 'PAID') return { type: 'already-paid' };
+  if (order.status !== 'CLOSED') return refuse({ code: 'ORDER_NOT_REVIVABLE', status: order.status });
+  const isEnough = (attempts: readonly PaymentAttempt[]): boolean =>
+    moneyReceived(order, attempts).type === 'sufficient';
+  const attempts = order.attempts.filter((attempt) => attempt.status === 'PAID' && !disputed.includes(attempt));
+  if (isEnough(attempts)) return { type: 'revive', attempts };
+  return refuse({ code: isEnough(order.attempts) ? 'PAYMENT_TAKEN' : 'PAYMENT_INSUFFICIENT' });
+}
+
+function refuse(refusal: RevivalRefusal): RevivalDecision {
+  return { type: 'refuse', refusal };
+}

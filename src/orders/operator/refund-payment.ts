@@ -1,0 +1,167 @@
+import { type PaymentProviders } from '../../payments';
+import { type AskProviders } from '../ask-providers';
+import { type AttemptFinding } from '../attempt-finding';
+import { checkRequest } from '../check-new-order';
+import { closesAt } from '../decide-closing';
+import { type LatePayments } from '../late/late-payments';
+import { type NoteFoundMoney } from '../late/note-found-money';
+import { type MarkPaid } from '../mark-paid';
+import { type LockedOrder } from '../order';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OrderStatus } from '../order-status';
+import { paymentTimeout } from '../order-timeouts';
+import { type OrderView } from '../order-view';
+import { type AttemptKey, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { paymentFound } from '../reported-payment';
+import { AmendOrder } from '../sql/amend-order';
+import { type ActionContext, BY_API } from '../transition-cause';
+import { accountOf } from '../with-account';
+import { byOperator } from './by-operator';
+import { decideManualRefund, findPayment } from './decide-manual-refund';
+
+/** One provider time-out (5 s) and some reserve: a person is waiting for this answer. */
+const PATIENCE_MS = 8_000;
+
+/** Which payment goes back, by any of its names. */
+export interface ManualRefund {
+  readonly orderId: string;
+  readonly provider: string;
+  readonly reference: string;
+  readonly merchantAccount?: string | undefined;
+  readonly reason: string;
+}
+
+type Named = Pick<AttemptKey, 'provider' | 'reference'>;
+
+/** `refunding`: on its way, also if it was before · `refunded`: back at the buyer. */
+export type RefundPaymentResult =
+  | { readonly outcome: 'refunding' | 'refunded'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  /** `PAYMENT_TAKEN`: another order counts on the same payment. */
+  | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_FOUND' | 'PAYMENT_TAKEN' } & Named)
+  /** Without it the order would not be paid. */
+  | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus } & Named)
+  /** Only a report vouches for it; `says`: what its provider says. */
+  | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_CONFIRMED'; readonly says: string } & Named);
+
+interface Plan {
+  readonly desk: OrderDesk;
+  readonly late: LatePayments;
+  readonly found: NoteFoundMoney;
+  readonly markPaid: MarkPaid;
+  readonly ask: AskProviders;
+  readonly providers: Pick<PaymentProviders, 'get'>;
+}
+
+/**
+ * Gives one payment of an order back, all of it, because a person says so. A payment that a paid order needs is refused:
+ * returns of sold goods are refunded at the provider. Idempotent.
+ */
+export class RefundPayment {
+  private readonly amend: AmendOrder;
+
+  constructor(private readonly plan: Plan) {
+    this.amend = new AmendOrder(plan.desk.schema);
+  }
+
+  /**
+   * Takes no transaction of the caller, as it may have to ask the provider first: for at most 8 s, unless `signal` says
+   * otherwise. What the provider confirms is booked even if the refund is refused then.
+   *
+   * @throws InvalidOrderError when the request cannot be meant.
+   */
+  async execute(
+    request: ManualRefund,
+    by: ActionContext = BY_API,
+    signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+  ): Promise<RefundPaymentResult> {
+    checkRequest('refund', request);
+    const { provider, reference } = request;
+    const names = {
+      provider,
+      reference,
+      merchantAccount: accountOf(request, this.plan.providers),
+      transactionId: null,
+    };
+    const operator = byOperator(by);
+    const says = await this.confirm(request.orderId, names, operator, signal);
+    return this.plan.desk.withOrder<RefundPaymentResult>(
+      request.orderId,
+      undefined,
+      (file) => this.decide(file, names, says, { by: operator, reason: request.reason }),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  /** Has the provider confirm what was only reported. Returns what it says otherwise. */
+  private async confirm(
+    orderId: string,
+    names: PaymentNames,
+    by: ActionContext,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { desk, ask, markPaid } = this.plan;
+    const { now, attempts } = await desk.store.attemptsOf(orderId, isUnconfirmed);
+    const attempt = findPayment({ attempts }, names);
+    if (!attempt) return undefined;
+    const [found] = await ask.query([attempt], now, signal);
+    if (found?.finding.type !== 'PAID') return sentenceOf(found);
+    await markPaid.confirm(paymentFound(orderId, attempt, found.finding), by, { verified: true });
+    return undefined;
+  }
+
+  private async decide(
+    file: OpenFile,
+    names: PaymentNames,
+    says: string | undefined,
+    why: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<RefundPaymentResult> {
+    const { tx, order } = file;
+    const { provider, reference } = names;
+    const decision = decideManualRefund(order, names);
+    switch (decision.type) {
+      case 'refuse': {
+        const { refusal } = decision;
+        const named = { outcome: 'rejected', provider, reference } as const;
+        if (refusal.code !== 'PAYMENT_NOT_CONFIRMED') return { ...named, ...refusal };
+        return { ...named, ...refusal, says: says ?? 'its provider was not asked yet' };
+      }
+      case 'refund': {
+        const [disputed] = await this.plan.found.disputed(tx, [decision.attempt]);
+        if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
+        await this.giveBack(file, decision.attempt, why);
+        return { outcome: 'refunding', order: await this.plan.desk.view(tx, order.id) };
+      }
+      default:
+        return { outcome: decision.type, order: await this.plan.desk.view(tx, order.id) };
+    }
+  }
+
+  private async giveBack(
+    file: OpenFile,
+    attempt: PaymentAttempt,
+    { by, reason }: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<void> {
+    const { tx, order, now } = file;
+    const { desk, late } = this.plan;
+    const context = { tx, by, now };
+    const refunds = await late.giveBack([attempt], 'operator', context);
+    // What is left may be nothing, so the closing decides anew.
+    if (isDue(order, now)) await desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    if (await late.enterRefunding(order, refunds, context, reason)) return;
+    const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
+    await this.amend.execute(tx, order, {}, { by, reason, evidence });
+  }
+}
+
+/** Whether its deadline is deciding about the order, or has left it to a person. */
+function isDue(order: LockedOrder, now: Date): boolean {
+  if (order.status === 'CLOSING') return true;
+  return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
+}
+
+function sentenceOf(found: AttemptFinding | undefined): string {
+  if (!found) return 'the provider did not answer';
+  const { finding } = found;
+  return 'reason' in finding ? finding.reason : `the provider says ${finding.type}`;
+}

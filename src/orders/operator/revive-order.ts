@@ -1,0 +1,75 @@
+import { type EntityManager } from 'typeorm';
+import { type Inventory, type StockShortage } from '../../inventory';
+import { checkRequest } from '../check-new-order';
+import { type LatePayments } from '../late/late-payments';
+import { type NoteFoundMoney } from '../late/note-found-money';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OrderView } from '../order-view';
+import { type ActionContext, BY_API } from '../transition-cause';
+import { byOperator } from './by-operator';
+import { decideRevival, type RevivalRefusal } from './decide-revival';
+import { type UnmatchedRows } from './unmatched-rows';
+
+export type ReviveOrderResult =
+  | { readonly outcome: 'revived' | 'already-paid'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  /** Its goods went to others; the money stays where it is. */
+  | { readonly outcome: 'rejected'; readonly code: 'OUT_OF_STOCK'; readonly shortages: readonly StockShortage[] }
+  | ({ readonly outcome: 'rejected' } & RevivalRefusal);
+
+interface Plan {
+  readonly desk: OrderDesk;
+  readonly late: LatePayments;
+  readonly found: NoteFoundMoney;
+  readonly inventory: Pick<Inventory, 'read'>;
+  readonly rows: UnmatchedRows;
+}
+
+/**
+ * Makes a closed order PAID by the money that was kept for it, if its goods are still there. What was cancelled is never
+ * revived. Idempotent.
+ */
+export class ReviveOrder {
+  constructor(private readonly plan: Plan) {}
+
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  execute(
+    request: { readonly orderId: string; readonly reason: string },
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<ReviveOrderResult> {
+    checkRequest('revival', request);
+    return this.plan.desk.withOrder<ReviveOrderResult>(
+      request.orderId,
+      caller,
+      (file) => this.decide(file, { by: byOperator(by), reason: request.reason }),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  private async decide(
+    { tx, order, now }: OpenFile,
+    { by, reason }: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<ReviveOrderResult> {
+    const { desk, late, found, rows } = this.plan;
+    const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
+    const decision = decideRevival(order, await found.disputed(tx, paid));
+    if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
+    if (decision.type === 'already-paid') return { outcome: 'already-paid', order: await desk.view(tx, order.id) };
+    if (!(await late.reviveWith(order, decision.attempts, { tx, by, now }, reason))) {
+      return { outcome: 'rejected', code: 'OUT_OF_STOCK', shortages: await this.shortagesOf(tx, order.id) };
+    }
+    await rows.reviveLate(tx, order.id, { by, reason });
+    return { outcome: 'revived', order: await desk.view(tx, order.id) };
+  }
+
+  private async shortagesOf(tx: EntityManager, orderId: string): Promise<StockShortage[]> {
+    const { lines } = await this.plan.desk.view(tx, orderId);
+    const wanted = new Map<string, number>();
+    for (const { sku, quantity } of lines) wanted.set(sku, (wanted.get(sku) ?? 0) + quantity);
+    const levels = await this.plan.inventory.read(tx, [...wanted.keys()]);
+    const available = new Map(levels.map((level) => [level.sku, level.available]));
+    const shortages = [...wanted].map(([sku, count]) => ({ sku, wanted: count, available: available.get(sku) ?? 0 }));
+    return shortages.filter((shortage) => shortage.available < shortage.wanted);
+  }
+}

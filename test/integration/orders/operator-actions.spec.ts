@@ -1,0 +1,290 @@
+import { PAYMENT_REFUND, refundNumber } from '../../../src';
+import { ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/order-timeouts';
+import { type DueTimeout } from '../../../src/timeouts';
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { dueOf, eventsOf, SCHEMA, settle, settleUntilDone, stockOf } from './shop';
+
+describe('what an operator decides about an order', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const rare = { lines: [{ sku: 'rare', quantity: 1, unitAmount: 1_999 }] };
+  const refund = (orderId: string, reference: string, by = ANNA) =>
+    desk.shop.refund.execute({ orderId, ...desk.attempt(reference), reason: 'the buyer called' }, by);
+  const revive = (orderId: string) => desk.shop.revive.execute({ orderId, reason: 'the buyer wants it' }, ANNA);
+  const close = (orderId: string, attemptsAreClosed?: boolean) =>
+    desk.shop.close.execute({ orderId, reason: 'the buyer is gone', attemptsAreClosed }, ANNA);
+  const keptLate = async (reference: string, overrides = {}): Promise<string> => {
+    const orderId = await desk.closed({ merchantId: 'keeper', ...overrides });
+    await desk.confirm(orderId, reference);
+    return orderId;
+  };
+  const refundsOf = (orderId: string) =>
+    desk.shop.dataSource.query<{ reason: string; requested_by: string }[]>(
+      `SELECT reason, requested_by FROM ${SCHEMA}.refund WHERE order_id = $1`,
+      [orderId],
+    );
+  const finish = async (reference: string) => {
+    const due = dueOf(refundNumber(desk.attempt(reference)), { kind: PAYMENT_REFUND }) as DueTimeout<never>;
+    const answer = (await desk.shop.refunding.ask(due, new AbortController().signal)) as never;
+    await desk.shop.dataSource.transaction((tx) => desk.shop.refunding.settle([{ ...due, answer }], tx));
+  };
+
+  describe('a refund', () => {
+    it('of money that was kept goes its usual way, and clears the alert', async () => {
+      const orderId = await keptLate('kept');
+      expect(await desk.openOf('kept')).toHaveLength(1);
+      expect(await refund(orderId, 'kept')).toMatchObject({ outcome: 'refunding', order: { status: 'REFUNDING' } });
+      expect(await desk.openOf('kept')).toEqual([]);
+      expect(await desk.rowsOf('kept')).toEqual(['late refunding']);
+      expect(await refundsOf(orderId)).toEqual([{ reason: 'operator', requested_by: 'anna' }]);
+      const entry = { cause: 'operator', actor: 'anna', reason: 'the buyer called' };
+      expect(await desk.lastOf(orderId)).toMatchObject({ ...entry, from: 'CLOSED', to: 'REFUNDING' });
+      expect((await eventsOf(desk.shop, orderId)).at(-1)?.body).toMatchObject({ reason: 'operator' });
+      expect(await refund(orderId, 't-kept')).toMatchObject({ outcome: 'refunding' });
+      await finish('kept');
+      expect(await refund(orderId, 'kept')).toMatchObject({
+        outcome: 'refunded',
+        order: { status: 'CLOSED_REFUNDED' },
+      });
+      expect(desk.shop.provider.refunds.filter((one) => one.attempt.reference === 'kept')).toHaveLength(1);
+    });
+
+    it('by two operators at once is one refund, with one entry in the history', async () => {
+      const orderId = await keptLate('kept-twice');
+      const results = await Promise.all([refund(orderId, 'kept-twice'), refund(orderId, 'kept-twice')]);
+      expect(results.map(({ outcome }) => outcome)).toEqual(['refunding', 'refunding']);
+      expect(await refundsOf(orderId)).toHaveLength(1);
+      const entries = (await desk.shop.history.execute(orderId)).filter(({ reason }) => reason === 'the buyer called');
+      expect(entries).toHaveLength(1);
+    });
+
+    it('of a sold order is for what it does not need alone', async () => {
+      const orderId = await desk.placed({ merchantId: 'keeper' });
+      await desk.confirm(orderId, 'needed');
+      expect(await refund(orderId, 'needed')).toMatchObject({ code: 'PAYMENT_NEEDED', status: 'PAID' });
+      await desk.confirm(orderId, 'spare');
+      expect(await desk.rowsOf('spare')).toEqual(['surplus kept']);
+      expect(await refund(orderId, 'spare')).toMatchObject({ outcome: 'refunding', order: { status: 'PAID' } });
+      expect(await desk.rowsOf('spare')).toEqual(['surplus refunding']);
+      expect(await desk.lastOf(orderId)).toMatchObject({ from: 'PAID', to: 'PAID', reason: 'the buyer called' });
+      expect(await refund(orderId, 'needed')).toMatchObject({ code: 'PAYMENT_NEEDED' });
+    });
+
+    it('of a sold order is refused while only a report would be left to pay it', async () => {
+      const orderId = await desk.placed({ merchantId: 'keeper' });
+      await desk.confirm(orderId, 'certain');
+      await desk.report(orderId, 'claimed');
+      expect(await refund(orderId, 'certain')).toMatchObject({ code: 'PAYMENT_NEEDED' });
+    });
+
+    it('of a part lets an order that was parked close', async () => {
+      const before = await stockOf(desk.shop, 'apple');
+      const orderId = await desk.placed({ merchantId: 'parker' });
+      await desk.confirm(orderId, 'part', 1_000);
+      await desk.expire(orderId);
+      expect(await settle(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
+      await desk.shop.scheduler.scheduleAndCommit([{ kind: ORDER_PAYMENT, key: orderId, dueAt: new Date() }]);
+      await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.timeout SET state = 'parked' WHERE key = $1`, [orderId]);
+      expect(await refund(orderId, 'part')).toMatchObject({ outcome: 'refunding', order: { status: 'PENDING' } });
+      expect(await desk.rowsOf('part')).toEqual(['amount-mismatch refunding']);
+      expect(await desk.shop.scheduler.find({ kind: ORDER_PAYMENT, key: orderId })).toMatchObject({ state: 'pending' });
+      expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+      expect(await desk.statusOf(orderId)).toBe('CLOSED');
+      expect(await stockOf(desk.shop, 'apple')).toEqual(before);
+      await finish('part');
+      expect(await desk.attemptsOf(orderId)).toEqual(['part REFUNDED']);
+    });
+
+    it('of a part leaves an order alone that no deadline closes', async () => {
+      const orderId = await desk.placed({ autoClose: false });
+      await desk.confirm(orderId, 'left-alone', 1_000);
+      await desk.expire(orderId);
+      expect(await refund(orderId, 'left-alone')).toMatchObject({ outcome: 'refunding' });
+      expect(await desk.kindsOf(orderId)).toEqual([]);
+    });
+
+    it('of what was only reported has the provider asked, outside of any transaction', async () => {
+      const orderId = await desk.closed({ merchantId: 'keeper' });
+      await desk.report(orderId, 'reported');
+      const open: number[] = [];
+      desk.shop.provider.answerQuery('reported', async () => {
+        open.push(await desk.shop.provider.openTransactions());
+        return { type: 'NOT_FOUND' };
+      });
+      const refused = await refund(orderId, 'reported');
+      expect(refused).toMatchObject({
+        code: 'PAYMENT_NOT_CONFIRMED',
+        says: 'it was reported as paid, and the provider says NOT_FOUND',
+      });
+      expect(open).toEqual([0]);
+      expect(await refundsOf(orderId)).toEqual([]);
+      desk.shop.provider.paid('reported', 1_500n);
+      expect(await refund(orderId, 'reported')).toMatchObject({ outcome: 'refunding' });
+      await finish('reported');
+      expect(desk.shop.provider.refunds.at(-1)).toMatchObject({ amount: 1_500n, reason: 'operator' });
+    });
+
+    it('is refused for a payment that another order counts on, and for one that is not there', async () => {
+      const orderId = await keptLate('shared');
+      const other = await desk.placed({ attempt: desk.attempt('other-name') });
+      await desk.shop.dataSource.query(
+        `UPDATE ${SCHEMA}.payment_attempt SET status = 'PAID', paid_amount = 1999, paid_currency = 'EUR',
+                paid_at = now(), transaction_id = 't-shared', paid_source = 'provider' WHERE reference = 'other-name'`,
+      );
+      expect(await refund(orderId, 'shared')).toMatchObject({ code: 'PAYMENT_TAKEN' });
+      expect(await refund(other, 'nothing')).toMatchObject({ code: 'PAYMENT_NOT_FOUND', reference: 'nothing' });
+      expect(await refund('nowhere', 'nothing')).toMatchObject({ code: 'ORDER_NOT_FOUND' });
+      await expect(refund(orderId, '')).rejects.toThrow(/reference/);
+    });
+  });
+
+  describe('a revival', () => {
+    it('sells a closed order whose money was kept, and clears the alert', async () => {
+      const before = await stockOf(desk.shop, 'apple');
+      const orderId = await keptLate('revived');
+      expect(await revive(orderId)).toMatchObject({ outcome: 'revived', order: { status: 'PAID' } });
+      expect(await stockOf(desk.shop, 'apple')).toEqual({ onHand: before.onHand - 1, reserved: before.reserved });
+      expect(await desk.rowsOf('revived')).toEqual(['late revived']);
+      const entry = { cause: 'operator', actor: 'anna', reason: 'the buyer wants it', from: 'CLOSED', to: 'PAID' };
+      expect(await desk.lastOf(orderId)).toMatchObject(entry);
+      expect((await eventsOf(desk.shop, orderId)).map((event) => event.body['reason'])).toEqual([
+        'expired',
+        'late',
+        'revived',
+      ]);
+      expect(await revive(orderId)).toMatchObject({ outcome: 'already-paid' });
+    });
+
+    it('is refused when the goods are gone, and changes nothing', async () => {
+      const orderId = await keptLate('goods-gone', rare);
+      const winner = await desk.placed(rare);
+      const shortages = [{ sku: 'rare', wanted: 1, available: 0 }];
+      expect(await revive(orderId)).toEqual({ outcome: 'rejected', code: 'OUT_OF_STOCK', shortages });
+      expect(await desk.rowsOf('goods-gone')).toEqual(['late kept']);
+      expect(await stockOf(desk.shop, 'rare')).toEqual({ onHand: 1, reserved: 1 });
+      await close(winner);
+      const results = await Promise.all([revive(orderId), revive(orderId)]);
+      expect(results.map(({ outcome }) => outcome).sort()).toEqual(['already-paid', 'revived']);
+      expect(await stockOf(desk.shop, 'rare')).toEqual({ onHand: 0, reserved: 0 });
+    });
+
+    it('is refused for too little money, for money of another order, and for what was called off', async () => {
+      const part = await desk.closed({ merchantId: 'keeper' });
+      await desk.confirm(part, 'late-part', 1_000);
+      expect(await revive(part)).toMatchObject({ code: 'PAYMENT_INSUFFICIENT' });
+      const cancelled = await desk.placed({ merchantId: 'keeper' });
+      await desk.shop.cancel.execute({ orderId: cancelled });
+      await desk.confirm(cancelled, 'late-cancelled');
+      expect(await revive(cancelled)).toMatchObject({ code: 'ORDER_NOT_REVIVABLE', status: 'CANCELLED' });
+      const shared = await keptLate('late-shared');
+      const owner = await desk.placed();
+      await desk.confirm(owner, 'owner-name');
+      await desk.shop.dataSource.query(
+        `UPDATE ${SCHEMA}.payment_attempt SET transaction_id = 't-late-shared' WHERE reference = 'owner-name'`,
+      );
+      expect(await revive(shared)).toMatchObject({ code: 'PAYMENT_TAKEN' });
+      expect(await revive('nowhere')).toMatchObject({ code: 'ORDER_NOT_FOUND' });
+    });
+  });
+
+  describe('a close', () => {
+    it('ends an order without attempts at once, before its deadline and with auto-close off', async () => {
+      const before = await stockOf(desk.shop, 'apple');
+      const orderId = await desk.placed({ autoClose: false });
+      expect(await close(orderId)).toMatchObject({ outcome: 'closed', order: { status: 'CLOSED' } });
+      expect(await stockOf(desk.shop, 'apple')).toEqual(before);
+      const entry = { cause: 'operator', actor: 'anna', reason: 'the buyer is gone', to: 'CLOSED' };
+      expect(await desk.lastOf(orderId)).toMatchObject(entry);
+      expect((await eventsOf(desk.shop, orderId)).map((event) => event.routing_key)).toEqual(['order.closed']);
+      expect(await close(orderId)).toMatchObject({ outcome: 'already-closed' });
+      const overdue = await desk.placed();
+      await close(overdue);
+      expect(await desk.kindsOf(overdue)).toEqual([]);
+    });
+
+    it('has open attempts closed at their providers first, with auto-close off too', async () => {
+      const orderId = await desk.placed({ autoClose: false, attempt: desk.attempt('still-open') });
+      expect(await close(orderId)).toMatchObject({ outcome: 'closing', order: { status: 'CLOSING' } });
+      expect(desk.shop.woken).toContainEqual({ kind: ORDER_PAYMENT, key: orderId });
+      expect(await desk.kindsOf(orderId)).toEqual([ORDER_PAYMENT]);
+      expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+      expect(await desk.statusOf(orderId)).toBe('CLOSED');
+      expect(desk.shop.provider.calls).toContain('close still-open');
+    });
+
+    it('leaves the order to a buyer who was quicker', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('quicker') });
+      await close(orderId);
+      desk.shop.provider.paid('quicker');
+      await settleUntilDone(desk.shop, [orderId]);
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+    });
+
+    it('takes up a closing again that was parked', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('parked') });
+      await close(orderId);
+      await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.timeout SET state = 'parked' WHERE key = $1`, [orderId]);
+      expect(await close(orderId)).toMatchObject({ outcome: 'closing' });
+      const timeout = await desk.shop.scheduler.find({ kind: ORDER_PAYMENT, key: orderId });
+      expect(timeout).toMatchObject({ state: 'pending' });
+    });
+
+    it('believes the declaration that nothing can be paid any more, and keeps an eye on it', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('declared') });
+      await close(orderId);
+      await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.timeout SET state = 'parked' WHERE key = $1`, [orderId]);
+      const calls = desk.shop.provider.calls.length;
+      expect(await close(orderId, true)).toMatchObject({ outcome: 'closed' });
+      expect(desk.shop.provider.calls).toHaveLength(calls);
+      expect(await desk.kindsOf(orderId)).toEqual([ORDER_LATE_WATCH]);
+      const [attempt] = await desk.shop.dataSource.query<object[]>(
+        `SELECT status, evidence FROM ${SCHEMA}.payment_attempt WHERE reference = 'declared'`,
+      );
+      expect(attempt).toEqual({ status: 'CLOSED', evidence: { declaredBy: 'anna', reason: 'the buyer is gone' } });
+      expect((await desk.lastOf(orderId))?.evidence).toEqual({ declaredClosed: [desk.attempt('declared')] });
+      // The declaration was wrong.
+      desk.shop.provider.paid('declared');
+      const due = dueOf(orderId, { kind: ORDER_LATE_WATCH, payload: { since: new Date().toISOString() } });
+      const answer = await desk.shop.watching.ask(due, new AbortController().signal);
+      await desk.shop.dataSource.transaction((tx) => desk.shop.watching.settle([{ ...due, answer }], tx));
+      expect(await desk.statusOf(orderId)).toBe('PAID');
+    });
+
+    it('is refused while the order holds money, whatever is declared', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('unpaid-rest') });
+      await desk.report(orderId, 'held', 1_000);
+      for (const declared of [false, true]) {
+        expect(await close(orderId, declared)).toMatchObject({
+          code: 'ORDER_HAS_MONEY',
+          payments: [desk.attempt('held')],
+        });
+      }
+      const sold = await desk.placed();
+      await desk.confirm(sold, 'sold');
+      expect(await close(sold)).toMatchObject({ code: 'ORDER_NOT_CLOSABLE', status: 'PAID' });
+      expect(await close('nowhere')).toMatchObject({ code: 'ORDER_NOT_FOUND' });
+    });
+
+    it('of a cancellation under way ends as a cancellation', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('cancelling') });
+      await desk.shop.cancel.execute({ orderId });
+      expect(await close(orderId, true)).toMatchObject({ order: { status: 'CANCELLED' } });
+    });
+
+    it('beside the deadline happens once', async () => {
+      const before = await stockOf(desk.shop, 'apple');
+      const ids = await Promise.all(Array.from({ length: 10 }, () => desk.placed()));
+      await Promise.all(ids.map(desk.expire));
+      await Promise.all([...ids.map((id) => close(id)), settle(desk.shop, ids), ...ids.map((id) => close(id))]);
+      expect(await stockOf(desk.shop, 'apple')).toEqual(before);
+      for (const id of ids) {
+        const steps = (await desk.shop.history.execute(id)).filter(({ to }) => to === 'CLOSED');
+        expect(steps).toHaveLength(1);
+      }
+    });
+  });
+});

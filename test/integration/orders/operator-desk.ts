@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { type ActionContext, type NewOrder } from '../../../src';
+import { fill, newOrder, openShop, SCHEMA, settleUntilDone } from './shop';
+
+const HOUR = 3_600_000;
+
+/** Who acts in these tests; the door must not matter. */
+export const ANNA: ActionContext = { cause: 'api', actor: 'anna' };
+
+export type OperatorDesk = Awaited<ReturnType<typeof openDesk>>;
+
+/** A shop, and what tests of an operator's actions need beside it. Merchants: `keeper` keeps late money, `parker` parts. */
+export async function openDesk() {
+  const shop = await openShop({
+    reminderOffsetsMs: [],
+    merchants: {
+      keeper: { latePayment: 'keep', surplusPayment: 'keep' },
+      parker: { partialPayment: 'park' },
+    },
+  });
+  await fill(shop, { apple: 1_000, rare: 1 });
+  const placed = async (overrides: Partial<NewOrder> = {}): Promise<string> => {
+    const order = newOrder({ paymentWindowMs: HOUR, ...overrides });
+    expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'placed' }]);
+    return order.id;
+  };
+  const expire = (id: string) =>
+    shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
+  const money = (orderId: string, reference: string, amount = 1_999) => {
+    return { orderId, provider: 'fake', reference, amount, currency: 'EUR', transactionId: `t-${reference}` };
+  };
+  return {
+    shop,
+    placed,
+    expire,
+    closed: async (overrides: Partial<NewOrder> = {}) => {
+      const id = await placed(overrides);
+      await expire(id);
+      expect(await settleUntilDone(shop, [id])).toEqual([{ type: 'done' }]);
+      return id;
+    },
+    report: (orderId: string, reference: string, amount?: number) =>
+      shop.markPaid.execute(money(orderId, reference, amount)),
+    confirm: (orderId: string, reference: string, amount?: number) =>
+      shop.markPaid.confirm(money(orderId, reference, amount), { cause: 'notify' }),
+    attempt: (reference: string) => ({ provider: 'fake', reference }),
+    statusOf: async (id: string) => (await shop.readOrder.execute(id))?.status,
+    attemptsOf: async (id: string) =>
+      (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`),
+    lastOf: async (id: string) => (await shop.history.execute(id)).at(-1),
+    /** Open rows of unmatched money by their payment's reference. */
+    openOf: async (reference: string) =>
+      (await shop.unmatched.list({ limit: 1_000 })).filter((row) => row.reference === reference),
+    rowsOf: async (reference: string) =>
+      (
+        await shop.dataSource.query<{ text: string }[]>(
+          `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE reference = $1 ORDER BY id`,
+          [reference],
+        )
+      ).map(({ text }) => text),
+    /** Money that nobody knows the order of, as a provider notifies it. */
+    stray: async (reference: string, amount = 1_999, currency = 'EUR') => {
+      const id = randomUUID();
+      await shop.dataSource.query(
+        `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, amount, currency, source, evidence, reason, handling)
+         VALUES ($1, 'fake', $2, $3, $4, 'provider', $5, 'unknown-order', 'kept')`,
+        [id, reference, amount, currency, { transactionId: `t-${reference}` }],
+      );
+      return id;
+    },
+    kindsOf: async (id: string) =>
+      (
+        await shop.dataSource.query<{ kind: string }[]>(
+          `SELECT kind FROM ${SCHEMA}.timeout WHERE key = $1 ORDER BY kind`,
+          [id],
+        )
+      ).map(({ kind }) => kind),
+  };
+}

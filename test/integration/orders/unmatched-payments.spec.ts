@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { refundNumber } from '../../../src';
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { SCHEMA, settleUntilDone, stockOf } from './shop';
+
+describe('unmatched payments', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const settle = (id: string, by = ANNA) => desk.shop.settleUnmatched.execute({ id, reason: 'paid back by wire' }, by);
+  const assign = (id: string, orderId: string) =>
+    desk.shop.assign.execute({ id, orderId, reason: 'the buyer sent a receipt' }, ANNA);
+  const keptLate = async (reference: string): Promise<string> => {
+    const orderId = await desk.closed({ merchantId: 'keeper' });
+    await desk.confirm(orderId, reference);
+    return orderId;
+  };
+
+  describe('the list', () => {
+    it('has those that wait, in pages, and those of some merchants alone where that is asked for', async () => {
+      const orderId = await keptLate('listed-late');
+      const id = await desk.stray('listed-stray');
+      const all = await desk.shop.unmatched.list();
+      expect(all.map(({ reference }) => reference).sort()).toEqual(['listed-late', 'listed-stray']);
+      expect(all.find((row) => row.id === id)).toMatchObject({ orderId: null, source: 'provider', amount: 1_999 });
+      const [first] = await desk.shop.unmatched.list({ limit: 1 });
+      const [second] = await desk.shop.unmatched.list({ limit: 1, after: first?.id ?? '' });
+      expect([first?.id, second?.id]).toEqual(all.map((row) => row.id));
+      const ofKeeper = await desk.shop.unmatched.list({ merchants: ['keeper'] });
+      expect(ofKeeper).toMatchObject([{ reference: 'listed-late', orderId, reason: 'late', handling: 'kept' }]);
+      expect(await desk.shop.unmatched.list({ merchants: ['other'] })).toEqual([]);
+      expect(await desk.shop.unmatched.find(id, ['keeper'])).toBeUndefined();
+    });
+
+    it('finds them by their index', async () => {
+      const plan = await desk.shop.dataSource.transaction(async (tx) => {
+        await tx.query('SET LOCAL enable_seqscan = off');
+        return tx.query<object[]>(`
+          EXPLAIN SELECT count(*) FROM ${SCHEMA}.orphan_payment
+           WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`);
+      });
+      expect(JSON.stringify(plan)).toContain('orphan_payment_open');
+    });
+  });
+
+  describe('settling', () => {
+    it('clears the alert, once, and the history of the order says who and why', async () => {
+      const orderId = await keptLate('settled-late');
+      const before = await desk.shop.unmatched.countKept();
+      const [row] = await desk.openOf('settled-late');
+      expect(await settle(row?.id ?? '')).toMatchObject({
+        outcome: 'settled',
+        payment: { handling: 'settled', resolvedBy: 'anna', resolution: 'paid back by wire' },
+      });
+      expect(await desk.shop.unmatched.countKept()).toBe(before - 1);
+      expect(await desk.openOf('settled-late')).toEqual([]);
+      const entry = { cause: 'operator', actor: 'anna', reason: 'paid back by wire', to: 'CLOSED' };
+      expect(await desk.lastOf(orderId)).toMatchObject({
+        ...entry,
+        evidence: { unmatchedPayment: { id: row?.id, reference: 'settled-late', amount: 1_999 } },
+      });
+      const length = (await desk.shop.history.execute(orderId)).length;
+      expect(await settle(row?.id ?? '')).toMatchObject({ outcome: 'settled' });
+      expect(await desk.shop.history.execute(orderId)).toHaveLength(length);
+    });
+
+    it('by two operators at once is done once', async () => {
+      const orderId = await keptLate('settled-twice');
+      const [row] = await desk.openOf('settled-twice');
+      const results = await Promise.all([settle(row?.id ?? ''), settle(row?.id ?? '', { cause: 'api', actor: 'ben' })]);
+      expect(results.map(({ outcome }) => outcome)).toEqual(['settled', 'settled']);
+      const entries = (await desk.shop.history.execute(orderId)).filter(({ reason }) => reason === 'paid back by wire');
+      expect(entries).toHaveLength(1);
+    });
+
+    it('works for money without an order, and inside a transaction of the caller', async () => {
+      const id = await desk.stray('settled-stray');
+      await desk.shop.dataSource.transaction((tx) =>
+        desk.shop.settleUnmatched.execute({ id, reason: 'ours to keep' }, ANNA, tx),
+      );
+      expect(await desk.rowsOf('settled-stray')).toEqual(['unknown-order settled']);
+    });
+
+    it('is refused for what does not wait, for what is not there, and for what cannot be meant', async () => {
+      const orderId = await desk.closed();
+      await desk.confirm(orderId, 'revived-already');
+      const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
+        `SELECT id FROM ${SCHEMA}.orphan_payment WHERE reference = 'revived-already'`,
+      );
+      expect(await settle(row?.id ?? '')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'revived' });
+      expect(await settle(randomUUID())).toMatchObject({ code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+      expect(() => settle('no-uuid')).toThrow(/the id of an unmatched payment/);
+    });
+  });
+
+  describe('assigning', () => {
+    it('pays the order, counts as registration, and keeps whose word it is', async () => {
+      const orderId = await desk.placed();
+      const before = await stockOf(desk.shop, 'apple');
+      const id = await desk.stray('assigned');
+      expect(await assign(id, orderId)).toMatchObject({
+        outcome: 'assigned',
+        booked: 'paid',
+        order: { status: 'PAID', attempts: [{ reference: 'assigned', status: 'PAID' }] },
+      });
+      expect(await stockOf(desk.shop, 'apple')).toEqual({ onHand: before.onHand - 1, reserved: before.reserved - 1 });
+      expect(await desk.rowsOf('assigned')).toEqual(['unknown-order adopted']);
+      const [attempt] = await desk.shop.dataSource.query<object[]>(
+        `SELECT registered, paid_source, transaction_id FROM ${SCHEMA}.payment_attempt WHERE reference = 'assigned'`,
+      );
+      expect(attempt).toEqual({ registered: true, paid_source: 'provider', transaction_id: 't-assigned' });
+      const reasons = (await desk.shop.history.execute(orderId)).map(({ cause, reason }) => `${cause} ${reason}`);
+      expect(reasons.slice(1)).toEqual(['operator the buyer sent a receipt', 'operator reported']);
+      expect(await assign(id, orderId)).toMatchObject({ outcome: 'already-assigned' });
+    });
+
+    it('of money for an order that was closed goes by the policy, automatic refunds included', async () => {
+      const lines = [{ sku: 'rare', quantity: 1, unitAmount: 1_999 }];
+      const orderId = await desk.closed({ lines });
+      await desk.placed({ lines });
+      expect(await assign(await desk.stray('assigned-late'), orderId)).toMatchObject({ booked: 'late' });
+      expect(await desk.statusOf(orderId)).toBe('REFUNDING');
+      expect(await desk.attemptsOf(orderId)).toEqual(['assigned-late REFUNDING']);
+    });
+
+    it('of what was only reported stays a report, and the provider is asked before it goes back', async () => {
+      const [first, second] = [await desk.placed({ attempt: desk.attempt('mine') }), await desk.placed()];
+      await desk.report(second, 'mine');
+      const [row] = await desk.openOf('mine');
+      expect(row).toMatchObject({ reason: 'attempt-mismatch', source: 'report', orderId: second });
+      expect(await assign(row?.id ?? '', first)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
+      const [attempt] = await desk.shop.dataSource.query<object[]>(
+        `SELECT order_id, paid_source FROM ${SCHEMA}.payment_attempt WHERE reference = 'mine'`,
+      );
+      expect(attempt).toEqual({ order_id: first, paid_source: 'report' });
+    });
+
+    it('to two orders at once books it on one of them', async () => {
+      const orders = [await desk.placed(), await desk.placed()];
+      const id = await desk.stray('wanted-twice');
+      const results = await Promise.all(orders.map((orderId) => assign(id, orderId)));
+      expect(results.map(({ outcome }) => outcome).sort()).toEqual(['assigned', 'rejected']);
+      expect(results.find(({ outcome }) => outcome === 'rejected')).toMatchObject({
+        code: 'UNMATCHED_PAYMENT_HANDLED',
+      });
+      const statuses = await Promise.all(orders.map(desk.statusOf));
+      expect(statuses.sort()).toEqual(['PAID', 'PENDING']);
+    });
+
+    it('is refused where another order counts on the same payment, under whatever name', async () => {
+      const owner = await desk.placed({ attempt: desk.attempt('session') });
+      await desk.confirm(owner, 'session');
+      const other = await desk.placed();
+      expect(await assign(await desk.stray('t-session'), other)).toEqual({
+        outcome: 'rejected',
+        code: 'PAYMENT_TAKEN',
+      });
+      expect(await desk.statusOf(other)).toBe('PENDING');
+      expect(await desk.rowsOf('t-session')).toEqual(['unknown-order kept']);
+    });
+
+    it('is refused for another currency, another amount of the same payment, and money that has its order', async () => {
+      const orderId = await desk.placed();
+      const dollars = await desk.stray('dollars', 1_999, 'USD');
+      expect(await assign(dollars, orderId)).toMatchObject({ code: 'PAYMENT_NOT_BOOKABLE', currency: 'USD' });
+      await desk.report(orderId, 'disputed', 1_000);
+      await desk.report(orderId, 'disputed', 1_500);
+      const [row] = (await desk.openOf('disputed')).filter(({ reason }) => reason === 'attempt-mismatch');
+      expect(await assign(row?.id ?? '', orderId)).toMatchObject({ code: 'PAYMENT_DISPUTED', paidAmount: 1_000 });
+      await keptLate('has-order');
+      const [late] = await desk.openOf('has-order');
+      expect(await assign(late?.id ?? '', orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HAS_ORDER' });
+      expect(await assign(randomUUID(), orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+      expect(await assign(dollars, 'nowhere')).toMatchObject({ code: 'ORDER_NOT_FOUND' });
+      expect(await desk.statusOf(orderId)).toBe('PENDING');
+    });
+
+    it('of too little waits for the rest like any payment, and goes back at the deadline', async () => {
+      const orderId = await desk.placed();
+      const id = await desk.stray('assigned-half', 1_000);
+      expect(await assign(id, orderId)).toMatchObject({ booked: 'amount-mismatch', order: { status: 'PENDING' } });
+      await desk.expire(orderId);
+      await settleUntilDone(desk.shop, [orderId]);
+      expect(await desk.statusOf(orderId)).toBe('REFUNDING');
+      const number = refundNumber({ provider: 'fake', reference: 'assigned-half' });
+      const refunds = await desk.shop.dataSource.query<object[]>(
+        `SELECT reason FROM ${SCHEMA}.refund WHERE number = $1`,
+        [number],
+      );
+      expect(refunds).toEqual([{ reason: 'partial' }]);
+    });
+  });
+});

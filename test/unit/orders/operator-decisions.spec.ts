@@ -1,0 +1,151 @@
+import { bookMoney } from '../../../src/orders/book-money';
+import { decideAssignment } from '../../../src/orders/operator/decide-assignment';
+import { decideManualClose, declareClosed } from '../../../src/orders/operator/decide-manual-close';
+import { decideManualRefund } from '../../../src/orders/operator/decide-manual-refund';
+import { decideRevival } from '../../../src/orders/operator/decide-revival';
+import { type UnmatchedPayment } from '../../../src/orders/operator/unmatched-payment';
+import { ORDER_STATUSES } from '../../../src/orders/order-status';
+import { attempt, money, NOW, order, paid } from './orders';
+
+const A1 = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };
+
+describe('a refund by hand', () => {
+  it.each(['CLOSED', 'CANCELLED', 'REFUNDING', 'CLOSED_REFUNDED'] as const)(
+    'of an order that is %s may take every payment',
+    (status) => {
+      expect(decideManualRefund(order({ status, attempts: [paid()] }), A1).type).toBe('refund');
+    },
+  );
+
+  it('of a paid order may take what it does not need, if certain money is left', () => {
+    const needed = { type: 'refuse', refusal: { code: 'PAYMENT_NEEDED', status: 'PAID' } };
+    const spare = paid({ reference: 'a-2' });
+    expect(decideManualRefund(order({ status: 'PAID', attempts: [paid()] }), A1)).toEqual(needed);
+    expect(decideManualRefund(order({ status: 'PAID', attempts: [paid(), spare] }), A1).type).toBe('refund');
+    const reported = paid({ reference: 'a-2', paidSource: 'report' });
+    expect(decideManualRefund(order({ status: 'PAID', attempts: [paid(), reported] }), A1)).toEqual(needed);
+    const dollars = paid({ reference: 'a-2', paidCurrency: 'USD' });
+    expect(decideManualRefund(order({ status: 'PAID', attempts: [paid(), dollars] }), A1)).toEqual(needed);
+  });
+
+  it.each(['PENDING', 'CLOSING'] as const)('of an order that is %s may take a part', (status) => {
+    const part = order({ status, attempts: [paid({ paidAmount: 60n })] });
+    expect(decideManualRefund(part, A1).type).toBe('refund');
+    const enough = order({ status, attempts: [paid()] });
+    expect(decideManualRefund(enough, A1)).toMatchObject({ refusal: { code: 'PAYMENT_NEEDED' } });
+  });
+
+  it('needs the provider’s word, and knows a payment by its other name', () => {
+    const reported = order({ status: 'CLOSED', attempts: [paid({ paidSource: 'report' })] });
+    expect(decideManualRefund(reported, A1)).toMatchObject({ refusal: { code: 'PAYMENT_NOT_CONFIRMED' } });
+    const named = order({ status: 'CLOSED', attempts: [paid({ reference: 'session', transactionId: 'a-1' })] });
+    expect(decideManualRefund(named, A1)).toMatchObject({ type: 'refund', attempt: { reference: 'session' } });
+  });
+
+  it('says what has become of a payment before, and refuses what is none', () => {
+    const of = (status: 'REFUNDING' | 'REFUNDED' | 'CLOSED' | 'DUPLICATE') =>
+      decideManualRefund(order({ status: 'CLOSED', attempts: [paid({ status })] }), A1);
+    expect([of('REFUNDING').type, of('REFUNDED').type]).toEqual(['refunding', 'refunded']);
+    for (const status of ['CLOSED', 'DUPLICATE'] as const) {
+      expect(of(status)).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_NOT_FOUND' } });
+    }
+  });
+});
+
+describe('a revival', () => {
+  it.each(ORDER_STATUSES.filter((status) => status !== 'CLOSED' && status !== 'PAID'))('is not for %s', (status) => {
+    const refusal = { code: 'ORDER_NOT_REVIVABLE', status };
+    expect(decideRevival(order({ status, attempts: [paid()] }), [])).toEqual({ type: 'refuse', refusal });
+  });
+
+  it('needs enough money that nobody else counts on, whoever vouches for it', () => {
+    const kept = paid({ paidSource: 'report', registered: false });
+    const closed = order({ status: 'CLOSED', attempts: [kept] });
+    expect(decideRevival(closed, [])).toEqual({ type: 'revive', attempts: [kept] });
+    expect(decideRevival(closed, [kept])).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
+    for (const attempts of [[], [paid({ paidAmount: 99n })], [paid({ status: 'REFUNDING' })]]) {
+      const decision = decideRevival(order({ status: 'CLOSED', attempts }), []);
+      expect(decision).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_INSUFFICIENT' } });
+    }
+  });
+});
+
+describe('a close by hand', () => {
+  it('happens at once when nothing can be paid, and asks or believes otherwise', () => {
+    const open = attempt();
+    const gone = attempt({ reference: 'a-2', status: 'CLOSED' });
+    expect(decideManualClose(order({ attempts: [gone] }), false)).toMatchObject({ type: 'close', to: 'CLOSED' });
+    expect(decideManualClose(order({ attempts: [gone, open] }), false)).toEqual({ type: 'ask' });
+    const declared = decideManualClose(order({ attempts: [gone, open] }), true);
+    expect(declared).toEqual({ type: 'close', to: 'CLOSED', declared: [open] });
+    const after = declareClosed(order({ attempts: [gone, open] }), [open]);
+    expect(after.attempts).toEqual([gone, { ...open, status: 'CLOSED' }]);
+  });
+
+  it('ends a cancellation as one', () => {
+    const cancelling = order({ status: 'CLOSING', closingReason: 'cancelled' });
+    expect(decideManualClose(cancelling, false)).toMatchObject({ to: 'CANCELLED' });
+  });
+
+  it.each([[paid()], [paid({ paidAmount: 1n, paidSource: 'report' })], [paid({ paidCurrency: 'USD' })]])(
+    'is refused while there is money',
+    (payment) => {
+      const decision = decideManualClose(order({ attempts: [payment, attempt({ reference: 'a-2' })] }), true);
+      const payments = [{ provider: 'fake', reference: 'a-1' }];
+      expect(decision).toEqual({ type: 'refuse', refusal: { code: 'ORDER_HAS_MONEY', payments } });
+    },
+  );
+
+  it('is no obstacle that money went back before', () => {
+    expect(decideManualClose(order({ attempts: [paid({ status: 'REFUNDED' })] }), false).type).toBe('close');
+  });
+});
+
+describe('an assignment', () => {
+  const unmatched = (overrides: Partial<UnmatchedPayment> = {}): UnmatchedPayment => ({
+    id: '00000000-0000-4000-8000-000000000001',
+    reason: 'unknown-order',
+    handling: 'kept',
+    orderId: null,
+    ...{ provider: 'fake', reference: 'a-1', merchantAccount: null, amount: 100, currency: 'EUR' },
+    source: 'provider',
+    evidence: {},
+    createdAt: NOW,
+    resolvedAt: null,
+    resolvedBy: null,
+    resolution: null,
+    ...overrides,
+  });
+  const decide = (overrides: Partial<UnmatchedPayment> = {}, attempts = [attempt({ reference: 'a-0' })]) =>
+    decideAssignment(order({ attempts }), unmatched(overrides), money({ isAssigned: true }), attempts);
+
+  it('is for money that waits and has no order', () => {
+    expect(decide()).toEqual({ type: 'assign' });
+    expect(decide({ reason: 'attempt-mismatch', handling: 'waiting' })).toEqual({ type: 'assign' });
+    expect(decide({ reason: 'surplus' })).toMatchObject({ refusal: { code: 'UNMATCHED_PAYMENT_HAS_ORDER' } });
+    expect(decide({ handling: 'settled' })).toMatchObject({ refusal: { code: 'UNMATCHED_PAYMENT_HANDLED' } });
+    expect(decide({ handling: 'adopted' })).toMatchObject({ refusal: { code: 'UNMATCHED_PAYMENT_HANDLED' } });
+  });
+
+  it('makes registered what the order adopted by itself, and is done when repeated', () => {
+    expect(decide({ handling: 'adopted' }, [paid({ registered: false })])).toEqual({ type: 'assign' });
+    expect(decide({ handling: 'adopted' }, [paid()])).toEqual({ type: 'already-assigned' });
+  });
+
+  it('is refused for what another order has', () => {
+    const elsewhere = attempt({ orderId: 'o-2' });
+    const decision = decideAssignment(order(), unmatched(), money(), [elsewhere]);
+    expect(decision).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
+  });
+
+  it('books a payment as one that was registered, also one that the order has already', () => {
+    expect(bookMoney(order(), money()).holder.registered).toBe(false);
+    expect(bookMoney(order(), money({ isAssigned: true })).holder).toMatchObject({ registered: true, status: 'PAID' });
+    const held = order({ attempts: [paid({ registered: false })] });
+    expect(bookMoney(held, money({ isAssigned: true }))).toMatchObject({
+      wasBooked: true,
+      changed: [{ registered: true, status: 'PAID', paidSource: 'provider' }],
+    });
+    expect(bookMoney(held, money()).changed).toEqual([]);
+  });
+});
