@@ -58,11 +58,11 @@ export const FALSE_NEWS: readonly Scenario[] = [
   },
   {
     name: 'money-of-other-merchant',
-    says: 'the number was paid at another merchant of ours',
+    says: 'the number was paid at another merchant of ours: a payment that no order knows',
     isLong: true,
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED'], orphans: ['attempt-mismatch/kept'] },
+      ends: { status: ['CLOSED'], orphans: ['unknown-order/kept'] },
       payments: [
         {
           script: { buyer: 'pays-after', ms: random.between(300, 1_500) },
