@@ -21,6 +21,8 @@ const QUICK = [
   'partial-payment',
   'cancel-while-paying',
   'forged-notification',
+  'report-net-of-coupon',
+  'two-names',
 ];
 const SEED = 7;
 

@@ -16,7 +16,7 @@ export function planCast({ seed, providers, scenarios, each }: Wanted): Role[] {
   for (const scenario of scenarios) {
     for (const provider of providers) {
       if (!(scenario.providers ?? PROVIDERS).includes(provider)) continue;
-      for (let number = 1; number <= each; number += 1) {
+      for (let number = 1; number <= Math.min(each, scenario.most ?? each); number += 1) {
         const id = `${scenario.name}-${provider}-${number}`.slice(0, 56);
         const random = new Random(seed ^ hash(id));
         roles.push({ id, scenario, provider, random, plan: scenario.plan(random, provider) });

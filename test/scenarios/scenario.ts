@@ -11,7 +11,10 @@ export type ProviderName = (typeof PROVIDERS)[number];
 /** Two merchants at every provider, so that a mix-up would show. */
 export const ACCOUNTS = ['shop-a', 'shop-b'] as const;
 
-export type Account = (typeof ACCOUNTS)[number];
+/** Rates are limited for each merchant: what asks much does so as a merchant of its own. */
+export const BUSY_ACCOUNT = 'shop-busy';
+
+export type Account = (typeof ACCOUNTS)[number] | typeof BUSY_ACCOUNT;
 
 /** What the simulator is told of a payment, but for what the run fills in. `pays-after` and faults count from the placing. */
 export type PaymentScript = Omit<
@@ -33,6 +36,10 @@ export interface PlannedPayment extends PaymentScript {
   readonly registers?: 'with-order' | 'later' | 'never';
   /** At Stripe a payment intent, never a Checkout Session. */
   readonly isIntent?: true;
+  /** At Stripe a Checkout Session. */
+  readonly isSession?: true;
+  /** Absent: one of the two by chance. */
+  readonly account?: Account;
   /** The provider has it under the other merchant than the one it is registered for. */
   readonly isOfOtherMerchant?: true;
 }
@@ -49,6 +56,10 @@ export interface Ending {
   readonly refunds?: number;
   /** Rows of orphan_payment as `reason/handling`. @default what follows from the refunds, see checks */
   readonly orphans?: readonly string[];
+  /** Statuses of all attempts. @default any that is final */
+  readonly attempts?: readonly string[];
+  /** What somebody has given back by hand, in minor units: the provider holds that much less. @default 0 */
+  readonly givenByHand?: number;
   /** Notifications that the service must have refused and counted. @default 0 */
   readonly forgeries?: number;
   /** At least that many answers of the provider that were not trusted. @default 0 */
@@ -61,8 +72,10 @@ export interface Plan {
   readonly windowMs: number;
   readonly payments: readonly PlannedPayment[];
   readonly ends: Ending;
-  /** `shop-refund`: late money always goes back. @default 'shop' */
-  readonly merchantId?: 'shop' | 'shop-refund';
+  /** `shop-refund`: late money always goes back · `shop-patient`: takes many attempts. @default 'shop' */
+  readonly merchantId?: 'shop' | 'shop-refund' | 'shop-patient';
+  /** The deadline closes nothing. */
+  readonly autoClose?: false;
   /** A sku of its own of which there is one piece. */
   readonly isLastPiece?: true;
   /** What shop and buyer do beside the script, once the order is placed. */
@@ -79,6 +92,8 @@ export interface Scenario {
   readonly providers?: readonly ProviderName[];
   /** Takes more than a minute, as 60 s after the time limit have to pass. */
   readonly isLong?: true;
+  /** At each provider, however many orders are played: it takes many calls. */
+  readonly most?: number;
   /** Pure: the same numbers give the same plan. */
   plan(random: Random, provider: ProviderName): Plan;
 }

@@ -47,6 +47,11 @@ export interface EventFact {
   readonly orderId: string;
   readonly orderVersion: number;
   readonly deliveries: number;
+  /** Of `order.payment_late`: the payment that it is about. */
+  readonly reference?: string | undefined;
+  readonly merchantAccount?: string | undefined;
+  /** Of `timeout.parked`. */
+  readonly key?: string | undefined;
 }
 
 export interface StockFact {

@@ -6,6 +6,9 @@ interface EventBody {
   readonly type: string;
   readonly orderId?: string;
   readonly orderVersion?: number;
+  readonly reference?: string;
+  readonly merchantAccount?: string;
+  readonly key?: string;
 }
 
 /** Subscribes to every event with a queue of its own, as any program in any language would. */
@@ -40,9 +43,11 @@ export class EventListener {
   }
 
   private take({ content }: ConsumeMessage): void {
-    const { id, type, orderId = '', orderVersion = 0 } = JSON.parse(content.toString('utf8')) as EventBody;
+    const { id, orderId = '', orderVersion = 0, ...body } = JSON.parse(content.toString('utf8')) as EventBody;
+    const { type, reference, merchantAccount, key } = body;
     this.total += 1;
     const deliveries = (this.events.get(id)?.deliveries ?? 0) + 1;
-    this.events.set(id, { id, type, orderId, orderVersion, deliveries });
+    const about = { reference, merchantAccount, key };
+    this.events.set(id, { id, type, orderId, orderVersion, deliveries, ...about });
   }
 }

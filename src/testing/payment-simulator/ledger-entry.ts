@@ -19,7 +19,7 @@ export interface LedgerRefund {
 export interface LedgerEntry {
   /** Whose protocol: `simulator`, `alipay`, `wechat-pay` or `stripe`. */
   readonly provider: string;
-  /** Unique per provider. */
+  /** Unique per provider and merchant account. */
   readonly reference: string;
   readonly orderId: string | null;
   readonly merchantAccount: string | null;

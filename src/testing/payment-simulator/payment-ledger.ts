@@ -11,9 +11,9 @@ export interface LedgerPayment {
   readonly faults: FaultPlan;
 }
 
-/** All payments by provider and reference, and the timers that let scripted buyers act when nobody asks. */
+/** All payments by provider, merchant and reference, and the timers that let scripted buyers act when nobody asks. */
 export class PaymentLedger {
-  private readonly byKey = new Map<string, LedgerPayment>();
+  private readonly byKey = new Map<string, readonly LedgerPayment[]>();
   private readonly timers = new Map<SimulatedPayment, Timer>();
 
   constructor(
@@ -21,27 +21,33 @@ export class PaymentLedger {
     private readonly happened: (payment: SimulatedPayment, event: PaymentEvent) => void,
   ) {}
 
-  /** @returns undefined if the provider has given the reference away. */
+  /** @returns undefined if the merchant has used the reference. Merchants of one provider may number alike. */
   create(terms: PaymentTerms): SimulatedPayment | undefined {
     const key = keyOf(terms.provider, terms.reference);
-    if (this.byKey.has(key)) return undefined;
+    const same = this.byKey.get(key) ?? [];
+    if (same.some(({ payment }) => mayBeOneMerchant(payment.terms, terms))) return undefined;
     const payment = new SimulatedPayment(terms, this.clock.now(), {
       happened: this.happened,
       planned: (planned) => this.arm(planned),
     });
-    this.byKey.set(key, { payment, faults: new FaultPlan(this.clock, terms.faults) });
+    this.byKey.set(key, [...same, { payment, faults: new FaultPlan(this.clock, terms.faults) }]);
     this.arm(payment);
     return payment;
   }
 
-  find(provider: string, reference: string): LedgerPayment | undefined {
-    return this.byKey.get(keyOf(provider, reference));
+  /** @param isMeant where several merchants use the reference: whose is wanted. @default the one that was made first */
+  find(
+    provider: string,
+    reference: string,
+    isMeant: (payment: SimulatedPayment) => boolean = () => true,
+  ): LedgerPayment | undefined {
+    return this.byKey.get(keyOf(provider, reference))?.find(({ payment }) => isMeant(payment));
   }
 
-  /** Every payment in the order of creation. */
+  /** Every payment in the order of creation; those of one reference together. */
   entries(): LedgerEntry[] {
     const now = this.clock.now();
-    return [...this.byKey.values()].map(({ payment }) => payment.entry(now));
+    return [...this.byKey.values()].flat().map(({ payment }) => payment.entry(now));
   }
 
   /** Stops all timers; scripted buyers then act only when somebody asks. */
@@ -64,7 +70,15 @@ export class PaymentLedger {
   }
 }
 
-/** The provider's name has no slash, so no two payments share a key. */
+/** A payment without an account belongs to a merchant whose name is not known here. */
+function mayBeOneMerchant(
+  { merchantAccount: one }: Pick<PaymentTerms, 'merchantAccount'>,
+  { merchantAccount: other }: Pick<PaymentTerms, 'merchantAccount'>,
+): boolean {
+  return one === undefined || other === undefined || one === other;
+}
+
+/** The provider's name has no slash, so only payments of several merchants share a key. */
 function keyOf(provider: string, reference: string): string {
   return `${provider}/${reference}`;
 }

@@ -55,10 +55,11 @@ export class RefundBook {
     return processingMs > 0 ? 'pending' : 'accepted';
   }
 
-  /** Gives back at once what is left of what was paid. @returns false if nothing is. */
-  giveBackRest(now: number, paid: bigint): boolean {
-    const amount = paid - this.promised;
-    if (amount === 0n) return false;
+  /** Gives back at once a part, or what is left of what was paid. @returns false if there is not that much. */
+  giveBackByHand(now: number, paid: bigint, part?: bigint): boolean {
+    const left = paid - this.promised;
+    const amount = part ?? left;
+    if (amount === 0n || amount > left) return false;
     this.complete({ number: `by-hand-${this.byNumber.size + 1}`, amount }, now);
     return true;
   }

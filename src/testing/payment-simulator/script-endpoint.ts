@@ -4,12 +4,15 @@ import { type FaultPlan } from './fault-plan';
 import { type LedgerPayment, type PaymentLedger } from './payment-ledger';
 import { jsonReply, type Reply } from './reply';
 import { type SimulatedMerchants } from './simulated-merchants';
-import { faultInput, paymentInput, scriptInput } from './simulator-input';
+import { type SimulatedPayment } from './simulated-payment';
+import { faultInput, paymentInput, refundInput, scriptInput } from './simulator-input';
 
 /** Which payment is meant. */
 interface Key {
   readonly provider: string;
   readonly reference: string;
+  /** Of the merchant, where several use the reference. */
+  readonly account?: string | undefined;
 }
 
 /** The side of the simulator that scripts and buyers talk to. Not signed: it listens on the own machine only. */
@@ -66,10 +69,12 @@ export class ScriptEndpoint {
     });
   }
 
-  /** `POST /script/payments/{provider}/{reference}/refund`: somebody gives back by hand what is left. */
-  refund(key: Key): Reply {
+  /** `POST /script/payments/{provider}/{reference}/refund`: somebody gives back by hand `amount`, or what is left. */
+  refund(key: Key, body: unknown): Reply {
+    const parsed = refundInput.safeParse(body ?? {});
+    if (!parsed.success) return invalid(parsed.error);
     return this.withPayment(key, ({ payment }, now) => {
-      const refunded = payment.giveBack(now);
+      const refunded = payment.giveBack(now, parsed.data.amount);
       return jsonReply(refunded ? 200 : 409, payment.entry(now));
     });
   }
@@ -90,8 +95,10 @@ export class ScriptEndpoint {
     });
   }
 
-  private withPayment({ provider, reference }: Key, act: (found: LedgerPayment, now: number) => Reply): Reply {
-    const found = this.ledger.find(provider, reference);
+  private withPayment({ provider, reference, account }: Key, act: (found: LedgerPayment, now: number) => Reply): Reply {
+    const isMeant = ({ terms }: SimulatedPayment): boolean =>
+      (account ?? terms.merchantAccount) === terms.merchantAccount;
+    const found = this.ledger.find(provider, reference, isMeant);
     if (found) return act(found, this.clock.now());
     const error = `there is no payment "${reference}" of "${provider}"; create it with POST /script/payments`;
     return jsonReply(404, { error });

@@ -32,7 +32,7 @@ export class ShopNotifier {
   announce(payment: SimulatedPayment, event: PaymentEvent): void {
     const { notify } = payment.terms;
     if (!notify) return;
-    this.after(notify.lost ? 0 : notify.delayMs, () => {
+    this.after(isLost(notify, event) ? 0 : notify.delayMs, () => {
       if (notify.reorder) this.hold({ payment, event });
       else void this.tell({ payment, event });
     });
@@ -60,7 +60,7 @@ export class ShopNotifier {
     const protocol = this.options.protocolOf(provider);
     const first = protocol?.notification(payment, event);
     if (!notify || !protocol || !first) return;
-    if (notify.lost) {
+    if (isLost(notify, event)) {
       payment.notifications.lost += 1;
       return;
     }
@@ -104,6 +104,10 @@ export class ShopNotifier {
     });
     this.timers.add(timer);
   }
+}
+
+function isLost({ lost }: NotifyTerms, event: PaymentEvent): boolean {
+  return typeof lost === 'boolean' ? lost : lost.includes(event);
 }
 
 /** undefined: the shop did not answer. */

@@ -116,10 +116,10 @@ export class SimulatedPayment {
     return this.refunds.order(now, order, this.taken?.amount, this.current.refundProcessingMs);
   }
 
-  /** Somebody gives back by hand, and at once, what is left. @returns false if there was nothing. */
-  giveBack(now: number): boolean {
+  /** Somebody gives back by hand, and at once, `part` or what is left. @returns false if there is not that much. */
+  giveBack(now: number, part?: bigint): boolean {
     this.advance(now);
-    return this.taken !== undefined && this.refunds.giveBackRest(now, this.taken.amount);
+    return this.taken !== undefined && this.refunds.giveBackByHand(now, this.taken.amount, part);
   }
 
   /** The truth, by `now`. */

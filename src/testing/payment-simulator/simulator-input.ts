@@ -82,7 +82,8 @@ export const faultInput = z.discriminatedUnion('fault', [
 const notify = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
-  lost: z.boolean().default(false),
+  /** All of it, or what is told of these events. */
+  lost: z.union([z.boolean(), z.array(z.enum(['paid', 'closed', 'refunded']))]).default(false),
   delayMs: milliseconds.default(0),
   /** Above 1: duplicates. */
   times: z.int().min(1).max(10).default(1),
@@ -90,6 +91,8 @@ const notify = z.strictObject({
   reorder: z.boolean().default(false),
   /** That many copies with a wrong signature go out before the right one. */
   forged: z.int().min(0).max(10).default(0),
+  /** Stripe's events in a form of years ago: fewer fields, so that they tell of a change and of no amount. */
+  oldForm: z.boolean().default(false),
 });
 
 /** Minor units: an integer, or digits where it may exceed 2^53. */
@@ -144,6 +147,9 @@ export const scriptInput = z.strictObject({
   ...z.object(behaviour).partial().shape,
   faults: z.array(faultInput).default([]),
 });
+
+/** Body of `POST /script/payments/{provider}/{reference}/refund`. */
+export const refundInput = z.strictObject({ amount: amount.optional() });
 
 /** A payment as a script may give it, before defaults. */
 export type PaymentInput = z.input<typeof paymentInput>;

@@ -47,15 +47,16 @@ export class SimulatorRoutes {
   }
 
   private replyToPaymentScript(request: SimulatorRequest, [provider = '', reference = '', action]: string[]): Reply {
+    const key = { provider, reference, account: request.query.get('account') ?? undefined };
     switch (action) {
       case 'script':
-        return this.script.rescript({ provider, reference }, parseJson(request.body));
+        return this.script.rescript(key, parseJson(request.body));
       case 'refund':
-        return this.script.refund({ provider, reference });
+        return this.script.refund(key, parseJson(request.body));
       case 'scan':
-        return this.script.scan({ provider, reference });
+        return this.script.scan(key);
       case 'pay':
-        return this.script.pay({ provider, reference });
+        return this.script.pay(key);
       default:
         return notFound(request);
     }

@@ -1,4 +1,5 @@
 import { type Scenario } from '../scenario';
+import { untilPaidInTime } from './until-paid-in-time';
 
 /** Notifications that are not true, not ours, or not new. None of them may change an order. */
 export const FALSE_NEWS: readonly Scenario[] = [
@@ -12,9 +13,7 @@ export const FALSE_NEWS: readonly Scenario[] = [
       act: async (cast) => {
         await cast.untilLedger(0, 'payment', ({ paidAt }) => paidAt !== null);
         if (!(await cast.postByHand(0, 'none'))) throw new Error('the service refused a true notification');
-        await cast.untilStatus('PAID');
-        const leftMs = cast.order.placedAt + cast.order.plan.windowMs - Date.now();
-        if (leftMs <= 0) throw new Error('paid by the deadline, not by the notification');
+        await untilPaidInTime(cast);
       },
     }),
   },
@@ -58,11 +57,11 @@ export const FALSE_NEWS: readonly Scenario[] = [
   },
   {
     name: 'money-of-other-merchant',
-    says: 'the number was paid at another merchant of ours',
+    says: 'the number was paid at another merchant of ours: a payment that no order knows',
     isLong: true,
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED'], orphans: ['attempt-mismatch/kept'] },
+      ends: { status: ['CLOSED'], orphans: ['unknown-order/kept'] },
       payments: [
         {
           script: { buyer: 'pays-after', ms: random.between(300, 1_500) },

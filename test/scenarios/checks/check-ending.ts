@@ -2,7 +2,7 @@ import { type OrderFacts } from './order-facts';
 import { type Violation } from './violation';
 
 const TERMINAL: readonly string[] = ['PAID', 'CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];
-const DONE: readonly string[] = ['PAID', 'CLOSED', 'REFUNDED'];
+const DONE: readonly string[] = ['PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE'];
 
 const other = (says: string): Violation => ({ kind: 'other', says });
 
@@ -18,8 +18,19 @@ export function checkEnding(facts: OrderFacts): Violation[] {
   return [
     ...open.map((attempt) => other(`attempt ${attempt.reference} is still ${attempt.status}`)),
     ...checkEarliness(facts),
-    ...(order.isTooLate ? [] : [...checkStatus(facts), ...checkRefundCount(facts), ...checkOrphans(facts)]),
+    ...(order.isTooLate ? [] : checkPlan(facts)),
   ];
+}
+
+function checkPlan(facts: OrderFacts): Violation[] {
+  return [...checkStatus(facts), ...checkAttempts(facts), ...checkRefundCount(facts), ...checkOrphans(facts)];
+}
+
+function checkAttempts({ attempts, order }: OrderFacts): Violation[] {
+  const found = attempts.map(({ status }) => status).sort();
+  const expected = [...(order.plan.ends.attempts ?? found)].sort();
+  if (found.join() === expected.join()) return [];
+  return [other(`attempts [${found.join(', ')}] instead of [${expected.join(', ')}]`)];
 }
 
 function checkStatus({ stored, order }: OrderFacts): Violation[] {

@@ -3,10 +3,21 @@ import { type Violation } from './violation';
 
 /** By the provider's own books: a paid order holds exactly its price, every other one holds nothing. */
 export function checkMoney(facts: OrderFacts): Violation[] {
+  return [...checkForeign(facts), ...checkOwn(facts)];
+}
+
+/** What is no order's never goes back by itself. */
+function checkForeign({ foreign }: OrderFacts): Violation[] {
+  const returned = foreign.filter(({ refunds }) => refunds.length > 0);
+  return returned.map(({ reference }) => ({ kind: 'other', says: `${reference} is no order's, and went back` }));
+}
+
+function checkOwn(facts: OrderFacts): Violation[] {
   const held = heldMoney(facts);
   const { status } = facts.stored ?? {};
   if (status === 'PAID') {
-    const price = `${facts.order.amount} ${facts.order.currency}`;
+    const { amount, currency, plan } = facts.order;
+    const price = `${amount - (plan.ends.givenByHand ?? 0)} ${currency}`;
     return held === price
       ? []
       : [{ kind: 'other', says: `PAID, and the provider holds ${held || 'nothing'} of ${price}` }];

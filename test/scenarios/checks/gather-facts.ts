@@ -25,17 +25,28 @@ export async function gatherFacts(stage: Stage, orders: readonly Placed[]): Prom
   const ledger = await simulator.ledger();
   const events = group(listener.facts());
   return orders.map((order) => {
-    const ours = new Set(order.payments.map(({ reference }) => reference));
     const numbers = new Set((refunds.get(order.id) ?? []).map(({ number }) => number));
     return {
       ...{ order, stored: stored.get(order.id), history: history.get(order.id) ?? [] },
       ...{ reservations: reservations.get(order.id) ?? [], attempts: attempts.get(order.id) ?? [] },
       ...{ refunds: refunds.get(order.id) ?? [], events: events.get(order.id) ?? [] },
-      orphans: orphans.filter(({ reference }) => ours.has(reference)),
+      orphans: orphans.filter((orphan) => orphan.orderId === order.id || isOfStory(order, orphan)),
       timeouts: timeouts.filter(({ key }) => key === order.id || numbers.has(key)),
       ledger: ledger.filter(({ orderId }) => orderId === order.id),
+      foreign: ledger.filter((entry) => entry.orderId === null && isOfStory(order, entry)),
     };
   });
+}
+
+/** Two merchants may use the same reference. */
+function isOfStory(
+  { payments }: Placed,
+  told: Pick<OrphanFact, 'provider' | 'reference'> & { readonly merchantAccount: string | null },
+): boolean {
+  return payments.some(
+    ({ provider, reference, ownerAccount }) =>
+      provider === told.provider && reference === told.reference && ownerAccount === told.merchantAccount,
+  );
 }
 
 export function readTimeouts(records: DemoRecords): Promise<TimeoutFact[]> {
@@ -63,7 +74,11 @@ function readRefunds(records: DemoRecords): Promise<RefundFact[]> {
 }
 
 function readOrphans(records: DemoRecords): Promise<OrphanFact[]> {
-  return read(records, `SELECT order_id AS "orderId", reference, reason, handling FROM ${SCHEMA}.orphan_payment`);
+  return read(
+    records,
+    `SELECT order_id AS "orderId", provider, merchant_account AS "merchantAccount", reference, reason, handling
+       FROM ${SCHEMA}.orphan_payment`,
+  );
 }
 
 function read<T>(records: DemoRecords, sql: string): Promise<T[]> {

@@ -26,6 +26,8 @@ export interface RefundFact {
 /** A row of orphan_payment. */
 export interface OrphanFact {
   readonly orderId: string | null;
+  readonly provider: string;
+  readonly merchantAccount: string;
   readonly reference: string;
   readonly reason: string;
   readonly handling: string;
@@ -59,5 +61,7 @@ export interface OrderFacts {
   readonly timeouts: readonly TimeoutFact[];
   /** The provider's books of the payments that are this order's. */
   readonly ledger: readonly LedgerEntry[];
+  /** Those of payments that have to do with the story, and belong to no order. */
+  readonly foreign: readonly LedgerEntry[];
   readonly events: readonly EventFact[];
 }

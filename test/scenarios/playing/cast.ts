@@ -5,6 +5,14 @@ import { type Plan } from '../scenario';
 import { type Flaw } from './hand-made-notification';
 import { type Placed } from './placed-order';
 
+/** What the shop says of a payment. */
+export interface Report {
+  /** Minor units. @default the price */
+  readonly amount?: number;
+  /** By the provider's own number instead of ours. */
+  readonly isByProvidersName?: true;
+}
+
 /** What the scenario of one order can do and see while it runs. */
 export interface Cast {
   readonly order: Placed;
@@ -27,7 +35,17 @@ export interface Cast {
   placeRival(plan: Plan): Promise<void>;
   /** Posts a notification that says "paid", made by hand. @returns whether the service took it. */
   postByHand(index: number, flaw: Flaw): Promise<boolean>;
-  /** Until the service gives one of the order's timeouts up and waits for a person. */
+  /** The service's answer to an attempt that it refuses; undefined: it takes it. */
+  refusalOf(index: number): Promise<string | undefined>;
+  /** The shop reports a payment. @returns the outcome. */
+  report(index: number, what?: Report): Promise<string>;
+  /** Another order that is paid by the same references at the other merchant. */
+  placeTwin(plan: Plan): Promise<void>;
+  /** Until the payment is kept for a person as one that no order knows, and the subscriber of events was told. */
+  untilKept(index: number): Promise<void>;
+  /** The merchant gives a part back at the provider by his own hands. Minor units. */
+  giveBackByHand(index: number, amount: number): Promise<void>;
+  /** Until the service gives one of the order's timeouts up and says so to the subscriber of events. */
   untilParked(): Promise<void>;
   /** An operator has seen to it: what was given up is tried again. */
   replayParked(): Promise<void>;

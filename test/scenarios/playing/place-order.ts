@@ -13,6 +13,8 @@ interface Wanted {
   readonly random: Random;
   /** Instead of goods of its own. */
   readonly lines?: Placed['lines'];
+  /** The payments have the references of these, at the other merchant. */
+  readonly twins?: readonly PlacedPayment[];
 }
 
 type Unjudged = Omit<Placed, 'isTooLate'>;
@@ -37,10 +39,15 @@ export async function placeOrder(stage: Stage, wanted: Wanted): Promise<Placed> 
   if (!shop) throw new Error('the service does not run');
   if (plan.isLastPiece && !wanted.lines) await shop.setStock(`last-of-${id}`, 1);
   const paymentWindowMs = plan.windowMs;
-  const body = { id, merchantId: plan.merchantId ?? 'shop', amount, currency: CURRENCY, paymentWindowMs, lines };
+  const { merchantId = 'shop', autoClose = true } = plan;
+  const body = { id, merchantId, amount, currency: CURRENCY, paymentWindowMs, lines, autoClose };
   const deadline = await shop.place(body);
   const placedAt = deadline.getTime() - plan.windowMs;
-  const payments = plan.payments.map((payment) => toPlaced(payment, provider, random, placedAt));
+  const payments = plan.payments.map((payment, index) => {
+    const placed = toPlaced(payment, provider, random, placedAt);
+    const twin = wanted.twins?.[index];
+    return twin ? atOtherMerchant(placed, twin) : placed;
+  });
   const order = { id, scenario, provider, plan, amount, currency: CURRENCY, lines, placedAt, payments };
   for (const payment of payments) await makePayment(stage, order, payment);
   const toRegister = payments.filter((payment) => isWithOrder(payment));
@@ -49,7 +56,7 @@ export async function placeOrder(stage: Stage, wanted: Wanted): Promise<Placed> 
   }
   const isTooLate = (): boolean => Date.now() > deadline.getTime() - LEAST_MS;
   if (isTooLate()) return { ...order, isTooLate: true };
-  for (const payment of payments) await beginStory(stage, order, payment, shop.url);
+  for (const payment of payments) if (!isSilent(payment)) await beginStory(stage, order, payment, shop.url);
   return { ...order, isTooLate: isTooLate() };
 }
 
@@ -62,6 +69,11 @@ function isWithOrder({ plan }: PlacedPayment): boolean {
   return (plan.registers ?? 'with-order') === 'with-order';
 }
 
+/** Nobody does anything about it, and nothing is told. */
+function isSilent({ plan }: PlacedPayment): boolean {
+  return plan.notify === 'none' && plan.script === undefined && plan.faults === undefined;
+}
+
 function linesOf(id: string, plan: Plan, random: Random): Placed['lines'] {
   const unitAmount = random.between(100, 5_000);
   if (plan.isLastPiece) return [{ sku: `last-of-${id}`, quantity: 1, unitAmount }];
@@ -71,8 +83,9 @@ function linesOf(id: string, plan: Plan, random: Random): Placed['lines'] {
 
 function toPlaced(plan: PlannedPayment, column: ProviderName, random: Random, placedAt: number): PlacedPayment {
   const provider = plan.provider ?? column;
-  const [account, other] = random.shuffled(ACCOUNTS);
-  if (!account || !other) throw new Error('two merchants are needed');
+  const [chosen, other] = random.shuffled(ACCOUNTS);
+  if (!chosen || !other) throw new Error('two merchants are needed');
+  const account = plan.account ?? chosen;
   const limit = plan.expiresAfterMs;
   return {
     ...{ plan, provider, account, reference: referenceOf(plan, provider, random) },
@@ -81,11 +94,17 @@ function toPlaced(plan: PlannedPayment, column: ProviderName, random: Random, pl
   };
 }
 
+function atOtherMerchant(payment: PlacedPayment, { reference, account }: PlacedPayment): PlacedPayment {
+  const other = ACCOUNTS.find((one) => one !== account) ?? account;
+  return { ...payment, reference, account: other, ownerAccount: other };
+}
+
 /** 32 characters are the most that WeChat Pay takes. Every third payment at Stripe is a Checkout Session. */
-function referenceOf({ isIntent }: PlannedPayment, provider: ProviderName, random: Random): string {
+function referenceOf({ isIntent, isSession }: PlannedPayment, provider: ProviderName, random: Random): string {
   const hex = Array.from({ length: 32 }, () => random.between(0, 15).toString(16)).join('');
   if (provider !== 'stripe') return hex;
-  return !isIntent && random.between(1, 3) === 1 ? `cs_test_${hex.slice(0, 24)}` : `pi_${hex.slice(0, 24)}`;
+  const isByChance = random.between(1, 3) === 1;
+  return isSession || (!isIntent && isByChance) ? `cs_test_${hex.slice(0, 24)}` : `pi_${hex.slice(0, 24)}`;
 }
 
 async function makePayment({ simulator }: Stage, order: Unjudged, payment: PlacedPayment): Promise<void> {
@@ -100,16 +119,19 @@ async function makePayment({ simulator }: Stage, order: Unjudged, payment: Place
 }
 
 async function beginStory({ simulator }: Stage, order: Unjudged, payment: PlacedPayment, base: string): Promise<void> {
-  const { provider, reference, plan } = payment;
+  const { provider, reference, ownerAccount, plan } = payment;
   const { notify, script, faults = [] } = plan;
   const { closeLagMs, closeLies, partialAmount, paidCurrency, refundProcessingMs, rejectRefunds } = plan;
   const passedMs = Date.now() - order.placedAt;
-  await simulator.rescript(provider, reference, {
-    ...withoutUndefined({ closeLagMs, closeLies, partialAmount, paidCurrency, refundProcessingMs, rejectRefunds }),
-    ...(script && { script: atInstant(script, order.placedAt) }),
-    faults: faults.map((fault) => (fault.afterMs ? { ...fault, afterMs: left(fault.afterMs, passedMs) } : fault)),
-    ...(notify !== 'none' && { notify: { url: `${base}/payments/${provider}/notify`, ...notify } }),
-  });
+  await simulator.rescript(
+    { provider, reference, account: ownerAccount },
+    {
+      ...withoutUndefined({ closeLagMs, closeLies, partialAmount, paidCurrency, refundProcessingMs, rejectRefunds }),
+      ...(script && { script: atInstant(script, order.placedAt) }),
+      faults: faults.map((fault) => (fault.afterMs ? { ...fault, afterMs: left(fault.afterMs, passedMs) } : fault)),
+      ...(notify !== 'none' && { notify: { url: `${base}/payments/${provider}/notify`, ...notify } }),
+    },
+  );
 }
 
 /** So that the buyer pays in the millisecond that the scenario says, however long the placing took. */

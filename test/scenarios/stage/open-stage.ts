@@ -10,7 +10,7 @@ import { freePort } from '../../../examples/demo/servers/free-port';
 import { until } from '../../../examples/demo/servers/until';
 import { createDatabase } from '../../support/database';
 import { createVhost } from '../../support/rabbit-vhost';
-import { ACCOUNTS, type ProviderName } from '../scenario';
+import { ACCOUNTS, BUSY_ACCOUNT, type ProviderName } from '../scenario';
 import { httpJson } from './http-json';
 import { Program } from './program';
 import { providerConfiguration } from './provider-configuration';
@@ -86,7 +86,7 @@ async function raise(
 
 async function startSimulator(cleanUp: CleanUp): Promise<SimulatorClient> {
   const program = Program.start('testing/payment-simulator/main', {
-    PAYMENT_SIMULATOR_ACCOUNTS: ACCOUNTS.join(','),
+    PAYMENT_SIMULATOR_ACCOUNTS: [...ACCOUNTS, BUSY_ACCOUNT].join(','),
     // Repetitions within the run: the first of Alipay's after 2.4 s.
     PAYMENT_SIMULATOR_RETRY_SPEED_UP: '100',
   });

@@ -30,7 +30,10 @@ export function serviceEnvironment(around: Surroundings): Record<string, string>
     REMINDER_OFFSETS_MS: '',
     // The real ones end after 25 hours.
     LATE_WATCH_OFFSETS_MS: '1000,4000,10000',
-    MERCHANT_POLICIES: JSON.stringify({ 'shop-refund': { latePayment: 'refund' } }),
+    MERCHANT_POLICIES: JSON.stringify({
+      'shop-refund': { latePayment: 'refund' },
+      'shop-patient': { maxAttempts: 200 },
+    }),
     LOG_LEVEL: 'warn',
     SHUTDOWN_TIMEOUT_MS: '3000',
   };

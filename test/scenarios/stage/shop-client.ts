@@ -14,6 +14,15 @@ interface OrderBody {
   readonly currency: string;
   readonly paymentWindowMs: number;
   readonly lines: readonly unknown[];
+  readonly autoClose: boolean;
+}
+
+interface Payment {
+  readonly provider: string;
+  readonly reference: string;
+  readonly merchantAccount: string;
+  readonly amount: number;
+  readonly currency: string;
 }
 
 /** A shop that speaks to one process of the service. */
@@ -40,6 +49,19 @@ export class ShopClient {
     if (status === 409) return false;
     if (status >= 300) throw new Error(`attempt of ${orderId}: ${status} ${text}`);
     return true;
+  }
+
+  /** @returns the code of the refusal; undefined: the attempt is registered. */
+  async refusalOf(orderId: string, attempt: Attempt): Promise<string | undefined> {
+    const { status, text } = await this.ask('POST', `/orders/${orderId}/attempts`, attempt);
+    return status < 300 ? undefined : (JSON.parse(text) as { code: string }).code;
+  }
+
+  /** Reports a payment. @returns the outcome. */
+  async report(orderId: string, payment: Payment): Promise<string> {
+    const { status, text } = await this.ask('POST', `/orders/${orderId}/paid`, payment);
+    if (status >= 300) throw new Error(`payment of ${orderId}: ${status} ${text}`);
+    return (JSON.parse(text) as { outcome: string }).outcome;
   }
 
   /** @returns false: it can not be cancelled any more. */

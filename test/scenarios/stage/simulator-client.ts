@@ -31,6 +31,14 @@ interface StripeKeys {
   readonly webhookSecrets: readonly string[];
 }
 
+/** Which payment is meant. */
+export interface PaymentKey {
+  readonly provider: string;
+  readonly reference: string;
+  /** Of the merchant: two may use the same reference. */
+  readonly account: string;
+}
+
 /** What the script and the buyers say to the payment simulator. */
 export class SimulatorClient {
   constructor(readonly url: string) {}
@@ -44,8 +52,13 @@ export class SimulatorClient {
   }
 
   /** From now on another script; what it does not name stays as it was. */
-  async rescript(provider: string, reference: string, change: ScriptInput): Promise<void> {
-    await this.call('POST', `/script/payments/${provider}/${reference}/script`, change);
+  async rescript(key: PaymentKey, change: ScriptInput): Promise<void> {
+    await this.call('POST', pathOf(key, 'script'), change);
+  }
+
+  /** Somebody gives a part back by hand. Minor units. */
+  async giveBack(key: PaymentKey, amount: number): Promise<void> {
+    await this.call('POST', pathOf(key, 'refund'), { amount });
   }
 
   async addFault(fault: FaultInput): Promise<void> {
@@ -61,8 +74,8 @@ export class SimulatorClient {
   }
 
   /** The buyer confirms. @returns false: refused. */
-  async pay(provider: string, reference: string): Promise<boolean> {
-    const { status } = await httpJson('POST', `${this.url}/script/payments/${provider}/${reference}/pay`);
+  async pay(key: PaymentKey): Promise<boolean> {
+    const { status } = await httpJson('POST', this.url + pathOf(key, 'pay'));
     return status === 200;
   }
 
@@ -71,4 +84,8 @@ export class SimulatorClient {
     if (status >= 300) throw new Error(`the payment simulator refused ${method} ${path}: ${status} ${text}`);
     return JSON.parse(text) as unknown;
   }
+}
+
+function pathOf({ provider, reference, account }: PaymentKey, action: string): string {
+  return `/script/payments/${provider}/${reference}/${action}?account=${account}`;
 }

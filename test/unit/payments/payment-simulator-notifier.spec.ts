@@ -55,6 +55,16 @@ describe('the notifications of the payment simulator', () => {
     expect(payment.notifications).toEqual({ sent: 1, acknowledged: 1, failed: 0, lost: 0, forged: 0 });
   });
 
+  it('are lost for single events where the script says so', async () => {
+    const { clock, create, posts } = notifying();
+    const payment = create('a', { lost: ['paid'] });
+    payment.pay(clock.now());
+    payment.giveBack(clock.now(), 1n);
+    await clock.advance(100_000);
+    expect(posts).toEqual([{ at: 0, body: 'a refunded', isForged: false }]);
+    expect(payment.notifications).toMatchObject({ sent: 1, lost: 1 });
+  });
+
   it('are repeated with the delays of the protocol, sped up, until the shop says what it has to say', async () => {
     const { clock, create, posts } = notifying([{ status: 200, body: 'thanks' }, 'unreachable', OK]);
     const payment = create('a');

@@ -80,6 +80,37 @@ describe('PaymentSimulator', () => {
     expect((await call('POST', '/script/payments/echo/nobody/pay'))[0]).toBe(404);
   });
 
+  it('keeps the payments of two merchants apart that have one reference', async () => {
+    await create('alike', { merchantAccount: 'a' });
+    await create('alike', { merchantAccount: 'b' });
+    const again = { provider: 'echo', reference: 'alike', amount: 5, currency: 'EUR', merchantAccount: 'b' };
+    expect((await call('POST', '/script/payments', again))[0]).toBe(409);
+    expect((await call('POST', '/script/payments', { ...again, merchantAccount: undefined }))[0]).toBe(409);
+    expect(await call('POST', '/script/payments/echo/alike/pay?account=b')).toMatchObject([
+      200,
+      { merchantAccount: 'b', status: 'PAID' },
+    ]);
+    const alike = simulator.ledger().filter(({ reference }) => reference === 'alike');
+    expect(alike.map(({ merchantAccount, status }) => [merchantAccount, status])).toEqual([
+      ['a', 'OPEN'],
+      ['b', 'PAID'],
+    ]);
+    expect((await call('POST', '/script/payments/echo/alike/pay?account=c'))[0]).toBe(404);
+  });
+
+  it('lets somebody give a part of the money back by hand, and never more than there is', async () => {
+    await create('part');
+    expect((await call('POST', '/script/payments/echo/part/refund', { amount: 1 }))[0]).toBe(409);
+    await call('POST', '/script/payments/echo/part/pay');
+    expect((await call('POST', '/script/payments/echo/part/refund', { amount: 6 }))[0]).toBe(409);
+    expect((await call('POST', '/script/payments/echo/part/refund', { amount: 0 }))[0]).toBe(422);
+    expect(await call('POST', '/script/payments/echo/part/refund', { amount: 1 })).toMatchObject([
+      200,
+      { status: 'PAID', refundedAmount: '1' },
+    ]);
+    expect(await call('POST', '/script/payments/echo/part/refund')).toMatchObject([200, { status: 'REFUNDED' }]);
+  });
+
   it('gives a payment that exists another script and faults', async () => {
     await create('late');
     const script = { script: { buyer: 'pays-after', ms: 0 }, partialAmount: '3', faults: [{ fault: 'rate-limited' }] };

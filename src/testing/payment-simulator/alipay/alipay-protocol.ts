@@ -93,8 +93,8 @@ export class AlipayProtocol implements SimulatedProtocol {
 
   /** The payment, if it is one of the merchant who asks. */
   private find({ account, content }: AlipayRequest): LedgerPayment | undefined {
-    const found = this.context.ledger.find(this.provider, content['out_trade_no'] ?? '');
-    return found && this.merchantOf(found.payment)[1] === account ? found : undefined;
+    const number = content['out_trade_no'] ?? '';
+    return this.context.ledger.find(this.provider, number, (payment) => this.merchantOf(payment)[1] === account);
   }
 
   private merchantOf({ terms }: SimulatedPayment): [merchant: AlipaySimulatedMerchant | undefined, account: string] {

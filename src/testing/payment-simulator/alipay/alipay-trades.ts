@@ -86,7 +86,8 @@ export class AlipayTrades {
     });
     if (!terms.success) return alipayError('40004', 'ACQ.INVALID_PARAMETER');
     const { reference, amount } = terms.data;
-    const payment = this.ledger.create(terms.data) ?? this.ledger.find(this.provider, reference)?.payment;
+    const isOwn = ({ terms: other }: SimulatedPayment): boolean => (other.merchantAccount ?? account) === account;
+    const payment = this.ledger.create(terms.data) ?? this.ledger.find(this.provider, reference, isOwn)?.payment;
     if (payment?.terms.amount !== amount) return alipayError('40004', 'ACQ.CONTEXT_INCONSISTENT');
     const entry = payment.entry(now);
     if (existsFrom === 'creation') return { ...SUCCESS, ...tradeNumbers(entry) };

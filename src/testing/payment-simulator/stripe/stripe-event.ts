@@ -1,9 +1,12 @@
 import { createHash, createHmac } from 'node:crypto';
+import { type LedgerEntry } from '../ledger-entry';
 import { type PaymentEvent } from '../payment-hooks';
 import { type NotificationPost } from '../protocol';
 import { type SimulatedPayment } from '../simulated-payment';
 import { type StripeSimulatedMerchant } from './stripe-merchants';
 import { chargeOf, intentOf, isSession, sessionOf } from './stripe-objects';
+
+type StripeObject = Readonly<Record<string, unknown>>;
 
 /** The signed event about what happened to a payment, by `now` (epoch milliseconds). */
 export function stripeEvent(
@@ -21,7 +24,7 @@ export function stripeEvent(
     id: `evt_${createHash('sha256').update([type, entry.reference, entry.refundedAmount].join()).digest('hex').slice(0, 24)}`,
     object: 'event',
     ...(account === undefined ? {} : { account }),
-    api_version: '2026-10-28.endive',
+    api_version: payment.terms.notify?.oldForm ? '2019-12-03' : '2026-10-28.endive',
     created: Math.floor((at === null ? now : Date.parse(at)) / 1_000),
     data: { object: objectOf(payment, event, now) },
     livemode: false,
@@ -46,11 +49,20 @@ function typeOf({ terms }: SimulatedPayment, event: PaymentEvent): string {
   }
 }
 
-function objectOf(payment: SimulatedPayment, event: PaymentEvent, now: number): Readonly<Record<string, unknown>> {
+function objectOf(payment: SimulatedPayment, event: PaymentEvent, now: number): StripeObject {
   const entry = payment.entry(now);
   if (event === 'refunded') return chargeOf(entry);
-  const { reference, timeExpire } = payment.terms;
-  return isSession(reference) ? sessionOf(entry, timeExpire, now, false) : intentOf(entry, false);
+  const { reference, timeExpire, notify } = payment.terms;
+  const object = isSession(reference) ? sessionOf(entry, timeExpire, now, false) : intentOf(entry, false);
+  return notify?.oldForm ? inOldForm(object, entry) : object;
+}
+
+/** Intents listed their charges, and sessions had neither states nor totals. */
+function inOldForm(object: StripeObject, entry: LedgerEntry): StripeObject {
+  const isIntent = object['object'] === 'payment_intent';
+  const newer = isIntent ? ['latest_charge'] : ['status', 'payment_status', 'amount_total'];
+  const older = Object.fromEntries(Object.entries(object).filter(([name]) => !newer.includes(name)));
+  return isIntent ? { ...older, charges: { object: 'list', data: [chargeOf(entry)] } } : older;
 }
 
 /** `t={epoch seconds},v1={hex HMAC-SHA256 over "t.body"}`, one v1 for each secret. */

@@ -112,8 +112,7 @@ export class StripeProtocol implements SimulatedProtocol {
 
   /** The payment, if it is one of the merchant who asks. */
   private find(reference: string, account: string): LedgerPayment | undefined {
-    const found = this.context.ledger.find(this.provider, reference);
-    return found && this.accountOf(found.payment) === account ? found : undefined;
+    return this.context.ledger.find(this.provider, reference, (payment) => this.accountOf(payment) === account);
   }
 
   private accountOf({ terms }: SimulatedPayment): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type PaymentLedger } from '../payment-ledger';
+import { type SimulatedPayment } from '../simulated-payment';
 import { paymentInput } from '../simulator-input';
 import { type AuthorizedShop } from './authorize-shop';
 import { wechatPayError, type WechatPayResult } from './wechat-pay-result';
@@ -28,10 +29,11 @@ export function createNative(
   const { appid, mchid } = merchant.options;
   if (order.appid !== appid || order.mchid !== mchid) return wechatPayError('PARAM_ERROR', 'appid和mchid不匹配');
   const reference = order.out_trade_no;
-  const known = ledger.find(provider, reference)?.payment.entry(now);
+  const isOwn = ({ terms }: SimulatedPayment): boolean => (terms.merchantAccount ?? account) === account;
+  const known = ledger.find(provider, reference, isOwn)?.payment.entry(now);
   if (known?.status === 'CLOSED') return wechatPayError('ORDER_CLOSED');
   if (known && known.paidAt !== null) return wechatPayError('ORDER_PAID');
-  if (known && (known.amount !== String(order.amount.total) || known.merchantAccount !== account)) {
+  if (known && known.amount !== String(order.amount.total)) {
     return wechatPayError('INVALID_REQUEST', '201 商户订单号重复');
   }
   if (!known) {

@@ -149,8 +149,7 @@ export class WechatPayProtocol implements SimulatedProtocol {
 
   /** The payment, if it is one of the merchant who asks. */
   private find(number: string, account: string): LedgerPayment | undefined {
-    const found = this.context.ledger.find(this.provider, number);
-    return found && this.merchantOf(found.payment)[0] === account ? found : undefined;
+    return this.context.ledger.find(this.provider, number, (payment) => this.merchantOf(payment)[0] === account);
   }
 
   private merchantOf({ terms }: SimulatedPayment): [account: string, merchant: WechatPaySimulatedMerchant | undefined] {
