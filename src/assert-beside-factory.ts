@@ -11,7 +11,7 @@ export function assertBesideFactory(given: object): void {
   const known = [...EXTRAS, ...OF_NEST];
   const others = Object.fromEntries(Object.entries(given).filter(([name]) => !misplaced.includes(name)));
   const problems = [
-    ...misplaced.map((name) => `"${name}" belongs into what useFactory returns, not beside it`),
+    ...misplaced.map((name) => `"${name}" must be in what useFactory returns, not beside it`),
     ...findUnknownOptions(others, known),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule.forRootAsync', problems);

@@ -57,7 +57,7 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   }
 }
 
-/** In one transaction: a schema that must not be is never there, not even for a moment. */
+/** In one transaction, so that a schema that is refused is rolled back and nobody ever sees it. */
 async function prepareSchema(tx: EntityManager, { schema, ownsDatabase }: MigrationTarget): Promise<void> {
   const [there] = await tx.query<unknown[]>('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
   // IF NOT EXISTS would need the right to create it even where it exists.

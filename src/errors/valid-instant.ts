@@ -1,5 +1,5 @@
 /** The date itself. Every comparison with an invalid date is false, which would read as "the deadline has passed". */
 export function validInstant(date: Date): Date {
-  if (Number.isNaN(date.getTime())) throw new Error('an invalid date stands where an instant must be');
+  if (Number.isNaN(date.getTime())) throw new Error('invalid date where an instant was expected');
   return date;
 }

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 
-/** Whose skus are. A sku without an owner is everybody's; an owner never changes. */
+/** Who owns skus. A sku without an owner is everybody's; an owner never changes. */
 export class StockOwners {
   private readonly claimSql: string;
   private readonly ownerSql: string;

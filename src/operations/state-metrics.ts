@@ -43,7 +43,7 @@ export class StateMetrics {
     this.undecided = byLabel(
       'kind',
       'order_timeout_undecided_oldest_seconds',
-      'How long the deadline of the oldest timeout is past that is asked about again and again; absent without one',
+      'Seconds since the deadline of the oldest timeout that is past it and is asked about again; absent without one',
     );
   }
 

@@ -32,7 +32,7 @@ export interface Booking {
   readonly isNew: boolean;
   /** Whether the order had this payment already, by this name or by another. */
   readonly wasBooked: boolean;
-  /** The amount differs from what was booked before, on no worse authority: a person has to find out which is true. */
+  /** The amount differs from what was booked before, from an equally or more trusted source: a person has to find out which is true. */
   readonly isDisputed: boolean;
 }
 

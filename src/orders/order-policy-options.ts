@@ -113,7 +113,7 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
   check('maxPaymentWindowMs', policy.maxPaymentWindowMs, LIMITS.windowMs);
   for (const [name, ms] of Object.entries(policy.graceMsByProvider)) {
     check(`graceMsByProvider.${name}`, ms, LIMITS.graceMs);
-    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} names no provider`);
+    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} is not a valid name of a provider`);
   }
   for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, LIMITS.windowMs);
   policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, LIMITS.windowMs));

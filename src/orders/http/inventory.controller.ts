@@ -39,7 +39,10 @@ export class InventoryController {
     // In one transaction, or a refused request would leave an empty sku behind.
     return ownTransaction(this.options.dataSource, async (tx) => {
       if (await this.owners.claim(tx, id, owner)) return this.write(tx, id, change);
-      throw new HttpProblem('FORBIDDEN', `sku "${id}" is shared or of another merchant than "${owner}"`);
+      throw new HttpProblem(
+        'FORBIDDEN',
+        `sku "${id}" is shared or belongs to another merchant than "${owner}"; use another sku, or a key without merchants`,
+      );
     });
   }
 

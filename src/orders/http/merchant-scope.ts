@@ -42,7 +42,8 @@ export class MerchantScope {
    * @throws RequestRejectedError VALIDATION_FAILED when the key has several merchants and the request names none.
    */
   merchantFor(named: string | undefined, path = 'merchantId'): string | undefined {
-    if (named !== undefined && !this.allows(named)) throw this.forbidden(`${path} "${named}" is another merchant`);
+    if (named !== undefined && !this.allows(named))
+      throw this.forbidden(`${path} "${named}" is not a merchant of this API key`);
     if (named !== undefined || this.ids === undefined) return named;
     const [only, second] = this.ids;
     if (second === undefined) return only;

@@ -66,7 +66,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   DEADLINE_OUT_OF_RANGE: { status: 422, title: 'The deadline is out of range' },
   PROVIDER_NOT_CONFIGURED: { status: 422, title: 'The payment provider is not configured' },
   MERCHANT_ACCOUNT_NOT_CONFIGURED: { status: 422, title: 'The merchant account is not configured' },
-  STOCK_TOO_LARGE: { status: 422, title: 'More than can be counted' },
+  STOCK_TOO_LARGE: { status: 422, title: 'The stock is too large' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   INTERNAL_ERROR: { status: 500, title: 'Something unexpected went wrong' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },

@@ -1,7 +1,7 @@
 import { type NewOrder } from '../new-order';
 import { type MerchantScope } from './merchant-scope';
 
-/** More ids nobody reads. */
+/** Keeps the message short. */
 const MAX_NAMED = 20;
 
 /**

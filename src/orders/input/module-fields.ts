@@ -23,7 +23,7 @@ const instant = (earliest: Date) =>
 
 /** What PostgreSQL can hold, however odd. */
 const storable = (length: number) => {
-  const sentence = says(`text of 1 to ${length} characters, without NUL and half characters`);
+  const sentence = says(`text of 1 to ${length} characters, without NUL and unpaired surrogates`);
   return z.string(sentence).regex(new RegExp(`^[^\\0\\p{Cs}]{1,${length}}$`, 'u'), sentence);
 };
 

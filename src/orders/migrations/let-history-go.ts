@@ -2,7 +2,7 @@ import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
 /**
  * History stays append-only, but for two things: entries of an order that is gone may be deleted, and personal data may be
- * taken out of the entries of an order that is marked as erased. Who has neither purged nor erased an order gets nowhere.
+ * taken out of the entries of an order that is marked as erased. Every other change is refused.
  */
 export function letHistoryGo(schema: string): new () => MigrationInterface {
   return class LetHistoryGo1765200000800 implements MigrationInterface {

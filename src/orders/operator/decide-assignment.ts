@@ -19,7 +19,7 @@ export type AssignmentRefusal =
       readonly currency: string;
       readonly orderCurrency: string;
     }
-  /** The order has this payment already, with another amount and on no worse authority. */
+  /** The order has this payment already, with another amount and from an equally or more trusted source. */
   | { readonly code: 'PAYMENT_DISPUTED'; readonly paidAmount: number; readonly paidCurrency: string };
 
 export type AssignmentDecision =

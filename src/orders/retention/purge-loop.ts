@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Logger, type OnApplicationBootstrap } f
 import { type Clock, PollingLoop } from '../../clock';
 import { type Purge } from './purge';
 
-/** A start has the database for itself. */
+/** Long enough that the purge does not compete with the work of a start. */
 const FIRST_PAUSE_MS = 60_000;
 /** Between two runs of a walk: at most half of the time is spent on purging. */
 const PAUSE_MS = 1_000;

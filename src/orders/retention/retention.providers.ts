@@ -27,7 +27,7 @@ export function purgeSteps(
   ];
 }
 
-/** Everything about forgetting. @param options injection token of an object with `retention`. */
+/** Providers of the purge and of erasing personal data. @param options injection token of an object with `retention`. */
 export function retentionProviders(options: symbol): Provider[] {
   return [
     {

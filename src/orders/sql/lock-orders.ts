@@ -78,7 +78,7 @@ export class LockOrders {
   async execute(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
     const rows = await tx.query<OrderRow[]>(mode === 'wait' ? this.wait : this.skipLocked, [ids]);
     const [found] = await tx.query<UnderLock[]>(this.underLock, [rows.map((row) => row.id)]);
-    const read = present(found, 'what stands under the locks of orders');
+    const read = present(found, 'the row of the statement that reads locked orders');
     if (!SEES_COMMITTED.has(read.isolation)) throw new UnsupportedIsolationLevelError(read.isolation.toUpperCase());
     const orders = join(rows, (read.attempts ?? []).map(toAttempt));
     const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];

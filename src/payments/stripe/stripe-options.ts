@@ -5,9 +5,10 @@ const SECRET_KEY = /^(?:sk|rk)_\w{8,}$/;
 /** Hosts that no other machine can listen on, or in between to. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** Where they are shown, and how many characters no secret of Stripe stays below; the real ones have 32. */
+/** Where Stripe shows webhook secrets. */
 const FROM = 'copy it from Developers > Webhooks';
 const PREFIX = 'whsec_';
+/** Characters after the prefix; the real ones have 32. */
 const MIN_SECRET = 8;
 
 /** Says what is wrong with it and never what it is: a short one may be the beginning of a real one. */

@@ -73,7 +73,7 @@ describe('an option that does not exist', () => {
       'unknown option "htpp"; the options are http, isGlobal, imports, inject, useFactory, useClass, useExisting, ' +
         'provideInjectionTokensFrom',
     ]);
-    expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" belongs into what useFactory returns, not beside it']);
+    expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" must be in what useFactory returns, not beside it']);
     expect(beside({ http: true, isGlobal: false, imports: [], inject: [] })).toEqual([]);
   });
 
