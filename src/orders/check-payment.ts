@@ -46,6 +46,9 @@ export class CheckPayment {
   }
 
   private async book(orderId: string, { finding, ...key }: AttemptFinding, by: ActionContext): Promise<void> {
-    if (finding.type === 'PAID') await this.markPaid.confirm(paymentFound(orderId, key, finding), by);
+    if (finding.type === 'PAID') {
+      const account = key.merchantAccount;
+      await this.markPaid.confirm(paymentFound(orderId, key, finding), by, { account });
+    }
   }
 }

@@ -45,10 +45,11 @@ interface Plan {
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 
-  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async settle(asked: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const { store, late } = this.plan;
-    const ids = due.map((timeout) => timeout.key);
+    const ids = asked.map((timeout) => timeout.key);
     const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
+    const due = await this.withoutTaken(asked, batch, tx);
     const steps = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
       batch,
@@ -79,6 +80,17 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
     const { now, attempts } = await this.plan.store.attemptsOf(due.key, isAskedAtDeadline);
     return this.plan.providers.close(attempts, now, signal);
+  }
+
+  private async withoutTaken(asked: readonly Due[], batch: LockedBatch, tx: EntityManager): Promise<readonly Due[]> {
+    const due: Due[] = [];
+    for (const one of asked) {
+      const order = batch.orders.get(one.key);
+      const context = { tx, by: causeOf(one), now: batch.now };
+      const answer = order && one.answer && (await this.plan.found.withoutTaken(order, one.answer, context));
+      due.push(answer ? { ...one, answer } : one);
+    }
+    return due;
   }
 
   private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {

@@ -1,10 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../errors';
-import { type JsonObject } from '../events';
 import { type PaymentProviders } from '../payments';
 import { applyStep } from './apply-step';
 import { type Booking, bookMoney, type Money } from './book-money';
 import { checkReportedPayment } from './check-new-order';
+import { type Confirmation } from './confirmation';
 import { decidePayment } from './decide-payment';
 import { type LatePayments } from './late/late-payments';
 import { type LateWatch } from './late/late-watch';
@@ -12,13 +12,15 @@ import { moneyOf, unmatchedMoney } from './money-of';
 import { type LockedOrder } from './order';
 import { type OpenFile, type OrderDesk } from './order-desk';
 import { type MarkPaidResult } from './mark-paid-result';
+import { isUndecided } from './order-status';
 import { type UnexpectedReason } from './order-store';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
 import { canTakeMoney, isSameAttempt, type PaidSource } from './payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
-import { accountOf } from './with-account';
+import { accountIn, accountOf } from './with-account';
+import { writeBooking } from './write-booking';
 
 export { type MarkPaidResult };
 
@@ -29,6 +31,12 @@ interface Report {
   readonly money: Money;
   readonly by: ActionContext;
   readonly verified: boolean;
+  readonly settlesLater: boolean;
+}
+
+interface Booked extends Partial<Confirmation> {
+  readonly source: PaidSource;
+  readonly isAssigned?: boolean;
 }
 
 /** Books a payment. No money that is reported here is ever dropped, whatever its order looks like. */
@@ -53,15 +61,10 @@ export class MarkPaid {
   /**
    * Books what the provider itself says, in a verified notification or an answer. It replaces what was only reported.
    *
-   * @param verified the providers of the order were asked just now; see LateContext.
    * @internal
    */
-  confirm(
-    payment: ReportedPayment,
-    by: ActionContext,
-    { caller, verified = false }: { caller?: EntityManager; verified?: boolean } = {},
-  ): Promise<MarkPaidResult> {
-    return this.book(payment, by, { source: 'provider', caller, verified });
+  confirm(payment: ReportedPayment, by: ActionContext, how: Confirmation): Promise<MarkPaidResult> {
+    return this.book(payment, by, { ...how, source: 'provider' });
   }
 
   /**
@@ -78,23 +81,21 @@ export class MarkPaid {
     return this.book(payment, by, { source, caller, isAssigned: true });
   }
 
-  private async book(
-    payment: ReportedPayment,
-    by: ActionContext,
-    how: { source: PaidSource; caller?: EntityManager | undefined; verified?: boolean; isAssigned?: boolean },
-  ): Promise<MarkPaidResult> {
+  private async book(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     checkReportedPayment(payment);
-    const merchantAccount = accountOf(payment, this.providers);
+    const account = how.account === undefined ? accountOf(payment, this.providers) : how.account;
     return this.desk.withOrder<MarkPaidResult>(
       payment.orderId,
       how.caller,
       (file) => {
-        const told = moneyOf(payment, merchantAccount, how.source, file.now);
+        const known = how.account === undefined ? accountIn(file.order, payment, account) : account;
+        const told = moneyOf(payment, known, how.source, file.now);
         const money = { ...told, isAssigned: how.isAssigned ?? false };
-        return this.bookOn({ file, payment, money, by, verified: how.verified ?? false });
+        const { verified = false, settlesLater = false } = how;
+        return this.bookOn({ file, payment, money, by, verified, settlesLater });
       },
       async (tx, now) => {
-        const money = moneyOf(payment, merchantAccount, how.source, now);
+        const money = moneyOf(payment, account, how.source, now);
         await this.desk.store.keepUnexpected(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
         return { outcome: 'unknown-order' };
       },
@@ -132,9 +133,14 @@ export class MarkPaid {
     report: Report,
     booking: Booking,
   ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order' | 'attempt-mismatch'>> {
-    const { file, payment, by, verified } = report;
-    const { tx, now } = file;
-    await this.writeAttempts(tx, booking, evidenceOf(payment));
+    const { file, payment, by } = report;
+    const { tx, now, order } = file;
+    if (!(await writeBooking(this.desk.store, tx, booking, evidenceOf(payment)))) {
+      throw new Error(`attempt ${payment.reference} of ${payment.provider} was taken meanwhile; repeat the request`);
+    }
+    // What a report had mixed up may still be open at its provider.
+    const isReleased = booking.released.length > 0 && !isUndecided(order.status);
+    if (isReleased) await this.watch.begin(tx, [booking.after], now, by.traceparent);
     const decision = decidePayment(booking);
     switch (decision.type) {
       case 'pay':
@@ -146,7 +152,7 @@ export class MarkPaid {
       case 'already-paid':
       case 'surplus':
       case 'late':
-        await this.late.settle(booking.after, { tx, by, now, verified });
+        await this.settle(booking.after, report);
         return decision.type;
       default:
         return assertNever(decision);
@@ -159,24 +165,12 @@ export class MarkPaid {
     await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
   }
 
-  private async writeAttempts(
-    tx: EntityManager,
-    { changed, isNew, holder }: Booking,
-    evidence: JsonObject,
-  ): Promise<void> {
-    const { store } = this.desk;
-    if (!isNew)
-      return store.writeAttempts(
-        tx,
-        changed.map((attempt) => ({ attempt, evidence })),
-      );
-    // Registered for another order since it was looked for: the next try finds it there.
-    if (!(await store.insertPaid(tx, { attempt: holder, evidence }))) {
-      throw new Error(`attempt ${holder.reference} of ${holder.provider} was taken meanwhile; repeat the request`);
-    }
+  private async settle(order: LockedOrder, { file, by, verified, settlesLater }: Report): Promise<void> {
+    if (!settlesLater) await this.late.settle(order, { tx: file.tx, by, now: file.now, verified });
   }
 
-  private async pay({ file, payment, by, verified }: Report, after: LockedOrder): Promise<void> {
+  private async pay(report: Report, after: LockedOrder): Promise<void> {
+    const { file, payment, by } = report;
     const { tx, order, now } = file;
     const { scheduler, store } = this.desk;
     const stillOpen = after.attempts.some(canTakeMoney);
@@ -187,7 +181,7 @@ export class MarkPaid {
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
-    await this.late.settle(paid, { tx, by, now, verified });
+    await this.settle(paid, report);
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
   }
 

@@ -53,15 +53,15 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
-      await this.plan.markPaid.confirm(paymentFound(order.id, key, finding), by, { caller: tx, verified: true });
+      // Settled once, when all are booked: each of them tells what the others are worth.
+      const how = { caller: tx, account: key.merchantAccount, settlesLater: true };
+      await this.plan.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
     }
     const { orders } = await this.plan.store.lock(tx, [order.id], 'wait');
     const current = present(orders.get(order.id), `order ${order.id}, locked before`);
     const wait = waitForProviders(current, due.answer, now, now.getTime() - due.dueAt.getTime());
-    if (wait) return { type: 'retry', ...wait };
-    // What nobody has confirmed has no booking above that would decide about it.
-    await this.plan.late.settle(current, { tx, by, now, verified: true });
-    return DONE;
+    await this.plan.late.settle(current, { tx, by, now, verified: !wait, isAsking: true });
+    return wait ? { type: 'retry', ...wait } : DONE;
   }
 }
 

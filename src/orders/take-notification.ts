@@ -15,7 +15,7 @@ import { type MarkPaid } from './mark-paid';
 import { type OrderStore } from './order-store';
 import { refundNumber } from './late/refund';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout, reconcileTimeout } from './order-timeouts';
-import { type PaymentNames } from './payment-attempt';
+import { type PaymentAttempt, type PaymentNames } from './payment-attempt';
 import { paymentFound } from './reported-payment';
 import { accountOf } from './with-account';
 
@@ -79,10 +79,29 @@ export class TakeNotification {
 
   private async book(provider: string, paid: Paid): Promise<void> {
     const names = { ...this.namesOf(provider, paid), transactionId: paid.transactionId };
-    const attempt = await this.plan.store.findAttempt(names);
-    if (!attempt) return this.keep(names, paid);
-    const payment = paymentFound(attempt.orderId, names, paid);
-    await this.plan.markPaid.confirm(payment, { cause: 'notify', actor: provider });
+    if (await this.confirm(names, paid)) return;
+    await this.keep(names, paid);
+    // Registered while it was written down: an order without a deadline would never look for it.
+    await this.confirm(names, paid);
+  }
+
+  /** False: nobody has registered it. */
+  private async confirm(names: PaymentNames, paid: Paid): Promise<boolean> {
+    const attempt = await this.find(names);
+    if (!attempt) return false;
+    const account = attempt.merchantAccount;
+    const payment = paymentFound(attempt.orderId, { ...names, merchantAccount: account }, paid);
+    await this.plan.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
+    return true;
+  }
+
+  /** A process without the provider may have registered the attempt, and did not know the default account. */
+  private async find(names: PaymentNames): Promise<PaymentAttempt | undefined> {
+    const { providers, store } = this.plan;
+    const found = await store.findAttempt(names);
+    const isDefault = names.merchantAccount === (providers.get(names.provider)?.defaultAccount ?? null);
+    if (found || names.merchantAccount === null || !isDefault) return found;
+    return store.findAttempt({ ...names, merchantAccount: null });
   }
 
   /** Money of an attempt that nobody has registered; its order may come and adopt it. */
@@ -103,8 +122,8 @@ export class TakeNotification {
    * here, as providers want their own answer within seconds; so the question is written down before that.
    */
   private async look(names: PaymentNames): Promise<void> {
-    const { scheduler, store } = this.plan;
-    const attempt = await store.findAttempt(names);
+    const { scheduler } = this.plan;
+    const attempt = await this.find(names);
     if (!attempt) return;
     const { orderId } = attempt;
     await scheduler.scheduleAndCommit([{ ...reconcileTimeout(orderId), afterMs: 0 }]);

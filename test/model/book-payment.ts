@@ -15,6 +15,7 @@ interface Booked {
   readonly by: ActionContext;
   /** The providers were asked just now. */
   readonly verified?: boolean;
+  readonly settlesLater?: boolean;
 }
 
 /** src/orders/take-notification.ts: finds the order of a payment that a provider tells of. */
@@ -30,12 +31,13 @@ export function bookNotified(world: World, late: LatePath, told: Money, by: Acti
 /** src/orders/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
 export function bookPayment(world: World, late: LatePath, told: Money, booked: Booked): void {
   const { store, trace, wiring } = world;
-  const { orderId, by, verified = false } = booked;
+  const { orderId, by, verified = false, settlesLater = false } = booked;
   const order = lockAtDesk(world, orderId);
   const money = accountedFor(world, order, wiring.believes(told));
   if (!isOurs(world, order, money)) return keep(world, order, money, 'attempt-mismatch');
   const booking = bookMoney(order, money);
   store.putAttempts(booking.after);
+  if (booking.released.length > 0) late.watch(order.id);
   if (booking.isDisputed) keep(world, order, money, 'attempt-mismatch');
   const decision = decidePayment(booking);
   trace.note(() => `${by.cause}: ${told.reference} is paid, ${order.id} is ${order.status} -> ${decision.type}`);
@@ -49,7 +51,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
     case 'already-paid':
     case 'surplus':
     case 'late':
-      return late.settle(order.id, by, verified);
+      return settlesLater ? undefined : late.settle(order.id, by, { verified });
   }
 }
 
@@ -80,7 +82,8 @@ function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money
   store.keepUnexpected([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
 }
 
-function pay(world: World, late: LatePath, after: LockedOrder, { by, verified = false }: Booked): void {
+function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): void {
+  const { by, verified = false, settlesLater = false } = booked;
   const { store, engine, agenda, trace } = world;
   const timeout = paymentTimeout(after.id);
   const stillOpen = after.attempts.some(canTakeMoney);
@@ -88,7 +91,7 @@ function pay(world: World, late: LatePath, after: LockedOrder, { by, verified = 
   else engine.cancel(timeout);
   if (!store.apply(transition(after, 'PAID', { by, now: agenda.now }))) throw new Error(`${after.id} changed`);
   trace.note(() => `order ${after.id}: ${after.status} -> PAID`);
-  late.settle(after.id, by, verified);
+  if (!settlesLater) late.settle(after.id, by, { verified });
   if (!stillOpen) late.watch(after.id);
 }
 

@@ -1,4 +1,5 @@
 import { decideLate, type GiveBack, type LateReason } from '../../src/orders/late/decide-late-payment';
+import { type LateContext } from '../../src/orders/late/late-context';
 import { isWatched, nextWatchAt } from '../../src/orders/late/plan-watch';
 import { refundOf, type RefundReason } from '../../src/orders/late/refund';
 import { strayMoney } from '../../src/orders/late/stray-money';
@@ -11,12 +12,15 @@ import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type World } from './world';
 
+/** As in LateContext. */
+type Asked = Pick<LateContext, 'verified' | 'isAsking'>;
+
 /** src/orders/late/late-payments.ts and late-watch.ts: what decideLatePayment says, done in the given transaction. */
 export class LatePath {
   constructor(private readonly world: World) {}
 
-  /** @param verified the providers were asked just now. */
-  settle(orderId: string, by: ActionContext, verified = false): void {
+  settle(orderId: string, by: ActionContext, asked: Asked = {}): void {
+    const { verified = false } = asked;
     const { store, policy, wiring, trace } = this.world;
     const order = store.lock(orderId);
     const decision = wiring.decideLatePayment(order, policy, { verified });
@@ -24,19 +28,19 @@ export class LatePath {
     trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
     switch (decision.type) {
       case 'give-back':
-        return this.handle(order, decision, by);
+        return this.handle(order, decision, by, asked);
       case 'revive':
-        if (!this.reviveWith(orderId, decision.attempts, by, verified)) this.giveUp(order, by, verified);
+        if (!this.reviveWith(orderId, decision.attempts, by, asked)) this.giveUp(order, by, asked);
     }
   }
 
   /** False: the goods are gone. */
-  reviveWith(orderId: string, attempts: readonly PaymentAttempt[], by: ActionContext, verified = false): boolean {
+  reviveWith(orderId: string, attempts: readonly PaymentAttempt[], by: ActionContext, asked: Asked = {}): boolean {
     const { store } = this.world;
     if (!store.stock.reserveAgain(orderId)) return false;
     this.move(store.lock(orderId), 'PAID', by);
     this.report(attempts, 'late', 'revived');
-    this.settle(orderId, by, verified);
+    this.settle(orderId, by, asked);
     return true;
   }
 
@@ -72,7 +76,12 @@ export class LatePath {
     if (dueAt) engine.schedule({ kind: ORDER_LATE_WATCH, key: orderId }, dueAt, { since });
   }
 
-  private handle(order: LockedOrder, { refunds, kept, unverified, reason }: GiveBack, by: ActionContext): void {
+  private handle(
+    order: LockedOrder,
+    { refunds, kept, unverified, reason }: GiveBack,
+    by: ActionContext,
+    { isAsking = false }: Asked,
+  ): void {
     const disputed = this.disputed(refunds);
     const others = refunds.filter((attempt) => !disputed.includes(attempt));
     this.giveBack(others, reason);
@@ -80,12 +89,12 @@ export class LatePath {
     this.report(others, reason, 'refunding');
     this.report([...kept, ...disputed], reason, 'kept');
     const { engine, agenda } = this.world;
-    if (unverified.length > 0) engine.schedule(reconcileTimeout(order.id), agenda.now);
+    if (unverified.length > 0 && !isAsking) engine.schedule(reconcileTimeout(order.id), agenda.now);
   }
 
-  private giveUp(order: LockedOrder, by: ActionContext, verified: boolean): void {
-    const decision = decideLate(order, this.world.policy, { verified });
-    if (decision.type === 'give-back') this.handle(order, decision, by);
+  private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {
+    const decision = decideLate(order, this.world.policy, { verified: asked.verified ?? false });
+    if (decision.type === 'give-back') this.handle(order, decision, by, asked);
   }
 
   private move(order: LockedOrder, to: 'PAID' | 'REFUNDING', by: ActionContext): void {

@@ -182,6 +182,11 @@ export class ModelStore {
       const known = this.unexpected[index];
       if (!known) this.unexpected.push(one);
       else if (known.handling === 'waiting' && one.handling === 'kept') this.unexpected[index] = one;
+      else if (known.handling === 'kept' || known.handling === 'waiting') {
+        const isConfirmed = known.source === 'report' && one.source === 'provider';
+        const told = isConfirmed ? { ...one, handling: known.handling } : known;
+        this.unexpected[index] = { ...told, orderId: known.orderId ?? one.orderId };
+      }
     }
   }
 

@@ -18,13 +18,12 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
       const by = { cause: due.cause };
       for (const { finding, ...key } of due.answer) {
         if (finding.type !== 'PAID') continue;
-        bookPayment(world, late, moneyOf(key, finding), { orderId: order.id, by, verified: true });
+        bookPayment(world, late, moneyOf(key, finding), { orderId: order.id, by, settlesLater: true });
       }
       const waitedMs = agenda.nowMs - due.dueAt.getTime();
       const wait = waitForProviders(store.lock(order.id), due.answer, agenda.now, waitedMs);
-      if (wait) return { type: 'retry', ...wait };
-      late.settle(order.id, by, true);
-      return DONE;
+      late.settle(order.id, by, { verified: !wait, isAsking: true });
+      return wait ? { type: 'retry', ...wait } : DONE;
     },
     ask(due, errand, answered) {
       queryAll(world, store.lock(due.key).attempts.filter(isWorthAsking), errand, answered);

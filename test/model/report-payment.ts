@@ -1,11 +1,12 @@
-import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
 import { bookPayment, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';
 
 /**
  * The shop's own handler reports a payment: by the name that the provider gives it, where it has one, and sometimes with
- * what it has on its books, net of a coupon, and not what was taken. Before the notification or after it.
+ * what it has on its books, net of a coupon, and not what was taken. Sometimes it mixes the attempts of an order up. Before
+ * the notification or after it.
  */
 export function reportPayment(shop: Shop, key: AttemptKey, payment: ProviderPayment): void {
   const { agenda, random, store, trace } = shop.world;
@@ -18,7 +19,18 @@ export function reportPayment(shop: Shop, key: AttemptKey, payment: ProviderPaym
     trace.note(
       () => `the shop reports ${amount} for ${reference} of ${orderId}, which is ${store.lock(orderId).status}`,
     );
-    const told = moneyOf({ ...key, reference }, { ...paid, amount, transactionId: null }, 'report');
+    const mixedUp = random.chance(0.15) ? otherAttempt(shop, orderId, key) : undefined;
+    const transactionId = mixedUp ? paid.transactionId : null;
+    const told = moneyOf(mixedUp ?? { ...key, reference }, { ...paid, amount, transactionId }, 'report');
     bookPayment(shop.world, shop.late, told, { orderId, by: { cause: 'api' } });
   });
+}
+
+/** Only while its own attempt is registered too: what else a report says of a payment is all that anybody knows. */
+function otherAttempt({ world }: Shop, orderId: string, key: AttemptKey): AttemptKey | undefined {
+  const { attempts } = world.store.lock(orderId);
+  if (!attempts.some((one) => isSameAttempt(one, key))) return undefined;
+  return attempts.find(
+    (one) => one.reference !== key.reference && isSameAttempt({ ...one, reference: key.reference }, key),
+  );
 }

@@ -64,9 +64,11 @@ export function decideLate(order: LockedOrder, { latePayment }: LatePolicy, veri
 function decideSurplus(order: LockedOrder, { surplusPayment }: LatePolicy, verification: Verification): LateDecision {
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'sufficient') return NOTHING;
-  // Two reports may both be too low, so that neither seems to be one too many.
+  // A report may be too low, so that none of several payments seems to be one too many.
   const reported = order.attempts.filter(isUnconfirmed);
-  if (reported.length > 1 && !verification.verified) return { ...DOUBTFUL, unverified: reported };
+  const isAlone = reported.length === 1 && (money.surplus.length > 0 || paidAttempts(order).length === 1);
+  const mayHideSurplus = reported.length > 0 && !isAlone;
+  if (mayHideSurplus && !verification.verified) return { ...DOUBTFUL, unverified: reported };
   if (money.surplus.length === 0) return NOTHING;
   const keeps = surplusPayment === 'keep';
   const confirmed = order.attempts.filter((attempt) => !isUnconfirmed(attempt));

@@ -9,4 +9,6 @@ export interface LateContext {
   readonly now: Date;
   /** The providers were asked just now: what they did not confirm is kept for a person. @default false */
   readonly verified?: boolean;
+  /** The providers are being asked, and will be asked again: nobody else has to see to it. @default false */
+  readonly isAsking?: boolean;
 }

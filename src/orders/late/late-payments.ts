@@ -149,7 +149,7 @@ export class LatePayments {
     await this.report([...kept, ...disputed], reason, 'kept', context);
     // Asked in a transaction of its own: the answer decides here once more.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
-    if (unverified.length > 0) await this.plan.scheduler.schedule(context.tx, [check]);
+    if (unverified.length > 0 && !context.isAsking) await this.plan.scheduler.schedule(context.tx, [check]);
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {

@@ -1,7 +1,8 @@
-import { type AttemptFinding } from '../attempt-finding';
+import { type AttemptFinding, type Finding } from '../attempt-finding';
+import { bookMoney, type Money } from '../book-money';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../order-store';
-import { isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
 import { moneyFound } from '../with-findings';
 import { type LateContext } from './late-context';
 import { strayMoney } from './stray-money';
@@ -33,12 +34,44 @@ export class NoteFoundMoney {
     );
   }
 
+  /**
+   * The findings of an order without payments that another order has by the provider's word, or has registered: a payment
+   * pays one order. A person is told, and decides.
+   */
+  async withoutTaken(
+    order: LockedOrder,
+    findings: readonly AttemptFinding[],
+    { tx, by, now }: Context,
+  ): Promise<AttemptFinding[]> {
+    const money = moneyFound(findings);
+    if (money.length === 0) return [...findings];
+    const { attempts } = await this.store.samePayments(tx, money);
+    const others = attempts.filter(
+      (other) => other.orderId !== order.id && (other.registered || other.paidSource === 'provider'),
+    );
+    const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => isSamePayment(other, names));
+    const isHere = (names: Money): boolean => bookMoney(order, names).wasBooked;
+    const taken = money.filter((names) => holderOf(names) && !isHere(names));
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
+    const kept = taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} }));
+    await this.store.keepUnexpected(tx, kept);
+    return findings.map((found) => {
+      const names = taken.find((one) => isSameAttempt(one, found));
+      return names ? { ...found, finding: takenBy(holderOf(names)) } : found;
+    });
+  }
+
   /** Those of these payments that must not go back by themselves, as another order counts on them as well. */
   async disputed(tx: LateContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts } = await this.store.samePayments(tx, payments);
     return payments.filter((payment) => isElsewhere(payment, attempts));
   }
+}
+
+function takenBy(holder: PaymentAttempt | undefined): Finding {
+  const reason = `order ${holder?.orderId} has this payment as ${holder?.reference}`;
+  return { type: 'UNKNOWN', reason, isKnownThere: true, needsPerson: true };
 }
 
 function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {

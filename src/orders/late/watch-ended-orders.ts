@@ -52,7 +52,8 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     const { store, late, found } = this.plan;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.lock(tx, ids, 'skip-locked');
-    const rounds = due.map((timeout) => roundOf(timeout, batch));
+    const rounds: Round[] = [];
+    for (const timeout of due) rounds.push(await this.roundOf(timeout, batch, tx));
     await store.writeAttempts(
       tx,
       rounds.flatMap(({ before, after, findings }) => (before && after ? attemptWrites(before, after, findings) : [])),
@@ -74,8 +75,15 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     return this.plan.providers.close(attempts, now, signal);
   }
 
+  private async roundOf(due: Due, { orders, now }: LockedBatch, tx: EntityManager): Promise<Round> {
+    const before = orders.get(due.key);
+    if (!before || !due.answer) return { due, before, findings: [], after: undefined };
+    const findings = await this.plan.found.withoutTaken(before, due.answer, { tx, by: causeOf(due), now });
+    return { due, before, findings, after: withFindings(before, findings) };
+  }
+
   private async settleOne(
-    { due, before, after }: Round,
+    { due, before, after, findings }: Round,
     { busy, now }: LockedBatch,
     tx: EntityManager,
   ): Promise<TimeoutOutcome> {
@@ -84,14 +92,8 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (!due.answer || !after) return before.attempts.some(isWatched) ? ASK : DONE;
     await this.plan.late.settle(after, { tx, now, by: causeOf(due) });
     const offsetsMs = this.plan.policies.of(before.merchantId).lateWatchOffsetsMs;
-    return planWatch(due.answer, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
+    return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
   }
-}
-
-function roundOf(due: Due, { orders }: LockedBatch): Round {
-  const before = orders.get(due.key);
-  const findings = due.answer ?? [];
-  return { due, before, findings, after: before && due.answer ? withFindings(before, findings) : undefined };
 }
 
 function causeOf({ cause, traceparent }: Due): ActionContext {

@@ -106,7 +106,8 @@ export class RefundPayment {
     if (!attempt) return undefined;
     const [found] = await ask.query([attempt], now, signal);
     if (found?.finding.type !== 'PAID') return sentenceOf(found);
-    await markPaid.confirm(paymentFound(orderId, attempt, found.finding), by, { verified: true });
+    const account = attempt.merchantAccount;
+    await markPaid.confirm(paymentFound(orderId, attempt, found.finding), by, { account, verified: true });
     return undefined;
   }
 

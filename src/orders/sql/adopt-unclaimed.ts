@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { bookMoney, type Money } from '../book-money';
 import { type LockedOrder } from '../order';
+import { writeBooking } from '../write-booking';
 import { type LockedBatch, type OrderStore, type UnclaimedMoney } from '../order-store';
 
 type Store = Pick<OrderStore, 'insertPaid' | 'writeAttempts' | 'samePayments' | 'closeUnmatched'>;
@@ -32,17 +33,12 @@ export class AdoptUnclaimed {
     const money = moneyOf(unclaimed, now);
     const { attempts } = await this.store.samePayments(tx, [money]);
     if (attempts.some(({ orderId }) => orderId !== order.id)) return order;
-    const { after, changed, holder, isNew, isDisputed } = bookMoney(order, money);
-    if (isDisputed) return order;
-    const evidence = { ...unclaimed.evidence };
-    if (isNew) await this.store.insertPaid(tx, { attempt: holder, evidence });
-    else
-      await this.store.writeAttempts(
-        tx,
-        changed.map((attempt) => ({ attempt, evidence })),
-      );
+    const booking = bookMoney(order, money);
+    if (booking.isDisputed) return order;
+    // Registered for another order since it was looked for: a person has to find out whose it is.
+    if (!(await writeBooking(this.store, tx, booking, { ...unclaimed.evidence }))) return order;
     await this.store.closeUnmatched(tx, [unclaimed.id]);
-    return after;
+    return booking.after;
   }
 }
 

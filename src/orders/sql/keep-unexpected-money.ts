@@ -4,30 +4,48 @@ import { outboxEvent } from '../order-events';
 import { type UnexpectedMoney } from '../order-store';
 
 /**
- * Keeps money that fits no order, with its event, once per payment and reason, and once more when what waited for the rest
- * is left to a person: reports come in doubles.
+ * Keeps money that fits no order, with its event, once per payment and reason, as reports come in doubles. Once more when what
+ * waited for the rest is left to a person, when the provider tells of another amount than a report, and when something
+ * new is told of what a person had settled. An order that is named later is noted.
  */
 export class KeepUnexpectedMoney {
   private readonly sql: string;
 
   constructor(schema: string) {
+    const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
+    const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
+    const isReopened = `(o.handling = 'settled' AND ${isOther})`;
+    const isConfirmed = `(o.handling IN ('kept', 'waiting') AND o.source = 'report' AND EXCLUDED.source = 'provider')`;
+    const told = ['amount', 'currency', 'source', 'evidence'];
     this.sql = `
       WITH money AS (
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
                              $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
           AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent, handling,
                merchant_account, source)),
+      before AS (
+        SELECT o.* FROM money m JOIN ${schema}.orphan_payment o USING (provider, reference, merchant_account, reason)),
       kept AS (
         INSERT INTO ${schema}.orphan_payment AS o
                (id, provider, reference, merchant_account, order_id, amount, currency, source, evidence, reason, handling)
         SELECT id, provider, reference, merchant_account, order_id, amount, currency, source, evidence::jsonb, reason, handling
           FROM money
         ON CONFLICT (provider, reference, merchant_account, reason)
-        DO UPDATE SET handling = 'kept' WHERE o.handling = 'waiting' AND EXCLUDED.handling = 'kept'
+        DO UPDATE
+           SET order_id = COALESCE(o.order_id, EXCLUDED.order_id),
+               handling = CASE WHEN ${isEscalated} OR ${isReopened} THEN 'kept' ELSE o.handling END,
+               resolved_at = CASE WHEN NOT (${isReopened}) THEN o.resolved_at END,
+               resolved_by = CASE WHEN NOT (${isReopened}) THEN o.resolved_by END,
+               resolution = CASE WHEN NOT (${isReopened}) THEN o.resolution END,
+               ${told.map((column) => `${column} = CASE WHEN ${isReopened} OR ${isConfirmed} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
+         WHERE ${isEscalated} OR ${isReopened} OR ${isConfirmed}
+               OR (o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
         RETURNING provider, reference, merchant_account, reason)
       INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
-      SELECT id, 'event', 'order.payment_late', body::jsonb, traceparent 
-        FROM money JOIN kept USING (provider, reference, merchant_account, reason)`;
+      SELECT m.id, 'event', 'order.payment_late', body::jsonb, traceparent
+        FROM money m JOIN kept USING (provider, reference, merchant_account, reason)
+        LEFT JOIN before b USING (provider, reference, merchant_account, reason)
+       WHERE b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency)`;
   }
 
   async execute(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void> {

@@ -42,7 +42,7 @@ export async function openDesk() {
     report: (orderId: string, reference: string, amount?: number) =>
       shop.markPaid.execute(money(orderId, reference, amount)),
     confirm: (orderId: string, reference: string, amount?: number) =>
-      shop.markPaid.confirm(money(orderId, reference, amount), { cause: 'notify' }),
+      shop.markPaid.confirm(money(orderId, reference, amount), { cause: 'notify' }, { account: null }),
     attempt: (reference: string) => ({ provider: 'fake', reference }),
     statusOf: async (id: string) => (await shop.readOrder.execute(id))?.status,
     attemptsOf: async (id: string) =>

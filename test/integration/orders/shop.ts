@@ -198,7 +198,7 @@ export async function notified(shop: Shop, orderId: string, reference: string, a
      SELECT 'fake', $2, id, 'CLOSED', 1999, 'EUR' FROM ${SCHEMA}.orders WHERE id = $1 ON CONFLICT DO NOTHING`,
     [orderId, reference],
   );
-  return shop.markPaid.confirm(payment, { cause: 'notify' });
+  return shop.markPaid.confirm(payment, { cause: 'notify' }, { account: null });
 }
 
 export interface StoredEvent {

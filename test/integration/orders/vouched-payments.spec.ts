@@ -25,6 +25,7 @@ describe('who vouches for a payment', () => {
     shop.markPaid.confirm(
       { orderId, ...attempt(reference), amount, currency: 'EUR', transactionId },
       { cause: 'notify' },
+      { account: null },
     );
   const expire = (id: string) =>
     shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
@@ -140,7 +141,7 @@ describe('who vouches for a payment', () => {
       shop.provider.answerQuery('cs_1', session('cs_1', 'pi_1'));
       shop.provider.answerClose('cs_1', { type: 'PAID' });
       expect(await settleUntilDone(shop, [id])).toEqual([{ type: 'done' }]);
-      expect(await attemptsOf(id)).toEqual(['cs_1 DUPLICATE -', 'pi_1 PAID 1999']);
+      expect(await attemptsOf(id)).toEqual(['cs_1 PAID 1999', 'pi_1 DUPLICATE -']);
       expect(await keptOf(id)).toEqual([]);
     });
 

@@ -27,8 +27,8 @@ describe('booking a payment', () => {
     const before = order({ attempts: [SESSION, REPORTED] });
     const told = money({ reference: 'cs_1', transactionId: 'pi_1' });
     const { after, holder, wasBooked } = bookMoney(before, told);
-    expect(statuses(after.attempts)).toEqual(['cs_1 DUPLICATE -', 'pi_1 PAID 100']);
-    expect(holder).toMatchObject({ reference: 'pi_1', paidSource: 'provider', registered: true });
+    expect(statuses(after.attempts)).toEqual(['cs_1 PAID 100', 'pi_1 DUPLICATE -']);
+    expect(holder).toMatchObject({ reference: 'cs_1', paidSource: 'provider', registered: true });
     expect(wasBooked).toBe(true);
   });
 

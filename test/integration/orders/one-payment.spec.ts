@@ -1,0 +1,239 @@
+import { type PaidOutcome } from '../../../src/payments';
+import { until } from '../../support/engine';
+import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
+import { dueOf, eventsOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
+
+const HOUR = 3_600_000;
+const HALF = { amount: 4_000, lines: [{ sku: 'apple', quantity: 1, unitAmount: 4_000 }] };
+
+interface AttemptRow {
+  readonly reference: string;
+  readonly status: string;
+  readonly paid_amount: string | null;
+}
+
+describe('one payment that is told of by several names, from several sides', () => {
+  let shop: Shop;
+
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [], merchants: { refunder: { latePayment: 'refund' } } });
+    await fill(shop, { apple: 1_000 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const attempt = (reference: string) => ({ provider: 'fake', reference });
+  const placed = async (overrides: Parameters<typeof newOrder>[0] = {}): Promise<string> => {
+    const order = newOrder({ paymentWindowMs: HOUR, ...overrides });
+    expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'placed' }]);
+    return order.id;
+  };
+  const report = (orderId: string, reference: string, amount = 1_999, transactionId?: string) =>
+    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency: 'EUR', transactionId });
+  const confirm = (orderId: string, reference: string, amount = 1_999, transactionId = `t-${reference}`) =>
+    shop.markPaid.confirm(
+      { orderId, ...attempt(reference), amount, currency: 'EUR', transactionId },
+      { cause: 'notify' },
+      { account: null },
+    );
+  const expire = (id: string): Promise<unknown> =>
+    shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
+  const statusOf = async (id: string) => (await shop.readOrder.execute(id))?.status;
+  const rowsOf = (id: string): Promise<AttemptRow[]> =>
+    shop.dataSource.query(
+      `SELECT reference, status, paid_amount FROM ${SCHEMA}.payment_attempt WHERE order_id = $1 ORDER BY 1`,
+      [id],
+    );
+  const attemptsOf = async (id: string) => (await rowsOf(id)).map(({ reference, status }) => `${reference} ${status}`);
+  const refundsOf = async (id: string): Promise<string[]> => {
+    const sql = `SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`;
+    return (await shop.dataSource.query<{ reference: string }[]>(sql, [id])).map(({ reference }) => reference);
+  };
+  const unmatchedOf = (id: string): Promise<{ reason: string; handling: string }[]> =>
+    shop.dataSource.query(
+      `SELECT reason, handling FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY created_at, id`,
+      [id],
+    );
+  const paidAs = (transactionId: string, amount = 1_999n): PaidOutcome => ({
+    ...{ type: 'PAID', amount, currency: 'EUR', transactionId, evidence: {} },
+    paidAt: new Date('2026-01-01T00:00:00Z'),
+  });
+  const found = (reference: string, transactionId: string, amount?: bigint): void => {
+    shop.provider.answerQuery(reference, paidAs(transactionId, amount));
+    shop.provider.answerClose(reference, { type: 'PAID' });
+  };
+
+  it('counts once when both names are registered and reported', async () => {
+    const id = await placed({ attempt: attempt('cs_a') });
+    await shop.register.execute(id, attempt('pi_a'));
+    await report(id, 'cs_a');
+    await report(id, 'pi_a');
+    found('cs_a', 'pi_a');
+    found('pi_a', 'ch_a');
+    await reconcile(shop, id);
+    expect(await refundsOf(id)).toEqual([]);
+    expect((await attemptsOf(id)).sort()).toEqual(['cs_a PAID', 'pi_a DUPLICATE']);
+  });
+
+  it('counts once when one name is reported and the other notified', async () => {
+    const id = await placed({ attempt: attempt('cs_b') });
+    await shop.register.execute(id, attempt('pi_b'));
+    await report(id, 'cs_b');
+    await confirm(id, 'pi_b', 1_999, 'ch_b');
+    found('cs_b', 'pi_b');
+    await reconcile(shop, id);
+    expect(await refundsOf(id)).toEqual([]);
+    expect((await rowsOf(id)).filter(({ status }) => status === 'PAID')).toHaveLength(1);
+  });
+
+  it('is not enough twice: half of it by two names leaves a person to look', async () => {
+    const id = await placed({ ...HALF, attempt: attempt('cs_c') });
+    await report(id, 'cs_c', 2_000);
+    await report(id, 'pi_c', 2_000);
+    found('cs_c', 'pi_c', 2_000n);
+    found('pi_c', 'ch_c', 2_000n);
+    await reconcile(shop, id);
+    expect((await rowsOf(id)).filter(({ status }) => status === 'PAID')).toHaveLength(1);
+    expect(await unmatchedOf(id)).toContainEqual({ reason: 'amount-mismatch', handling: 'kept' });
+  });
+
+  it('never gives back a reference that only a report has named with its number', async () => {
+    const id = await placed({ merchantId: 'refunder', attempt: attempt('mine') });
+    await report(id, 'foreign', 10, 't-mine');
+    await confirm(id, 'mine', 10, 't-mine');
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    expect(await refundsOf(id)).toEqual(['mine']);
+  });
+
+  it('never gives back such a reference of a cancelled order', async () => {
+    const id = await placed({ attempt: attempt('mine5') });
+    await report(id, 'foreign5', 10, 't-mine5');
+    await shop.cancel.execute({ orderId: id });
+    found('mine5', 't-mine5', 10n);
+    await settleUntilDone(shop, [id]);
+    expect(await refundsOf(id)).toEqual(['mine5']);
+  });
+
+  it('does not hide a second payment of an attempt that a report had mixed up', async () => {
+    const id = await placed({ attempt: attempt('s-a') });
+    await shop.register.execute(id, attempt('s-b'));
+    await report(id, 's-a', 1_999, 't-b');
+    await confirm(id, 's-b', 1_999, 't-b');
+    expect(await attemptsOf(id)).toEqual(['s-a CLOSED', 's-b PAID']);
+    await confirm(id, 's-a', 1_999, 't-a');
+    expect(await refundsOf(id)).toEqual(['s-a']);
+  });
+
+  it('pays one order, and not a second one at its deadline', async () => {
+    const [first, second] = [await placed({ attempt: attempt('pi_v') }), await placed({ attempt: attempt('cs_v') })];
+    await confirm(first, 'pi_v', 1_999, 'ch_v');
+    found('cs_v', 'pi_v');
+    await expire(second);
+    await settleUntilDone(shop, [second]);
+    expect([await statusOf(first), await statusOf(second)]).toEqual(['PAID', 'CLOSING']);
+    expect(await unmatchedOf(second)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+  });
+
+  it('pays one order, and does not revive a second one', async () => {
+    const [first, second] = [await placed({ attempt: attempt('pi_w') }), await placed({ attempt: attempt('cs_w') })];
+    await confirm(first, 'pi_w', 1_999, 'ch_w');
+    await expire(second);
+    await settleUntilDone(shop, [second]);
+    found('cs_w', 'pi_w');
+    const due = dueOf(second, { kind: ORDER_LATE_WATCH, payload: { since: new Date().toISOString() } });
+    const answer = await shop.watching.ask(due, new AbortController().signal);
+    await shop.dataSource.transaction((tx) => shop.watching.settle([{ ...due, answer }], tx));
+    expect(await statusOf(second)).toBe('CLOSED');
+    expect(await unmatchedOf(second)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+  });
+
+  it('belongs to the attempt that was asked about, also where a process knows a default account', async () => {
+    const id = await placed({ ...HALF, attempt: attempt('acc') });
+    const provider = shop.provider as { defaultAccount?: string };
+    provider.defaultAccount = 'shop';
+    try {
+      found('acc', 't-acc', 2_000n);
+      await shop.check.execute(id);
+      await report(id, 'acc', 2_000);
+      await expire(id);
+      await settleUntilDone(shop, [id]);
+      expect(await rowsOf(id)).toHaveLength(1);
+      expect(await statusOf(id)).not.toBe('PAID');
+    } finally {
+      delete provider.defaultAccount;
+    }
+  });
+
+  it('pays the order that a report names after the provider has told of it', async () => {
+    const { id } = newOrder();
+    await keptMoney('n-1', 1_999n);
+    expect(await report(id, 'n-1')).toEqual({ outcome: 'unknown-order' });
+    await shop.place.execute([newOrder({ id })]);
+    await settleUntilDone(shop, [id]);
+    expect(await statusOf(id)).toBe('PAID');
+  });
+
+  it('is worth what the provider says, also before its order is there', async () => {
+    const { id } = newOrder();
+    await report(id, 'e-1', 1_999);
+    await keptMoney('e-1', 10n);
+    await shop.place.execute([newOrder({ id, attempt: attempt('e-1') })]);
+    await settleUntilDone(shop, [id]);
+    expect(await statusOf(id)).not.toBe('PAID');
+    expect(await rowsOf(id)).toMatchObject([{ paid_amount: '10' }]);
+  });
+
+  it('is announced once as what becomes of it, when two reports are confirmed together', async () => {
+    const id = await placed({ attempt: attempt('k-1') });
+    await shop.register.execute(id, attempt('k-2'));
+    await report(id, 'k-1');
+    await report(id, 'k-2');
+    shop.provider.paid('k-1');
+    shop.provider.paid('k-2');
+    await reconcile(shop, id);
+    const late = (await eventsOf(shop, id)).filter(({ routing_key }) => routing_key === 'order.payment_late');
+    expect(late.map(({ body }) => body)).toMatchObject([{ handling: 'refunding' }]);
+  });
+
+  it('is shown to a person again when the amount changes after that person has settled it', async () => {
+    const id = await placed({ attempt: attempt('d-1') });
+    await confirm(id, 'd-1');
+    await confirm(id, 'd-1', 5);
+    await shop.dataSource.query(`UPDATE ${SCHEMA}.orphan_payment SET handling = 'settled' WHERE reference = 'd-1'`);
+    await confirm(id, 'd-1', 5);
+    expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'settled' }]);
+    await confirm(id, 'd-1', 9_999);
+    expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+  });
+
+  it('waits for a person when its attempt is registered for another order at the moment of adoption', async () => {
+    const { id } = newOrder();
+    await report(id, 'race-1');
+    await shop.place.execute([newOrder({ id })]);
+    const other = await placed();
+    const runner = shop.dataSource.createQueryRunner();
+    await runner.startTransaction('READ COMMITTED');
+    await shop.register.execute(other, attempt('race-1'), undefined, runner.manager);
+    const settling = settleUntilDone(shop, [id]);
+    await until(isBlocked);
+    await runner.commitTransaction();
+    await runner.release();
+    await settling;
+    expect(await statusOf(id)).not.toBe('PAID');
+  });
+
+  const isBlocked = async (): Promise<boolean> => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return (await shop.dataSource.query<unknown[]>(sql)).length > 0;
+  };
+  const keptMoney = (reference: string, amount: bigint): Promise<void> =>
+    shop.dataSource.transaction((tx) =>
+      shop.store.keepUnexpected(tx, [
+        {
+          ...{ ...attempt(reference), reason: 'unknown-order', handling: 'kept', orderId: null, amount },
+          ...{ currency: 'EUR', merchantAccount: null, transactionId: `t-${reference}`, source: 'provider', evidence: {} },
+          now: new Date(),
+        },
+      ]),
+    );
+});
