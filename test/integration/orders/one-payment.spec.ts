@@ -231,7 +231,13 @@ describe('one payment that is told of by several names, from several sides', () 
       shop.store.keepUnexpected(tx, [
         {
           ...{ ...attempt(reference), reason: 'unknown-order', handling: 'kept', orderId: null, amount },
-          ...{ currency: 'EUR', merchantAccount: null, transactionId: `t-${reference}`, source: 'provider', evidence: {} },
+          ...{
+            currency: 'EUR',
+            merchantAccount: null,
+            transactionId: `t-${reference}`,
+            source: 'provider',
+            evidence: {},
+          },
           now: new Date(),
         },
       ]),
