@@ -31,6 +31,8 @@ class ShopModule {
             rabbit: { urls: rabbitUrls, prefix },
             transport,
             consume: false,
+            // Only the service knows the payment providers.
+            orders: { unknownProviders: 'allow' },
           }),
         }),
       ],
