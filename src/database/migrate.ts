@@ -44,7 +44,7 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   const lock = dataSource.createQueryRunner();
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
-    await ownTransaction(dataSource, (tx) => prepareSchema(tx, target));
+    await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), { statementMs: 0, idleMs: 0 });
     await refuseNewerSchema(dataSource, schema);
     const done = await dataSource.runMigrations({ transaction: 'each' });
     return done.map((migration) => migration.name);

@@ -7,7 +7,7 @@ export { Outbox } from './outbox';
 export { type ClaimedRow } from './outbox-claims';
 export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-entry';
 export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-relay';
-export { ownTransaction } from './own-transaction';
+export { ownTransaction, type TransactionLimits } from './own-transaction';
 export { storableJson, storableText } from './storable-json';
 export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';

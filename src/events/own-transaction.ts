@@ -2,15 +2,35 @@ import { type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 
 const LEVEL = 'READ COMMITTED';
 
+/** What the server may spend on a transaction of ours, milliseconds; 0: no limit. */
+export interface TransactionLimits {
+  /** A statement that takes longer is cancelled (57014). @default 8000 */
+  readonly statementMs?: number;
+  /** Waiting longer for a lock ends the statement (55P03). @default 0 */
+  readonly lockMs?: number;
+  /** A pause between two statements that is longer ends the session (25P03), and with it its locks. @default 5000 */
+  readonly idleMs?: number;
+}
+
+/** Ours take milliseconds; what takes longer holds locks that everybody waits for, and is tried again. */
+const STATEMENT_MS = 8_000;
+/** A process that freezes, or a machine that is gone, keeps its locks so long. Nothing of ours pauses in a transaction. */
+const IDLE_MS = 5_000;
+
 /**
  * Runs `work` in a transaction of our own at READ COMMITTED, whatever the database, role, or DataSource defaults to. What
  * is decided under a row's lock must see everything that was committed before the lock was granted; at the stricter
- * levels a transaction reads a snapshot from before it waited.
+ * levels a transaction reads a snapshot from before it waited. Its limits go with the transaction and not with the session,
+ * so they hold in a host's pool and behind PgBouncer as well.
  */
-export async function ownTransaction<T>(dataSource: DataSource, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+export async function ownTransaction<T>(
+  dataSource: DataSource,
+  work: (tx: EntityManager) => Promise<T>,
+  limits: TransactionLimits = {},
+): Promise<T> {
   const runner = dataSource.createQueryRunner();
   try {
-    await begin(runner);
+    await begin(runner, limits);
     const result = await work(runner.manager);
     await runner.commitTransaction();
     return result;
@@ -24,24 +44,36 @@ export async function ownTransaction<T>(dataSource: DataSource, work: (tx: Entit
 }
 
 /**
- * Begins with the level in the same statement. TypeORM sends it in one of its own: a sixth round trip for an order that
- * is placed in five. A TypeORM that words these statements otherwise costs that round trip, and nothing else.
+ * Begins with the level and the limits in the same message. TypeORM sends the level in one of its own: a sixth round trip
+ * for an order that is placed in five. A TypeORM that words these statements otherwise costs two round trips, and nothing
+ * else.
  */
-async function begin(runner: QueryRunner): Promise<void> {
+async function begin(runner: QueryRunner, limits: TransactionLimits): Promise<void> {
   const own = Object.getOwnPropertyDescriptor(runner, 'query');
   const send = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
+  const setLimits = limitsSql(limits);
   let isSaid = false;
+  let isLimited = false;
   const query = (sql: string, ...rest: unknown[]): Promise<unknown> => {
     if (isSaid && sql === `SET TRANSACTION ISOLATION LEVEL ${LEVEL}`) return Promise.resolve();
     isSaid = sql === 'START TRANSACTION';
-    return send(isSaid ? `${sql} ISOLATION LEVEL ${LEVEL}` : sql, ...rest);
+    isLimited ||= isSaid;
+    return send(isSaid ? `${sql} ISOLATION LEVEL ${LEVEL}; ${setLimits}` : sql, ...rest);
   };
   Object.defineProperty(runner, 'query', { value: query, configurable: true });
   try {
     await runner.startTransaction(LEVEL);
+    if (!isLimited) await runner.query(setLimits);
   } finally {
     // Back to the method of the class, or to what somebody put in its place.
     if (own) Object.defineProperty(runner, 'query', own);
     else Reflect.deleteProperty(runner, 'query');
   }
+}
+
+function limitsSql({ statementMs = STATEMENT_MS, lockMs = 0, idleMs = IDLE_MS }: TransactionLimits): string {
+  const limits = { statement_timeout: statementMs, lock_timeout: lockMs, idle_in_transaction_session_timeout: idleMs };
+  return Object.entries(limits)
+    .map(([name, ms]) => `SET LOCAL ${name} = ${ms}`)
+    .join('; ');
 }

@@ -75,9 +75,8 @@ export class TimeoutScheduler {
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
-    const scheduled = await ownTransaction(this.plan.dataSource, async (tx) => {
-      await tx.query(`SET LOCAL lock_timeout = ${GROUP_COMMIT.lockLimitMs}`);
-      return this.write(tx, callers.flat());
+    const scheduled = await ownTransaction(this.plan.dataSource, (tx) => this.write(tx, callers.flat()), {
+      lockMs: GROUP_COMMIT.lockLimitMs,
     });
     const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));
     return callers.map((requests) => lastOfEach(requests).flatMap((request) => byName.get(nameOf(request)) ?? []));
