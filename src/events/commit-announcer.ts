@@ -17,7 +17,9 @@ interface Marked {
 /** Remembers that this transaction wrote something that others in the process want to know of after its commit. */
 export function announceAfterCommit(tx: EntityManager, wakeUps: readonly AnnouncedWakeUp[] = []): void {
   const data = tx.queryRunner?.data as Marked | undefined;
-  if (data) (data[MARK] ??= []).push(...wakeUps);
+  if (!data) return;
+  const announced = (data[MARK] ??= []);
+  for (const wakeUp of wakeUps) announced.push(wakeUp);
 }
 
 type Listener = (wakeUps: readonly AnnouncedWakeUp[]) => void;

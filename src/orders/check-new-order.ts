@@ -11,10 +11,10 @@ const MAX_SHOWN = 40;
 
 /** @throws InvalidOrderError naming the problems of every order, at most 50. */
 export function checkNewOrders(orders: readonly NewOrder[]): void {
-  const problems: string[] = [];
+  let problems: string[] = [];
   for (const order of orders) {
     const { error } = moduleSchemas.order.safeParse(order, { reportInput: true });
-    if (error) problems.push(...sentences(error, `order ${shown((order as Partial<NewOrder> | null)?.id)}`));
+    if (error) problems = problems.concat(sentences(error, `order ${shown((order as Partial<NewOrder> | null)?.id)}`));
     if (problems.length >= MAX_PROBLEMS) break;
   }
   if (problems.length > 0) throw new InvalidOrderError(problems.slice(0, MAX_PROBLEMS));

@@ -49,7 +49,7 @@ export class MicroBatcher<T> {
 
   add(items: readonly T[]): void {
     if (items.length === 0) return;
-    this.queue.push(...items);
+    for (const item of items) this.queue.push(item);
     if (this.queue.length >= this.plan.size) this.isRipe = true;
     else this.timer ??= this.clock.after(this.waitMs, () => this.ripen());
     this.poke();

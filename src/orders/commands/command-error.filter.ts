@@ -22,6 +22,6 @@ function historyOf(context: RabbitContext): DeliveryHistory {
   const counts = [headers['x-delivery-count'], headers['x-acquired-count']].filter(
     (count) => typeof count === 'number',
   );
-  const deliveries = counts.length > 0 ? Math.max(...counts) : undefined;
+  const deliveries = counts.length > 0 ? counts.reduce((most, count) => Math.max(most, count)) : undefined;
   return { deliveries, redelivered: message.fields.redelivered };
 }

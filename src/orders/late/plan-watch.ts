@@ -14,7 +14,7 @@ export function isWatched({ status }: Pick<PaymentAttempt, 'status'>): boolean {
 /** Pure: the first moment of the watch after `now`; undefined: it is over. */
 export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date): Date | undefined {
   const moments = offsetsMs.map((ms) => since.getTime() + ms).filter((ms) => ms > now.getTime());
-  return moments.length === 0 ? undefined : new Date(Math.min(...moments));
+  return moments.length === 0 ? undefined : new Date(moments.reduce((first, next) => Math.min(first, next)));
 }
 
 /**

@@ -82,4 +82,11 @@ describe('timeouts scheduled without a transaction of the host', () => {
     await runner.release();
     expect(await held).toMatchObject([{ key: 'held' }]);
   });
+
+  it('may be 150 000 at once, more than a function takes as arguments', async () => {
+    const keys = Array.from({ length: 150_000 }, (_, n) => `crowd-${n}`);
+    const crowd = keys.map((key) => ({ kind: KIND, key, afterMs: AFTER_MS }));
+    expect(await engine.scheduler.scheduleAndCommit(crowd)).toHaveLength(150_000);
+    expect(await keysIn('crowd')).toEqual({ keys: 150_000, transactions: 1 });
+  });
 });

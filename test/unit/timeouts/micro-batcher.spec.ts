@@ -39,6 +39,12 @@ describe('MicroBatcher', () => {
     expect(state.batches).toEqual([[1, 2, 3]]);
   });
 
+  it('takes 200 000 that become due together, more than a function takes as arguments', () => {
+    const { state, batcher } = setup({ size: 200_000, concurrency: 1 });
+    batcher.add(Array.from({ length: 200_000 }, (_, n) => n));
+    expect(state.batches.map((batch) => [batch.length, batch[0], batch.at(-1)])).toEqual([[200_000, 0, 199_999]]);
+  });
+
   it('runs a smaller one when its first item has waited for company', () => {
     const { clock, state, batcher } = setup();
     batcher.add([1]);
