@@ -52,34 +52,50 @@ async function addUser({ bin, directory, password, user, options }) {
 }
 
 /**
- * @param {object} options
- * @param {string} options.name
- * @param {string} options.directory
- * @param {number} options.basePort
- * @param {string} options.password
- * @param {import('./postgres-installation.mjs').PostgresInstallation} options.installation
- * @param {import('./server-user.mjs').ServerUser} [options.user]
- * @param {string} options.logFile
- * @param {AbortSignal} [options.signal]
+ * @typedef {object} PostgresOptions
+ * @property {string} name
+ * @property {string} directory
+ * @property {number} basePort
+ * @property {string} password
+ * @property {import('./postgres-installation.mjs').PostgresInstallation} installation
+ * @property {import('./server-user.mjs').ServerUser} [user]
+ * @property {string} logFile
+ * @property {AbortSignal} [signal]
+ * @property {Record<string, string | number>} [settings]  beside the usual ones
+ */
+
+/**
+ * @param {PostgresOptions} options
  * @returns {Promise<import('./supervisor.mjs').ServerSpec>}
  */
 export async function postgresServer(options) {
-  const { name, directory, basePort, password, installation, user, logFile, signal } = options;
+  const { directory, password, installation, user, signal } = options;
   makeServerFolder(directory, user);
   await initialise({ bin: installation.bin, directory, password, user, signal });
+  return postgresSpec(options);
+}
+
+/**
+ * How to run the cluster in this directory, which somebody else makes.
+ *
+ * @param {PostgresOptions} options
+ * @returns {import('./supervisor.mjs').ServerSpec}
+ */
+export function postgresSpec({ name, directory, basePort, password, installation, user, logFile, settings }) {
   const cluster = join(directory, 'cluster');
-  const settings = {
+  const all = {
     listen_addresses: '127.0.0.1',
     port: basePort,
     unix_socket_directories: '',
     max_connections: 200,
     timezone: 'UTC',
     log_timezone: 'UTC',
+    ...settings,
   };
   return {
     name,
     command: join(installation.bin, 'postgres'),
-    args: ['-D', cluster, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+    args: ['-D', cluster, ...Object.entries(all).flatMap(([key, value]) => ['-c', `${key}=${value}`])],
     cwd: directory,
     env: environment,
     user,

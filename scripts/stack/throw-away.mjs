@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { killServer, startServer, stopServer } from './supervisor.mjs';
 
 /** @param {Record<string, unknown>} event */
-const tell = (event) => process.stdout.write(`${JSON.stringify(event)}\n`);
+export const tell = (event) => process.stdout.write(`${JSON.stringify(event)}\n`);
 
 /**
  * @param {import('./supervisor.mjs').ServerSpec} spec
@@ -51,7 +51,7 @@ export async function serveThrowAway(spec, { signal, access }) {
 }
 
 /** One after the other, in order, until the input or the patience of our owner ends. */
-async function obeyLines(obey, signal) {
+export async function obeyLines(obey, signal) {
   const lines = createInterface({ input: process.stdin, signal });
   for await (const line of lines) {
     const command = line.trim();

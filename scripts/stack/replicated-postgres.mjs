@@ -1,0 +1,175 @@
+import { chownSync, copyFileSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { SetupError } from '../setup/setup-error.mjs';
+import { waitUntil } from '../setup/wait.mjs';
+import { postgresServer, postgresSpec } from './postgres-server.mjs';
+import { makeServerFolder, writeServerFile } from './server-user.mjs';
+import { killServer, startServer, stopServer } from './supervisor.mjs';
+
+const limitMs = 60_000;
+/** Enough for a standby that joins without an archive. */
+const settings = { wal_keep_size: '512MB', hot_standby: 'on' };
+/** Of the primary's run alone, or sent to the standby by the primary. */
+const leftOut = new Set(['postmaster.pid', 'postmaster.opts', 'pg_stat_tmp', 'pg_replslot', 'pgsql_tmp']);
+
+/** @typedef {{ spec: import('./supervisor.mjs').ServerSpec, server?: import('./supervisor.mjs').Server }} Member */
+
+/**
+ * Two PostgreSQL servers with synchronous replication: what is committed on the primary is on the standby's disk. Knows
+ * who is who, as the program that watches over a cluster does.
+ */
+export class ReplicatedPostgres {
+  /** @type {Member[]} */
+  #members;
+  #primary = 0;
+
+  /** @param {Member[]} members @param {{ user?: import('./server-user.mjs').ServerUser, signal: AbortSignal }} options */
+  constructor(members, { user, signal }) {
+    this.#members = members;
+    this.user = user;
+    this.signal = signal;
+  }
+
+  /**
+   * @param {Omit<import('./postgres-server.mjs').PostgresOptions, 'name' | 'logFile'> & { signal: AbortSignal }} options
+   */
+  static async make(options) {
+    const { directory, basePort, user, signal } = options;
+    const memberOf = (/** @type {number} */ number) => ({
+      ...{ ...options, settings, name: `member ${number + 1}`, basePort: basePort + number },
+      directory: makeServerFolder(join(directory, `member-${number + 1}`), user),
+      logFile: join(directory, `member-${number + 1}.log`),
+    });
+    const members = [{ spec: await postgresServer(memberOf(0)) }, { spec: postgresSpec(memberOf(1)) }];
+    return new ReplicatedPostgres(members, { user, signal });
+  }
+
+  /** URLs of both servers, the first one's first; process ids of those that run. */
+  get access() {
+    const urls = this.#members.map(({ spec }) => spec.access.url);
+    const [url = ''] = urls;
+    const hosts = urls.map((each) => new URL(each).host).join(',');
+    const databaseUrl = `${url.replace(new URL(url).host, hosts)}?target_session_attrs=read-write`;
+    return {
+      databaseUrl,
+      urls,
+      primaryUrl: urls[this.#primary],
+      pids: this.#members.map(({ server }) => (server && !server.hasExited() ? server.pid : undefined)),
+    };
+  }
+
+  async start() {
+    this.#primaryMember.server = await startServer(this.#primaryMember.spec, { signal: this.signal });
+    await this.rejoin();
+  }
+
+  /** kill -9. */
+  async killPrimary() {
+    if (this.#primaryMember.server) await killServer(this.#primaryMember.server);
+  }
+
+  /** In good order: the standby has everything. */
+  async stopPrimary() {
+    const { server, spec } = this.#primaryMember;
+    if (server) await stopServer(server, spec);
+  }
+
+  /** The standby becomes the primary, and waits for nobody until the other one has joined again. */
+  async promote() {
+    if (isRunning(this.#primaryMember)) throw refused('promote', 'the primary runs');
+    await withClient(this.#standbyMember, (client) => client.query('SELECT pg_promote(true, 60)'));
+    this.#primary = 1 - this.#primary;
+  }
+
+  /** The server that is down becomes the standby, with a fresh copy of the data. */
+  async rejoin() {
+    const [primary, standby] = [this.#primaryMember, this.#standbyMember];
+    if (isRunning(standby)) throw refused('rejoin', 'the standby runs');
+    await withClient(primary, async (client) => {
+      await this.#copyData(client);
+      standby.server = await startServer(standby.spec, { signal: this.signal });
+      await until(client, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
+      await client.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+      await client.query('SELECT pg_reload_conf()');
+      await until(client, "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'");
+    });
+  }
+
+  async close() {
+    for (const { server } of this.#members) if (server) await killServer(server);
+  }
+
+  get #primaryMember() {
+    return this.#members[this.#primary];
+  }
+
+  get #standbyMember() {
+    return this.#members[1 - this.#primary];
+  }
+
+  /** A base backup by PostgreSQL's own functions: its npm package has no pg_basebackup. @param {pg.Client} client */
+  async #copyData(client) {
+    const { user } = this;
+    const [from, to] = [this.#primaryMember, this.#standbyMember].map(clusterOf);
+    rmSync(to, { recursive: true, force: true });
+    await client.query("SELECT pg_backup_start('rejoin', true)");
+    copyFolder(from, to, user);
+    const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+    writeServerFile(join(to, 'backup_label'), rows[0].labelfile, user);
+    writeServerFile(join(to, 'standby.signal'), '', user);
+    const { hostname, port, username, password } = new URL(this.#primaryMember.spec.access.url);
+    const way = `host=${hostname} port=${port} user=${username} password=${password} application_name=standby`;
+    writeServerFile(join(to, 'postgresql.auto.conf'), `primary_conninfo = '${way}'\n`, user);
+  }
+}
+
+/** @param {Member} member */
+const clusterOf = ({ spec }) => join(spec.cwd, 'cluster');
+/** @param {Member} member */
+const isRunning = ({ server }) => server !== undefined && !server.hasExited();
+
+const refused = (command, why) =>
+  new SetupError('REFUSED', `cannot ${command}: ${why}`, { remedy: 'kill-primary, promote, rejoin, in this order' });
+
+/** @param {Member} member @param {(client: pg.Client) => Promise<unknown>} work */
+async function withClient({ spec }, work) {
+  const client = new pg.Client({ connectionString: spec.access.url });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @param {pg.Client} client @param {string} sql */
+async function until(client, sql) {
+  const look = async () => (await client.query(sql)).rows.length > 0;
+  if (!(await waitUntil(look, { everyMs: 50, limitMs })))
+    throw new SetupError('NO_REPLICATION', `no row within ${limitMs / 1000} s: ${sql}`, {
+      remedy: "read the servers' logs beside their data",
+    });
+}
+
+/** Files may vanish meanwhile, and the write-ahead log comes by replication. */
+function copyFolder(from, to, user) {
+  makeServerFolder(to, user);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.name === 'pg_wal' || entry.name === 'pg_replslot') makeServerFolder(target, user);
+    else if (leftOut.has(entry.name)) continue;
+    else if (entry.isDirectory()) copyFolder(source, target, user);
+    else copyFile(source, target, user);
+  }
+}
+
+function copyFile(source, target, user) {
+  try {
+    copyFileSync(source, target);
+  } catch (error) {
+    if (error.code === 'ENOENT') return;
+    throw error;
+  }
+  if (user) chownSync(target, user.uid, user.gid);
+}
