@@ -1,8 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { isPermissionDenied, MissingTablesError } from '../timeouts';
 import { orderTimeoutMigrations } from './migrations';
-import { nameOf, readRecorded, readRecordedEarlier } from './migrations-table';
-import { NewerSchemaError } from './newer-schema-error';
+import { nameOf, readRecorded, readRecordedEarlier, type RecordedMigration } from './migrations-table';
+import { refuseNewerSchema } from './refuse-newer-schema';
 
 /**
  * Compares what `migrate` has recorded with what this release knows. Where nothing is recorded, or it may not be read, the
@@ -14,14 +14,17 @@ export async function assertMigrated(dataSource: DataSource, schema: string): Pr
   const known = orderTimeoutMigrations(schema).map(nameOf);
   const done = await recordedIn(dataSource, schema, known);
   if (done.length === 0) return;
-  const missing = known.filter((name) => !done.includes(name));
+  const missing = known.filter((name) => done.every((one) => one.name !== name));
   if (missing.length > 0)
     throw new MissingTablesError(dataSource.driver.database ?? '', schema, `the migrations ${missing.join(', ')}`);
-  const unknown = done.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new NewerSchemaError(schema, unknown);
+  refuseNewerSchema(schema, done, known);
 }
 
-async function recordedIn(dataSource: DataSource, schema: string, known: readonly string[]): Promise<string[]> {
+async function recordedIn(
+  dataSource: DataSource,
+  schema: string,
+  known: readonly string[],
+): Promise<RecordedMigration[]> {
   try {
     return (await readRecorded(dataSource, schema)) ?? (await readRecordedEarlier(dataSource, schema, known));
   } catch (error) {

@@ -1,15 +1,24 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { ownTransaction } from '../events';
+import { present } from '../errors';
 import { refuseCurrentSchema, refuseSharedSchema, validateSchemaName } from '../timeouts';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
-import { MIGRATIONS_TABLE, nameOf, readRecorded, recordedEarlierToo, takeOverRecorded } from './migrations-table';
-import { NewerSchemaError } from './newer-schema-error';
+import {
+  type Migration,
+  nameOf,
+  prepareRecord,
+  readRecorded,
+  type RecordedMigration,
+  recordMigration,
+} from './migrations-table';
+import { refuseNewerSchema } from './refuse-newer-schema';
 
 /** Any fixed number will do: it keeps two instances that start together from migrating at once. */
 const ADVISORY_LOCK = 7_263_001;
 /** An index on a large table takes minutes, and whoever waits for the lock waits as long. Zero: pg sets nothing. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
+const UNLIMITED = { statementMs: 0, idleMs: 0 };
 
 /** What to migrate. */
 export interface MigrationTarget {
@@ -25,7 +34,7 @@ export interface MigrationTarget {
  * several instances at once.
  *
  * @returns the names of the migrations that were run.
- * @throws NewerSchemaError when the database was migrated by a newer release.
+ * @throws NewerSchemaError when the database was migrated by a newer release that this one cannot run beside.
  * @throws SharedSchemaError when the host's own tables would be created in the same schema.
  * @throws MissingRightsError when the database user may not create or change our tables.
  */
@@ -44,10 +53,8 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   const lock = dataSource.createQueryRunner();
   try {
     await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
-    await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), { statementMs: 0, idleMs: 0 });
-    await refuseNewerSchema(dataSource, schema);
-    const done = await dataSource.runMigrations({ transaction: 'each' });
-    return done.map((migration) => migration.name);
+    await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
+    return await runPending(dataSource, schema);
   } catch (error) {
     return await refuseChange(host, schema, error);
   } finally {
@@ -64,7 +71,7 @@ async function prepareSchema(tx: EntityManager, { schema, ownsDatabase }: Migrat
   if (there === undefined) await tx.query(`CREATE SCHEMA ${schema}`);
   // Only now is it in the search_path of a user who is called like it.
   if (!ownsDatabase) await refuseCurrentSchema(tx, schema);
-  await takeOverRecorded(tx, schema, namesOf(schema));
+  await prepareRecord(tx, schema, namesOf(schema));
 }
 
 async function openFor(host: DataSource, schema: string): Promise<DataSource> {
@@ -75,8 +82,7 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
     schema,
     entities: [],
     subscribers: [],
-    migrations: recordedEarlierToo(schema, orderTimeoutMigrations(schema)),
-    migrationsTableName: MIGRATIONS_TABLE,
+    migrations: [],
     migrationsRun: false,
     synchronize: false,
     dropSchema: false,
@@ -90,13 +96,25 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
 const namesOf = (schema: string): string[] => orderTimeoutMigrations(schema).map(nameOf);
 
 async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
-  const done = (await readRecorded(host, schema).catch((error: unknown) => refuseUse(host, schema, error))) ?? [];
-  const known = namesOf(schema);
-  return done.length === known.length && known.every((name) => done.includes(name));
+  const recorded = (await readRecorded(host, schema).catch((error: unknown) => refuseUse(host, schema, error))) ?? [];
+  return pendingOf(recorded, schema).length === 0;
 }
 
-async function refuseNewerSchema(dataSource: DataSource, schema: string): Promise<void> {
-  const known = namesOf(schema);
-  const unknown = ((await readRecorded(dataSource, schema)) ?? []).filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new NewerSchemaError(schema, unknown);
+/** Each in a transaction of its own, with its record. Under the lock. */
+async function runPending(dataSource: DataSource, schema: string): Promise<string[]> {
+  const pending = pendingOf((await readRecorded(dataSource, schema)) ?? [], schema);
+  for (const migration of pending) {
+    const run = async (tx: EntityManager): Promise<void> => {
+      await new migration().up(present(tx.queryRunner, 'the query runner'));
+      await recordMigration(tx, schema, nameOf(migration), namesOf(schema));
+    };
+    await ownTransaction(dataSource, run, UNLIMITED);
+  }
+  return pending.map(nameOf);
+}
+
+/** @throws NewerSchemaError */
+function pendingOf(recorded: readonly RecordedMigration[], schema: string): Migration[] {
+  refuseNewerSchema(schema, recorded, namesOf(schema));
+  return orderTimeoutMigrations(schema).filter((one) => recorded.every(({ name }) => name !== nameOf(one)));
 }

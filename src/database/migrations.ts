@@ -3,6 +3,7 @@ import { createOutbox } from '../events';
 import { inventoryMigrations } from '../inventory';
 import { orderMigrations } from '../orders';
 import { createTimeouts, indexUndecided, validateSchemaName } from '../timeouts';
+import { timestampOf } from './migrations-table';
 
 /**
  * Every migration of this package, in order, for the given schema.
@@ -18,10 +19,5 @@ export function orderTimeoutMigrations(schema: string): (new () => MigrationInte
     ...inventoryMigrations(schema),
     ...orderMigrations(schema),
   ];
-  return all.sort((a, b) => timestampOf(a) - timestampOf(b));
-}
-
-/** TypeORM's convention: the last 13 characters of the class name. */
-function timestampOf({ name }: { readonly name: string }): number {
-  return Number(name.slice(-13));
+  return all.sort((a, b) => timestampOf(a.name) - timestampOf(b.name));
 }

@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** The database knows migrations that this release does not. */
+/** The database has migrations of a newer release that this one cannot work with. */
 export class NewerSchemaError extends CodedError {
   constructor(
     readonly schema: string,
@@ -8,7 +8,7 @@ export class NewerSchemaError extends CodedError {
   ) {
     super(
       'NEWER_SCHEMA',
-      `schema "${schema}" was migrated by a newer release (${migrations.join(', ')}); deploy that release or restore a backup`,
+      `schema "${schema}" was migrated by a newer release that this one cannot work with (${migrations.join(', ')}); deploy that release or restore a backup`,
     );
   }
 }

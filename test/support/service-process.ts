@@ -12,10 +12,10 @@ export interface ServiceProcess {
   readonly exited: Promise<number | null>;
 }
 
-/** Starts src/main.ts with exactly this environment (and PATH). */
-export function startServiceProcess(env: Record<string, string>): ServiceProcess {
-  const args = ['-r', compile, join(root, 'src/main.ts')];
-  const child = spawn(process.execPath, args, { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
+/** Starts src/main.ts with exactly this environment (and PATH). @param folder where src is: here, or another release */
+export function startServiceProcess(env: Record<string, string>, folder = root): ServiceProcess {
+  const args = ['-r', compile, join(folder, 'src/main.ts')];
+  const child = spawn(process.execPath, args, { cwd: folder, env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
 import { migrate, orderTimeoutMigrations } from '../../../src/database';
+import { compatibleSince } from '../../../src/database/compatible-since';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
 const HOSTS = 'ShopInit1700000000000';
@@ -64,7 +65,8 @@ describe('migrate on a database of an earlier release, which recorded its migrat
     const isNew = ours('behind').slice(2);
     expect(await migrate(host, 'behind')).toEqual(isNew);
     const known = ours('behind').slice(0, 2);
-    expect((await namesIn('behind.migrations')).filter((each) => !known.includes(each))).toEqual(isNew.toSorted());
+    const unfit = isNew.filter((each) => compatibleSince(each) === undefined);
+    expect((await namesIn('behind.migrations')).filter((each) => !known.includes(each))).toEqual(unfit.toSorted());
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
-import { migrate, NewerSchemaError, orderTimeoutMigrations } from '../../../src/database';
+import { assertMigrated, migrate, NewerSchemaError, orderTimeoutMigrations } from '../../../src/database';
 import { InvalidOptionsError } from '../../../src/errors';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
@@ -82,6 +82,22 @@ describe('migrate', () => {
     await hasty.destroy();
   });
 
+  it('has no limit of time, as an index on a large table takes minutes', async () => {
+    await host.query('CREATE TABLE public.limits (statement text, idle text)');
+    await host.query(`CREATE FUNCTION public.note_limits() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO public.limits
+      VALUES (current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')); END $$`);
+    await host.query('CREATE EVENT TRIGGER note_limits ON ddl_command_end EXECUTE FUNCTION public.note_limits()');
+    try {
+      await migrate(host, 'unlimited');
+      expect(await host.query('SELECT DISTINCT statement, idle FROM public.limits')).toEqual([
+        { statement: '0', idle: '0' },
+      ]);
+    } finally {
+      await host.query('DROP EVENT TRIGGER note_limits');
+    }
+  });
+
   it('keeps two schemas of one database apart', async () => {
     expect(await migrate(host, 'second_shop')).toEqual(all('second_shop'));
     expect(await relationsOf('second_shop')).toEqual(await relationsOf('order_timeout'));
@@ -104,13 +120,38 @@ describe('migrate', () => {
     expect(lock?.held).toBe('0');
   });
 
+  describe('of a schema with migrations of a newer release', () => {
+    const LAST = all('newer').at(-1);
+
+    /** As the newer release records a migration that those who know `since` can work with. */
+    async function recordCompatible(schema: string, name: string, since = LAST): Promise<void> {
+      await migrate(host, schema);
+      await host.query(
+        `CREATE TABLE IF NOT EXISTS ${schema}.order_timeout_compatible_migrations
+           (name text PRIMARY KEY, compatible_since text NOT NULL, run_at timestamptz NOT NULL DEFAULT now())`,
+      );
+      await host.query(`INSERT INTO ${schema}.order_timeout_compatible_migrations VALUES ($1, $2)`, [name, since]);
+    }
+
+    it('has nothing to do where all of them work with what this one knows', async () => {
+      await recordCompatible('additive', 'AddSomething9999999999998');
+      expect(await migrate(host, 'additive')).toEqual([]);
+      await expect(assertMigrated(host, 'additive')).resolves.toBeUndefined();
+    });
+
+    it('refuses, and names those alone that need what this one does not know', async () => {
+      await recordCompatible('contracted', 'AddSomething9999999999998');
+      await recordCompatible('contracted', 'DropSomething9999999999999', 'AddSomething9999999999998');
+      const refused = { code: 'ORDER_TIMEOUT/NEWER_SCHEMA', migrations: ['DropSomething9999999999999'] };
+      await expect(migrate(host, 'contracted')).rejects.toMatchObject(refused);
+      await expect(assertMigrated(host, 'contracted')).rejects.toMatchObject(refused);
+    });
+  });
+
   it('leaves a failed migration undone, and does it when the obstacle is gone', async () => {
     await host.query('CREATE SCHEMA obstructed');
     await host.query('CREATE TABLE obstructed.timeout (mine int)');
-    // TypeORM tells the console as well.
-    const quiet = jest.spyOn(console, 'log').mockImplementation(() => undefined);
     await expect(migrate(host, 'obstructed')).rejects.toThrow(/already exists/);
-    quiet.mockRestore();
     await host.query('DROP TABLE obstructed.timeout');
     await migrate(host, 'obstructed');
     expect(await relationsOf('obstructed')).toEqual(await relationsOf('order_timeout'));
@@ -121,7 +162,8 @@ describe('migrate', () => {
     const runner = host.createQueryRunner();
     for (const migration of orderTimeoutMigrations('short_lived').toReversed()) await new migration().down(runner);
     await runner.release();
-    expect(await relationsOf('short_lived')).toEqual(['order_timeout_migrations', 'order_timeout_migrations_id_seq']);
+    const records = /^order_timeout_(compatible_)?migrations(_id_seq)?$/;
+    expect((await relationsOf('short_lived')).filter((relation) => !records.test(relation))).toEqual([]);
     const [rest] = await host.query<{ functions: string; types: string }[]>(
       `SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'short_lived'::regnamespace) AS functions,
               (SELECT count(*) FROM pg_type WHERE typnamespace = 'short_lived'::regnamespace

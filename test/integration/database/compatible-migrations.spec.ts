@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { type DataSource } from 'typeorm';
+import { orderTimeoutMigrations } from '../../../src/database';
+import { compatibleSince } from '../../../src/database/compatible-since';
+import { nameOf } from '../../../src/database/migrations-table';
+import { connectTo, onServer, urlOf } from '../../support/database';
+import { findBreaks, readCatalog, type SchemaCatalog } from '../../support/schema-catalog';
+
+const CHANGES: [what: string, sql: string, breaks: string[]][] = [
+  ['adds a column that may be null', 'ALTER TABLE s.t ADD COLUMN x text', []],
+  ['adds a column with a default', 'ALTER TABLE s.t ADD COLUMN x int NOT NULL DEFAULT 0', []],
+  ['adds a limited column', 'ALTER TABLE s.t ADD COLUMN x int CHECK (x > 0)', []],
+  ['adds a table', 'CREATE TABLE s.u (id int PRIMARY KEY, t int NOT NULL REFERENCES s.t)', []],
+  ['adds an index', 'CREATE INDEX t_word ON s.t (word)', []],
+  [
+    'lets a column hold more words',
+    `ALTER TABLE s.t DROP CONSTRAINT t_word_check, ADD CONSTRAINT t_word_check CHECK (word IN ('a', 'c', 'b'))`,
+    [],
+  ],
+  [
+    'lets a column hold fewer words',
+    `ALTER TABLE s.t DROP CONSTRAINT t_word_check, ADD CONSTRAINT t_word_check CHECK (word IN ('a', 'c'))`,
+    ['t: t_word_check is another one'],
+  ],
+  ['drops a table', 'DROP TABLE s.t', ['r t is gone', 'S t_id_seq is gone', 'i t_number is gone']],
+  ['drops a column', 'ALTER TABLE s.t DROP COLUMN number', ['i t_number is gone', 'column t.number is gone']],
+  ['renames a column', 'ALTER TABLE s.t RENAME note TO remark', ['column t.note is gone']],
+  ['changes a type', 'ALTER TABLE s.t ALTER number TYPE bigint', ['column t.number was integer and is bigint']],
+  ['demands a value', 'ALTER TABLE s.t ALTER note SET NOT NULL', ['column t.note may not be left out any more']],
+  ['demands a new value', 'ALTER TABLE s.t ADD COLUMN x int NOT NULL', ['the new column t.x has no default']],
+  ['takes a default away', 'ALTER TABLE s.t ALTER id DROP DEFAULT', ['column t.id may not be left out any more']],
+  ['limits a column', 'ALTER TABLE s.t ADD CONSTRAINT few CHECK (number < 9)', ['t: few is new']],
+  ['makes a column unique', 'CREATE UNIQUE INDEX one ON s.t (note)', ['t: one is new']],
+  ['drops a key', 'ALTER TABLE s.t DROP CONSTRAINT t_pkey', ['t: t_pkey is gone']],
+  ['drops an index', 'DROP INDEX s.t_number', ['i t_number is gone']],
+];
+
+describe('a migration that says since which release it is compatible', () => {
+  const database = `ot_compatible_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    await onServer(`CREATE DATABASE ${database}`);
+    dataSource = await connectTo(urlOf(database), 2);
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await onServer(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+  });
+
+  it('leaves everything as it is that such a release leans on', async () => {
+    const catalogs = new Map<string, SchemaCatalog>();
+    const breaks: string[] = [];
+    const runner = dataSource.createQueryRunner();
+    await runner.query('CREATE SCHEMA ours');
+    for (const migration of orderTimeoutMigrations('ours')) {
+      const name = nameOf(migration);
+      const before = catalogs.get(compatibleSince(name) ?? '');
+      await new migration().up(runner);
+      catalogs.set(name, await readCatalog(dataSource, 'ours'));
+      if (before)
+        breaks.push(...findBreaks(before, await readCatalog(dataSource, 'ours')).map((one) => `${name}: ${one}`));
+    }
+    await runner.release();
+    expect(catalogs.size).toBeGreaterThan(8);
+    expect(breaks).toEqual([]);
+  });
+
+  it.each(CHANGES)('is looked at for what it does when it %s', async (_, sql, breaks) => {
+    await dataSource.query(`
+      DROP SCHEMA IF EXISTS s CASCADE;
+      CREATE SCHEMA s;
+      CREATE TABLE s.t (id serial PRIMARY KEY, number int NOT NULL, note text, word text CHECK (word IN ('a', 'b')));
+      CREATE INDEX t_number ON s.t (number)`);
+    const before = await readCatalog(dataSource, 's');
+    await dataSource.query(sql);
+    const after = await readCatalog(dataSource, 's');
+    expect(findBreaks(before, after)).toEqual(expect.arrayContaining(breaks));
+    expect(findBreaks(before, after).length > 0).toBe(breaks.length > 0);
+  });
+});
