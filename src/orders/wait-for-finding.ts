@@ -54,7 +54,7 @@ export function shortestOf(waits: readonly Wait[]): Wait | undefined {
 
 /** A provider that is back must be noticed within seconds, one that stays away must not be hammered. */
 function unknownMs(waitedMs: number): number {
-  if (waitedMs < 10 * SECOND) return 2 * SECOND;
+  if (waitedMs < 30 * SECOND) return 2 * SECOND;
   if (waitedMs < 5 * MINUTE) return 5 * SECOND;
   return waitedMs < HOUR ? 15 * SECOND : MINUTE;
 }

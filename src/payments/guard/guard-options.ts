@@ -10,7 +10,7 @@ const schema = z
     ratePerSecond: z.number().min(0.1).max(10_000).default(100),
     burst: z.int().min(1).max(10_000).optional(),
     breakerThreshold: z.int().min(1).max(1_000).default(5),
-    breakerOpenMs: z.int().min(1).max(600_000).default(5_000),
+    breakerOpenMs: z.int().min(1).max(600_000).default(2_000),
   })
   .transform((given) => ({ ...given, burst: given.burst ?? Math.max(1, Math.floor(given.ratePerSecond)) }));
 
@@ -30,7 +30,7 @@ export interface GuardOptions {
   readonly burst?: number;
   /** Outages (no answer, 5xx, throw) in a row after which the provider is left alone. @default 5 */
   readonly breakerThreshold?: number;
-  /** How long it is left alone before one call tries again. @default 5000 */
+  /** How long it is left alone before one call tries again; orders are decided so much later than it is back. @default 2000 */
   readonly breakerOpenMs?: number;
 }
 

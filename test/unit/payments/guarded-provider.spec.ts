@@ -108,6 +108,16 @@ describe('GuardedProvider', () => {
       expect(script.calls).toBe(3);
     });
 
+    it('asks a provider that is back again within 2 s, unless told otherwise', async () => {
+      const { clock, script, guard, ask } = guarded();
+      script.answer = down;
+      for (let i = 0; i < 3; i++) await ask();
+      script.answer = open;
+      await clock.advance(2_000);
+      expect(await ask()).toEqual({ type: 'OPEN' });
+      expect(guard.breakerState).toBe('closed');
+    });
+
     it('opens after time-outs', async () => {
       const { clock, script, guard, ask } = guarded({ timeoutMs: 100, breakerThreshold: 1 });
       script.answer = hangs;
