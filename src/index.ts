@@ -21,6 +21,7 @@ export {
   type ScheduledTimeout,
   type ScheduleTimeout,
   type SettledRow,
+  type SettlementRun,
   SharedSchemaError,
   type SweepOptions,
   type TimeoutCause,

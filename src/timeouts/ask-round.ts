@@ -1,8 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { type Clock } from '../clock';
-import { isDatabaseAway } from './database-away';
+import { type DatabaseClock } from './database-clock';
+import { failureOf } from './failure-of';
 import { type HandlerAdapter } from './handler-adapter';
-import { settleIsolated } from './isolate';
+import { IsolatedBatches } from './isolated-batches';
 import { BUSY_MS, type BusyRow } from './locked-timeout';
 import { GATHER, MicroBatcher } from './micro-batcher';
 import { type SettlementQueries } from './settlement-queries';
@@ -15,6 +16,7 @@ interface AskPlan {
   readonly handler: HandlerAdapter;
   readonly settler: TimeoutSettler;
   readonly queries: SettlementQueries;
+  readonly databaseClock: DatabaseClock;
   readonly leaseMs: number;
   readonly batchSize: number;
   readonly concurrency: number;
@@ -37,6 +39,7 @@ const LEASE_MARGIN_MS = 2_000;
 /** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
 export class AskRound {
   private readonly answered: MicroBatcher<Answered>;
+  private readonly batches: IsolatedBatches<Answered>;
   /** One for each open question. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal for ever. */
   private readonly limits = new Set<AbortController>();
   private isStopping = false;
@@ -47,11 +50,23 @@ export class AskRound {
     private readonly plan: AskPlan,
     private readonly clock: Clock,
   ) {
+    const put = async (item: Answered, error: unknown): Promise<void> => item.done(await this.fail(item, error));
+    this.batches = new IsolatedBatches(
+      {
+        concurrency: plan.concurrency,
+        settle: (part) => this.settleTogether(part),
+        isDatabaseThere: () => plan.settler.isDatabaseThere(),
+        failed: put,
+        held: put,
+        away: (part, error) => this.giveBack(part, error),
+      },
+      clock,
+    );
     this.answered = new MicroBatcher(clock, {
       size: plan.batchSize,
       ...GATHER,
       concurrency: plan.concurrency,
-      run: (items) => this.settle(items),
+      run: (items) => this.batches.settle(items),
     });
   }
 
@@ -101,16 +116,9 @@ export class AskRound {
     }
   }
 
-  private settle(items: readonly Answered[]): Promise<void> {
-    return settleIsolated(items, {
-      isDatabaseThere: () => this.plan.settler.isDatabaseThere(),
-      settle: (part) => this.settleTogether(part),
-      failed: async (item, error) => item.done(await this.fail(item, error)),
-      away: (part, error) => {
-        this.plan.away(error);
-        for (const item of part) item.done('unwritten');
-      },
-    });
+  private giveBack(items: readonly Answered[], error: unknown): void {
+    this.plan.away(error);
+    for (const item of items) item.done('unwritten');
   }
 
   private async settleTogether(items: readonly Answered[]): Promise<void> {
@@ -144,10 +152,8 @@ export class AskRound {
     // Cut short by us: nobody's fault, and due again when the lease ends.
     if (this.isStopping) return 'unwritten';
     try {
-      const reason = error instanceof Error ? error.message : String(error);
-      // A database that was away is not the order's fault, and fails for many at once.
-      const counted = !isDatabaseAway(error);
-      this.plan.committed(await this.plan.settler.fail(due, due.cause, { reason, lease, counted }));
+      const failure = failureOf(error, this.plan.databaseClock.nowMs());
+      this.plan.committed(await this.plan.settler.fail(due, due.cause, { ...failure, lease }));
       return 'finished';
     } catch (fault) {
       this.plan.away(fault);

@@ -15,8 +15,14 @@ const AWAY_CODES = new Set([
 const AWAY_MESSAGE =
   /connection terminated|connection ended|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable/i;
 const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRunnerAlreadyReleasedError']);
-/** serialization_failure, deadlock_detected, lock_not_available: the same transaction may well succeed now. */
-const RETRYABLE = new Set(['40001', '40P01', '55P03']);
+/** serialization_failure, deadlock_detected: the same transaction may well succeed now. */
+const CONFLICTS = ['40001', '40P01'];
+/**
+ * lock_not_available, query_canceled, idle_in_transaction_session_timeout: it took longer than our limits allow, mostly
+ * because somebody else holds a row. Whoever tries again at once only waits again.
+ */
+const LIMITS = ['55P03', '57014', '25P03'];
+const CONTENTION = new Set([...CONFLICTS, ...LIMITS]);
 
 interface ErrorLike {
   readonly code?: unknown;
@@ -35,9 +41,19 @@ export function isDatabaseAway(error: unknown): boolean {
   });
 }
 
-/** True when running the whole transaction again is the right answer. */
+/** True when running the whole transaction again at once is the right answer. */
 export function isRetryableConflict(error: unknown): boolean {
-  return chain(error).some(({ code }) => typeof code === 'string' && RETRYABLE.has(code));
+  return chain(error).some(({ code }) => typeof code === 'string' && CONFLICTS.includes(code));
+}
+
+/** True when a lock was not to be had within its limit: nothing is known yet of what the transaction is worth. */
+export function isLockTimeout(error: unknown): boolean {
+  return chain(error).some(({ code }) => code === '55P03');
+}
+
+/** True when somebody else was in the way: nobody's fault, and no attempt is counted for it. */
+export function isContention(error: unknown): boolean {
+  return chain(error).some(({ code }) => typeof code === 'string' && CONTENTION.has(code));
 }
 
 /** True when the database user lacks a right. */

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { isFromDatabase } from './database-away';
 import { HandlerContractError, HandlerFailure } from './timeout-errors';
 import { type DueTimeout } from './timeout';
-import { isBatchHandler, type TimeoutHandlerInstance } from './timeout-handler';
+import { isBatchHandler, type SettlementRun, type TimeoutHandlerInstance } from './timeout-handler';
 import { DONE, type TimeoutOutcome } from './timeout-outcome';
 
 /** Lets the engine treat single and batch handlers alike, and holds them to their contract. */
@@ -13,8 +13,8 @@ export class HandlerAdapter {
   ) {}
 
   /** @throws HandlerContractError when outcomes and timeouts do not match. */
-  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const outcomes = await this.run(due, tx);
+  async settle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
+    const outcomes = await this.run(due, tx, run);
     this.check(due, outcomes);
     return outcomes;
   }
@@ -27,9 +27,9 @@ export class HandlerAdapter {
   }
 
   /** @throws HandlerFailure for what the handler threw of its own; errors of the database as they are. */
-  private async run(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  private async run(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
     try {
-      return isBatchHandler(this.handler) ? await this.handler.settle(due, tx) : await this.oneByOne(due, tx);
+      return isBatchHandler(this.handler) ? await this.handler.settle(due, tx, run) : await this.oneByOne(due, tx);
     } catch (error) {
       throw isFromDatabase(error) ? error : new HandlerFailure(error);
     }

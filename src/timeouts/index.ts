@@ -1,10 +1,12 @@
 export { assertTables } from './assert-tables';
-export { isDatabaseAway, isPermissionDenied, isRetryableConflict } from './database-away';
+export { contentionBackoffMs } from './contention-backoff';
+export { isContention, isDatabaseAway, isPermissionDenied, isRetryableConflict } from './database-away';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
 export { oldestOverdue } from './oldest-overdue';
 export { oldestUndecided } from './oldest-undecided';
+export { LOCK_LIMIT_MS } from './lock-patience';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,
@@ -17,12 +19,13 @@ export { TimeoutEngine } from './timeout-engine';
 export {
   DuplicateTimeoutHandlerError,
   HandlerContractError,
+  HandlerTimeoutError,
   InvalidTimeoutError,
   InvalidTimeoutHandlerError,
   MissingTimeoutHandlerError,
   UnknownTimeoutKindError,
 } from './timeout-errors';
-export { type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './timeout-handler';
+export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './timeout-handler';
 export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { timeoutExists } from './timeout-exists';

@@ -1,11 +1,14 @@
-import { isDatabaseAway } from './database-away';
-import { HandlerFailure } from './timeout-errors';
+import { blameFor } from './blame';
 
-interface IsolatePlan<T> {
+export interface IsolatePlan<T> {
   /** One transaction over the items; a rejection means that nothing was written. */
   settle(items: readonly T[]): Promise<void>;
   /** The item that fails alone: write that down. */
   failed(item: T, error: unknown): Promise<void>;
+  /** The item waits for what somebody else holds: put it off, and count nothing. */
+  held(item: T, error: unknown): Promise<void>;
+  /** Items that wait for somebody else, or of which one hangs. Each has to be run alone, where it holds up nobody. */
+  apart(items: readonly T[]): void;
   /** The database could not be asked; nothing is written and nobody is to blame. */
   away(items: readonly T[], error: unknown): void;
   /** Whether the database can be asked at this moment. */
@@ -14,7 +17,8 @@ interface IsolatePlan<T> {
 
 /**
  * Settles a batch so that one bad item falls out of it: a batch that throws is split in halves until the offender
- * stands alone (about 2 × log2 n transactions), the others settle as usual. Never rejects.
+ * stands alone (about 2 × log2 n transactions), the others settle as usual. Not one that had to wait: each half of it
+ * would wait as long, and whatever comes after it with them. Never rejects.
  */
 export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
   const [only] = items;
@@ -22,8 +26,13 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
   try {
     await settleOnceMore(items, plan);
   } catch (error) {
-    if (isAway(error)) return plan.away(items, error);
-    if (items.length === 1) return plan.failed(only, error).catch((reason: unknown) => plan.away(items, reason));
+    const blame = blameFor(error);
+    if (blame === 'away') return plan.away(items, error);
+    if (items.length === 1) {
+      const written = blame === 'contention' ? plan.held(only, error) : plan.failed(only, error);
+      return written.catch((reason: unknown) => plan.away(items, reason));
+    }
+    if (blame !== 'item') return plan.apart(items);
     const half = Math.ceil(items.length / 2);
     await settleIsolated(items.slice(0, half), plan);
     await settleIsolated(items.slice(half), plan);
@@ -35,12 +44,7 @@ async function settleOnceMore<T>(items: readonly T[], plan: IsolatePlan<T>): Pro
   try {
     await plan.settle(items);
   } catch (error) {
-    if (!isAway(error) || !(await plan.isDatabaseThere())) throw error;
+    if (blameFor(error) !== 'away' || !(await plan.isDatabaseThere())) throw error;
     await plan.settle(items);
   }
-}
-
-/** A lost connection is nobody's fault, even if the database is there again; the handler's own, to another server, is. */
-function isAway(error: unknown): boolean {
-  return isDatabaseAway(error) && !(error instanceof HandlerFailure);
 }

@@ -4,10 +4,12 @@ import { type Clock, within } from '../clock';
 import { Hold } from '../delay';
 import { AskRound } from './ask-round';
 import { Backlog } from './backlog';
-import { settleIsolated } from './isolate';
+import { failureOf } from './failure-of';
+import { IsolatedBatches } from './isolated-batches';
 import { BUSY_MS, type BusyRow, type LockedRow } from './locked-timeout';
 import { logParked } from './log-parked';
 import { GATHER, MicroBatcher } from './micro-batcher';
+import { sortItems } from './sort-items';
 import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweepCursor, type SweptPage } from './swept-page';
 import { OverduePages } from './overdue-pages';
@@ -22,6 +24,7 @@ export class KindWorker {
   private readonly logger: Logger;
   private readonly hold: Hold<WorkItem>;
   private readonly batcher: MicroBatcher<WorkItem>;
+  private readonly batches: IsolatedBatches<WorkItem>;
   private readonly pages: OverduePages;
   private readonly backlog: Backlog;
   private readonly asks: AskRound;
@@ -42,11 +45,25 @@ export class KindWorker {
       mayRun: () => this.asks.openCount < options.askConcurrency,
       run: (items) => this.run(items),
     });
+    this.batches = new IsolatedBatches(
+      {
+        concurrency: options.concurrency,
+        settle: (part) => this.settleTogether(part),
+        isDatabaseThere: () => plan.settler.isDatabaseThere(),
+        failed: (item, error) => this.fail(item, error),
+        held: (item, error) => this.putOff(item, error),
+        away: (part, error) => {
+          this.away(error);
+          part.forEach((item) => item.finish('unwritten'));
+        },
+      },
+      clock,
+    );
     this.pages = new OverduePages({
       ...plan,
       pageSize: options.batchSize,
       committed: (batch) => this.committed(batch),
-      recover: (items) => this.settle(items),
+      recover: (items) => this.batches.settle(items),
     });
     this.backlog = new Backlog(
       {
@@ -89,11 +106,15 @@ export class KindWorker {
 
   /** Nothing that is due waits or is being settled. */
   get isIdle(): boolean {
-    return this.batcher.isIdle;
+    return this.batcher.isIdle && this.batches.isIdle;
   }
 
-  /** True while more would only queue up behind open questions. */
+  /** True while more would only queue up behind open questions, or behind what has to be run alone. */
   get isSaturated(): boolean {
+    return this.isAsking || this.batches.waiting >= 2 * this.plan.options.batchSize;
+  }
+
+  private get isAsking(): boolean {
     return this.asks.openCount >= this.plan.options.askConcurrency;
   }
 
@@ -105,8 +126,9 @@ export class KindWorker {
   /** Waits at most `ms` for what is in hand; what has not begun, or takes longer, is given back. */
   async close(ms: number): Promise<void> {
     this.isClosing = true;
-    for (const item of [...this.hold.drain(), ...this.batcher.withdraw()]) item.finish('unwritten');
-    const idle = this.batcher.whenIdle().then(() => this.asks.whenIdle());
+    const waiting = [...this.hold.drain(), ...this.batcher.withdraw(), ...this.batches.withdraw()];
+    waiting.forEach((item) => item.finish('unwritten'));
+    const idle = Promise.all([this.batcher.whenIdle(), this.batches.whenIdle()]).then(() => this.asks.whenIdle());
     await within(this.clock, ms, idle, undefined);
     this.asks.abort();
   }
@@ -114,20 +136,8 @@ export class KindWorker {
   private async run(items: readonly WorkItem[]): Promise<void> {
     await this.backlog.workOff(items);
     // Its pages have asked all that may be asked at once: these wait for an answer, which pokes the batcher.
-    if (this.isSaturated && !this.isClosing) this.batcher.add(items);
-    else await this.settle(items);
-  }
-
-  private settle(items: readonly WorkItem[]): Promise<void> {
-    return settleIsolated(items, {
-      settle: (part) => this.settleTogether(part),
-      isDatabaseThere: () => this.plan.settler.isDatabaseThere(),
-      failed: (item, error) => this.fail(item, error),
-      away: (part, error) => {
-        this.away(error);
-        for (const item of part) item.finish('unwritten');
-      },
-    });
+    if (this.isAsking && !this.isClosing) this.batcher.add(items);
+    else await this.batches.settle(items);
   }
 
   private async settleTogether(items: readonly WorkItem[]): Promise<void> {
@@ -152,23 +162,11 @@ export class KindWorker {
   private committed(batch: SettledBatch, items: readonly WorkItem[] = []): void {
     this.plan.observer.settled(this.kind, batch.settled, this.plan.databaseClock.nowMs());
     logParked(this.logger, batch);
-    const asked = new Map(
-      batch.settled.filter(({ outcome }) => outcome.type === 'ask').map(({ due }) => [due.key, due]),
-    );
-    const near = new Map(
-      batch.early.filter((row) => row.remaining_ms <= this.plan.longestHoldMs).map((row) => [row.key, row]),
-    );
-    const waiting = new Map<string, WorkItem[]>();
-    for (const item of items) {
-      const row = near.get(item.wakeUp.key);
-      if (asked.has(item.wakeUp.key)) waiting.set(item.wakeUp.key, [...(waiting.get(item.wakeUp.key) ?? []), item]);
-      else if (row && item.wakeUp.generation !== null) this.holdAgain(item, row);
-      else item.finish('finished');
-    }
-    for (const due of asked.values()) {
-      void this.asks.ask(due, batch.lease, (result) => {
-        for (const item of waiting.get(due.key) ?? []) item.finish(result);
-      });
+    const { asked, near, finished } = sortItems(items, batch, this.plan.longestHoldMs);
+    near.forEach(({ item, row }) => this.holdAgain(item, row));
+    finished.forEach((item) => item.finish('finished'));
+    for (const { due, items: waiters } of asked) {
+      void this.asks.ask(due, batch.lease, (result) => waiters.forEach((item) => item.finish(result)));
     }
   }
 
@@ -179,10 +177,18 @@ export class KindWorker {
   }
 
   private async fail(item: WorkItem, error: unknown): Promise<void> {
-    const { wakeUp } = item;
     const reason = error instanceof Error ? error.message : String(error);
-    this.logger.error(`handling "${wakeUp.key}" failed: ${reason}`, error instanceof Error ? error.stack : undefined);
-    this.committed(await this.plan.settler.fail(wakeUp, wakeUp.cause, { reason }));
+    this.logger.error(
+      `handling "${item.wakeUp.key}" failed: ${reason}`,
+      error instanceof Error ? error.stack : undefined,
+    );
+    await this.putOff(item, error);
+  }
+
+  private async putOff(item: WorkItem, error: unknown): Promise<void> {
+    const { settler, databaseClock } = this.plan;
+    const { wakeUp } = item;
+    this.committed(await settler.fail(wakeUp, wakeUp.cause, failureOf(error, databaseClock.nowMs())));
     item.finish('finished');
   }
 

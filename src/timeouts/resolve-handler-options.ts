@@ -3,13 +3,14 @@ import { type TimeoutHandlerOptions } from './timeout-handler.decorator';
 
 export type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
 
-const DEFAULTS: ResolvedHandlerOptions = {
+const DEFAULTS: Omit<ResolvedHandlerOptions, 'idleTimeoutMs'> = {
   prefetch: 1_000,
   batchSize: 200,
   concurrency: 2,
   askConcurrency: 200,
   maxAttempts: 5,
   leaseMs: 20_000,
+  runTimeoutMs: 30_000,
 };
 
 /**
@@ -17,6 +18,9 @@ const DEFAULTS: ResolvedHandlerOptions = {
  * its end, and two such transactions that touch shared rows in different orders end in a deadlock, a second each time.
  */
 const SINGLE_DEFAULTS = { batchSize: 1, concurrency: 5 } as const;
+
+/** The server must not end a session whose handler is still within its time. */
+const IDLE_MARGIN_MS = 1_000;
 
 /** Smallest sensible values; the largest is what a 16-bit prefetch or a readable transaction bears. */
 const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = {
@@ -26,6 +30,8 @@ const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = 
   askConcurrency: [1, 10_000],
   maxAttempts: [1, 1_000],
   leaseMs: [3_000, 600_000],
+  runTimeoutMs: [100, 600_000],
+  idleTimeoutMs: [100, 660_000],
 };
 
 /** @throws InvalidOptionsError naming every value out of range. */
@@ -35,7 +41,8 @@ export function resolveHandlerOptions(
   takes: 'batches' | 'single timeouts',
 ): ResolvedHandlerOptions {
   const defaults = takes === 'batches' ? DEFAULTS : { ...DEFAULTS, ...SINGLE_DEFAULTS };
-  const resolved = { ...defaults, ...withoutUndefined(options) };
+  const given = { ...defaults, ...withoutUndefined(options) };
+  const resolved = { idleTimeoutMs: given.runTimeoutMs + IDLE_MARGIN_MS, ...given };
   const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
     const [min, max] = RANGES[name];
     const value = resolved[name];

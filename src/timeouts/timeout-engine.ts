@@ -149,8 +149,11 @@ export class TimeoutEngine {
       leaseMs: options.leaseMs,
       writesWakeUps,
     });
-    const { maxAttempts, concurrency, batchSize: pageSize } = options;
-    const settler = new TimeoutSettler({ kind, dataSource, queries, recorder, handler: adapter, maxAttempts });
+    const { concurrency, batchSize: pageSize } = options;
+    const settler = new TimeoutSettler(
+      { ...options, kind, dataSource, queries, recorder, handler: adapter },
+      this.clock,
+    );
     const { databaseClock, observers: observer } = this;
     // Longer than the ladder's unit and the head start: what is less early than that could only come back at once.
     const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0) + HEAD_START_MS);

@@ -46,6 +46,31 @@ export class HandlerContractError extends CodedError {
   }
 }
 
+/** A run of a handler did not end in time. Its connection was cut, so nothing that it wrote was kept. */
+export class HandlerTimeoutError extends CodedError {
+  /** Most of the time went into statements: the database is slow, and not the handler. */
+  readonly isOfDatabase: boolean;
+  /** What it was given, milliseconds. */
+  readonly limitMs: number;
+
+  constructor(
+    readonly kind: string,
+    readonly keys: readonly string[],
+    { limitMs, statementsMs }: { readonly limitMs: number; readonly statementsMs: number },
+  ) {
+    const named = keys.slice(0, 3).map((key) => `"${key}"`);
+    const more = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
+    super(
+      'HANDLER_TIMEOUT',
+      `the handler of "${kind}" did not end within ${limitMs} ms for ${named.join(', ')}${more}, ` +
+        `${Math.round(statementsMs)} ms of it in statements; its transaction was rolled back. ` +
+        'Do remote calls in ask(), or set a longer runTimeoutMs',
+    );
+    this.limitMs = limitMs;
+    this.isOfDatabase = statementsMs >= limitMs / 2;
+  }
+}
+
 /** What a handler threw of its own: its ECONNREFUSED says nothing about our database, so it is counted. */
 export class HandlerFailure extends Error {
   constructor(readonly thrown: unknown) {

@@ -14,6 +14,16 @@ export interface TimeoutHandlerOptions {
   readonly maxAttempts?: number;
   /** How long `ask` may take, and how long others keep off, milliseconds. @default 20000 */
   readonly leaseMs?: number;
+  /**
+   * How long one call of `handle` or `settle` may take, milliseconds. Then its connection is cut, its transaction is
+   * rolled back, and an attempt is counted for the timeout that hangs. @default 30000
+   */
+  readonly runTimeoutMs?: number;
+  /**
+   * How long it may pause between two statements, milliseconds; then PostgreSQL ends its session. A process that freezes
+   * keeps the locks of its transactions so long. @default runTimeoutMs + 1000
+   */
+  readonly idleTimeoutMs?: number;
 }
 
 /** @internal */

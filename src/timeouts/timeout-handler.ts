@@ -10,12 +10,21 @@ export interface TimeoutHandlerSingle {
   handle(timeout: DueTimeout, tx: EntityManager): Promise<TimeoutOutcome | void>;
 }
 
+/** How a batch came to be run. */
+export interface SettlementRun {
+  /**
+   * A run of these timeouts has just waited too long for a lock. Leave out those whose rows are not to be had at once
+   * (`FOR UPDATE SKIP LOCKED`), with an uncounted `retry`: a batch that waits again is run one by one.
+   */
+  readonly isContended: boolean;
+}
+
 /**
  * Handles a micro-batch in one transaction, with the rows locked; the fast way. Must return one outcome per
  * timeout, in order. If it throws, the batch is split until the offender stands alone.
  */
 export interface TimeoutHandlerBatch<Answer = unknown> {
-  settle(timeouts: readonly DueTimeout<Answer>[], tx: EntityManager): Promise<TimeoutOutcome[]>;
+  settle(timeouts: readonly DueTimeout<Answer>[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]>;
   /**
    * Finds out remote facts about one timeout, outside any transaction, many at a time. Must obey `signal` (the
    * lease ends with it). A rejection is a counted retry; unknown answers belong into `Answer`.

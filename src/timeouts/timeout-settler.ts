@@ -2,13 +2,17 @@ import { ownTransaction } from '../events';
 import { present } from '../errors';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
-import { isRetryableConflict } from './database-away';
+import { type Clock } from '../clock';
+import { isLockTimeout, isRetryableConflict } from './database-away';
 import { type HandlerAdapter } from './handler-adapter';
+import { LockPatience } from './lock-patience';
 import { type BusyRow, type LockedRow, toDueTimeout } from './locked-timeout';
 import { type OutcomeRecorder } from './outcome-recorder';
 import { type ResolvedOutcome, resolveOutcome } from './resolve-outcome';
+import { withinRunLimit } from './run-limit';
 import { type SettlementQueries } from './settlement-queries';
 import { type DueTimeout, type TimeoutCause } from './timeout';
+import { type SettlementRun } from './timeout-handler';
 import { type TimeoutOutcome } from './timeout-outcome';
 
 interface SettlerPlan {
@@ -18,6 +22,21 @@ interface SettlerPlan {
   readonly recorder: OutcomeRecorder;
   readonly handler: HandlerAdapter;
   readonly maxAttempts: number;
+  /** How long a call of the handler may take. */
+  readonly runTimeoutMs: number;
+  /** How long it may pause between two statements. */
+  readonly idleTimeoutMs: number;
+}
+
+/** Why a row is not settled, and when it comes again. */
+export interface Failure {
+  readonly reason: string;
+  /** Writes it down only while this lease still holds. */
+  readonly lease?: string | undefined;
+  /** False: nobody's fault. @default true */
+  readonly counted?: boolean;
+  /** Milliseconds until the next try. @default the back-off of the kind */
+  readonly afterMs?: ((due: DueTimeout) => number) | undefined;
 }
 
 /** One timeout that a transaction has dealt with. */
@@ -49,10 +68,19 @@ export interface Selection {
 
 /** A second and a third try for a deadlock or a serialization failure; more would hide a design fault. */
 const CONFLICT_TRIES = 3;
+/** A second try for a lock that was not to be had, of what can be had without it. */
+const LOCK_TRIES = 2;
 
 /** Runs one transaction over a batch of one kind: lock → handler → outcomes → commit. */
 export class TimeoutSettler {
-  constructor(private readonly plan: SettlerPlan) {}
+  private readonly patience: LockPatience;
+
+  constructor(
+    private readonly plan: SettlerPlan,
+    private readonly clock: Clock,
+  ) {
+    this.patience = new LockPatience(clock);
+  }
 
   /** @throws whatever the handler or the database threw; then nothing was written. */
   settle(
@@ -60,10 +88,10 @@ export class TimeoutSettler {
     causeOf: (row: LockedRow) => TimeoutCause,
     answers?: ReadonlyMap<string, unknown>,
   ): Promise<SettledBatch> {
-    return this.transaction(async (tx) => {
+    return this.transaction(async (tx, run) => {
       const { due: rows, early = [] } = await select(tx);
       const due = rows.map((row) => withAnswer(toDueTimeout(this.plan.kind, row, causeOf(row)), answers));
-      const outcomes = due.length > 0 ? await this.plan.handler.settle(due, tx) : [];
+      const outcomes = due.length > 0 ? await this.handle(due, tx, run) : [];
       return this.record(tx, rows, due, outcomes, early);
     });
   }
@@ -76,11 +104,11 @@ export class TimeoutSettler {
     );
   }
 
-  /** Writes down that handling this row failed; with `lease` only while that lease still holds. */
+  /** Writes down that handling this row failed. */
   fail(
     failed: TimeoutIdentity,
     cause: TimeoutCause,
-    { reason, lease, counted = true }: { reason: string; lease?: string; counted?: boolean },
+    { reason, lease, counted = true, afterMs }: Failure,
   ): Promise<SettledBatch> {
     const { kind, queries } = this.plan;
     const identity = [kind, [failed.key], [failed.generation]];
@@ -90,9 +118,16 @@ export class TimeoutSettler {
         : tx.query<BusyRow[]>(queries.lockLeased, [...identity, [lease]]));
       const locked = rows.find((row) => !row.busy);
       if (!locked) return { settled: [], early: [], lease: '' };
-      const due = [toDueTimeout(kind, locked, cause)];
-      return this.record(tx, [locked], due, [{ type: 'retry', reason, counted }], []);
+      const due = toDueTimeout(kind, locked, cause);
+      const outcome = { type: 'retry', reason, counted, ...(afterMs && { afterMs: afterMs(due) }) } as const;
+      return this.record(tx, [locked], [due], [outcome], []);
     });
+  }
+
+  private handle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
+    const { kind, runTimeoutMs: ms, handler } = this.plan;
+    const keys = due.map(({ key }) => key);
+    return withinRunLimit(this.clock, tx, { kind, keys, ms }, () => handler.settle(due, tx, run));
   }
 
   private async record(
@@ -116,12 +151,18 @@ export class TimeoutSettler {
     return { settled, early, lease };
   }
 
-  private async transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  private async transaction<T>(work: (tx: EntityManager, run: SettlementRun) => Promise<T>): Promise<T> {
+    const { dataSource, idleTimeoutMs: idleMs } = this.plan;
+    let isContended = false;
     for (let tries = 1; ; tries++) {
+      const lockMs = this.patience.limitMs;
       try {
-        return await ownTransaction(this.plan.dataSource, work);
+        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { lockMs, idleMs });
       } catch (error) {
-        if (tries >= CONFLICT_TRIES || !isRetryableConflict(error)) throw error;
+        isContended = isLockTimeout(error);
+        if (isContended) this.patience.waitedInVain(lockMs);
+        const mostTries = isContended ? LOCK_TRIES : isRetryableConflict(error) ? CONFLICT_TRIES : 1;
+        if (tries >= mostTries) throw error;
       }
     }
   }

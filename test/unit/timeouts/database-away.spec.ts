@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm/error/QueryFailedError';
-import { isDatabaseAway, isRetryableConflict } from '../../../src/timeouts/database-away';
+import { isContention, isDatabaseAway, isRetryableConflict } from '../../../src/timeouts/database-away';
 
 const coded = (code: string, message = 'something happened') => Object.assign(new Error(message), { code });
 /** As TypeORM wraps what the driver throws. */
@@ -56,15 +56,34 @@ describe('a transaction', () => {
   it.each([
     ['40001 serialization_failure', query(coded('40001'))],
     ['40P01 deadlock_detected', query(coded('40P01'))],
-    ['55P03 lock_not_available', coded('55P03')],
     ['what was caused by one of them', causedBy(query(coded('40001')))],
   ])('is run again on %s', (_, error) => expect(isRetryableConflict(error)).toBe(true));
 
   it.each<Case>([
     ['23505 unique_violation', query(coded('23505'))],
+    ['55P03 lock_not_available', query(coded('55P03'))],
+    ['57014 query_canceled', query(coded('57014'))],
     ['57P01 admin_shutdown', query(coded('57P01'))],
     ['ECONNREFUSED', coded('ECONNREFUSED')],
     ['a plain error', new Error('40001')],
     ['an error that causes itself', endless],
   ])('is not run again on %s', (_, error) => expect(isRetryableConflict(error)).toBe(false));
+});
+
+describe('contention', () => {
+  it.each([
+    ['40001 serialization_failure', query(coded('40001'))],
+    ['40P01 deadlock_detected', query(coded('40P01'))],
+    ['55P03 lock_not_available', query(coded('55P03'))],
+    ['57014 query_canceled', query(coded('57014'))],
+    ['25P03 idle_in_transaction_session_timeout', coded('25P03')],
+    ['what was caused by one of them', causedBy(query(coded('57014')))],
+  ])('is nobody’s fault: %s', (_, error) => expect(isContention(error)).toBe(true));
+
+  it.each<Case>([
+    ['23505 unique_violation', query(coded('23505'))],
+    ['57P01 admin_shutdown', query(coded('57P01'))],
+    ['a plain error', new Error('55P03')],
+    ['nothing', undefined],
+  ])('is not: %s', (_, error) => expect(isContention(error)).toBe(false));
 });

@@ -7,6 +7,7 @@ import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/timeout-ou
 
 const tx = {} as EntityManager;
 const { signal } = new AbortController();
+const run = { isContended: false };
 
 function due(key: string, more: Partial<DueTimeout> = {}): DueTimeout {
   const dueAt = new Date('2026-01-01T00:00:00Z');
@@ -21,8 +22,8 @@ describe('a batch handler', () => {
     const outcomes: TimeoutOutcome[] = [DONE, { type: 'park', reason: 'no' }];
     const settle = jest.fn(async () => outcomes);
     const timeouts = [due('a'), due('b')];
-    await expect(new HandlerAdapter('k', { settle }).settle(timeouts, tx)).resolves.toEqual(outcomes);
-    expect(settle.mock.calls).toEqual([[timeouts, tx]]);
+    await expect(new HandlerAdapter('k', { settle }).settle(timeouts, tx, run)).resolves.toEqual(outcomes);
+    expect(settle.mock.calls).toEqual([[timeouts, tx, run]]);
   });
 
   it('keeps its own this', async () => {
@@ -36,7 +37,7 @@ describe('a batch handler', () => {
       }
     }
     const adapter = new HandlerAdapter('k', new Handler());
-    await expect(adapter.settle([due('a')], tx)).resolves.toEqual([ASK]);
+    await expect(adapter.settle([due('a')], tx, run)).resolves.toEqual([ASK]);
     await expect(adapter.ask(due('a'), signal)).resolves.toBe(1);
   });
 
@@ -45,13 +46,13 @@ describe('a batch handler', () => {
     ['too many', [DONE, DONE, DONE], 'returned 3 outcomes for 2 timeouts'],
     ['no', [], 'returned 0 outcomes for 2 timeouts'],
   ])('breaks its contract with %s outcomes', async (_, outcomes, problem) => {
-    const settling = batch(outcomes).settle([due('a'), due('b')], tx);
+    const settling = batch(outcomes).settle([due('a'), due('b')], tx, run);
     await expect(settling).rejects.toThrow(HandlerContractError);
     await expect(settling).rejects.toThrow(`the handler of "order.payment" ${problem}`);
   });
 
   it('breaks its contract when it wants to ask but cannot', async () => {
-    const settling = batch([DONE, ASK]).settle([due('a'), due('b')], tx);
+    const settling = batch([DONE, ASK]).settle([due('a'), due('b')], tx, run);
     await expect(settling).rejects.toThrow('returned "ask" but has no ask() method');
     await expect(batch([]).ask(due('a'), signal)).rejects.toThrow('has no ask() method');
   });
@@ -60,18 +61,20 @@ describe('a batch handler', () => {
     'breaks its contract when it asks again after the answer %j',
     async (answer) => {
       const adapter = batch([DONE, ASK], async () => answer);
-      await expect(adapter.settle([due('a', { answer }), due('b', { answer })], tx)).rejects.toThrow('asked again');
+      await expect(adapter.settle([due('a', { answer }), due('b', { answer })], tx, run)).rejects.toThrow(
+        'asked again',
+      );
     },
   );
 
   it('breaks its contract when it asks again after the answer undefined, or it would ask for ever', async () => {
     const adapter = batch([ASK], async () => undefined);
-    await expect(adapter.settle([due('a', { answer: undefined })], tx)).rejects.toThrow('asked again');
+    await expect(adapter.settle([due('a', { answer: undefined })], tx, run)).rejects.toThrow('asked again');
   });
 
   it('may ask about one timeout in the call in which it is answered about another', async () => {
     const adapter = batch([ASK, DONE], async () => 1);
-    await expect(adapter.settle([due('a'), due('b', { answer: 1 })], tx)).resolves.toEqual([ASK, DONE]);
+    await expect(adapter.settle([due('a'), due('b', { answer: 1 })], tx, run)).resolves.toEqual([ASK, DONE]);
   });
 
   it('gets its question with the signal that ends it', async () => {
@@ -92,19 +95,19 @@ describe('a handler of single timeouts', () => {
       if (key === 'b') return { type: 'park', reason: 'no' };
     });
     const timeouts = [due('a'), due('b'), due('c')];
-    const settling = new HandlerAdapter('k', { handle }).settle(timeouts, tx);
+    const settling = new HandlerAdapter('k', { handle }).settle(timeouts, tx, run);
     await expect(settling).resolves.toEqual([DONE, { type: 'park', reason: 'no' }, DONE]);
     expect(handle.mock.calls).toEqual(timeouts.map((timeout) => [timeout, tx]));
   });
 
   it('cannot ask', async () => {
     const adapter = new HandlerAdapter('order.payment', { handle: async () => ASK });
-    await expect(adapter.settle([due('a')], tx)).rejects.toThrow(HandlerContractError);
+    await expect(adapter.settle([due('a')], tx, run)).rejects.toThrow(HandlerContractError);
     await expect(adapter.ask(due('a'), signal)).rejects.toThrow(HandlerContractError);
   });
 
   it('fails the batch with its own error', async () => {
     const adapter = new HandlerAdapter('k', { handle: () => Promise.reject(new Error('out of stock')) });
-    await expect(adapter.settle([due('a')], tx)).rejects.toThrow('out of stock');
+    await expect(adapter.settle([due('a')], tx, run)).rejects.toThrow('out of stock');
   });
 });

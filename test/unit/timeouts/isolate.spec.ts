@@ -1,13 +1,24 @@
 import fc from 'fast-check';
 import { settleIsolated } from '../../../src/timeouts/isolate';
-import { HandlerFailure } from '../../../src/timeouts/timeout-errors';
+import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/timeout-errors';
 
 const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+
+/** For tests in which nobody waits for anybody. */
+const nobodyWaits = {
+  held: async (item: number) => {
+    throw new Error(`item ${item} was held`);
+  },
+  apart: (items: readonly number[]) => {
+    throw new Error(`items ${items.join(', ')} were set apart`);
+  },
+};
 
 /** Runs a batch in which `bad` items spoil every transaction they are part of. */
 async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
   const seen = { settled: [] as number[], failed: [] as number[], away: [] as number[], calls: 0, wrongErrors: 0 };
   await settleIsolated(items, {
+    ...nobodyWaits,
     isDatabaseThere: async () => false,
     settle: async (part) => {
       if (isAway(++seen.calls)) throw databaseAway();
@@ -82,6 +93,7 @@ describe('settleIsolated', () => {
     const away: [number[], string][] = [];
     const failed: number[] = [];
     await settleIsolated([1, 2], {
+      ...nobodyWaits,
       isDatabaseThere: async () => false,
       settle: () => Promise.reject(new Error('bad')),
       failed: async (item) => {
@@ -97,6 +109,7 @@ describe('settleIsolated', () => {
   it('gives a cut connection a second go, and counts only what is the handler’s own', async () => {
     const seen = { failed: [] as number[], away: [] as number[] };
     const plan = (errors: Error[]) => ({
+      ...nobodyWaits,
       isDatabaseThere: async () => true,
       settle: async () => {
         const error = errors.shift();
@@ -111,5 +124,33 @@ describe('settleIsolated', () => {
     expect(seen).toEqual({ failed: [], away: [2] });
     await settleIsolated([3], plan([new HandlerFailure(databaseAway())]));
     expect(seen).toEqual({ failed: [3], away: [2] });
+  });
+
+  const inTime = { limitMs: 1_000, statementsMs: 10 };
+  const inStatements = { limitMs: 1_000, statementsMs: 900 };
+
+  it.each([
+    ['waited for a lock', Object.assign(new Error('lock'), { code: '55P03' }), 'held'],
+    ['was cancelled by our limit', Object.assign(new Error('slow'), { code: '57014' }), 'held'],
+    ['met a conflict each time', Object.assign(new Error('deadlock'), { code: '40P01' }), 'held'],
+    ['ran out of time in statements', new HandlerTimeoutError('k', ['1'], inStatements), 'held'],
+    ['hung', new HandlerTimeoutError('k', ['1'], inTime), 'failed'],
+  ])('halves no batch that %s, and sets its items apart', async (_what, error, alone) => {
+    const seen = { calls: 0, apart: [] as number[][], alone: [] as [string, number][] };
+    const plan = {
+      isDatabaseThere: async () => true,
+      settle: async () => {
+        seen.calls++;
+        throw error;
+      },
+      failed: async (item: number) => void seen.alone.push(['failed', item]),
+      held: async (item: number) => void seen.alone.push(['held', item]),
+      apart: (items: readonly number[]) => void seen.apart.push([...items]),
+      away: () => undefined,
+    };
+    await settleIsolated([1, 2, 3, 4], plan);
+    expect(seen).toEqual({ calls: 1, apart: [[1, 2, 3, 4]], alone: [] });
+    await settleIsolated([3], plan);
+    expect(seen.alone).toEqual([[alone, 3]]);
   });
 });

@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import { SystemClock } from '../../../src/clock';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { type HandlerAdapter } from '../../../src/timeouts/handler-adapter';
 import { type LockedRow } from '../../../src/timeouts/locked-timeout';
@@ -7,14 +9,18 @@ import { TimeoutSettler } from '../../../src/timeouts/timeout-settler';
 
 it('a timeout that the handler gave no outcome for is an error, and is not deleted', async () => {
   const recorded: unknown[] = [];
-  const settler = new TimeoutSettler({
+  const connect = async () => new EventEmitter();
+  const plan = {
     kind: 'some.kind',
-    dataSource: dataSourceStub(),
+    dataSource: dataSourceStub({ queryRunner: { connect, query: async () => [] } }),
     queries: new SettlementQueries('s'),
     recorder: { record: async (_tx: unknown, rows: unknown) => recorded.push(rows) } as unknown as OutcomeRecorder,
     handler: { settle: async () => [] } as unknown as HandlerAdapter,
     maxAttempts: 5,
-  });
+    runTimeoutMs: 30_000,
+    idleTimeoutMs: 31_000,
+  };
+  const settler = new TimeoutSettler(plan, new SystemClock());
   const row = { key: 'k-1', generation: '1', due_at: new Date(), attempts: 0, payload: {}, traceparent: null };
   const select = async () => ({ due: [row as unknown as LockedRow] });
   await expect(settler.settle(select, () => 'message')).rejects.toThrow('an outcome for timeout "k-1" is missing');

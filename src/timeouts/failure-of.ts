@@ -1,0 +1,28 @@
+import { blameFor } from './blame';
+import { contentionBackoffMs } from './contention-backoff';
+import { backoffMs } from './retry-policy';
+import { HandlerTimeoutError } from './timeout-errors';
+import { type Failure } from './timeout-settler';
+
+/** What is written of a row that alone was not settled. @param nowMs the database's time */
+export function failureOf(error: unknown, nowMs: number): Failure {
+  const reason = error instanceof Error ? error.message : String(error);
+  switch (blameFor(error)) {
+    case 'away':
+      return { reason, counted: false };
+    case 'contention':
+      return {
+        reason,
+        counted: false,
+        afterMs: (due) => contentionBackoffMs(nowMs - due.dueAt.getTime(), Math.random()),
+      };
+    case 'hang':
+    case 'item':
+      return error instanceof HandlerTimeoutError ? { reason, afterMs: afterHang(error) } : { reason };
+  }
+}
+
+/** As long as it has hung at least: rows that hang keep no more than half of the lanes' time from the others. */
+function afterHang({ limitMs }: HandlerTimeoutError): NonNullable<Failure['afterMs']> {
+  return ({ attempts }) => Math.max(limitMs, backoffMs(attempts + 1, Math.random()));
+}

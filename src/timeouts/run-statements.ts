@@ -1,0 +1,78 @@
+import { type EntityManager, type QueryRunner } from 'typeorm';
+
+/** The part of pg's client that ends it at once; `end` would wait for what is under way. */
+interface Client {
+  readonly connection?: { readonly stream?: { destroy(error: Error): void } };
+  on(event: 'error', listener: () => void): unknown;
+}
+
+type Send = (...given: unknown[]) => Promise<unknown>;
+
+/** The statements that a handler sends through the transaction it is given. */
+export class RunStatements {
+  private readonly own: PropertyDescriptor | undefined;
+  private readonly send: Send;
+  private refusal: Error | undefined;
+  private open = 0;
+  private since = 0;
+  private passedMs = 0;
+  private idle: (() => void)[] = [];
+
+  private constructor(
+    private readonly runner: QueryRunner,
+    private readonly client: Client,
+  ) {
+    this.own = Object.getOwnPropertyDescriptor(runner, 'query');
+    this.send = runner.query.bind(runner) as Send;
+    const value: Send = (...given) => this.query(given);
+    Object.defineProperty(runner, 'query', { value, configurable: true });
+  }
+
+  static async of({ queryRunner }: EntityManager): Promise<RunStatements> {
+    if (!queryRunner) throw new Error('a transaction of TypeORM has a query runner; this manager has none');
+    // Its own client, at hand since the transaction began.
+    return new RunStatements(queryRunner, (await queryRunner.connect()) as Client);
+  }
+
+  /** How long the handler has waited for the database: that is not its fault. */
+  get spentMs(): number {
+    return this.passedMs + (this.open > 0 ? performance.now() - this.since : 0);
+  }
+
+  /** Resolves when no statement is under way. */
+  whenIdle(): Promise<void> {
+    return this.open === 0 ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve));
+  }
+
+  /** Fails every statement from here on, unsent. */
+  refuse(error: Error): void {
+    this.refusal = error;
+  }
+
+  /** Ends the connection at once. */
+  cut(error: Error): void {
+    // pg tells of the cut by an event, which ends the process where nobody listens.
+    this.client.on('error', () => undefined);
+    this.client.connection?.stream?.destroy(error);
+  }
+
+  /** Looks at no more statements. */
+  release(): void {
+    if (this.own) Object.defineProperty(this.runner, 'query', this.own);
+    else Reflect.deleteProperty(this.runner, 'query');
+  }
+
+  private async query(given: unknown[]): Promise<unknown> {
+    if (this.refusal) throw this.refusal;
+    if (this.open++ === 0) this.since = performance.now();
+    try {
+      return await this.send(...given);
+    } finally {
+      this.open--;
+      if (this.open === 0) {
+        this.passedMs += performance.now() - this.since;
+        for (const resolve of this.idle.splice(0)) resolve();
+      }
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import { type EntityManager } from 'typeorm';
+import {
+  DONE,
+  type DueTimeout,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutHandlerSingle,
+  type TimeoutOutcome,
+} from '../../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { startEngine, type TestEngine, until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+
+const never = (): Promise<never> => new Promise(() => undefined);
+const hangs = ({ key }: DueTimeout): boolean => key.startsWith('hang');
+
+@TimeoutHandler('hang.single', { runTimeoutMs: 1_000, maxAttempts: 2 })
+class Single implements TimeoutHandlerSingle {
+  started = 0;
+
+  async handle(due: DueTimeout, tx: EntityManager): Promise<void> {
+    await tx.query('INSERT INTO effect VALUES ($1)', [due.key]);
+    if (!hangs(due)) return;
+    this.started++;
+    await never();
+  }
+}
+
+@TimeoutHandler('hang.batch', { runTimeoutMs: 500 })
+class Batch implements TimeoutHandlerBatch {
+  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    for (const { key } of due) await tx.query('INSERT INTO effect VALUES ($1)', [key]);
+    if (due.some(hangs)) await never();
+    return due.map(() => DONE);
+  }
+}
+
+/** Goes on after it was given up, as somebody whose remote call is answered at last. */
+@TimeoutHandler('hang.late', { runTimeoutMs: 300, maxAttempts: 1 })
+class Late implements TimeoutHandlerSingle {
+  wakeUp = (): void => undefined;
+  lateWrite: Promise<unknown> | undefined;
+
+  async handle({ key }: DueTimeout, tx: EntityManager): Promise<void> {
+    await tx.query('INSERT INTO effect VALUES ($1)', [key]);
+    await new Promise<void>((resolve) => (this.wakeUp = resolve));
+    this.lateWrite = tx.query('INSERT INTO effect VALUES ($1)', [`${key}, too late`]);
+    await this.lateWrite;
+  }
+}
+
+/** Slow is not hanging: the server takes the time. */
+@TimeoutHandler('hang.slow', { runTimeoutMs: 400, maxAttempts: 1 })
+class Slow implements TimeoutHandlerSingle {
+  sleepS = 0.6;
+
+  async handle({ key }: DueTimeout, tx: EntityManager): Promise<void> {
+    await tx.query('SELECT pg_sleep($1)', [this.sleepS]);
+    await tx.query('INSERT INTO effect VALUES ($1)', [key]);
+  }
+}
+
+describe('the engine with a handler that does not end', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let engine: TestEngine;
+  const single = new Single();
+  const late = new Late();
+  const slow = new Slow();
+
+  beforeAll(async () => {
+    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+    await database.dataSource.query('CREATE TABLE effect (key text)');
+    engine = await startEngine(database, vhost.url, [single, new Batch(), late, slow], {
+      sweep: { intervalMs: 500, marginMs: 0 },
+    });
+    await until(() => engine.engine.isMessagePathUp);
+  });
+
+  afterAll(async () => {
+    await engine.close();
+    await database.drop();
+    await vhost.drop();
+  });
+
+  const schedule = (kind: string, keys: readonly string[]): Promise<unknown> =>
+    database.dataSource.transaction((tx) =>
+      engine.scheduler.schedule(
+        tx,
+        keys.map((key) => ({ kind, key, afterMs: 0 })),
+      ),
+    );
+  const effects = async (): Promise<string[]> => {
+    const rows = await database.dataSource.query<{ key: string }[]>('SELECT key FROM effect ORDER BY key');
+    return rows.map(({ key }) => key);
+  };
+  const numbered = (name: string, count: number): string[] =>
+    Array.from({ length: count }, (_, n) => `${name}-${String(n).padStart(2, '0')}`);
+  const outcomesOf = (key: string) => engine.settled.rows.filter(({ due }) => due.key === key);
+
+  it('goes on after twelve calls that never end, and parks each with its reason', async () => {
+    const hanging = numbered('hang', 12);
+    const good = numbered('good', 30);
+    await schedule('hang.single', hanging);
+    await until(() => single.started >= 5);
+    await schedule('hang.single', good);
+    await engine.settled.until((rows) => good.every((key) => rows.some(({ due }) => due.key === key)), 8_000);
+    await engine.settled.until((rows) => rows.filter(({ outcome }) => outcome.type === 'park').length === 12, 25_000);
+    expect(await effects()).toEqual(good);
+    for (const key of hanging) {
+      expect(outcomesOf(key).map(({ outcome }) => outcome)).toMatchObject([
+        { type: 'retry', attempts: 1, reason: expect.stringContaining('did not end within 1000 ms') as string },
+        { type: 'park', attempts: 2 },
+      ]);
+    }
+  }, 45_000);
+
+  it('settles the others of a batch, and counts nothing for them', async () => {
+    const others = numbered('mate', 40);
+    await schedule('hang.batch', [...others.slice(0, 20), 'hang-in-batch', ...others.slice(20)]);
+    await engine.settled.until(
+      (rows) => [...others, 'hang-in-batch'].every((key) => rows.some(({ due }) => due.key === key)),
+      5_000,
+    );
+    const rows = others.flatMap(outcomesOf);
+    expect(rows).toHaveLength(40);
+    expect(rows.every(({ outcome, due }) => outcome.type === 'done' && due.attempts === 0)).toBe(true);
+    expect(outcomesOf('hang-in-batch')[0]?.outcome).toMatchObject({ type: 'retry', attempts: 1 });
+    expect((await effects()).filter((key) => key.startsWith('mate'))).toEqual(others);
+    await database.dataSource.query(`DELETE FROM order_timeout.timeout WHERE key = 'hang-in-batch'`);
+  });
+
+  it('rolls back at the server, and lets nothing through that the call writes afterwards', async () => {
+    await schedule('hang.late', ['late']);
+    await engine.settled.until((rows) => rows.some(({ due }) => due.key === 'late'), 5_000);
+    late.wakeUp();
+    await until(() => late.lateWrite !== undefined);
+    await expect(late.lateWrite).rejects.toThrow();
+    const open = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'`;
+    await until(async () => (await database.dataSource.query<object[]>(open)).length === 0);
+    expect((await effects()).filter((key) => key.startsWith('late'))).toEqual([]);
+    expect(outcomesOf('late').map(({ outcome }) => outcome.type)).toEqual(['park']);
+  });
+
+  it('counts nothing where the database takes the time', async () => {
+    await schedule('hang.slow', ['slow']);
+    await engine.settled.until((rows) => rows.some(({ due }) => due.key === 'slow'), 5_000);
+    expect(outcomesOf('slow')[0]?.outcome).toMatchObject({ type: 'retry', attempts: 0 });
+    slow.sleepS = 0;
+    await engine.settled.until((rows) =>
+      rows.some(({ due, outcome }) => due.key === 'slow' && outcome.type === 'done'),
+    );
+  });
+});
