@@ -7,6 +7,7 @@ export class InventoryQueries {
   readonly reserveAgain: string;
   readonly end: string;
   readonly lockGiven: string;
+  readonly lockFree: string;
   readonly setStock: string;
   readonly read: string;
   readonly audit: string;
@@ -37,6 +38,7 @@ export class InventoryQueries {
       SELECT 1 FROM ${schema}.inventory
        WHERE sku IN (SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = ANY($1::text[]))
        ORDER BY sku FOR NO KEY UPDATE`;
+    this.lockFree = lockFreeSql(schema);
     this.setStock = setStockSql(schema);
     this.read = `
       SELECT sku, on_hand, reserved, merchant_id FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
@@ -81,6 +83,19 @@ function endSql(schema: string): string {
         UPDATE ${schema}.inventory i SET on_hand = i.on_hand - s.sold, reserved = i.reserved - s.quantity
           FROM ended_per_sku s WHERE i.sku = s.sku)
       SELECT (SELECT count(*) FROM ended)::int AS lines, (SELECT count(*) FROM held)::int AS held`;
+}
+
+/** Locks the skus of the orders in $1 that nobody else holds, in their order; returns the orders that need one of the others. */
+function lockFreeSql(schema: string): string {
+  return `
+      WITH line AS MATERIALIZED (
+        SELECT e.order_id, r.sku FROM unnest($1::text[]) AS e(order_id), LATERAL (
+          SELECT sku FROM ${schema}.reservation WHERE order_id = e.order_id AND state <> 'COMMITTED' OFFSET 0) r),
+      wanted AS MATERIALIZED (SELECT DISTINCT sku FROM line ORDER BY sku),
+      locked AS MATERIALIZED (
+        SELECT i.sku FROM wanted w, LATERAL (
+          SELECT sku FROM ${schema}.inventory WHERE sku = w.sku FOR NO KEY UPDATE SKIP LOCKED) i)
+      SELECT DISTINCT order_id FROM line WHERE sku NOT IN (SELECT sku FROM locked)`;
 }
 
 /**

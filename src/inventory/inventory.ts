@@ -60,6 +60,16 @@ export class Inventory {
     if (orderIds.length > 0) await tx.query(this.queries.lockGiven, [orderIds]);
   }
 
+  /**
+   * As `lockAll`, but waits for nobody: returns the orders that have a sku which another transaction holds. Where two batches
+   * share a popular sku, one of them gets it and the other none of its orders; so only after waiting was in vain.
+   */
+  async lockFree(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (orderIds.length === 0) return new Set();
+    const held = await tx.query<{ order_id: string }[]>(this.queries.lockFree, [orderIds]);
+    return new Set(held.map((row) => row.order_id));
+  }
+
   /** Gives back what these orders hold. Returns how many lines that were; zero when repeated. */
   release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, { release: orderIds });

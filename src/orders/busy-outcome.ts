@@ -1,4 +1,10 @@
-import { type TimeoutOutcome } from '../timeouts';
+import { contentionBackoffMs, type DueTimeout, type TimeoutOutcome } from '../timeouts';
 
-/** Another transaction works on the order; it is short, as none of ours waits for anything remote. */
-export const BUSY: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 200, reason: 'the order row is locked' };
+/**
+ * Another transaction holds what the timeout needs. Ours are short, as none waits for anything remote; somebody else's may
+ * last, so it comes again ever later: a row that is held for a minute is not asked for 300 times.
+ */
+export function busyOutcome({ dueAt }: Pick<DueTimeout, 'dueAt'>, now: Date, what = 'the order row'): TimeoutOutcome {
+  const afterMs = contentionBackoffMs(now.getTime() - dueAt.getTime(), Math.random());
+  return { type: 'retry', counted: false, afterMs, reason: `${what} is locked` };
+}

@@ -1,8 +1,15 @@
 import { type EntityManager } from 'typeorm';
-import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../timeouts';
+import {
+  DONE,
+  type DueTimeout,
+  type SettlementRun,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+} from '../timeouts';
 import { type AskProviders } from './ask-providers';
 import { type AttemptFinding } from './attempt-finding';
-import { BUSY } from './busy';
+import { busyOutcome } from './busy-outcome';
 import { type LatePayments } from './late/late-payments';
 import { type LateWatch } from './late/late-watch';
 import { type NoteFoundMoney } from './late/note-found-money';
@@ -10,7 +17,7 @@ import { isWatched } from './late/plan-watch';
 import { refundOf } from './late/refund';
 import { type OrderPolicies } from './order-policies';
 import { type LockedBatch, type OrderStore } from './order-store';
-import { ORDER_PAYMENT } from './order-timeouts';
+import { ORDER_PAYMENT, WITHOUT_PAUSES } from './order-timeouts';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 import { type ClosingPlan, planClosing } from './plan-closing';
 import { type ActionContext } from './transition-cause';
@@ -41,20 +48,21 @@ interface Plan {
  * one transaction; for the others CLOSING is committed first, then their providers are asked outside any transaction,
  * then what is proven is written.
  */
-@TimeoutHandler(ORDER_PAYMENT)
+@TimeoutHandler(ORDER_PAYMENT, WITHOUT_PAUSES)
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 
-  async settle(asked: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async settle(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
     const { store, late } = this.plan;
     const ids = asked.map((timeout) => timeout.key);
     const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
     const due = await this.withoutTaken(asked, batch, tx);
-    const steps = await this.parkDisputed(
+    const planned = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
       batch,
       tx,
     );
+    const steps = run?.isContended ? await this.withoutHeld(planned, batch, tx) : planned;
     const plans = steps.flatMap(({ plan }) => plan ?? []);
     await store.writeAttempts(
       tx,
@@ -96,7 +104,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
     const order = batch.orders.get(due.key);
     // An order that is not there any more needs no closing.
-    if (!order) return { due, outcome: batch.busy.has(due.key) ? BUSY : DONE };
+    if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
     const partial = isDisputed ? 'park' : this.plan.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
@@ -109,6 +117,19 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     if (disputed.length === 0) return steps;
     const isDisputed = ({ plan }: Step): boolean => plan?.returns.some((one) => disputed.includes(one)) ?? false;
     return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
+  }
+
+  /** Orders whose stock somebody else holds come again, and the others need not wait for it. */
+  private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
+    const { store, late } = this.plan;
+    const ids = steps.flatMap(({ plan }) =>
+      plan && (movesStock(plan) || late.revives(plan.after)) ? plan.after.id : [],
+    );
+    const held = (await store.heldStock?.(tx, ids)) ?? new Set();
+    return steps.map((step) => {
+      const { due } = step;
+      return held.has(due.key) ? { due, outcome: busyOutcome(due, batch.now, 'stock of the order') } : step;
+    });
   }
 
   private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {
@@ -151,6 +172,11 @@ function causeOf({ cause, traceparent }: Due): ActionContext {
 /** A plan with a transition is void when the compare-and-set did not find the order as it was planned for. */
 function hasHappened(plan: ClosingPlan, moved: ReadonlySet<string>): boolean {
   return plan.transition === undefined || moved.has(plan.transition.order.id);
+}
+
+/** All steps of the closing but the first, which only shuts the order for new attempts. */
+function movesStock({ transition }: ClosingPlan): boolean {
+  return transition !== undefined && transition.to !== 'CLOSING';
 }
 
 /** Whatever may bring money, or has brought some that only a report speaks of. */

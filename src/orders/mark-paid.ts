@@ -1,21 +1,22 @@
 import { type EntityManager } from 'typeorm';
 import { assertNever } from '../errors';
 import { type PaymentProviders } from '../payments';
+import { isContention } from '../timeouts';
 import { applyStep } from './apply-step';
-import { type Booking, bookMoney, type Money } from './book-money';
+import { type Booking, bookMoney } from './book-money';
 import { checkReportedPayment } from './check-new-order';
+import { type Claim, ClaimPayment } from './claim-payment';
 import { type Confirmation } from './confirmation';
 import { decidePayment } from './decide-payment';
 import { type LatePayments } from './late/late-payments';
 import { type LateWatch } from './late/late-watch';
 import { moneyOf, unmatchedMoney } from './money-of';
 import { type LockedOrder } from './order';
-import { type OpenFile, type OrderDesk } from './order-desk';
+import { type OrderDesk } from './order-desk';
 import { type MarkPaidResult } from './mark-paid-result';
 import { isUndecided } from './order-status';
-import { type UnexpectedReason } from './order-store';
 import { allTimeouts, paymentTimeout } from './order-timeouts';
-import { canTakeMoney, isSameAttempt, type PaidSource } from './payment-attempt';
+import { canTakeMoney, type PaidSource } from './payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from './transition';
 import { type ActionContext, BY_API } from './transition-cause';
@@ -25,28 +26,31 @@ import { writeBooking } from './write-booking';
 export { type MarkPaidResult };
 
 /** A booking under way. */
-interface Report {
-  readonly file: OpenFile;
-  readonly payment: ReportedPayment;
-  readonly money: Money;
-  readonly by: ActionContext;
+interface Report extends Claim {
   readonly verified: boolean;
   readonly settlesLater: boolean;
+  readonly waitsForStock: boolean;
 }
 
 interface Booked extends Partial<Confirmation> {
   readonly source: PaidSource;
   readonly isAssigned?: boolean;
+  /** True books the money and leaves the order to its timeout, which is due at once. */
+  readonly waitsForStock?: boolean;
 }
 
 /** Books a payment. No money that is reported here is ever dropped, whatever its order looks like. */
 export class MarkPaid {
+  private readonly claims: ClaimPayment;
+
   constructor(
     private readonly desk: OrderDesk,
     private readonly late: LatePayments,
     private readonly watch: LateWatch,
     private readonly providers: Pick<PaymentProviders, 'get'>,
-  ) {}
+  ) {
+    this.claims = new ClaimPayment(desk.store, late);
+  }
 
   /**
    * Books what the caller says was paid. It pays the order; but before such money is given back the provider is asked,
@@ -81,8 +85,21 @@ export class MarkPaid {
     return this.book(payment, by, { source, caller, isAssigned: true });
   }
 
+  /**
+   * Somebody else may hold the stock beyond the deadline. Then the payment is booked without it: the closing waits for the
+   * same stock, and must find the money when it gets it.
+   */
   private async book(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     checkReportedPayment(payment);
+    try {
+      return await this.bookOnce(payment, by, how);
+    } catch (error) {
+      if (how.caller || !isContention(error)) throw error;
+      return this.bookOnce(payment, by, { ...how, waitsForStock: true });
+    }
+  }
+
+  private bookOnce(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     const account = how.account === undefined ? accountOf(payment, this.providers) : how.account;
     return this.desk.withOrder<MarkPaidResult>(
       payment.orderId,
@@ -91,8 +108,8 @@ export class MarkPaid {
         const known = how.account === undefined ? accountIn(file.order, payment, account) : account;
         const told = moneyOf(payment, known, how.source, file.now);
         const money = { ...told, isAssigned: how.isAssigned ?? false };
-        const { verified = false, settlesLater = false } = how;
-        return this.bookOn({ file, payment, money, by, verified, settlesLater });
+        const { verified = false, settlesLater = false, waitsForStock = false } = how;
+        return this.bookOn({ file, payment, money, by, verified, settlesLater, waitsForStock });
       },
       async (tx, now) => {
         const money = moneyOf(payment, account, how.source, now);
@@ -105,28 +122,11 @@ export class MarkPaid {
   private async bookOn(report: Report): Promise<MarkPaidResult> {
     const { tx, order } = report.file;
     const booking = bookMoney(order, report.money);
-    const isOurs = await this.isOurs(report, booking);
+    const isOurs = await this.claims.execute(report, booking);
     const outcome = isOurs ? await this.write(report, booking) : 'attempt-mismatch';
-    if (!isOurs || booking.isDisputed) await this.keep(report, 'attempt-mismatch');
-    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.keep(report, outcome);
+    if (!isOurs || booking.isDisputed) await this.claims.keep(report, 'attempt-mismatch');
+    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(report, outcome);
     return { outcome, order: await this.desk.view(tx, order.id) };
-  }
-
-  /**
-   * False: another order has the attempt, or counts on the same payment. The provider's word on an attempt that was
-   * registered for this order outweighs a report for another one; a person is told, and neither goes back by itself.
-   */
-  private async isOurs(report: Report, { wasBooked }: Booking): Promise<boolean> {
-    const { file, money } = report;
-    const same = await this.desk.store.samePayments(file.tx, [money]);
-    const others = same.attempts.filter(({ orderId }) => orderId !== file.order.id);
-    if (money.source === 'provider') await this.desk.store.closeUnmatched(file.tx, same.unmatched);
-    if (others.length === 0 || wasBooked) return true;
-    const known = file.order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
-    const isOutweighed = others.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
-    if (!known || !isOutweighed || money.source !== 'provider') return false;
-    await this.keep(report, 'attempt-mismatch');
-    return true;
   }
 
   private async write(
@@ -144,8 +144,7 @@ export class MarkPaid {
     const decision = decidePayment(booking);
     switch (decision.type) {
       case 'pay':
-        await this.pay(report, booking.after);
-        return 'paid';
+        return this.pay(report, booking.after);
       case 'insufficient':
         await this.decideAnew(report);
         return decision.reason;
@@ -169,10 +168,14 @@ export class MarkPaid {
     if (!settlesLater) await this.late.settle(order, { tx: file.tx, by, now: file.now, verified });
   }
 
-  private async pay(report: Report, after: LockedOrder): Promise<void> {
+  private async pay(report: Report, after: LockedOrder): Promise<'paid' | 'booked'> {
     const { file, payment, by } = report;
     const { tx, order, now } = file;
     const { scheduler, store } = this.desk;
+    if (report.waitsForStock) {
+      await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+      return 'booked';
+    }
     const stillOpen = after.attempts.some(canTakeMoney);
     // Attempts that are still open are closed by the pipeline, or the buyer could pay a second time.
     const [close, ...reminders] = allTimeouts(order);
@@ -183,12 +186,6 @@ export class MarkPaid {
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
     await this.settle(paid, report);
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
-  }
-
-  private keep({ file, payment, money, by }: Report, reason: UnexpectedReason): Promise<void> {
-    const { tx, order, now } = file;
-    const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
-    const handling = isPart ? this.late.handlingOfPart(order) : 'kept';
-    return this.desk.store.keepUnexpected(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
+    return 'paid';
   }
 }

@@ -74,6 +74,11 @@ export interface OrderStore {
    * transaction revives an order, and not only that one.
    */
   lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void>;
+  /**
+   * Those of these orders whose stock another transaction holds. Waits for nothing, and locks the stock of the others. Without
+   * this method, orders that wait for stock are worked on one by one, and not in batches.
+   */
+  heldStock?(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Takes the goods of a closed order from stock once more. False: they are gone, and nothing was written. */
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean>;
   /** Notes on attempts where their money is. */

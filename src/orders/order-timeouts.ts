@@ -12,6 +12,9 @@ export const ORDER_LATE_WATCH = 'order.late-watch';
 /** Kind of the refunds; the key is the refund number. */
 export const PAYMENT_REFUND = 'payment.refund';
 
+/** Of all handlers here: none pauses between two statements, and a process that freezes keeps its locks no longer than this. */
+export const WITHOUT_PAUSES = { idleTimeoutMs: 5_000 } as const;
+
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 
 /** Kind of the questions to providers about payments that notifications or reports spoke of; its key is the order id. */

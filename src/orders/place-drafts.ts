@@ -35,7 +35,7 @@ export interface PlacePlan {
 interface PlaceMode {
   /** The transaction to take part in. */
   readonly caller?: EntityManager | undefined;
-  /** Fails with lock_not_available where a lock is not to be had within this time, milliseconds. */
+  /** Fails with lock_not_available where a lock is not to be had within this time, milliseconds. @default LOCK_LIMIT_MS */
   readonly lockLimitMs?: number;
 }
 
@@ -72,7 +72,7 @@ export class PlaceDrafts {
       const candidates = drafts.filter((draft) => !rejections.has(draft.id));
       if (candidates.length === 0) return new Map();
       try {
-        return await runTransaction(this.plan.dataSource, caller, (tx) => this.placeAll(tx, candidates, lockLimitMs));
+        return await runTransaction(this.plan.dataSource, caller, (tx) => this.placeAll(tx, candidates), lockLimitMs);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         for (const [id, rejection] of error.rejections) rejections.set(id, rejection);
@@ -81,12 +81,8 @@ export class PlaceDrafts {
   }
 
   /** Lock order: order rows, then timeouts, then skus. */
-  private async placeAll(
-    tx: EntityManager,
-    drafts: readonly OrderDraft[],
-    lockLimitMs: number | undefined,
-  ): Promise<Map<string, PlaceResult>> {
-    const inserted = new Map((await this.insert.execute(tx, drafts, lockLimitMs)).map((row) => [row.id, row]));
+  private async placeAll(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
+    const inserted = new Map((await this.insert.execute(tx, drafts)).map((row) => [row.id, row]));
     const placed = drafts.flatMap((draft) => {
       const row = inserted.get(draft.id);
       return row ? [{ draft, row, order: placedOrder(draft, row.expires_at, row.created_at) }] : [];

@@ -3,12 +3,12 @@ import { ASK, DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, t
 import { present } from '../errors';
 import { type AskProviders } from './ask-providers';
 import { type AttemptFinding } from './attempt-finding';
-import { BUSY } from './busy';
+import { busyOutcome } from './busy-outcome';
 import { type LatePayments } from './late/late-payments';
 import { type MarkPaid } from './mark-paid';
 import { type LockedOrder } from './order';
 import { type OrderStore } from './order-store';
-import { PAYMENT_RECONCILIATION } from './order-timeouts';
+import { PAYMENT_RECONCILIATION, WITHOUT_PAUSES } from './order-timeouts';
 import { isBooked, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 import { paymentFound } from './reported-payment';
 import { type ActionContext } from './transition-cause';
@@ -27,7 +27,7 @@ interface Plan {
  * Asks the providers of one order about its payments and books what they say; closes nothing. For notifications that tell
  * of a change and not of its amount, and for payments that were only reported, before any of them goes back.
  */
-@TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1 })
+@TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1, ...WITHOUT_PAUSES })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 
@@ -37,7 +37,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const outcomes: TimeoutOutcome[] = [];
     for (const timeout of due) {
       const order = orders.get(timeout.key);
-      if (!order) outcomes.push(busy.has(timeout.key) ? BUSY : DONE);
+      if (!order) outcomes.push(busy.has(timeout.key) ? busyOutcome(timeout, now) : DONE);
       else outcomes.push(await this.settleOne(timeout, order, now, tx));
     }
     return outcomes;

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Outbox, type OutboxEntry } from '../events';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../timeouts';
-import { BUSY } from './busy';
+import { busyOutcome } from './busy-outcome';
 import { type LockedOrder } from './order';
 import { orderEvent } from './order-events';
 import { type LockedBatch, ORDER_STORE, type OrderStore } from './order-store';
-import { ORDER_REMINDER, parseReminderKey, remindsAt } from './order-timeouts';
+import { ORDER_REMINDER, parseReminderKey, remindsAt, WITHOUT_PAUSES } from './order-timeouts';
 
 interface Reminder {
   readonly outcome: TimeoutOutcome;
@@ -18,7 +18,7 @@ interface Reminder {
  * deadline, as the timeout ends in the transaction that appends the event. A moved deadline is announced anew.
  */
 @Injectable()
-@TimeoutHandler(ORDER_REMINDER)
+@TimeoutHandler(ORDER_REMINDER, WITHOUT_PAUSES)
 export class RemindBeforeDeadline implements TimeoutHandlerBatch {
   constructor(
     @Inject(ORDER_STORE) private readonly store: OrderStore,
@@ -40,7 +40,7 @@ export class RemindBeforeDeadline implements TimeoutHandlerBatch {
 function remind(due: DueTimeout, batch: LockedBatch): Reminder {
   const { orderId, offsetMs } = parseReminderKey(due.key);
   const order = batch.orders.get(orderId);
-  if (!order) return { outcome: batch.busy.has(orderId) ? BUSY : DONE };
+  if (!order) return { outcome: batch.busy.has(orderId) ? busyOutcome(due, batch.now) : DONE };
   if (!isWorthReminding(order, batch.now)) return { outcome: DONE };
   const dueAt = remindsAt(order.expiresAt, offsetMs);
   if (batch.now < dueAt) return { outcome: { type: 'reschedule', dueAt } };

@@ -97,6 +97,10 @@ export class SqlOrderStore implements OrderStore {
     return this.inventory.lockAll(tx, orderIds);
   }
 
+  heldStock(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.inventory.lockFree(tx, orderIds);
+  }
+
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
     return this.inventory.reserveAgain(tx, orderId);
   }

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { isDatabaseAway, isRetryableConflict } from '../../timeouts';
+import { isContention, isDatabaseAway } from '../../timeouts';
 import { RequestRejectedError } from '../input';
 import { type ApiRequest } from './api-request';
 import { HttpProblem } from './http-problem';
@@ -31,7 +31,7 @@ export function toProblem(error: unknown, request: Request): Answer {
     const detail = 'nothing was changed as far as is known; repeat the request';
     return answer('DATABASE_UNAVAILABLE', detail, { 'Retry-After': '5' });
   }
-  if (isRetryableConflict(error)) return answer('BUSY', 'repeat the request', { 'Retry-After': '1' });
+  if (isContention(error)) return answer('BUSY', 'repeat the request', { 'Retry-After': '1' });
   return ofBodyParser(error) ?? answer('INTERNAL_ERROR', 'see the log of the service, by the request id');
 }
 

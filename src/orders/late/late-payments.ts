@@ -63,8 +63,13 @@ export class LatePayments {
     { tx }: Pick<LateContext, 'tx'>,
     others: readonly string[] = [],
   ): Promise<void> {
-    const revived = orders.filter((order) => this.decide(order, {}).type === 'revive').map(({ id }) => id);
+    const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
     if (revived.length > 0) await this.plan.store.lockStock(tx, [...revived, ...others]);
+  }
+
+  /** Whether its money makes the order PAID again, for which it takes its goods from stock once more. */
+  revives(order: LockedOrder): boolean {
+    return this.decide(order, {}).type === 'revive';
   }
 
   /** What is done meanwhile about money that is not enough for its order. */

@@ -11,11 +11,11 @@ import {
 } from '../../timeouts';
 import { applyStep } from '../apply-step';
 import { type AskProviders } from '../ask-providers';
-import { BUSY } from '../busy';
+import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
 import { orderEvent } from '../order-events';
 import { type OrderStore } from '../order-store';
-import { PAYMENT_REFUND } from '../order-timeouts';
+import { PAYMENT_REFUND, WITHOUT_PAUSES } from '../order-timeouts';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
 import { decideRefund, type RefundAnswer } from './decide-refund';
@@ -35,7 +35,7 @@ interface Plan {
  * Gives money back: asks the provider with the refund's own number until it says that the money is back. Each refund
  * is a timeout, so it outlives every crash; it is given up, with an alert, only when the provider rejects it.
  */
-@TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1 })
+@TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1, ...WITHOUT_PAUSES })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   constructor(private readonly plan: Plan) {}
 
@@ -68,7 +68,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const decision = decideRefund(answer, now.getTime() - open.createdAt.getTime());
     if (decision.type === 'retry') return decision;
     const order = orders.get(open.refund.orderId);
-    if (!order) return BUSY;
+    if (!order) return busyOutcome(due, now);
     const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
     await this.plan.refunds.finish(tx, open.refund.number, { ...decision, evidence });
     await this.plan.store.setAttemptStatus(tx, [open.refund], 'REFUNDED');

@@ -9,12 +9,12 @@ import {
 } from '../../timeouts';
 import { type AskProviders } from '../ask-providers';
 import { type AttemptFinding } from '../attempt-finding';
-import { BUSY } from '../busy';
+import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
 import { type OrderPolicies } from '../order-policies';
 import { type LockedBatch, type OrderStore } from '../order-store';
-import { ORDER_LATE_WATCH } from '../order-timeouts';
+import { ORDER_LATE_WATCH, WITHOUT_PAUSES } from '../order-timeouts';
 import { type ActionContext } from '../transition-cause';
 import { attemptWrites, withFindings } from '../with-findings';
 import { type LatePayments } from './late-payments';
@@ -44,7 +44,7 @@ interface Round {
  * as notifications get lost and a close may have been answered too early. Money that is found goes the way of every
  * late payment; an attempt that is open again is closed again. Few calls at once: deadlines come first.
  */
-@TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1 })
+@TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1, ...WITHOUT_PAUSES })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 
@@ -87,7 +87,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     { busy, now }: LockedBatch,
     tx: EntityManager,
   ): Promise<TimeoutOutcome> {
-    if (!before) return busy.has(due.key) ? BUSY : DONE;
+    if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? ASK : DONE;
     await this.plan.late.settle(after, { tx, now, by: causeOf(due) });

@@ -33,12 +33,14 @@ export class InsertOrders {
   }
 
   /**
-   * Returns the new ones; an order whose id or idempotency key is taken is left out. With `lockLimitMs` no statement
-   * of the transaction waits longer for a lock from here on.
+   * Returns the new ones; an order whose id or idempotency key is taken is left out.
    */
-  execute(tx: EntityManager, drafts: readonly OrderDraft[], lockLimitMs?: number): Promise<InsertedRow[]> {
+  execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
     const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
-    return tx.query(this.insert, [...json.map((rows) => JSON.stringify(rows)), lockLimitMs?.toString() ?? null]);
+    return tx.query(
+      this.insert,
+      json.map((rows) => JSON.stringify(rows)),
+    );
   }
 
   present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
@@ -107,12 +109,10 @@ function attemptJson(draft: OrderDraft): object[] {
 }
 
 function insertSql(schema: string): string {
-  // ORDER BY: two callers that place the same ids wait for each other in one order. The limit for locks is set while the
-  // input is read, so before the first lock, and needs no round trip of its own.
+  // ORDER BY: two callers that place the same ids wait for each other in one order.
   return `
     WITH new_order AS (
-      SELECT r.* FROM (SELECT CASE WHEN $4::text IS NOT NULL THEN set_config('lock_timeout', $4, true) END) AS limited,
-             json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
+      SELECT * FROM json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
         window_ms float8, expires_at timestamptz, auto_close boolean, grace_ms int, offsets text, metadata jsonb,
         fingerprint text, scope text, key text, cause text, actor text, traceparent text)),
     new_line AS (

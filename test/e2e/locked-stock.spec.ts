@@ -1,0 +1,67 @@
+import { type QueryRunner } from 'typeorm';
+import { until } from '../support/engine';
+import { anOrder, openService, type RunningService } from './running-service';
+
+const SCHEMA = 'order_timeout';
+const WINDOW_MS = 3_000;
+/** Longer than a statement may take, and far beyond the deadlines. */
+const LOCKED_MS = 10_000;
+
+/** Somebody's report, or a forgotten psql, holds one row of stock over the deadlines. */
+describe('a row of stock that another session holds', () => {
+  let service: RunningService;
+  let holder: QueryRunner;
+
+  beforeAll(async () => {
+    service = await openService({ MIN_PAYMENT_WINDOW_MS: '1' });
+    for (const sku of ['apple', 'locked']) await service.call('put', `/inventory/${sku}`, { onHand: 1_000 });
+    holder = service.database.dataSource.createQueryRunner();
+  });
+
+  afterAll(async () => {
+    await holder.release();
+    await service.close();
+  });
+
+  const place = async (sku: string, count: number): Promise<string[]> => {
+    const lines = [{ sku, quantity: 1, unitAmount: 1_999 }];
+    const orders = Array.from({ length: count }, () => anOrder({ paymentWindowMs: WINDOW_MS, lines }));
+    await Promise.all(orders.map((order) => service.call('post', '/orders', order).expect(201)));
+    return orders.map(({ id }) => id);
+  };
+  const rowsOf = (ids: readonly string[]) =>
+    service.database.dataSource.query<{ status: string; late_ms: number | null }[]>(
+      `SELECT status, (extract(epoch FROM closed_at - expires_at) * 1000)::float8 AS late_ms
+         FROM ${SCHEMA}.orders WHERE id = ANY($1::text[])`,
+      [ids],
+    );
+  const are = async (ids: readonly string[], status: string): Promise<boolean> =>
+    (await rowsOf(ids)).every((row) => row.status === status);
+  const moneyFor = (orderId: string) => ({ provider: 'p', reference: orderId, amount: 1_999, currency: 'EUR' });
+
+  it('loses no payment, parks nothing, and keeps nobody else’s order waiting', async () => {
+    const unpaid = await place('locked', 60);
+    const others = await place('apple', 20);
+    const [byCommand = '', byRequest = ''] = await place('locked', 2);
+    await holder.startTransaction();
+    await holder.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'locked' FOR UPDATE`);
+    const freeAt = performance.now() + LOCKED_MS;
+    service.command('order.paid', { orderId: byCommand, ...moneyFor(byCommand) });
+    const answer = await service.call('post', `/orders/${byRequest}/paid`, moneyFor(byRequest)).expect(200);
+    expect(answer.body).toMatchObject({ outcome: 'booked', order: { status: 'PENDING' } });
+
+    await until(() => are(others, 'CLOSED'), LOCKED_MS);
+    expect(Math.max(...(await rowsOf(others)).map(({ late_ms }) => late_ms ?? Infinity))).toBeLessThan(2_000);
+    const refused = await service.call('post', `/orders/${unpaid[0]}/cancel`, {}).expect(503);
+    expect(refused.body.code).toBe('BUSY');
+    expect(refused.headers['retry-after']).toBe('1');
+    await until(() => performance.now() > freeAt, LOCKED_MS);
+    expect(await are([...unpaid, byCommand, byRequest], 'PENDING')).toBe(true);
+    await holder.commitTransaction();
+
+    await until(() => are([byCommand, byRequest], 'PAID'), 5_000);
+    await until(() => are(unpaid, 'CLOSED'), 5_000);
+    expect(service.parked).toEqual([]);
+    expect(await service.database.dataSource.query(`SELECT 1 FROM ${SCHEMA}.timeout`)).toEqual([]);
+  }, 60_000);
+});
