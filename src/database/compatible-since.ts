@@ -16,6 +16,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   AddStockOwners1765100000700: null,
   LetHistoryGo1765200000800: null,
   IndexUndecided1765200001000: null,
+  AddOutboxAge1765300001100: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

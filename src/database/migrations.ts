@@ -1,5 +1,5 @@
 import { type MigrationInterface } from 'typeorm';
-import { createOutbox } from '../events';
+import { addOutboxAge, createOutbox } from '../events';
 import { inventoryMigrations } from '../inventory';
 import { orderMigrations } from '../orders';
 import { createTimeouts, indexUndecided, validateSchemaName } from '../timeouts';
@@ -14,6 +14,7 @@ export function orderTimeoutMigrations(schema: string): (new () => MigrationInte
   validateSchemaName(schema);
   const all = [
     createOutbox(schema),
+    addOutboxAge(schema),
     createTimeouts(schema),
     indexUndecided(schema),
     ...inventoryMigrations(schema),

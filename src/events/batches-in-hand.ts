@@ -2,25 +2,29 @@
 export class BatchesInHand {
   private readonly open = new Set<Promise<void>>();
   private readonly ended: Promise<boolean>[] = [];
+  private bytes = 0;
 
-  /** `batch` tells whether all of it arrived. */
-  add(batch: Promise<boolean>): void {
+  /** `batch` tells whether the broker took all of it; it holds so many `bytes` in memory. */
+  add(batch: Promise<boolean>, bytes: number): void {
+    this.bytes += bytes;
     const ending = batch
       .catch(() => false)
       .then(() => {
         this.open.delete(ending);
+        this.bytes -= bytes;
         this.ended.push(batch);
       });
     this.open.add(ending);
   }
 
   /**
-   * Waits until no more than `count` are left. False when one that has ended since the last call did not wholly arrive.
+   * Waits until no more than `count` are left, nor more than `bytes`. False when one that has ended since the last call was
+   * not wholly taken.
    * @throws what one of them failed with
    */
-  async untilLeft(count: number): Promise<boolean> {
-    while (this.open.size > count) await Promise.race(this.open);
-    const arrived = await Promise.all(this.ended.splice(0));
-    return arrived.every(Boolean);
+  async untilLeft(count: number, bytes = Infinity): Promise<boolean> {
+    while (this.open.size > count || this.bytes > bytes) await Promise.race(this.open);
+    const taken = await Promise.all(this.ended.splice(0));
+    return taken.every(Boolean);
   }
 }

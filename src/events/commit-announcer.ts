@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager, type EntitySubscriberInterface } from 'typeorm';
+import { type OutboxRoute } from './outbox-entry';
 
 const MARK = 'order-timeout:announced';
 
@@ -10,19 +11,33 @@ export interface AnnouncedWakeUp {
   readonly dueAtMs: number;
 }
 
-interface Marked {
-  [MARK]?: AnnouncedWakeUp[] | undefined;
+interface Announced {
+  readonly wakeUps: AnnouncedWakeUp[];
+  readonly routes: Set<OutboxRoute>;
 }
 
-/** Remembers that this transaction wrote something that others in the process want to know of after its commit. */
-export function announceAfterCommit(tx: EntityManager, wakeUps: readonly AnnouncedWakeUp[] = []): void {
+interface Marked {
+  [MARK]?: Announced | undefined;
+}
+
+/**
+ * Remembers that this transaction wrote something that others in the process want to know of after its commit.
+ *
+ * @param routes of what it put into the outbox; by default wake-ups if it names some, else events.
+ */
+export function announceAfterCommit(
+  tx: EntityManager,
+  wakeUps: readonly AnnouncedWakeUp[] = [],
+  routes: Iterable<OutboxRoute> = wakeUps.length > 0 ? ['wake-up'] : ['event'],
+): void {
   const data = tx.queryRunner?.data as Marked | undefined;
   if (!data) return;
-  const announced = (data[MARK] ??= []);
-  for (const wakeUp of wakeUps) announced.push(wakeUp);
+  const announced = (data[MARK] ??= { wakeUps: [], routes: new Set() });
+  for (const wakeUp of wakeUps) announced.wakeUps.push(wakeUp);
+  for (const route of routes) announced.routes.add(route);
 }
 
-type Listener = (wakeUps: readonly AnnouncedWakeUp[]) => void;
+type Listener = (wakeUps: readonly AnnouncedWakeUp[], routes: ReadonlySet<OutboxRoute>) => void;
 
 /** One subscriber per DataSource, as the first one to see a mark takes it away. */
 const listenersOf = new WeakMap<DataSource, Set<Listener>>();
@@ -46,7 +61,7 @@ function subscribe(dataSource: DataSource): Set<Listener> {
       // A released savepoint announces too; the outer commit is the one that counts.
       if (!announced || queryRunner.isTransactionActive) return;
       data[MARK] = undefined;
-      for (const listener of listeners) listener(announced);
+      for (const listener of listeners) listener(announced.wakeUps, announced.routes);
     },
     afterTransactionRollback({ queryRunner }) {
       if (!queryRunner.isTransactionActive) (queryRunner.data as Marked)[MARK] = undefined;

@@ -2,11 +2,13 @@ export { announceAfterCommit, onAnnouncedCommit, type AnnouncedWakeUp } from './
 export { routeEvent } from './event-router';
 export { handOverAt } from './hand-over-at';
 export { messageOf } from './message-of';
+export { addOutboxAge } from './migrations/add-outbox-age';
 export { createOutbox } from './migrations/create-outbox';
-export { Outbox } from './outbox';
+export { Outbox, type OutboxBacklog } from './outbox';
 export { type ClaimedRow } from './outbox-claims';
 export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-entry';
-export { OutboxRelay, type OutboxRouter, type OutboxRouters } from './outbox-relay';
+export { OutboxRelay, type OutboxRouter } from './outbox-relay';
+export { type OutboxLane, OutboxRelays } from './outbox-relays';
 export { ownTransaction, type TransactionLimits } from './own-transaction';
 export { storableJson, storableText } from './storable-json';
 export { traceparentOf } from './trace-headers';

@@ -4,59 +4,73 @@ import { type Clock, PollingLoop } from '../clock';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../rabbit';
 import { type OutboxRoute } from './outbox-entry';
 import { BatchesInHand } from './batches-in-hand';
-import { type ClaimedRow, OutboxClaims } from './outbox-claims';
+import { type Claim, type ClaimedRow, NOTHING, OutboxClaims } from './outbox-claims';
 import { onAnnouncedCommit } from './commit-announcer';
+import { LateRows } from './late-rows';
+import { PublishFailures } from './publish-failures';
+import { SentRows } from './sent-rows';
 
 /** Turns a claimed row into a message. `remainingMs`: what is left until due, zero or less for at once. */
 export type OutboxRouter = (row: ClaimedRow, remainingMs: number) => Publication;
-
-/** Which routes can be served at this moment; a route without a router keeps its rows in the table. */
-export type OutboxRouters = Partial<Record<OutboxRoute, OutboxRouter>>;
 
 interface RelayPlan {
   readonly dataSource: DataSource;
   readonly publisher: ConfirmedPublisher;
   readonly schema: string;
-  routers(): OutboxRouters;
-  /** Counts what was published, for metrics. */
-  published?(count: number): void;
+  readonly route: OutboxRoute;
+  /** Undefined while the route cannot be served: its rows stay in the table. */
+  router(): OutboxRouter | undefined;
 }
 
 const BATCH = 500;
+const BATCH_BYTES = 4_000_000;
 /** One on its way to the broker, one behind it, one being claimed or deleted; more only costs memory. */
 const BATCHES_IN_HAND = 3;
+/** Of bodies in hand; beside them one more batch is claimed, or one body that is larger. */
+const BYTES_IN_HAND = 8_000_000;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
 /** Busy hosts commit hundreds of times a second, and each batch costs six statements, however few rows there are. */
 const GATHER_MS = 20;
-const RETRY_MS = 1_000;
 
-interface Claimed {
-  readonly rows: readonly ClaimedRow[];
-  readonly routers: OutboxRouters;
+const FAILURES: readonly (readonly [PublishOutcome, string])[] = [
+  ['nacked', 'were refused by the broker, as a queue is full or has no leader; trying again'],
+  ['returned', 'had no queue to go to; trying again'],
+  ['unknown', 'found no room, or their channel closed before the confirm; trying again'],
+];
+
+interface Claimed extends Claim {
+  readonly router: OutboxRouter | undefined;
   /** By the monotonic clock. */
   readonly atMs: number;
 }
 
 /**
- * Publishes outbox rows: claim with a lease → publish pipelined → delete by the claimed ids after the confirms. Behind
- * a backlog the next batches are claimed while one waits for its confirms; messages are sent in the order of the claims.
+ * Publishes the outbox rows of one route: claim with a lease → publish pipelined → delete by the claimed ids after the
+ * confirms. Behind a backlog the next batches are claimed while one waits for its confirms; messages are sent in the order
+ * of the claims. A message whose confirm is late leaves its batch, and is finished by itself.
  */
 export class OutboxRelay {
-  private readonly logger = new Logger(OutboxRelay.name);
+  private readonly logger: Logger;
   private readonly claims: OutboxClaims;
   private readonly loop: PollingLoop;
   private readonly inHand = new BatchesInHand();
+  private readonly late: LateRows;
+  private readonly failures: PublishFailures;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
     private readonly plan: RelayPlan,
     private readonly clock: Clock,
   ) {
-    this.claims = new OutboxClaims(plan.schema);
+    const { dataSource, schema, route } = plan;
+    this.logger = new Logger(`OutboxRelay:${route}`);
+    this.claims = new OutboxClaims(schema, route);
+    this.failures = new PublishFailures(this.logger, clock);
+    this.late = new LateRows({ dataSource, claims: this.claims, failures: this.failures }, clock);
     this.loop = new PollingLoop(clock, {
-      name: 'outbox-relay',
+      name: `outbox-relay:${route}`,
       runOnce: () => this.takeTurn(),
       intervalMs: () => POLL_MS,
       gatherMs: GATHER_MS,
@@ -64,7 +78,10 @@ export class OutboxRelay {
   }
 
   start(): void {
-    this.unsubscribe = onAnnouncedCommit(this.plan.dataSource, () => this.loop.wake());
+    const { dataSource, route } = this.plan;
+    this.unsubscribe = onAnnouncedCommit(dataSource, (_, routes) => {
+      if (routes.has(route)) this.loop.wake();
+    });
     this.loop.start();
   }
 
@@ -72,7 +89,7 @@ export class OutboxRelay {
     this.loop.wake();
   }
 
-  /** Resolves when nothing of it is in hand. */
+  /** Resolves when nothing of it is in hand but late messages. */
   async stop(): Promise<void> {
     this.unsubscribe?.();
     await this.loop.stop();
@@ -81,9 +98,15 @@ export class OutboxRelay {
       .catch((error: unknown) => this.logger.warn(`the last batch failed: ${String(error)}`));
   }
 
+  /** Writes down what the closing of the publisher has told of late messages. */
+  async finishLate(): Promise<void> {
+    await this.late.stop();
+  }
+
   /** Publishes at most one batch and returns how many of its messages were confirmed. */
   async runOnce(): Promise<number> {
-    return this.relay(await this.claim());
+    const outcomes = await this.relay(await this.claim());
+    return outcomes.filter((outcome) => outcome === 'confirmed').length;
   }
 
   /**
@@ -92,64 +115,57 @@ export class OutboxRelay {
    */
   private async takeTurn(): Promise<boolean> {
     const claimed = await this.claim();
-    const { length } = claimed.rows;
-    const isFull = length >= BATCH;
-    if (length > 0) this.inHand.add(this.relay(claimed).then((confirmed) => confirmed === length));
-    const isAccepted = await this.inHand.untilLeft(isFull ? BATCHES_IN_HAND - 1 : 0);
+    const { rows, isFull } = claimed;
+    const bytes = rows.reduce((sum, { body }) => sum + body.length, 0);
+    if (rows.length > 0) this.inHand.add(this.relay(claimed).then(isTaken), bytes);
+    const isAccepted = await this.inHand.untilLeft(isFull ? BATCHES_IN_HAND - 1 : 0, BYTES_IN_HAND);
     return isFull && isAccepted;
   }
 
   private async claim(): Promise<Claimed> {
-    const routers = this.plan.routers();
-    const routes = Object.keys(routers) as OutboxRoute[];
+    const router = this.plan.router();
     const { publisher, dataSource } = this.plan;
-    const isPossible = publisher.isReady && routes.length > 0;
-    const leaseMs = publisher.longestMs + LEASE_MARGIN_MS;
-    const rows = isPossible ? await this.claims.claim(dataSource, routes, BATCH, leaseMs) : [];
-    return { rows, routers, atMs: this.clock.monotonic() };
+    const limits = { rows: BATCH, bytes: BATCH_BYTES, leaseMs: publisher.longestMs + LEASE_MARGIN_MS };
+    const claim = publisher.isReady && router ? await this.claims.claim(dataSource, limits) : NOTHING;
+    return { ...claim, router, atMs: this.clock.monotonic() };
   }
 
-  private async relay({ rows, routers, atMs }: Claimed): Promise<number> {
-    if (rows.length === 0) return 0;
-    const sent: ClaimedRow[] = [];
-    const outcomes = await this.plan.publisher.publish(this.publications({ rows, routers, atMs }, sent));
-    return this.finish(rows, new Map(sent.map((row, index) => [row.id, outcomes[index]])));
+  private async relay(claimed: Claimed): Promise<readonly PublishOutcome[]> {
+    if (claimed.rows.length === 0) return [];
+    const sent = new SentRows(this.late);
+    const outcomes = await this.plan.publisher.publish(this.publications(claimed, sent), sent);
+    return this.finish(sent, outcomes);
   }
 
-  /** A row that cannot be made a message is left out, and tried again: it must not keep the others. */
-  private *publications({ rows, routers, atMs }: Claimed, sent: ClaimedRow[]): Generator<Publication> {
+  /** A row that cannot be made a message is left out: it must not keep the others. */
+  private *publications({ rows, router, atMs }: Claimed, sent: SentRows): Generator<Publication> {
     for (const row of rows) {
       const remainingMs = (row.remaining_ms ?? 0) - (this.clock.monotonic() - atMs);
-      const publication = this.route(row, routers, remainingMs);
-      if (publication) {
-        sent.push(row);
+      try {
+        const publication = router?.(row, remainingMs);
+        if (!publication) continue;
+        sent.add(row);
         yield publication;
+      } catch (error) {
+        sent.refuse(row, `no message can be made of it: ${String(error)}`);
       }
     }
   }
 
-  private route(row: ClaimedRow, routers: OutboxRouters, remainingMs: number): Publication | undefined {
-    try {
-      return routers[row.route]?.(row, remainingMs);
-    } catch (error) {
-      this.logger.error(`outbox row ${row.id} cannot be published: ${String(error)}`);
-      return undefined;
+  private async finish(sent: SentRows, outcomes: readonly PublishOutcome[]): Promise<readonly PublishOutcome[]> {
+    const { dataSource } = this.plan;
+    for (const [outcome, text] of FAILURES) this.failures.add(text, outcomes.filter((each) => each === outcome).length);
+    await this.claims.delete(dataSource, sent.where(outcomes, 'confirmed'));
+    await this.claims.release(dataSource, sent.where(outcomes, 'nacked', 'returned', 'unknown'));
+    for (const [row, reason] of sent.refusedRows) {
+      this.logger.error(`parked the message ${row.id} of "${row.routingKey}": ${reason}`);
+      await this.claims.park(dataSource, row, reason);
     }
+    return outcomes;
   }
+}
 
-  private async finish(
-    rows: readonly ClaimedRow[],
-    outcomes: ReadonlyMap<string, PublishOutcome | undefined>,
-  ): Promise<number> {
-    const rowsWhere = (isWanted: (outcome: PublishOutcome | undefined) => boolean): ClaimedRow[] =>
-      rows.filter(({ id }) => isWanted(outcomes.get(id)));
-    const confirmed = rowsWhere((outcome) => outcome === 'confirmed');
-    const failed = rowsWhere((outcome) => outcome !== 'confirmed').map(({ id }) => id);
-    await this.claims.delete(this.plan.dataSource, confirmed);
-    await this.claims.release(this.plan.dataSource, failed, RETRY_MS);
-    this.plan.published?.(confirmed.length);
-    const unroutable = rowsWhere((outcome) => outcome === 'returned');
-    if (unroutable.length > 0) this.logger.error(`${unroutable.length} messages had no queue to go to; trying again`);
-    return confirmed.length;
-  }
+/** All that can be sent is the broker's, though a confirm may be late. */
+function isTaken(outcomes: readonly PublishOutcome[]): boolean {
+  return !outcomes.some((outcome) => outcome === 'nacked' || outcome === 'returned' || outcome === 'unknown');
 }

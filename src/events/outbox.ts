@@ -10,12 +10,26 @@ interface OutboxOptions {
   readonly horizonMs: number;
 }
 
+/** How the outbox stands. */
+export interface OutboxBacklog {
+  /** Rows that should be on the broker by now. */
+  readonly rows: number;
+  /** How long the oldest of them has been waiting, since it was made or since the horizon reached it. */
+  readonly oldestSeconds: number;
+  /** Rows that can never be sent, and wait for a person. */
+  readonly parked: number;
+}
+
+/** Longer than any lease, and than any back-off. */
+const LONGEST_HOLD = '2 minutes';
+
 /**
  * The transactional outbox: what is appended reaches the broker if, and only if, the transaction commits. It is
  * the only way to the broker; nothing that must arrive is ever kept in memory.
  */
 export class Outbox {
   private readonly insert: string;
+  private readonly backlogSql: string;
 
   constructor(readonly options: OutboxOptions) {
     this.insert = `
@@ -24,6 +38,13 @@ export class Outbox {
              ${handOverAt('deliver_at', '$7')}
         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
           AS entry(id, route, routing_key, body, traceparent, deliver_at)`;
+    // A claim or a back-off moves a row by a minute or so; the index is read no further, as wake-ups of far deadlines follow.
+    const dueAt = `GREATEST(created_at, deliver_at - $1 * interval '1 millisecond')`;
+    this.backlogSql = `
+      SELECT count(*)::int AS rows,
+             GREATEST(0, coalesce(extract(epoch FROM now() - min(${dueAt})), 0))::float8 AS "oldestSeconds",
+             (SELECT count(*)::int FROM ${options.schema}.outbox WHERE parked_reason IS NOT NULL) AS parked
+        FROM ${options.schema}.outbox WHERE available_at <= now() + interval '${LONGEST_HOLD}' AND ${dueAt} <= now()`;
   }
 
   /** Appends rows in the caller's transaction; the relay is woken when it commits. */
@@ -38,14 +59,16 @@ export class Outbox {
       entries.map((entry) => (entry.deliverAtMs === undefined ? null : new Date(entry.deliverAtMs).toISOString())),
       this.options.horizonMs,
     ]);
-    announceAfterCommit(tx);
+    announceAfterCommit(
+      tx,
+      [],
+      entries.map(({ route }) => route),
+    );
   }
 
-  /** Rows that wait for the broker, and the age of the oldest that should be gone, in seconds. */
-  async backlog(dataSource: DataSource): Promise<{ rows: number; oldestSeconds: number }> {
-    const [row] = await dataSource.query<{ rows: string; oldest: string | null }[]>(`
-      SELECT count(*) AS rows, extract(epoch FROM now() - min(available_at)) AS oldest
-        FROM ${this.options.schema}.outbox WHERE available_at <= now()`);
-    return { rows: Number(row?.rows ?? 0), oldestSeconds: Math.max(0, Number(row?.oldest ?? 0)) };
+  /** What should be on the broker by now, whoever has it in hand, and what can never get there. */
+  async backlog(dataSource: DataSource): Promise<OutboxBacklog> {
+    const [row] = await dataSource.query<OutboxBacklog[]>(this.backlogSql, [this.options.horizonMs]);
+    return row ?? { rows: 0, oldestSeconds: 0, parked: 0 };
   }
 }

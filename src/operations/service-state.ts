@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
-import { Outbox } from '../events';
+import { Outbox, type OutboxBacklog } from '../events';
 import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
 import {
@@ -89,7 +89,7 @@ export class ServiceState {
   }
 
   /** Undefined when the database does not answer within 2 s. */
-  backlog(): Promise<{ rows: number; oldestSeconds: number } | undefined> {
+  backlog(): Promise<OutboxBacklog | undefined> {
     const answer = this.outbox.backlog(this.options.dataSource).catch(() => undefined);
     return within(this.clock, PATIENCE_MS, answer, undefined);
   }

@@ -5,6 +5,7 @@ import { type ServiceState } from './service-state';
 export class StateMetrics {
   private readonly rows: Gauge;
   private readonly oldest: Gauge;
+  private readonly parkedRows: Gauge;
   private readonly databaseUp: Gauge;
   private readonly brokerUp: Gauge;
   private readonly messagePathUp: Gauge;
@@ -24,6 +25,7 @@ export class StateMetrics {
     const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, ...common });
     this.rows = gauge('order_timeout_outbox_rows', 'Rows that should be on the broker by now');
     this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'How long the oldest of them has been waiting');
+    this.parkedRows = gauge('order_timeout_outbox_parked', 'Messages that can never be sent and wait for a person');
     this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers');
     this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
     this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups travel by the broker');
@@ -70,6 +72,7 @@ export class StateMetrics {
     if (backlog) {
       this.rows.set(backlog.rows);
       this.oldest.set(backlog.oldestSeconds);
+      this.parkedRows.set(backlog.parked);
     }
     const { broker, messagePath, transport } = this.state.now();
     this.brokerUp.set(broker === 'up' ? 1 : 0);

@@ -1,25 +1,17 @@
-import { type ConfirmChannel, IllegalOperationError, type Message, type Options } from 'amqplib';
-import { type Clock, type Timer, within } from '../clock';
+import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message, type Options } from 'amqplib';
+import { type Clock, within } from '../clock';
 import { KeptChannel } from './kept-channel';
-import { type Publication, type PublishOutcome } from './publication';
+import { maxMessageSizeIn } from './max-message-size';
+import { type Publication, type PublishOutcome, type PublishWatch } from './publication';
 import { PublishCall, type TakenPublication } from './publish-call';
 import { type RabbitConnection } from './rabbit-connection';
+import { type Unconfirmed, UnconfirmedPublications } from './unconfirmed-publications';
 
 interface PublisherPlan {
   readonly window: number;
   readonly confirmTimeoutMs: number;
   /** Declares what is published to; runs before the first message of every connection. */
   prepare(connection: RabbitConnection): Promise<void>;
-}
-
-/** A publication the broker has not answered for. */
-interface Unconfirmed {
-  readonly call: PublishCall;
-  readonly index: number;
-  readonly messageId: string;
-  /** By the monotonic clock. */
-  readonly expiresAt: number;
-  isReturned: boolean;
 }
 
 /** How long a publication may wait for room in the window; a broker that is so slow gets no more for now. */
@@ -29,41 +21,50 @@ const ROOM_MS = 5_000;
  * call and a packet for each message.
  */
 const FREE_PART = 1 / 4;
-
+/** A broker that owes a confirm for so long does not pass messages on in time. */
+const PUNCTUAL_MS = 5_000;
+/** A shutdown waits no longer for confirms; what they are for is sent again by whoever finds it in the outbox. */
+const CLOSE_MS = 2_000;
 /**
  * Publishes on a raw confirm channel, pipelined in a bounded window, in the order of the calls. Every publication
  * settles: what the broker did not answer for is `unknown`, never pending for ever and never kept in memory for later;
- * the outbox is the memory.
+ * the outbox is the memory. One whose confirm is late leaves the window, so that one sick queue does not keep it shut.
  */
 export class ConfirmedPublisher {
   private readonly kept: KeptChannel<ConfirmChannel>;
-  /** In the order of sending, so that the first one is the first to expire. */
-  private readonly pending = new Set<Unconfirmed>();
+  private readonly unconfirmed: UnconfirmedPublications;
   private readonly calls: PublishCall[] = [];
-  private expiry: Timer | undefined;
+  /** The socket takes no more for now; the broker slows us down like this, too. */
+  private isCongested = false;
+  /** The broker's, once it has refused a body; it cannot change without a new connection. */
+  private maxBodyBytes = Infinity;
+  private model: ChannelModel | undefined;
 
   constructor(
     private readonly connection: RabbitConnection,
     private readonly clock: Clock,
     private readonly plan: PublisherPlan,
   ) {
+    this.unconfirmed = new UnconfirmedPublications(clock, plan.confirmTimeoutMs, () => this.sendWhatFits());
     this.kept = new KeptChannel(connection, clock, {
-      name: 'publisher',
+      name: `publisher:${connection.purpose}`,
       create: (model) => model.createConfirmChannel(),
-      open: async (channel) => {
-        channel.on('return', (message: Message) => this.returned(message));
-        await this.plan.prepare(this.connection);
-      },
+      open: (channel, model) => this.open(channel, model),
       closed: () => this.giveUpAll(),
     });
   }
 
-  /** False while there is no channel or the broker blocks us: publishing now could only end in `unknown`. */
+  /** False while there is no channel, or the broker takes nothing: publishing now could only end in `unknown`. */
   get isReady(): boolean {
-    return this.readyChannel !== undefined;
+    return this.readyChannel !== undefined && !this.isCongested;
   }
 
-  /** The longest that `publish` may take, milliseconds. */
+  /** False while the broker has owed a confirm for five seconds, as for a queue that is sick. */
+  get isPunctual(): boolean {
+    return this.unconfirmed.oldestMs < PUNCTUAL_MS;
+  }
+
+  /** The longest until a publication is confirmed, timed out or given up, milliseconds. */
   get longestMs(): number {
     return ROOM_MS + this.plan.confirmTimeoutMs;
   }
@@ -71,20 +72,22 @@ export class ConfirmedPublisher {
   /**
    * One outcome per publication, in order. Never rejects. Each publication is taken from the iterable when there is
    * room for it in the window, so that what is left of a delay can be computed then; the iterable must not throw.
+   * With a `watch` the call does not wait for late confirms: they are told to it.
    */
-  publish(publications: Iterable<Publication>): Promise<PublishOutcome[]> {
+  publish(publications: Iterable<Publication>, watch?: PublishWatch): Promise<PublishOutcome[]> {
     return new Promise((resolve) => {
-      const call = new PublishCall(publications[Symbol.iterator](), resolve);
+      const call = new PublishCall(publications[Symbol.iterator](), resolve, watch);
       this.calls.push(call);
       this.sendWhatFits();
       if (!call.isTaken) call.limit(this.clock.after(ROOM_MS, () => call.giveUp()));
     });
   }
 
-  /** Waits for the open confirms, at most as long as for any; then gives the rest up. */
+  /** Waits for open confirms, two seconds at most; then gives the rest up. */
   async close(): Promise<void> {
     const confirms = this.kept.channel?.waitForConfirms().catch(() => undefined);
-    if (this.pending.size > 0 && confirms) await within(this.clock, this.plan.confirmTimeoutMs, confirms, undefined);
+    const limitMs = Math.min(this.plan.confirmTimeoutMs, CLOSE_MS);
+    if (this.unconfirmed.size > 0 && confirms) await within(this.clock, limitMs, confirms, undefined);
     await this.kept.close();
     this.giveUpAll();
   }
@@ -93,9 +96,22 @@ export class ConfirmedPublisher {
     return this.connection.isBlocked ? undefined : this.kept.channel;
   }
 
+  private async open(channel: ConfirmChannel, model: ChannelModel): Promise<void> {
+    if (this.model !== model) this.maxBodyBytes = Infinity;
+    this.model = model;
+    this.isCongested = false;
+    channel.on('return', (message: Message) => this.returned(message));
+    channel.on('error', (error: Error) => this.refused(error));
+    channel.on('drain', () => {
+      this.isCongested = false;
+      this.sendWhatFits();
+    });
+    await this.plan.prepare(this.connection);
+  }
+
   /** Without a channel everything that waits is answered here. */
   private sendWhatFits(): void {
-    for (let call = this.calls[0]; call && this.pending.size < this.plan.window; call = this.calls[0]) {
+    for (let call = this.calls[0]; call && this.hasRoom; call = this.calls[0]) {
       const next = call.take();
       const channel = this.readyChannel;
       if (!next) this.calls.shift();
@@ -104,20 +120,30 @@ export class ConfirmedPublisher {
     }
   }
 
+  private get hasRoom(): boolean {
+    return this.unconfirmed.inWindow < this.plan.window && (!this.isCongested || !this.readyChannel);
+  }
+
   private send(channel: ConfirmChannel, call: PublishCall, { publication, index }: TakenPublication): void {
     const { exchange, routingKey, body, messageId } = publication;
-    const expiresAt = this.clock.monotonic() + this.plan.confirmTimeoutMs;
-    const unconfirmed: Unconfirmed = { call, index, messageId, expiresAt, isReturned: false };
-    this.pending.add(unconfirmed);
+    const bodyBytes = body.length;
+    if (bodyBytes > this.maxBodyBytes) return call.refuse(index, 'too-large', this.aboveSize(bodyBytes));
+    const unconfirmed = { call, index, messageId, bodyBytes, sentAt: this.clock.monotonic(), isReturned: false };
+    this.unconfirmed.add(unconfirmed);
     try {
-      channel.publish(exchange, routingKey, body, this.properties(publication), (error: unknown) =>
+      const isTaken = channel.publish(exchange, routingKey, body, this.properties(publication), (error: unknown) =>
         this.answered(unconfirmed, error),
       );
+      if (isTaken === false) this.isCongested = true;
     } catch (error) {
-      // amqplib encodes before it writes anything or expects a confirm, so the channel goes on with the next message.
-      this.settle(unconfirmed, error instanceof IllegalOperationError ? 'unknown' : 'unencodable');
+      this.unsendable(unconfirmed, error);
     }
-    this.expiry ??= this.clock.after(this.plan.confirmTimeoutMs, () => this.expire());
+  }
+
+  /** amqplib encodes before it writes anything or expects a confirm, so the channel goes on with the next message. */
+  private unsendable(unconfirmed: Unconfirmed, error: unknown): void {
+    if (error instanceof IllegalOperationError) return this.settle(unconfirmed, 'unknown');
+    if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.refuse(unconfirmed.index, 'unencodable', String(error));
   }
 
   private properties({ messageId, type, headers, mandatory }: Publication): Options.Publish {
@@ -136,39 +162,39 @@ export class ConfirmedPublisher {
     const isNack = error instanceof Error && error.message === 'message nacked';
     if (error) this.settle(unconfirmed, isNack ? 'nacked' : 'unknown');
     else this.settle(unconfirmed, unconfirmed.isReturned ? 'returned' : 'confirmed');
-    if (this.pending.size <= this.plan.window * (1 - FREE_PART)) this.sendWhatFits();
+    if (this.unconfirmed.inWindow <= this.plan.window * (1 - FREE_PART)) this.sendWhatFits();
   }
 
   /** A mandatory message is returned before it is confirmed, so the mark is always in time. */
   private returned({ properties }: Message): void {
-    for (const unconfirmed of this.pending) {
+    for (const unconfirmed of this.unconfirmed) {
       if (unconfirmed.messageId === properties.messageId) unconfirmed.isReturned = true;
     }
   }
 
-  /** One timer for all of them: the oldest one's. */
-  private expire(): void {
-    this.expiry = undefined;
-    const now = this.clock.monotonic();
-    for (const unconfirmed of this.pending) {
-      if (unconfirmed.expiresAt > now) {
-        this.expiry = this.clock.after(unconfirmed.expiresAt - now, () => this.expire());
-        break;
-      }
-      this.settle(unconfirmed, 'unknown');
+  /** Told before the channel closes: which of those under way it was. The others are `unknown`, and no less sendable. */
+  private refused(error: Error): void {
+    const maxBytes = maxMessageSizeIn(error);
+    if (maxBytes === undefined) return;
+    this.maxBodyBytes = maxBytes;
+    for (const one of this.unconfirmed) {
+      if (one.bodyBytes <= maxBytes || !this.unconfirmed.delete(one)) continue;
+      one.call.refuse(one.index, 'too-large', this.aboveSize(one.bodyBytes));
     }
-    this.sendWhatFits();
   }
 
-  /** The first answer counts: one that comes after the time limit finds nothing to settle. */
+  private aboveSize(bytes: number): string {
+    return `a body of ${bytes} bytes; the broker's max_message_size is ${this.maxBodyBytes}`;
+  }
+
+  /** The first answer counts: one that comes after it has been forgotten finds nothing to settle. */
   private settle(unconfirmed: Unconfirmed, outcome: PublishOutcome): void {
-    if (this.pending.delete(unconfirmed)) unconfirmed.call.settle(unconfirmed.index, outcome);
+    if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.settle(unconfirmed.index, outcome);
   }
 
   private giveUpAll(): void {
-    this.expiry?.cancel();
-    this.expiry = undefined;
-    for (const unconfirmed of this.pending) this.settle(unconfirmed, 'unknown');
+    this.unconfirmed.stopTimer();
+    for (const one of this.unconfirmed) this.settle(one, 'unknown');
     for (const call of this.calls.splice(0)) call.giveUp();
   }
 }

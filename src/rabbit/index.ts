@@ -4,7 +4,7 @@ export { declareBase, declareCommandQueue, declareWorkQueue } from './declare-to
 export { Delivery } from './delivery';
 export { ManualAckConsumer } from './manual-ack-consumer';
 export { ParkedQueue, type ParkReason } from './parked-queue';
-export { type Publication, type PublishOutcome } from './publication';
+export { type Publication, type PublishOutcome, type PublishWatch } from './publication';
 export { workQueueArguments } from './queue-arguments';
 export { RabbitClient } from './rabbit-client';
 export {

@@ -14,7 +14,7 @@ export interface ParkReason {
 
 /** Longest reason that goes into a header; header tables above 64 KiB cannot be encoded by the client. */
 const MAX_REASON = 2_000;
-/** After a start messages come in before anything can be sent: the ladder's 150 queues are declared first, 1-8 s. */
+/** After a start messages come in before anything can be sent: the topology is declared first. */
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
@@ -57,6 +57,7 @@ export class ParkedQueue {
     for (let wanted = copy; ;) {
       const [outcome] = await this.publisher.publish([wanted]);
       if (outcome === 'confirmed') return true;
+      if (outcome === 'too-large') return false;
       if (outcome === 'unencodable') {
         if (wanted === bare) return false;
         wanted = bare;

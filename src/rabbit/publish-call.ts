@@ -1,5 +1,5 @@
 import { type Timer } from '../clock';
-import { type Publication, type PublishOutcome } from './publication';
+import { type Publication, type PublishOutcome, type PublishWatch } from './publication';
 
 /** A publication, and its place in the answer. */
 export interface TakenPublication {
@@ -15,9 +15,11 @@ export class PublishCall {
   private hasMore = true;
   private timer: Timer | undefined;
 
+  /** @param watch without one the call waits for late confirms itself. */
   constructor(
     private readonly publications: Iterator<Publication>,
     private readonly resolve: (outcomes: PublishOutcome[]) => void,
+    private readonly watch?: PublishWatch,
   ) {}
 
   /** Everything was taken; only answers are missing. */
@@ -40,10 +42,30 @@ export class PublishCall {
     return undefined;
   }
 
+  /** The first answer counts, but for `late`. */
   settle(index: number, outcome: PublishOutcome): void {
+    const known = this.outcomes[index];
+    if (known === 'late') this.watch?.answered(index, outcome);
+    if (known !== undefined) return;
     this.outcomes[index] = outcome;
     this.settled += 1;
     this.resolveIfDone();
+  }
+
+  refuse(index: number, outcome: 'unencodable' | 'too-large', reason: string): void {
+    this.watch?.refused(index, reason);
+    this.settle(index, outcome);
+  }
+
+  /** It has left the window. */
+  late(index: number): void {
+    if (this.watch) this.settle(index, 'late');
+  }
+
+  /** Nobody has to wait for it any longer. */
+  timedOut(index: number): void {
+    if (this.watch) this.watch.timedOut(index);
+    else this.settle(index, 'unknown');
   }
 
   /** Nothing more of it will be sent. */

@@ -27,17 +27,22 @@ const UNREADABLE_HEADERS: ParkReason = {
 };
 
 /**
- * All traffic with the broker: one connection to publish and one to consume, because a broker that blocks
- * publishers stops reading the whole connection, acknowledgements included.
+ * All traffic with the broker, on three connections. One consumes, because a broker that blocks publishers stops reading
+ * the whole connection, acknowledgements included. Wake-ups have one of their own: what their transport does to it, such as
+ * to close it or to slow it down for one sick queue, must not stop events and what is parked.
  */
 export class RabbitClient {
   readonly names: TopologyNames;
+  /** For everything but wake-ups; needs the base topology alone. */
   readonly publisher: ConfirmedPublisher;
+  /** Needs their transport, too. */
+  readonly wakeUpPublisher: ConfirmedPublisher;
   readonly parked: ParkedQueue;
   private readonly publishing: RabbitConnection;
+  private readonly waking: RabbitConnection;
   private readonly consuming: RabbitConnection;
   private readonly consumers: ManualAckConsumer[] = [];
-  private readonly beforePublishing: Declare[] = [];
+  private readonly beforeWakeUps: Declare[] = [];
 
   constructor(
     readonly options: ResolvedRabbitOptions,
@@ -45,24 +50,24 @@ export class RabbitClient {
   ) {
     this.names = new TopologyNames(options.prefix);
     this.publishing = new RabbitConnection(options, 'publish', clock);
+    this.waking = new RabbitConnection(options, 'wake-up', clock);
     this.consuming = new RabbitConnection(options, 'consume', clock);
-    this.publisher = new ConfirmedPublisher(this.publishing, clock, {
-      window: options.publishWindow,
-      confirmTimeoutMs: options.confirmTimeoutMs,
-      prepare: () => this.declareForPublishing(),
-    });
+    this.publisher = this.publisherOn(this.publishing, []);
+    this.wakeUpPublisher = this.publisherOn(this.waking, this.beforeWakeUps);
     this.parked = new ParkedQueue(this.publisher, this.names, clock);
   }
 
   /** Begins to connect; returns at once, the broker may be down. */
   start(): void {
     this.publishing.start();
+    // Nobody who publishes wake-ups has nothing to declare.
+    if (this.beforeWakeUps.length > 0) this.waking.start();
     this.consuming.start();
   }
 
-  /** Runs before the first publication of every connection. Register before `start`. */
-  declareBeforePublishing(declare: Declare): void {
-    this.beforePublishing.push(declare);
+  /** Runs before the first wake-up of every connection. Register before `start`. */
+  declareBeforeWakeUps(declare: Declare): void {
+    this.beforeWakeUps.push(declare);
   }
 
   consume(request: ConsumeRequest): ManualAckConsumer {
@@ -82,9 +87,14 @@ export class RabbitClient {
     return consumer;
   }
 
-  /** Messages flow both ways: published ones are confirmed and every consumer consumes. */
+  /** Messages flow both ways: they can be published, and every consumer consumes. */
   get isUp(): boolean {
-    return this.publisher.isReady && this.consumers.every((consumer) => consumer.isConsuming);
+    return this.publisher.isReady && this.isConsuming;
+  }
+
+  /** Wake-ups can be published, are confirmed in time, and every consumer consumes. */
+  get isWakeUpPathUp(): boolean {
+    return this.wakeUpPublisher.isReady && this.wakeUpPublisher.isPunctual && this.isConsuming;
   }
 
   /** A connection of its own that the caller closes; for questions which may cost the connection. */
@@ -117,18 +127,29 @@ export class RabbitClient {
   }
 
   async close(): Promise<void> {
-    await this.publisher.close();
-    await Promise.all([this.publishing.close(), this.consuming.close()]);
+    await Promise.all([this.publisher.close(), this.wakeUpPublisher.close()]);
+    await Promise.all([this.publishing.close(), this.waking.close(), this.consuming.close()]);
   }
 
-  private async declareForPublishing(): Promise<void> {
-    const model = this.publishing.model;
+  private get isConsuming(): boolean {
+    return this.consumers.every((consumer) => consumer.isConsuming);
+  }
+
+  private publisherOn(connection: RabbitConnection, declares: readonly Declare[]): ConfirmedPublisher {
+    return new ConfirmedPublisher(connection, this.clock, {
+      window: this.options.publishWindow,
+      confirmTimeoutMs: this.options.confirmTimeoutMs,
+      prepare: () => this.declare(connection, declares),
+    });
+  }
+
+  private async declare({ model }: RabbitConnection, declares: readonly Declare[]): Promise<void> {
     if (!model) throw new Error('the connection closed again');
     const channel = await model.createChannel();
     channel.on('error', () => undefined);
     try {
       await declareBase(channel, this.names, this.options);
-      for (const declare of this.beforePublishing) await declare(channel);
+      for (const declare of declares) await declare(channel);
     } finally {
       await channel.close().catch(() => undefined);
     }

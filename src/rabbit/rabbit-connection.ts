@@ -29,7 +29,7 @@ export class RabbitConnection {
 
   constructor(
     private readonly options: ResolvedRabbitOptions,
-    readonly purpose: 'publish' | 'consume',
+    readonly purpose: 'publish' | 'wake-up' | 'consume',
     private readonly clock: Clock,
   ) {
     this.logger = new Logger(`RabbitConnection:${purpose}`);
@@ -103,7 +103,7 @@ export class RabbitConnection {
 
   private refused(refusal: BrokerLoginRefusedError): void {
     this.current = undefined;
-    // Both connections log in alike, so one of them tells.
+    // All connections log in alike, so one of them tells.
     if (!this.manager || this.purpose !== 'publish') return;
     if (this.reminder.isDue(refusal.message)) this.logger.error(refusal.message);
   }

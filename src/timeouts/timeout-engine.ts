@@ -4,8 +4,8 @@ import {
   type AnnouncedWakeUp,
   onAnnouncedCommit,
   type Outbox,
-  OutboxRelay,
-  type OutboxRouters,
+  OutboxRelays,
+  type OutboxRouter,
   routeEvent,
 } from '../events';
 import { type Channel, type RabbitClient } from '../rabbit';
@@ -37,7 +37,7 @@ export class TimeoutEngine {
   private readonly logger = new Logger(TimeoutEngine.name);
   private readonly databaseClock: DatabaseClock;
   private readonly switch: TransportSwitch;
-  private readonly relay: OutboxRelay;
+  private readonly relays: OutboxRelays;
   private readonly workers = new Map<string, KindWorker>();
   private readonly sweeps = new Map<string, Sweep>();
   private handlers: readonly RegisteredHandler[] = [];
@@ -57,10 +57,12 @@ export class TimeoutEngine {
       { client, options, dataSource, observer: observers, kinds: () => this.kinds },
       clock,
     );
-    this.relay = new OutboxRelay(
-      { dataSource, schema, publisher: client.publisher, routers: () => this.routers() },
-      clock,
-    );
+    const routeOne: OutboxRouter = (row) => routeEvent(client.names, row);
+    const lanes = {
+      event: { publisher: client.publisher, router: () => routeOne },
+      'wake-up': { publisher: client.wakeUpPublisher, router: () => this.switch.router },
+    };
+    this.relays = new OutboxRelays({ dataSource, schema, lanes }, clock);
   }
 
   /** The kinds that have a handler in this process. */
@@ -73,9 +75,9 @@ export class TimeoutEngine {
     return this.switch.current;
   }
 
-  /** Wake-ups travel: connected, declared, consuming, and the transport is not `none`. */
+  /** Wake-ups travel: connected, declared, confirmed in time, consuming, and the transport is not `none`. */
   get isMessagePathUp(): boolean {
-    return this.switch.router !== undefined && this.client.isUp;
+    return this.switch.router !== undefined && this.client.isWakeUpPathUp;
   }
 
   /** Started, and everything that was overdue at the start has been handled once. */
@@ -95,7 +97,7 @@ export class TimeoutEngine {
     await throughOutage(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);
     this.client.start();
-    this.relay.start();
+    this.relays.start();
     this.switch.start();
     this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
     for (const sweep of this.sweeps.values()) sweep.start();
@@ -124,17 +126,12 @@ export class TimeoutEngine {
     await Promise.all([...this.workers.values()].map((worker) => worker.close(ms)));
     const given = await this.client.settleRest(ms);
     // Each may wait for a statement of a database that does not answer any more.
-    await within<unknown>(this.clock, ms, Promise.all([this.switch.stop(), this.relay.stop()]), undefined);
-    const last = this.relay.runOnce().catch(() => 0);
-    const relayed = await within(this.clock, ms, last, 0);
+    await within<unknown>(this.clock, ms, Promise.all([this.switch.stop(), this.relays.stop()]), undefined);
+    const relayed = await within(this.clock, ms, this.relays.runOnce(), 0);
     await this.client.close();
+    await within<unknown>(this.clock, ms, this.relays.finishLate(), undefined);
     await within<unknown>(this.clock, ms, this.databaseClock.stop(), undefined);
     this.logger.log(`stopped: ${given} deliveries given back, ${relayed} last messages published`);
-  }
-
-  private routers(): OutboxRouters {
-    const wakeUp = this.switch.router;
-    return { event: (row) => routeEvent(this.client.names, row), ...(wakeUp && { 'wake-up': wakeUp }) };
   }
 
   private work({ kind, options, handler }: RegisteredHandler): void {

@@ -53,7 +53,7 @@ export class TransportSwitch {
       intervalMs: () => CHECK_MS,
     });
     if (plan.options.transport === 'none') this.use(this.create('none'), 'it is configured');
-    plan.client.declareBeforePublishing((channel) => this.declare(channel));
+    else plan.client.declareBeforeWakeUps((channel) => this.declare(channel));
   }
 
   /** The transport in use; undefined until the broker has answered for the first time. */
@@ -83,7 +83,6 @@ export class TransportSwitch {
 
   /** Probes where the choice is open, then declares the waiting room. A rejection makes the channel try again. */
   private async declare(channel: Channel): Promise<void> {
-    if (this.plan.options.transport === 'none') return;
     const selection = selectTransport(this.plan.options.transport, await this.probe(), this.current);
     if (selection.type === 'undecided') throw new Error(`no delay transport yet: ${selection.reason}`);
     const transport = this.transport?.name === selection.transport ? this.transport : this.create(selection.transport);

@@ -1,7 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { evalOnBroker } from './broker-eval';
 
 interface BrokerEvent {
   readonly event: 'ready' | 'stopped' | 'killed' | 'exited' | 'error';
@@ -17,6 +20,9 @@ export interface ThrowAwayBroker {
   readonly managementUrl: string;
   /** With the profile `plugin`: the `genuine` plugin, or our in-memory `stand-in`. */
   readonly delayedExchange: string | undefined;
+  /** The process of a quorum queue answers nobody from now on; its messages stay. Resolves when that is so. */
+  suspendQueue(name: string): Promise<void>;
+  resumeQueue(name: string): Promise<void>;
   /** Orderly stop and start; resolves when it takes connections again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -30,7 +36,8 @@ export interface ThrowAwayBroker {
 /** Starts a RabbitMQ through scripts/broker.mjs (5–10 s) with a folder that it removes at the end. */
 export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise<ThrowAwayBroker> {
   const script = join(__dirname, '../../scripts/broker.mjs');
-  const child = spawn(process.execPath, [script, '--profile', profile], { stdio: 'pipe' });
+  const directory = mkdtempSync(join(tmpdir(), 'throw-away-broker-'));
+  const child = spawn(process.execPath, [script, '--profile', profile, '--directory', directory], { stdio: 'pipe' });
   const exited = once(child, 'exit');
   const answers = answersOf(child);
   const tell = async (command: string): Promise<BrokerEvent> => {
@@ -39,10 +46,16 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
   };
   const { amqpUrl, managementUrl, delayedExchange } = await answers.next();
   if (!amqpUrl || !managementUrl) throw new Error('the broker did not say where it is');
+  const onQueue = async (name: string, call: string): Promise<void> => {
+    const find = `{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${name}">>))`;
+    await evalOnBroker(directory, amqpUrl, `${find}, ok = ${call}(amqqueue:get_pid(Queue)).`);
+  };
   return {
     amqpUrl,
     managementUrl,
     delayedExchange,
+    suspendQueue: (name) => onQueue(name, 'sys:suspend'),
+    resumeQueue: (name) => onQueue(name, 'sys:resume'),
     restart: async () => void (await tell('restart')),
     stop: async () => void (await tell('stop')),
     kill: async () => void (await tell('kill')),
@@ -50,6 +63,7 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
     close: async () => {
       child.stdin.end();
       await exited;
+      rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }

@@ -46,7 +46,7 @@ export const HOOKS: readonly Patch[] = [
     'events/outbox-relay.js',
     'const outcomes = await this.plan.publisher.publish(',
   ),
-  before('between-publish-and-delete', 'events/outbox-relay.js', 'return this.finish(rows,'),
+  before('between-publish-and-delete', 'events/outbox-relay.js', 'return this.finish(sent,'),
   {
     name: 'between-command-commit-and-ack',
     file: 'rabbit/rabbit-server.js',

@@ -73,8 +73,8 @@ export const SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'events/outbox-relay.js',
-        'const sent = [];',
-        'await this.claims.delete(this.plan.dataSource, rows); const sent = [];',
+        'const sent = new',
+        'await this.claims.delete(this.plan.dataSource, claimed.rows); const sent = new',
       ),
     ],
     kinds: ['kill-broker', 'cut-broker', 'crash-point'],
@@ -87,8 +87,8 @@ export const SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'rabbit/confirmed-publisher.js',
-        'this.pending.add(unconfirmed);',
-        'queueMicrotask(() => this.answered(unconfirmed)); this.pending.add(unconfirmed);',
+        'this.unconfirmed.add(unconfirmed);',
+        'queueMicrotask(() => this.answered(unconfirmed)); this.unconfirmed.add(unconfirmed);',
       ),
     ],
     // Not while the broker is dead: then nothing is published that could be lost.

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { type DataSource, type QueryRunner } from 'typeorm';
@@ -65,7 +66,8 @@ describe('the outbox and its relay', () => {
         dataSource,
         schema: 'order_timeout',
         publisher: client.publisher,
-        routers: () => ({ event: router }),
+        route: 'event',
+        router: () => router,
       },
       clock,
     );
@@ -113,16 +115,6 @@ describe('the outbox and its relay', () => {
     await append(event('order.closed', { traceparent: 'x'.repeat(200_000) }), event('order.paid'));
     expect(await relay().runOnce()).toBe(2);
     expect(await rowsLeft()).toBe(0);
-  });
-
-  it('publishes the others when one row cannot be made a message, and keeps that one', async () => {
-    await append(event('order.closed'), event('broken'), event('order.paid'));
-    const picky = relay(database.dataSource, (row) => {
-      if (row.routing_key === 'broken') throw new Error('no message can be made of it');
-      return routeEvent(client.names, row);
-    });
-    expect(await picky.runOnce()).toBe(2);
-    expect(await rowsLeft()).toBe(1);
   });
 
   it('publishes what was committed, with its id, body and trace, and deletes the row', async () => {
@@ -203,7 +195,7 @@ describe('the outbox and its relay', () => {
       await database.dataSource.transaction(async (tx) => {
         await tx.query(settings.sql);
         const plan = await planOf(tx, claim);
-        expect(plan).toMatch(/LockRows[^]*Index Scan using outbox_available/);
+        expect(plan).toMatch(/LockRows[^]*Index Scan using outbox_event/);
         expect(plan).toMatch(/Update on outbox[^]*Tid Scan/);
         expect(plan.match(/Sort Key/g)).toHaveLength(1);
       });
@@ -297,14 +289,90 @@ describe('the outbox and its relay', () => {
     expect(performance.now() - startedAt).toBeLessThan(2_500);
   });
 
-  it('tells how much waits, and since when', async () => {
-    expect(await outbox.backlog(database.dataSource)).toEqual({ rows: 0, oldestSeconds: 0 });
-    await append(event('old'), event('new'), event('far', { deliverAtMs: Date.now() + 3_600_000 }));
-    const age = `UPDATE order_timeout.outbox SET available_at = now() - interval '90 s' WHERE routing_key = 'old'`;
-    await database.dataSource.query(age);
+  it('tells how much waits, and since when, whoever has it in hand', async () => {
+    expect(await outbox.backlog(database.dataSource)).toEqual({ rows: 0, oldestSeconds: 0, parked: 0 });
+    const farMs = Date.now() + 3_600_000;
+    await append(event('old'), event('new'), event('far', { deliverAtMs: farMs, route: 'wake-up' }));
+    await database.dataSource.query(`
+      UPDATE order_timeout.outbox SET created_at = now() - interval '90 s', available_at = now() + interval '20 s',
+             attempts = 3 WHERE routing_key = 'old'`);
     const { rows, oldestSeconds } = await outbox.backlog(database.dataSource);
     expect(rows).toBe(2);
     expect(oldestSeconds).toBeGreaterThanOrEqual(90);
     expect(oldestSeconds).toBeLessThan(100);
+  });
+
+  it('counts a wake-up from when the horizon reached it, whatever claims have done to it', async () => {
+    await append(event('a.kind', { route: 'wake-up', deliverAtMs: Date.now() + 50_000 }));
+    await database.dataSource.query(`
+      UPDATE order_timeout.outbox SET created_at = now() - interval '1 hour', available_at = now() + interval '25 s'`);
+    const { rows, oldestSeconds } = await outbox.backlog(database.dataSource);
+    expect(rows).toBe(1);
+    expect(Math.round(oldestSeconds)).toBe(10);
+  });
+
+  describe('what can never be sent', () => {
+    const parked = (): Promise<{ name: string; reason: string }[]> =>
+      database.dataSource.query(
+        `SELECT left(routing_key, 6) AS name, parked_reason AS reason FROM order_timeout.outbox
+          WHERE parked_reason IS NOT NULL AND available_at = 'infinity' ORDER BY id`,
+      );
+
+    it('is parked with its reason at once, and the others are sent', async () => {
+      const picky = relay(database.dataSource, (row) => {
+        if (row.routing_key === 'broken') throw new Error('no router knows it');
+        const headers = row.routing_key === 'headers' ? { tenant: 'x'.repeat(70_000) } : {};
+        return { ...routeEvent(client.names, row), headers };
+      });
+      await append(event('k'.repeat(300)), event('日'.repeat(90)), event('headers'), event('broken'), event('good'));
+      expect(await picky.runOnce()).toBe(1);
+      expect(await parked()).toEqual([
+        { name: 'kkkkkk', reason: expect.stringContaining('routingKey') as string },
+        { name: '日日日日日日', reason: expect.stringContaining('routingKey') as string },
+        { name: 'header', reason: expect.stringContaining('headers') as string },
+        { name: 'broken', reason: 'no message can be made of it: Error: no router knows it' },
+      ]);
+      expect((await received()).map(({ key }) => key)).toEqual(['good']);
+      expect(await picky.runOnce()).toBe(0);
+      expect(await outbox.backlog(database.dataSource)).toEqual({ rows: 0, oldestSeconds: 0, parked: 4 });
+    });
+  });
+
+  it('sends events though thousands of wake-ups wait longer, and reads none of them', async () => {
+    await database.dataSource.query(`
+      INSERT INTO order_timeout.outbox (id, route, routing_key, body, available_at)
+      SELECT gen_random_uuid(), 'wake-up', 'a.kind', '{}', now() - interval '1 hour' FROM generate_series(1, 5000)`);
+    await append(event('order.closed'));
+    expect(await relay().runOnce()).toBe(1);
+    expect((await received()).map(({ key }) => key)).toEqual(['order.closed']);
+  });
+
+  it('takes no more bodies at once than fit into memory, but always one', async () => {
+    const large = (name: string, bytes: number): OutboxEntry =>
+      event(name, { body: { text: randomBytes(bytes / 2).toString('hex') } });
+    await append(large('a', 600_000), large('b', 300_000), large('c', 300_000));
+    expect(await relay().runOnce()).toBe(1);
+    expect(await relay().runOnce()).toBe(2);
+    expect((await received()).map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('tries what the broker did not take later and later', async () => {
+    await channel.assertQueue('full', { arguments: { 'x-max-length': 0, 'x-overflow': 'reject-publish' } });
+    await channel.bindQueue('full', client.names.events, 'unwanted');
+    await append(event('unwanted'));
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 8; attempt++) {
+      expect(await relay().runOnce()).toBe(0);
+      const [row] = await database.dataSource.query<{ s: number }[]>(
+        'SELECT extract(epoch FROM available_at - now())::float8 AS s FROM order_timeout.outbox',
+      );
+      waits.push(row?.s ?? 0);
+      await database.dataSource.query('UPDATE order_timeout.outbox SET available_at = now()');
+    }
+    await channel.deleteQueue('full');
+    for (const [n, longest] of [1, 2, 4, 8, 16, 32, 60, 60].entries()) {
+      expect(waits[n]).toBeLessThanOrEqual(longest);
+      expect(waits[n]).toBeGreaterThan(longest * 0.75 - 0.5);
+    }
   });
 });

@@ -65,7 +65,8 @@ describe('the relay behind a backlog', () => {
         dataSource: dataSource as unknown as DataSource,
         publisher: publisher as unknown as ConfirmedPublisher,
         schema: 's',
-        routers: () => ({ event: toPublication }),
+        route: 'event',
+        router: () => toPublication,
       },
       clock,
     );
@@ -80,13 +81,14 @@ describe('the relay behind a backlog', () => {
   function answer(sql: string, values: unknown[]): unknown {
     if (sql.includes('SKIP LOCKED')) {
       claims += 1;
-      return waiting.splice(0, Number(values[1])).map(row);
+      const ids = waiting.splice(0, Number(values[0]));
+      return ids.map((id) => ({ ...row(id), found: ids.length }));
     }
     if (sql.includes('DELETE')) {
       if (deletion) throw deletion;
       deleted.push(...(values[1] as string[]));
     } else if (sql.includes('UPDATE')) {
-      released.push(...(values[0] as string[]));
+      released.push(...(values[1] as string[]));
     }
     return [];
   }
@@ -203,7 +205,8 @@ describe('the relay behind a backlog', () => {
         dataSource: dataSource as unknown as DataSource,
         publisher: publisher as unknown as ConfirmedPublisher,
         schema: 's',
-        routers: () => ({ event: (each, remainingMs) => (remaining.push(remainingMs), toPublication(each)) }),
+        route: 'event',
+        router: () => (each, remainingMs) => (remaining.push(remainingMs), toPublication(each)),
       },
       clock,
     );

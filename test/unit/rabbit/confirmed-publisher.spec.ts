@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { IllegalOperationError, type ChannelModel } from 'amqplib';
-import { ConfirmedPublisher, type Publication, type PublishOutcome } from '../../../src/rabbit';
+import { ConfirmedPublisher, type Publication, type PublishOutcome, type PublishWatch } from '../../../src/rabbit';
 import { type RabbitConnection } from '../../../src/rabbit/rabbit-connection';
 import { ManualClock } from '../delay/manual-clock';
 
 const CONFIRM_MS = 15_000;
 const ROOM_MS = 5_000;
+const LATE_MS = 500;
 
 type Answer = (error: Error | null) => void;
 
@@ -15,9 +16,13 @@ class FakeConfirmChannel extends EventEmitter {
   readonly sent: { readonly id: string; readonly answer: Answer }[] = [];
   refusal: Error | undefined;
 
-  publish(_exchange: string, _key: string, _body: Buffer, { messageId }: { messageId: string }, answer: Answer): void {
+  /** False of `publish`: what was given is kept, and nothing more is wanted before `drain`. */
+  isFull = false;
+
+  publish(_e: string, _key: string, _body: Buffer, { messageId }: { messageId: string }, answer: Answer): boolean {
     if (this.refusal) throw this.refusal;
     this.sent.push({ id: messageId, answer });
+    return !this.isFull;
   }
 
   confirm(count: number): void {
@@ -57,10 +62,10 @@ describe('the window of the confirmed publisher', () => {
   beforeEach(async () => {
     Logger.overrideLogger(false);
     clock = new ManualClock();
-    channel = new FakeConfirmChannel();
-    const model = { createConfirmChannel: async () => channel } as unknown as ChannelModel;
+    const model = { createConfirmChannel: async () => (channel = new FakeConfirmChannel()) } as unknown as ChannelModel;
     connection = {
       isBlocked: false,
+      model,
       onConnect: (listener: (connected: ChannelModel) => void) => {
         listener(model);
         return () => undefined;
@@ -131,13 +136,95 @@ describe('the window of the confirmed publisher', () => {
     expect(await third).toEqual(['confirmed']);
   });
 
-  it('calls unknown, and never sends, what finds no room for long', async () => {
-    const publishing = publisher.publish(named('a', 5));
+  it('sends no more while the socket is full, and calls unknown, and never sends, what finds no room for long', async () => {
+    channel.isFull = true;
+    const publishing = publisher.publish(named('a', 2));
+    expect(sentIds()).toEqual(['a0']);
+    expect(publisher.isReady).toBe(false);
     clock.advance(ROOM_MS);
-    channel.confirm(3);
-    expect(await publishing).toEqual(['confirmed', 'confirmed', 'confirmed', 'unknown', 'unknown']);
-    expect(sentIds()).toEqual(['a0', 'a1', 'a2']);
+    channel.confirm(1);
+    expect(await publishing).toEqual(['confirmed', 'unknown']);
     expect(publisher.longestMs).toBe(ROOM_MS + CONFIRM_MS);
+    channel.isFull = false;
+    const later = publisher.publish(named('b', 1));
+    channel.emit('drain');
+    expect(sentIds()).toEqual(['a0', 'b0']);
+    expect(publisher.isReady).toBe(true);
+    channel.confirm(1);
+    expect(await later).toEqual(['confirmed']);
+  });
+
+  describe('with a watch', () => {
+    let told: string[];
+    const watch: PublishWatch = {
+      refused: (index, reason) => told.push(`${index} refused: ${reason}`),
+      answered: (index, outcome) => told.push(`${index} ${outcome}`),
+      timedOut: (index) => told.push(`${index} timed out`),
+    };
+
+    beforeEach(() => {
+      told = [];
+    });
+
+    it('lets what is not confirmed in time leave the window and the call, and tells what becomes of it', async () => {
+      const first = publisher.publish(named('a', 4), watch);
+      expect(sentIds()).toEqual(['a0', 'a1', 'a2']);
+      clock.advance(LATE_MS - 1);
+      expect(sentIds()).toHaveLength(3);
+      clock.advance(1);
+      expect(sentIds()).toHaveLength(4);
+      channel.sent[3]?.answer(null);
+      expect(await first).toEqual(['late', 'late', 'late', 'confirmed']);
+      channel.sent[1]?.answer(null);
+      channel.sent[2]?.answer(new Error('message nacked'));
+      clock.advance(CONFIRM_MS - LATE_MS);
+      expect(told).toEqual(['1 confirmed', '2 nacked', '0 timed out']);
+      channel.sent[0]?.answer(null);
+      expect(told.slice(3)).toEqual(['0 confirmed']);
+      expect(clock.pendingTimers).toBe(0);
+    });
+
+    it('is punctual until the broker has owed a confirm for five seconds, and again when it is there', async () => {
+      void publisher.publish(named('a', 2), watch);
+      channel.sent[1]?.answer(null);
+      clock.advance(4_999);
+      expect(publisher.isPunctual).toBe(true);
+      clock.advance(60_000);
+      expect(publisher.isPunctual).toBe(false);
+      channel.sent[0]?.answer(null);
+      expect(publisher.isPunctual).toBe(true);
+    });
+
+    it('tells of what is late when the channel closes', async () => {
+      void publisher.publish(named('a', 1), watch);
+      clock.advance(CONFIRM_MS);
+      channel.emit('close');
+      expect(told).toEqual(['0 timed out', '0 unknown']);
+      expect(publisher.isPunctual).toBe(true);
+    });
+
+    it('forgets what an open channel has not answered for in five minutes', async () => {
+      void publisher.publish(named('a', 1), watch);
+      clock.advance(300_000);
+      channel.confirm(1);
+      expect(told).toEqual(['0 timed out']);
+      expect(clock.pendingTimers).toBe(0);
+    });
+
+    it('finds out which body was too large when that closes the channel, and sends no such any more', async () => {
+      const sized = (bytes: number): Publication => ({ ...publication(`of ${bytes}`), body: Buffer.alloc(bytes) });
+      const publishing = publisher.publish([sized(10), sized(101), sized(100)], watch);
+      const text = 'PRECONDITION_FAILED - message size 101 is larger than configured max size 100';
+      channel.emit('error', new Error(`Channel closed by server: 406 (PRECONDITION-FAILED) with message "${text}"`));
+      channel.emit('close');
+      expect(await publishing).toEqual(['unknown', 'too-large', 'unknown']);
+      expect(told).toEqual([`1 refused: a body of 101 bytes; the broker's max_message_size is 100`]);
+      clock.advance(100);
+      await settled();
+      expect(publisher.isReady).toBe(true);
+      expect(await publisher.publish([sized(500)], watch)).toEqual(['too-large']);
+      expect(sentIds()).toEqual([]);
+    });
   });
 
   it('marks every message in hand that was returned, before it is confirmed', async () => {

@@ -1,0 +1,27 @@
+import { type MigrationInterface, type QueryRunner } from 'typeorm';
+
+/**
+ * Since when a row is there, whatever claims have done to it, and why it was parked. A parked row is `available_at`
+ * infinity, which the relay of the release before leaves alone, too. Events get an index of their own, so that a claim of
+ * events does not read past the wake-ups that wait. The default is stored once for all rows: no row is rewritten.
+ */
+export function addOutboxAge(schema: string): new () => MigrationInterface {
+  return class AddOutboxAge1765300001100 implements MigrationInterface {
+    readonly name = 'AddOutboxAge1765300001100';
+
+    async up(runner: QueryRunner): Promise<void> {
+      await runner.query(`
+        ALTER TABLE ${schema}.outbox
+          ADD COLUMN created_at timestamptz NOT NULL DEFAULT now(),
+          ADD COLUMN parked_reason text`);
+      await runner.query(`CREATE INDEX outbox_event ON ${schema}.outbox (available_at, id) WHERE route = 'event'`);
+      await runner.query(`CREATE INDEX outbox_parked ON ${schema}.outbox (id) WHERE parked_reason IS NOT NULL`);
+    }
+
+    async down(runner: QueryRunner): Promise<void> {
+      await runner.query(`UPDATE ${schema}.outbox SET available_at = now() WHERE parked_reason IS NOT NULL`);
+      await runner.query(`DROP INDEX ${schema}.outbox_parked, ${schema}.outbox_event`);
+      await runner.query(`ALTER TABLE ${schema}.outbox DROP COLUMN parked_reason, DROP COLUMN created_at`);
+    }
+  };
+}

@@ -1,0 +1,89 @@
+import { Logger } from '@nestjs/common';
+import { connect, type Channel, type ChannelModel } from 'amqplib';
+import { uuidv7 } from 'uuidv7';
+import { Outbox } from '../../../src/events';
+import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { startEngine, type TestEngine, until } from '../../support/engine';
+import { startThrowAwayBroker, type ThrowAwayBroker } from '../../support/throw-away-broker';
+
+const KIND = 'sick.single';
+/** Where what is due in 16 to 24 s waits first. */
+const SICK = 'order-timeout.v1.delay-b8-u1000.1.02';
+const PER_SECOND = 10;
+
+@TimeoutHandler(KIND)
+class Single implements TimeoutHandlerSingle {
+  async handle(): Promise<TimeoutOutcome> {
+    return DONE;
+  }
+}
+
+/** One queue whose process answers nobody: its publications are never confirmed. */
+describe('with one sick queue', () => {
+  const outbox = new Outbox({ schema: 'order_timeout', horizonMs: 60_000 });
+  let database: TestDatabase;
+  let broker: ThrowAwayBroker;
+  let engine: TestEngine;
+  let direct: ChannelModel;
+  let channel: Channel;
+  let came: { readonly id: string; readonly ms: number }[];
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    [database, broker] = await Promise.all([createDatabase(), startThrowAwayBroker('plain')]);
+    direct = await connect(broker.amqpUrl);
+    channel = await direct.createChannel();
+    engine = await startEngine(database, broker.amqpUrl, [new Single()], {
+      rabbit: { urls: [broker.amqpUrl], queueType: 'quorum' },
+    });
+    await until(() => engine.engine.isMessagePathUp, 60_000);
+    const { queue } = await channel.assertQueue('listener', { durable: true });
+    await channel.bindQueue(queue, 'order-timeout.v1.events', '#');
+    came = [];
+    await channel.consume(
+      queue,
+      (message) => {
+        if (!message) return;
+        const { sentAt } = JSON.parse(message.content.toString()) as { sentAt: number };
+        came.push({ id: String(message.properties.messageId), ms: Date.now() - sentAt });
+      },
+      { noAck: true },
+    );
+  }, 120_000);
+
+  afterAll(async () => {
+    await engine?.close();
+    await direct?.close();
+    await broker?.close();
+    await database?.drop();
+  });
+
+  const appendEvent = async (): Promise<string> => {
+    const id = uuidv7();
+    const entry = { id, route: 'event' as const, routingKey: 'order.closed', body: { sentAt: Date.now() } };
+    await database.dataSource.transaction((tx) => outbox.append(tx, [entry]));
+    return id;
+  };
+  const schedule = (key: string, afterMs: number): Promise<unknown> =>
+    database.dataSource.transaction((tx) => engine.scheduler.schedule(tx, [{ kind: KIND, key, afterMs }]));
+
+  it('events are as quick as before, come once, and the path counts as down until its confirms are back', async () => {
+    await broker.suspendQueue(SICK);
+    const sent: string[] = [];
+    const until25s = Date.now() + 25_000;
+    for (let n = 0; Date.now() < until25s; n++) {
+      sent.push(await appendEvent());
+      await schedule(`key-${n}`, n % 2 === 0 ? 20_000 : 3_000);
+      await new Promise((resolve) => setTimeout(resolve, 1_000 / PER_SECOND));
+    }
+    const isDown = !engine.engine.isMessagePathUp;
+    await until(() => new Set(came.map(({ id }) => id)).size === sent.length, 90_000).catch(() => undefined);
+    const slowest = Math.max(...came.map(({ ms }) => ms));
+    await broker.resumeQueue(SICK);
+    const doubles = came.length - new Set(came.map(({ id }) => id)).size;
+    process.stderr.write(`FIGURES events ${sent.length} came ${came.length} slowest ${slowest} ms isDown ${isDown}\n`);
+    expect({ slowest: slowest < 2_000, doubles, isDown }).toEqual({ slowest: true, doubles: 0, isDown: true });
+    await until(() => engine.engine.isMessagePathUp, 60_000);
+  }, 240_000);
+});
