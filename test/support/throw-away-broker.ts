@@ -23,6 +23,8 @@ export interface ThrowAwayBroker {
   /** The process of a quorum queue answers nobody from now on; its messages stay. Resolves when that is so. */
   suspendQueue(name: string): Promise<void>;
   resumeQueue(name: string): Promise<void>;
+  /** For channels that are opened from now on. */
+  limitMessages(bytes: number): Promise<void>;
   /** Orderly stop and start; resolves when it takes connections again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -56,6 +58,11 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
     delayedExchange,
     suspendQueue: (name) => onQueue(name, 'sys:suspend'),
     resumeQueue: (name) => onQueue(name, 'sys:resume'),
+    limitMessages: async (bytes) => {
+      // Up to 3.12 a channel reads the first, later the second.
+      const set = `application:set_env(rabbit, max_message_size, ${bytes}), persistent_term:put(max_message_size, ${bytes}).`;
+      await evalOnBroker(directory, amqpUrl, set);
+    },
     restart: async () => void (await tell('restart')),
     stop: async () => void (await tell('stop')),
     kill: async () => void (await tell('kill')),

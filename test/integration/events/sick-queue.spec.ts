@@ -19,19 +19,22 @@ class Single implements TimeoutHandlerSingle {
   }
 }
 
-/** One queue whose process answers nobody: its publications are never confirmed. */
-describe('with one sick queue', () => {
+const MAX_BYTES = 100_000;
+
+/** A queue whose process answers nobody never confirms; a message above the limit closes the channel. */
+describe('on a broker in trouble', () => {
   const outbox = new Outbox({ schema: 'order_timeout', horizonMs: 60_000 });
   let database: TestDatabase;
   let broker: ThrowAwayBroker;
   let engine: TestEngine;
   let direct: ChannelModel;
   let channel: Channel;
-  let came: { readonly id: string; readonly ms: number }[];
+  const came: { readonly id: string; readonly ms: number }[] = [];
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
     [database, broker] = await Promise.all([createDatabase(), startThrowAwayBroker('plain')]);
+    await broker.limitMessages(MAX_BYTES);
     direct = await connect(broker.amqpUrl);
     channel = await direct.createChannel();
     engine = await startEngine(database, broker.amqpUrl, [new Single()], {
@@ -40,7 +43,6 @@ describe('with one sick queue', () => {
     await until(() => engine.engine.isMessagePathUp, 60_000);
     const { queue } = await channel.assertQueue('listener', { durable: true });
     await channel.bindQueue(queue, 'order-timeout.v1.events', '#');
-    came = [];
     await channel.consume(
       queue,
       (message) => {
@@ -68,7 +70,27 @@ describe('with one sick queue', () => {
   const schedule = (key: string, afterMs: number): Promise<unknown> =>
     database.dataSource.transaction((tx) => engine.scheduler.schedule(tx, [{ kind: KIND, key, afterMs }]));
 
-  it('events are as quick as before, come once, and the path counts as down until its confirms are back', async () => {
+  it('a message above its limit is parked with the reason, and the others are sent', async () => {
+    const bytesOf = [10, MAX_BYTES + 1, 20, 2 * MAX_BYTES, 30];
+    const entries = bytesOf.map((bytes) => ({
+      id: uuidv7(),
+      route: 'event' as const,
+      routingKey: 'order.closed',
+      body: { sentAt: Date.now(), text: 'x'.repeat(bytes) },
+    }));
+    await database.dataSource.transaction((tx) => outbox.append(tx, entries));
+    await until(async () => (await outbox.backlog(database.dataSource)).rows === 0);
+    const parked = await database.dataSource.query<{ id: string; reason: string }[]>(
+      'SELECT id, parked_reason AS reason FROM order_timeout.outbox WHERE parked_reason IS NOT NULL ORDER BY id',
+    );
+    const reason = expect.stringMatching(/^a body of \d{6} bytes; the broker's max_message_size is 100000$/) as string;
+    expect(parked).toEqual([entries[1], entries[3]].map((entry) => ({ id: entry?.id, reason })));
+    const small = [entries[0], entries[2], entries[4]].map((entry) => entry?.id);
+    expect([...new Set(came.map(({ id }) => id))].sort()).toEqual(small);
+  });
+
+  it('events are as quick as before beside a sick queue, come once, and the path counts as down until its confirms are back', async () => {
+    came.length = 0;
     await broker.suspendQueue(SICK);
     const sent: string[] = [];
     const until25s = Date.now() + 25_000;
@@ -82,7 +104,6 @@ describe('with one sick queue', () => {
     const slowest = Math.max(...came.map(({ ms }) => ms));
     await broker.resumeQueue(SICK);
     const doubles = came.length - new Set(came.map(({ id }) => id)).size;
-    process.stderr.write(`FIGURES events ${sent.length} came ${came.length} slowest ${slowest} ms isDown ${isDown}\n`);
     expect({ slowest: slowest < 2_000, doubles, isDown }).toEqual({ slowest: true, doubles: 0, isDown: true });
     await until(() => engine.engine.isMessagePathUp, 60_000);
   }, 240_000);
