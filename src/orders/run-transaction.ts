@@ -1,8 +1,10 @@
 import { ownTransaction } from '../events';
 import { type DataSource, type EntityManager } from 'typeorm';
-import { isRetryableConflict, LOCK_LIMIT_MS } from '../timeouts';
+import { isRetryableConflict } from '../timeouts';
 
 const TRIES = 3;
+/** A host's transaction may well hold a row for a second. Whoever waits longer takes a connection from the others. */
+const LOCK_LIMIT_MS = 2_000;
 
 /**
  * Runs `work` in a transaction of its own, again from the start after a deadlock or a serialization failure. Inside

@@ -6,7 +6,6 @@ export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
 export { oldestOverdue } from './oldest-overdue';
 export { oldestUndecided } from './oldest-undecided';
-export { LOCK_LIMIT_MS } from './lock-patience';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,

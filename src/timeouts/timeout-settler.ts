@@ -88,12 +88,15 @@ export class TimeoutSettler {
     causeOf: (row: LockedRow) => TimeoutCause,
     answers?: ReadonlyMap<string, unknown>,
   ): Promise<SettledBatch> {
-    return this.transaction(async (tx, run) => {
+    let isBatch = false;
+    const work = async (tx: EntityManager, run: SettlementRun): Promise<SettledBatch> => {
       const { due: rows, early = [] } = await select(tx);
+      isBatch = rows.length > 1;
       const due = rows.map((row) => withAnswer(toDueTimeout(this.plan.kind, row, causeOf(row)), answers));
       const outcomes = due.length > 0 ? await this.handle(due, tx, run) : [];
       return this.record(tx, rows, due, outcomes, early);
-    });
+    };
+    return this.transaction(work, () => isBatch);
   }
 
   /** Whether the database answers at this moment. */
@@ -151,7 +154,11 @@ export class TimeoutSettler {
     return { settled, early, lease };
   }
 
-  private async transaction<T>(work: (tx: EntityManager, run: SettlementRun) => Promise<T>): Promise<T> {
+  /** @param hasOthers whether there may be something to settle without a lock that was not to be had. */
+  private async transaction<T>(
+    work: (tx: EntityManager, run: SettlementRun) => Promise<T>,
+    hasOthers = (): boolean => false,
+  ): Promise<T> {
     const { dataSource, idleTimeoutMs: idleMs } = this.plan;
     let isContended = false;
     for (let tries = 1; ; tries++) {
@@ -161,8 +168,8 @@ export class TimeoutSettler {
       } catch (error) {
         isContended = isLockTimeout(error);
         if (isContended) this.patience.waitedInVain(lockMs);
-        const mostTries = isContended ? LOCK_TRIES : isRetryableConflict(error) ? CONFLICT_TRIES : 1;
-        if (tries >= mostTries) throw error;
+        const conflictTries = isRetryableConflict(error) ? CONFLICT_TRIES : 1;
+        if (tries >= (isContended && hasOthers() ? LOCK_TRIES : conflictTries)) throw error;
       }
     }
   }

@@ -23,9 +23,9 @@ describe('a row of stock that another session holds', () => {
     await service.close();
   });
 
-  const place = async (sku: string, count: number): Promise<string[]> => {
+  const place = async (sku: string, count: number, paymentWindowMs = WINDOW_MS): Promise<string[]> => {
     const lines = [{ sku, quantity: 1, unitAmount: 1_999 }];
-    const orders = Array.from({ length: count }, () => anOrder({ paymentWindowMs: WINDOW_MS, lines }));
+    const orders = Array.from({ length: count }, () => anOrder({ paymentWindowMs, lines }));
     await Promise.all(orders.map((order) => service.call('post', '/orders', order).expect(201)));
     return orders.map(({ id }) => id);
   };
@@ -43,24 +43,29 @@ describe('a row of stock that another session holds', () => {
     const unpaid = await place('locked', 60);
     const others = await place('apple', 20);
     const [byCommand = '', byRequest = ''] = await place('locked', 2);
+    const [cancelled = ''] = await place('locked', 1, 600_000);
+    const [paidMeanwhile = ''] = await place('apple', 1);
     await holder.startTransaction();
     await holder.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'locked' FOR UPDATE`);
     const freeAt = performance.now() + LOCKED_MS;
+    service.command('order.cancelled', { orderId: cancelled });
     service.command('order.paid', { orderId: byCommand, ...moneyFor(byCommand) });
+    service.command('order.paid', { orderId: paidMeanwhile, ...moneyFor(paidMeanwhile) });
     const answer = await service.call('post', `/orders/${byRequest}/paid`, moneyFor(byRequest)).expect(200);
     expect(answer.body).toMatchObject({ outcome: 'booked', order: { status: 'PENDING' } });
 
+    await until(() => are([paidMeanwhile], 'PAID'), WINDOW_MS);
     await until(() => are(others, 'CLOSED'), LOCKED_MS);
     expect(Math.max(...(await rowsOf(others)).map(({ late_ms }) => late_ms ?? Infinity))).toBeLessThan(2_000);
-    const refused = await service.call('post', `/orders/${unpaid[0]}/cancel`, {}).expect(503);
-    expect(refused.body.code).toBe('BUSY');
-    expect(refused.headers['retry-after']).toBe('1');
+    const refused = await service.call('post', `/orders/${unpaid[0]}/cancel`, {});
+    expect(refused).toMatchObject({ status: 503, body: { code: 'BUSY' }, headers: { 'retry-after': '1' } });
     await until(() => performance.now() > freeAt, LOCKED_MS);
-    expect(await are([...unpaid, byCommand, byRequest], 'PENDING')).toBe(true);
+    expect(await are([...unpaid, byCommand, byRequest, cancelled], 'PENDING')).toBe(true);
     await holder.commitTransaction();
 
     await until(() => are([byCommand, byRequest], 'PAID'), 5_000);
     await until(() => are(unpaid, 'CLOSED'), 5_000);
+    await until(() => are([cancelled], 'CANCELLED'), 10_000);
     expect(service.parked).toEqual([]);
     expect(await service.database.dataSource.query(`SELECT 1 FROM ${SCHEMA}.timeout`)).toEqual([]);
   }, 60_000);

@@ -14,6 +14,7 @@ import { RegisterAttempt } from '../register-attempt';
 import { CommandErrorFilter } from './command-error.filter';
 import { attemptedSchema, type CancelCommand, cancelledSchema, paidSchema } from './command-schemas';
 import { OneAtATime } from './one-at-a-time';
+import { throughContention } from './through-contention';
 import { senderOf } from './sender-of';
 
 type Result = { readonly outcome: string; readonly code?: string };
@@ -45,7 +46,7 @@ export class OrderCommandsController {
 
   @EventPattern<string>('order.placed', RABBIT_TRANSPORT)
   async placed(@Payload(new InputPipe(newOrderSchema)) order: NewOrder, @Ctx() context: RabbitContext): Promise<void> {
-    const [result] = await this.perOrder.run(order.id, () => this.placeOrders.execute([order], senderOf(context)));
+    const [result] = await this.run(order.id, () => this.placeOrders.execute([order], senderOf(context)));
     if (result) accepted(order.id, result);
   }
 
@@ -63,7 +64,7 @@ export class OrderCommandsController {
     @Payload(new InputPipe(paidSchema)) payment: ReportedPayment,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    await this.perOrder.run(payment.orderId, async () => {
+    await this.run(payment.orderId, async () => {
       // Asked first, as money for an unknown order is kept apart for good: the order would close although it was paid.
       if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
       await this.markPaid.execute(payment, senderOf(context));
@@ -86,8 +87,12 @@ export class OrderCommandsController {
     return this.act(command.orderId, () => this.cancelOrder.execute(command, senderOf(context)));
   }
 
+  private run<T>(orderId: string, work: () => Promise<T>): Promise<T> {
+    return this.perOrder.run(orderId, () => throughContention(this.clock, work));
+  }
+
   private async act<T extends Result>(orderId: string, execute: () => Promise<T>): Promise<void> {
-    const result = await this.perOrder.run(orderId, async () => {
+    const result = await this.run(orderId, async () => {
       const first = await execute();
       if (first.code !== 'ORDER_NOT_FOUND') return first;
       await this.clock.sleep(PATIENCE_MS);

@@ -71,11 +71,12 @@ describe('timeouts that need a row which another session holds', () => {
         engine.settled.rows.some(({ due, outcome }) => due.key === key && outcome.type === 'done');
       await engine.settled.until(() => free.every(isDone), 12_000);
       const late = engine.settled.rows.filter(({ due }) => free.includes(due.key)).map(({ lateMs }) => lateMs);
-      // The statement limit of 8 s is not reached by anybody, and each held row is tried again meanwhile.
+      // Each held row is tried again meanwhile.
       await engine.settled.until((rows) => rows.filter(({ due }) => held.includes(due.key)).length >= 60, 12_000);
       await holder.commitTransaction();
       await engine.settled.until(() => held.every(isDone), 10_000);
-      expect(Math.max(...late)).toBeLessThan(2_500);
+      // Half of what one statement may take; behind halved batches it would be 8 s for each half.
+      expect(Math.max(...late)).toBeLessThan(4_000);
       const tries = engine.settled.rows.filter(({ due }) => held.includes(due.key));
       expect(tries.filter(({ outcome, due }) => due.attempts > 0 || outcome.type === 'park')).toEqual([]);
       const [row] = await database.dataSource.query<{ n: number }[]>(`SELECT n FROM account WHERE id = 'held'`);
