@@ -57,30 +57,20 @@ describe('many large events', () => {
     return started;
   }
 
-  it.each([
-    ['of text that the database compresses well', `repeat('x', 1000000)`],
-    [
-      'of text that it cannot compress',
-      `(SELECT string_agg(md5(random()::text || n || m), '') FROM generate_series(1, 31250) m)`,
-    ],
-  ])(
-    `${COUNT} of 1 MB leave a process with a heap of ${HEAP_MB} MB, %s`,
-    async (_, text) => {
-      await database.dataSource.query(`
+  it(`${COUNT} of 1 MB leave a process with a heap of ${HEAP_MB} MB`, async () => {
+    await database.dataSource.query(`
       INSERT INTO order_timeout.outbox (id, route, routing_key, body)
-      SELECT gen_random_uuid(), 'event', 'order.closed', jsonb_build_object('text', ${text})
+      SELECT gen_random_uuid(), 'event', 'order.closed', jsonb_build_object('text', repeat('x', 1000000))
         FROM generate_series(1, ${COUNT}) n`);
-      const relay = (child = startRelay());
-      await until(() => received.size === COUNT || relay.exitCode !== null || relay.signalCode !== null, 150_000);
-      expect({ ended: relay.exitCode ?? relay.signalCode, said: relay.exitCode === null ? '' : said }).toEqual({
-        ended: null,
-        said: '',
-      });
-      expect(received.size).toBe(COUNT);
-      await until(
-        async () => (await database.dataSource.query<unknown[]>('SELECT 1 FROM order_timeout.outbox')).length === 0,
-      );
-    },
-    200_000,
-  );
+    const relay = (child = startRelay());
+    await until(() => received.size === COUNT || relay.exitCode !== null || relay.signalCode !== null, 150_000);
+    expect({ ended: relay.exitCode ?? relay.signalCode, said: relay.exitCode === null ? '' : said }).toEqual({
+      ended: null,
+      said: '',
+    });
+    expect(received.size).toBe(COUNT);
+    await until(
+      async () => (await database.dataSource.query<unknown[]>('SELECT 1 FROM order_timeout.outbox')).length === 0,
+    );
+  }, 200_000);
 });
