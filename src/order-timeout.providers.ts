@@ -5,13 +5,16 @@ import { ownValue } from './errors';
 import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders';
-import { CommandRejectedError } from './orders/commands';
+import { judgeCommand } from './orders/commands';
 import { API_KEYS, RateLimits } from './orders/http';
 import { GuardedProvider, PaymentObservers, PaymentProviders } from './payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from './rabbit';
+import { isDatabaseWritable, RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from './timeouts';
 
-/** Commands in hand at once: enough to keep a pool of 20 connections busy, and to leave it some. */
-const COMMAND_PREFETCH = 16;
+/** Commands that run at once: enough to keep a pool of 20 connections busy, and to leave it some. */
+const COMMAND_CONCURRENCY = 16;
+/** In hand at once: 240 may wait for a lock, or for the command before them, while others run. */
+const COMMAND_PREFETCH = 256;
 
 const apiKeys: Provider = {
   provide: API_KEYS,
@@ -47,14 +50,36 @@ const payments: Provider = {
 
 const commands: Provider = {
   provide: RabbitServer,
-  inject: [RabbitClient, DiscoveryService],
-  useFactory: (client: RabbitClient, discovery: DiscoveryService) =>
-    new RabbitServer({ client, handlers: new CommandHandlers(discovery), prefetch: COMMAND_PREFETCH, judge }),
+  inject: [RabbitClient, DiscoveryService, RESOLVED_TIMEOUTS_OPTIONS, CLOCK],
+  useFactory: (
+    client: RabbitClient,
+    discovery: DiscoveryService,
+    { dataSource }: ResolvedTimeoutsOptions,
+    clock: Clock,
+  ) =>
+    new RabbitServer({
+      client,
+      clock,
+      handlers: new CommandHandlers(discovery),
+      concurrency: COMMAND_CONCURRENCY,
+      prefetch: COMMAND_PREFETCH,
+      judge,
+      isReady: () => isDatabaseWritable(dataSource),
+      keyOf: orderIdOf,
+    }),
 };
 
-/** CommandErrorFilter has judged with the message at hand; what it did not reject is delivered again. */
+/** CommandErrorFilter has counted with the message at hand: what is worn out is rejected by now. */
 function judge(error: unknown): Verdict {
-  return error instanceof CommandRejectedError ? { type: 'park', park: error.park } : { type: 'again' };
+  return judgeCommand(error, { deliveries: undefined, redelivered: false });
+}
+
+/** Of any of our commands; those of a host may be about nothing of the kind. */
+function orderIdOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const { orderId, id } = body as Readonly<Record<string, unknown>>;
+  const key = orderId ?? id;
+  return typeof key === 'string' ? key : undefined;
 }
 
 /** Everything OrderTimeoutModule provides itself. */

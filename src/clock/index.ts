@@ -1,4 +1,5 @@
 export { CLOCK, type Clock, type Timer } from './clock';
+export { Deadline } from './deadline';
 export { PollingLoop } from './polling-loop';
 export { SystemClock } from './system-clock';
 export { within } from './within';

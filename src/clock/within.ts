@@ -1,11 +1,21 @@
 import { type Clock } from './clock';
 
-/** What `work` resolves to, or `otherwise` after `ms` milliseconds. Leaves no timer behind. */
-export async function within<T>(clock: Clock, ms: number, work: Promise<T>, otherwise: T): Promise<T> {
+/** What `work` resolves to, or `otherwise` after `ms` milliseconds or when `signal` aborts. Leaves no timer behind. */
+export async function within<T>(
+  clock: Clock,
+  ms: number,
+  work: Promise<T>,
+  otherwise: T,
+  signal?: AbortSignal,
+): Promise<T> {
   const inTime = new AbortController();
+  const abort = (): void => inTime.abort();
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([work, clock.sleep(ms, inTime.signal).then(() => otherwise)]);
   } finally {
     inTime.abort();
+    signal?.removeEventListener('abort', abort);
   }
 }

@@ -1,3 +1,4 @@
+import { NO_DELIVERY_LIMIT } from './queue-arguments';
 import { TopologyNames } from './topology-names';
 
 interface Permission {
@@ -19,6 +20,7 @@ export interface BrokerDefinitions {
 
 const VHOST = '/';
 const NOTHING = '^$';
+const LEADERS_BALANCED = { 'queue-leader-locator': 'balanced' };
 
 /**
  * Users with the least they need, and the two exchanges that others talk to. Names and passwords in `${…}` are
@@ -59,7 +61,7 @@ export function brokerDefinitions(names = new TopologyNames('order-timeout.v1'))
       internal: false,
       arguments: {},
     })),
-    policies: [leadersBalanced(names)],
+    policies: [leadersBalanced(names), parkedIsKept(names)],
   };
 }
 
@@ -74,8 +76,23 @@ function leadersBalanced({ prefix }: TopologyNames): Record<string, unknown> {
     name: `${prefix}.leaders`,
     pattern: `^${quote(prefix)}\\.`,
     'apply-to': 'queues',
-    definition: { 'queue-leader-locator': 'balanced' },
+    definition: LEADERS_BALANCED,
     priority: 0,
+  };
+}
+
+/**
+ * For a parked queue that an earlier release made without a limit: from 4.0 on its messages would be deleted after 20
+ * looks. A queue obeys one policy, so it repeats what is for all.
+ */
+function parkedIsKept({ prefix, parked }: TopologyNames): Record<string, unknown> {
+  return {
+    vhost: VHOST,
+    name: `${prefix}.parked`,
+    pattern: `^${quote(parked)}$`,
+    'apply-to': 'queues',
+    definition: { ...LEADERS_BALANCED, 'delivery-limit': NO_DELIVERY_LIMIT },
+    priority: 1,
   };
 }
 

@@ -83,12 +83,12 @@ export class ConfirmedPublisher {
     });
   }
 
-  /** Waits for open confirms, two seconds at most; then gives the rest up. */
-  async close(): Promise<void> {
+  /** Waits for open confirms at most `confirmMs`, gives the rest up, and closes the channel within `closeMs`. */
+  async close(confirmMs = CLOSE_MS, closeMs?: number): Promise<void> {
     const confirms = this.kept.channel?.waitForConfirms().catch(() => undefined);
-    const limitMs = Math.min(this.plan.confirmTimeoutMs, CLOSE_MS);
+    const limitMs = Math.min(confirmMs, this.plan.confirmTimeoutMs, CLOSE_MS);
     if (this.unconfirmed.size > 0 && confirms) await within(this.clock, limitMs, confirms, undefined);
-    await this.kept.close();
+    await this.kept.close(closeMs);
     this.giveUpAll();
   }
 

@@ -1,4 +1,5 @@
-import { type Channel } from 'amqplib';
+import { type Channel, type ChannelModel } from 'amqplib';
+import { declareParkedQueue } from './declare-parked-queue';
 import { workQueueArguments } from './queue-arguments';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { type TopologyNames } from './topology-names';
@@ -6,9 +7,14 @@ import { type TopologyNames } from './topology-names';
 type Options = Pick<ResolvedRabbitOptions, 'queueType'>;
 
 /** Declares the exchanges everybody uses, and the parked queue. Idempotent. */
-export async function declareBase(channel: Channel, names: TopologyNames, { queueType }: Options): Promise<void> {
+export async function declareBase(
+  model: ChannelModel,
+  channel: Channel,
+  names: TopologyNames,
+  { queueType }: Options,
+): Promise<void> {
   await channel.assertExchange(names.parked, 'fanout', { durable: true });
-  await channel.assertQueue(names.parked, { durable: true, arguments: { 'x-queue-type': queueType } });
+  await declareParkedQueue(model, names, queueType);
   await channel.bindQueue(names.parked, names.parked, '');
   // What has no work queue is parked and seen, rather than dropped.
   await channel.assertExchange(names.work, 'direct', { durable: true, alternateExchange: names.parked });

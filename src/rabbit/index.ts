@@ -2,6 +2,7 @@ export { type Channel, type ChannelModel, type ConfirmChannel, type ConsumeMessa
 export { ConfirmedPublisher } from './confirmed-publisher';
 export { declareBase, declareCommandQueue, declareWorkQueue } from './declare-topology';
 export { Delivery } from './delivery';
+export { KeptDeliveries } from './kept-deliveries';
 export { ManualAckConsumer } from './manual-ack-consumer';
 export { ParkedQueue, type ParkReason } from './parked-queue';
 export { type Publication, type PublishOutcome, type PublishWatch } from './publication';

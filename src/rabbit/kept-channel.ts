@@ -7,6 +7,8 @@ import { Reminder } from './reminder';
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;
 const CLOSE_MS = 2_000;
+/** The publisher declares the ladder's 150 queues, 1-8 s. Without a limit a request that is never answered is the end. */
+const OPEN_MS = 60_000;
 
 /** What makes a channel, and what to do with it. */
 export interface ChannelPlan<C extends Channel> {
@@ -28,7 +30,7 @@ export class KeptChannel<C extends Channel> {
   private readonly unsubscribe: () => void;
   private reopenTimer: Timer | undefined;
   private reopenMs = FIRST_REOPEN_MS;
-  private isClosed = false;
+  private readonly closing = new AbortController();
   private readonly failures: Reminder;
   private readonly closures: Reminder;
   private current: C | undefined;
@@ -56,21 +58,22 @@ export class KeptChannel<C extends Channel> {
     await this.end(channel);
   }
 
-  async close(): Promise<void> {
-    this.isClosed = true;
+  /** Waits at most `ms` for the broker's answer. */
+  async close(ms = CLOSE_MS): Promise<void> {
+    this.closing.abort();
     this.unsubscribe();
     this.reopenTimer?.cancel();
-    await this.end(this.current);
+    await this.end(this.current, ms);
   }
 
   /** A broker that does not answer must not hold up a shutdown. */
-  private async end(channel: C | undefined): Promise<void> {
+  private async end(channel: C | undefined, ms = CLOSE_MS): Promise<void> {
     if (!channel) return;
     // In a turn of its own: closing a channel that is closed already throws.
     const closing = Promise.resolve()
       .then(() => channel.close())
       .catch(() => undefined);
-    await within(this.clock, CLOSE_MS, closing, undefined);
+    await within(this.clock, ms, closing, undefined);
   }
 
   private async tryOpen(model: ChannelModel): Promise<void> {
@@ -79,7 +82,7 @@ export class KeptChannel<C extends Channel> {
     try {
       channel = await this.plan.create(model);
       this.watch(channel);
-      await this.plan.open(channel, model);
+      await this.inTime(this.plan.open(channel, model));
       if (this.isClosed) return await channel.close();
       if (this.ended.has(channel)) throw new Error('the channel closed while it was prepared');
       this.current = channel;
@@ -89,6 +92,16 @@ export class KeptChannel<C extends Channel> {
     } catch (error) {
       this.failed(model, channel, error);
     }
+  }
+
+  private get isClosed(): boolean {
+    return this.closing.signal.aborted;
+  }
+
+  private async inTime(opening: Promise<void>): Promise<void> {
+    const isOpen = opening.then(() => true);
+    if (!(await within(this.clock, OPEN_MS, isOpen, false, this.closing.signal)))
+      throw new Error(`no answer within ${OPEN_MS} ms`);
   }
 
   private watch(channel: C): void {

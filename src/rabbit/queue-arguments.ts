@@ -2,10 +2,21 @@ import { type QueueType } from './rabbit-options';
 import { type TopologyNames } from './topology-names';
 
 /**
- * Explicit, because the default is none up to 3.13 and 20 from 4.0 on. High, because giving back what we hold
- * while the database is away counts as a delivery up to 4.2.
+ * Explicit, because the default is none up to 3.13 and 20 from 4.0 on. It is for messages that kill their consumer;
+ * an outage costs one delivery, see KeptDeliveries.
  */
 const DELIVERY_LIMIT = 100;
+/**
+ * Never reached. Not -1, which means "no limit" from 4.0 on, and on 3.10 deletes the message that is put back for the
+ * first time.
+ */
+export const NO_DELIVERY_LIMIT = 1_000_000_000;
+
+/** Arguments of the queue that people look into: it keeps its messages however often they are put back. */
+export function parkedQueueArguments(queueType: QueueType): Record<string, unknown> {
+  const limit = queueType === 'quorum' ? { 'x-delivery-limit': NO_DELIVERY_LIMIT } : {};
+  return { 'x-queue-type': queueType, ...limit };
+}
 
 /** Arguments of a queue that is worked on: what cannot be processed is dead-lettered to the parked queue. */
 export function workQueueArguments(queueType: QueueType, names: TopologyNames): Record<string, unknown> {

@@ -7,6 +7,7 @@ import { type Delivery } from './delivery';
 import { headerGuard } from './header-guard';
 import { ManualAckConsumer } from './manual-ack-consumer';
 import { ParkedQueue, type ParkReason } from './parked-queue';
+import { queueServes } from './queue-serves';
 import { RabbitConnection } from './rabbit-connection';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { TopologyNames } from './topology-names';
@@ -20,6 +21,9 @@ interface ConsumeRequest {
   declare(channel: Channel): Promise<void>;
   onDelivery(delivery: Delivery): void;
 }
+
+/** For the broker's answer to each close, after everything that was worth waiting for. */
+const CLOSE_MS = 700;
 
 const UNREADABLE_HEADERS: ParkReason = {
   code: 'UNREADABLE_HEADERS',
@@ -74,12 +78,13 @@ export class RabbitClient {
     const consumer = new ManualAckConsumer(this.consuming, this.clock, {
       queue: request.queue,
       prefetch: request.prefetch,
+      serves: () => queueServes(this.clock, () => this.throwAwayConnection(), request.queue),
       onDelivery: (delivery) => {
         if (headerGuard.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
         else request.onDelivery(delivery);
       },
-      prepare: async (channel) => {
-        await declareBase(channel, this.names, this.options);
+      prepare: async (channel, model) => {
+        await declareBase(model, channel, this.names, this.options);
         await request.declare(channel);
       },
     });
@@ -87,14 +92,9 @@ export class RabbitClient {
     return consumer;
   }
 
-  /** Messages flow both ways: they can be published, and every consumer consumes. */
+  /** Messages flow both ways: they can be published, and every consumer consumes, or is suspended on purpose. */
   get isUp(): boolean {
-    return this.publisher.isReady && this.isConsuming;
-  }
-
-  /** Wake-ups can be published, are confirmed in time, and every consumer consumes. */
-  get isWakeUpPathUp(): boolean {
-    return this.wakeUpPublisher.isReady && this.wakeUpPublisher.isPunctual && this.isConsuming;
+    return this.publisher.isReady && this.consumers.every((consumer) => consumer.isOpen);
   }
 
   /** A connection of its own that the caller closes; for questions which may cost the connection. */
@@ -122,17 +122,15 @@ export class RabbitClient {
   async settleRest(ms: number): Promise<number> {
     await Promise.all(this.consumers.map((consumer) => consumer.whenSettled(ms)));
     const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unsettledCount, 0);
-    await Promise.all(this.consumers.map((consumer) => consumer.close()));
+    await Promise.all(this.consumers.map((consumer) => consumer.close(CLOSE_MS)));
     return rest;
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.publisher.close(), this.wakeUpPublisher.close()]);
-    await Promise.all([this.publishing.close(), this.waking.close(), this.consuming.close()]);
-  }
-
-  private get isConsuming(): boolean {
-    return this.consumers.every((consumer) => consumer.isConsuming);
+  /** Waits for open confirms at most `ms`; a broker that does not answer costs two seconds more. */
+  async close(ms = this.options.confirmTimeoutMs): Promise<void> {
+    await Promise.all([this.publisher, this.wakeUpPublisher].map((publisher) => publisher.close(ms, CLOSE_MS)));
+    const connections = [this.publishing, this.waking, this.consuming];
+    await Promise.all(connections.map((connection) => connection.close(CLOSE_MS)));
   }
 
   private publisherOn(connection: RabbitConnection, declares: readonly Declare[]): ConfirmedPublisher {
@@ -148,7 +146,7 @@ export class RabbitClient {
     const channel = await model.createChannel();
     channel.on('error', () => undefined);
     try {
-      await declareBase(channel, this.names, this.options);
+      await declareBase(model, channel, this.names, this.options);
       for (const declare of declares) await declare(channel);
     } finally {
       await channel.close().catch(() => undefined);

@@ -1,8 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
 import { type ChannelModel } from 'amqplib';
-import { type Clock, within } from '../clock';
+import { type Clock } from '../clock';
 import { BrokerLoginRefusedError, REFUSED_PAUSE_S } from './broker-login-refused-error';
+import { endConnection } from './end-connection';
 import { headerGuard } from './header-guard';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { Reminder } from './reminder';
@@ -75,12 +76,13 @@ export class RabbitConnection {
     return () => this.listeners.delete(listener);
   }
 
-  async close(): Promise<void> {
+  /** Waits at most `ms` for the broker's answer. */
+  async close(ms = CLOSE_MS): Promise<void> {
+    const { manager, current } = this;
     this.listeners.clear();
     this.current = undefined;
-    const closing = this.manager?.close().catch(() => undefined);
     this.manager = undefined;
-    if (closing) await within(this.clock, CLOSE_MS, closing, undefined);
+    if (manager) await endConnection(this.clock, current, manager.close(), ms);
   }
 
   private opened(connection: ChannelModel): void {

@@ -1,33 +1,57 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
+import { type Clock } from '../clock';
 import { type CommandHandlers } from './command-handlers';
 import { type Delivery } from './delivery';
 import { declareCommandQueue } from './declare-topology';
+import { KeptDeliveries } from './kept-deliveries';
 import { type ManualAckConsumer } from './manual-ack-consumer';
+import { OneAtATime } from './one-at-a-time';
 import { type ParkReason } from './parked-queue';
 import { RabbitContext } from './rabbit-context';
 import { type RabbitClient } from './rabbit-client';
 import { RABBIT_TRANSPORT } from './rabbit-transport';
+import { Reminder } from './reminder';
+import { Slots } from './slots';
 
-/** What a handler's error means for its message. */
-export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | { readonly type: 'again' };
+/**
+ * What a handler's error means for its message.
+ * - `park`: it can never succeed.
+ * - `again`: nobody's fault, e.g. a database that is away. Tried again in place, which counts nowhere.
+ * - `redeliver`: a fault that may pass. Given back, and counted by the broker.
+ */
+export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | Retry;
+
+type Retry = { readonly type: 'again' } | { readonly type: 'redeliver' };
 
 interface ServerPlan {
   readonly client: RabbitClient;
+  readonly clock: Clock;
   /** Tells the handlers that are bound to this transport from those of the host's other transports. */
   readonly handlers: CommandHandlers;
-  /** Commands in hand at once. */
+  /** Handlers that run at once. */
+  readonly concurrency: number;
+  /** Commands in hand at once. More than run, so that those that wait for a lock do not hold up the others. */
   readonly prefetch: number;
-  /** Tells an error that can never succeed from one that may, e.g. a database that is away. */
   judge(error: unknown): Verdict;
+  /** Whether what the handlers need is there, e.g. the database. Must not reject. */
+  isReady(): Promise<boolean>;
+  /** Commands of one key are worked off one after the other, in the order they came; undefined: beside all others. */
+  keyOf(body: unknown): string | undefined;
 }
 
-/**
- * After an error that may pass, so that the message does not turn round in a hot loop; doubled up to the longest, as
- * giving back counts as a delivery up to RabbitMQ 4.2, and a command must outlast an outage of an hour.
- */
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+interface Command {
+  readonly delivery: Delivery;
+  readonly pattern: string;
+  /** Undefined when it is not JSON. */
+  readonly body: unknown;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+/** A fault that is there again takes a place of the prefetch for so long. */
+const FIRST_REDELIVERY_MS = 1_000;
+const LONGEST_REDELIVERY_MS = 60_000;
 
 /**
  * Transport strategy for `app.connectMicroservice({ strategy })`: commands come by a topic exchange in plain JSON,
@@ -37,11 +61,15 @@ const LONGEST_PAUSE_MS = 60_000;
  */
 export class RabbitServer extends Server implements CustomTransportStrategy {
   override readonly transportId = RABBIT_TRANSPORT;
-  private consumer: ManualAckConsumer | undefined;
-  private pauseMs = FIRST_PAUSE_MS;
+  private readonly turns = new OneAtATime();
+  private readonly slots: Slots;
+  private readonly reminder: Reminder;
+  private consumption: { readonly consumer: ManualAckConsumer; readonly kept: KeptDeliveries } | undefined;
 
   constructor(private readonly plan: ServerPlan) {
     super();
+    this.slots = new Slots(plan.concurrency);
+    this.reminder = new Reminder(plan.clock);
     plan.handlers.mark();
   }
 
@@ -57,18 +85,20 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { client, prefetch } = this.plan;
-    this.consumer = client.consume({
+    const { client, clock, prefetch } = this.plan;
+    const consumer = client.consume({
       queue: client.names.commands,
       prefetch,
       declare: async (channel) => void (await declareCommandQueue(channel, client.names, client.options)),
-      onDelivery: (delivery) => void this.handle(delivery),
+      onDelivery: (delivery) => this.take(delivery, kept),
     });
+    const kept = new KeptDeliveries(clock, { consumer, isThere: () => this.plan.isReady() });
+    this.consumption = { consumer, kept };
     callback();
   }
 
   async close(): Promise<void> {
-    await this.consumer?.stop();
+    await this.consumption?.consumer.stop();
   }
 
   on(): void {
@@ -79,43 +109,69 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     return this.plan.client as T;
   }
 
-  private async handle(delivery: Delivery): Promise<void> {
-    const pattern = delivery.message.fields.routingKey;
-    try {
-      const rejected = await this.run(pattern, delivery);
-      if (rejected) await this.plan.client.parked.park(delivery, rejected);
-      else delivery.settle('ack');
-      this.pauseMs = FIRST_PAUSE_MS;
-    } catch (error) {
-      await this.failed(delivery, error);
+  private take(delivery: Delivery, kept: KeptDeliveries): void {
+    const body = parse(delivery.body);
+    const command: Command = { delivery, body, pattern: delivery.message.fields.routingKey };
+    const key = this.plan.keyOf(body);
+    void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
+  }
+
+  /** Until it is settled. What comes after it waits as well: a payment must not overtake the order that it is for. */
+  private async work(command: Command, kept: KeptDeliveries): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      const verdict = await this.slots.run(() => this.attempt(command));
+      if (!verdict) return;
+      const isReady = await kept.isThere();
+      if (isReady && verdict.type === 'redeliver') return this.redeliver(command.delivery, kept);
+      const isOurs = await (isReady ? kept.keepAlone(command.delivery, pauseMs) : kept.keep(command.delivery));
+      if (!isOurs) return;
     }
   }
 
-  private async run(pattern: string, delivery: Delivery): Promise<ParkReason | undefined> {
+  /** Undefined when nothing remains to be done. */
+  private async attempt({ delivery, pattern, body }: Command): Promise<Retry | undefined> {
+    // Stopped, or its channel lost, while it waited for its turn.
+    if (this.consumption?.consumer.stopped.aborted) delivery.settle('requeue');
+    if (delivery.isSettled) return undefined;
+    try {
+      const rejected = await this.run(pattern, body, delivery);
+      if (rejected) await this.plan.client.parked.park(delivery, rejected);
+      else delivery.settle('ack');
+      return undefined;
+    } catch (error) {
+      const verdict = this.plan.judge(error);
+      if (verdict.type !== 'park') return this.told(verdict, pattern, error);
+      await this.plan.client.parked.park(delivery, verdict.park);
+      return undefined;
+    }
+  }
+
+  /** What is tried again in place fails alike for minutes, for all commands at once. */
+  private told(verdict: Retry, pattern: string, error: unknown): Retry {
+    const reason = error instanceof Error ? error.message : String(error);
+    const isAgain = verdict.type === 'again';
+    if (!isAgain || this.reminder.isDue(reason)) {
+      this.logger.warn(`command "${pattern}" failed, will be ${isAgain ? 'tried' : 'delivered'} again: ${reason}`);
+    }
+    return verdict;
+  }
+
+  private async run(pattern: string, body: unknown, delivery: Delivery): Promise<ParkReason | undefined> {
     const handler = this.getHandlerByPattern(pattern);
     if (!handler) {
       const reason = `no handler for routing key "${pattern}"; a handler of commands names RABBIT_TRANSPORT`;
       return { code: 'UNKNOWN_COMMAND', reason };
     }
-    const data = parse(delivery.body);
-    if (data === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };
-    const result: unknown = await handler(data, new RabbitContext([delivery, pattern]));
+    if (body === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };
+    const result: unknown = await handler(body, new RabbitContext([delivery, pattern]));
     await lastValueFrom(this.transformToObservable(result), { defaultValue: undefined });
     return undefined;
   }
 
-  private async failed(delivery: Delivery, error: unknown): Promise<void> {
-    const verdict = this.plan.judge(error);
-    if (verdict.type === 'park') return this.plan.client.parked.park(delivery, verdict.park);
-    this.logger.warn(
-      `command failed, will be delivered again: ${error instanceof Error ? error.message : String(error)}`,
-    );
+  private async redeliver(delivery: Delivery, kept: KeptDeliveries): Promise<void> {
+    const pauseMs = FIRST_REDELIVERY_MS * 2 ** Math.min(delivery.deliveries ?? 0, 10);
+    await kept.keepAlone(delivery, Math.min(pauseMs, LONGEST_REDELIVERY_MS));
     delivery.settle('requeue');
-    // Several commands fail together; only the first of them pauses, and doubles the next pause.
-    if (!this.consumer?.isConsuming) return;
-    const pauseMs = this.pauseMs;
-    this.pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-    await this.consumer.pause(pauseMs);
   }
 }
 

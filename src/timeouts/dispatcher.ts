@@ -1,9 +1,18 @@
 import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
 import { type Clock } from '../clock';
-import { type Channel, type Delivery, declareWorkQueue, type ManualAckConsumer, type RabbitClient } from '../rabbit';
+import {
+  type Channel,
+  type Delivery,
+  declareWorkQueue,
+  KeptDeliveries,
+  type ManualAckConsumer,
+  type RabbitClient,
+} from '../rabbit';
+import { isDatabaseWritable } from './is-database-writable';
 import { type KindWorker } from './kind-worker';
 import { type TimeoutObserver } from './timeout-observer';
-import { decodeWakeUp } from './wake-up';
+import { decodeWakeUp, type WakeUp } from './wake-up';
 
 interface DispatcherPlan {
   readonly client: RabbitClient;
@@ -14,21 +23,19 @@ interface DispatcherPlan {
   readonly observer: TimeoutObserver;
   /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
   bind(channel: Channel, queue: string): Promise<void>;
+  readonly dataSource: DataSource;
 }
-
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
 
 /** Brings the deliveries of one work queue to the worker of its kind, and settles each when its work is durable. */
 export class Dispatcher {
   private readonly logger: Logger;
   private readonly consumer: ManualAckConsumer;
-  private pauseMs = FIRST_PAUSE_MS;
-  private lastAwayMs = -Infinity;
+  /** What could not be written, until the database is there again. */
+  private readonly kept: KeptDeliveries;
 
   constructor(
     private readonly plan: DispatcherPlan,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
     const { client, worker, partition } = plan;
     this.logger = new Logger(`Dispatcher:${partition}`);
@@ -39,7 +46,16 @@ export class Dispatcher {
         plan.bind(channel, await declareWorkQueue(channel, client.names, client.options, partition)),
       onDelivery: (delivery) => this.take(delivery),
     });
+    this.kept = new KeptDeliveries(clock, {
+      consumer: this.consumer,
+      isThere: () => isDatabaseWritable(plan.dataSource),
+    });
     worker.onAway((error) => this.pause(error));
+  }
+
+  /** Wake-ups come, and are wanted. */
+  get isConsuming(): boolean {
+    return this.consumer.isConsuming;
   }
 
   private take(delivery: Delivery): void {
@@ -51,20 +67,25 @@ export class Dispatcher {
         decoded.type === 'invalid' ? decoded.reason : `kind "${decoded.kind}" came to the queue of "${worker.kind}"`;
       return void client.parked.park(delivery, { code: 'INVALID_WAKE_UP', reason });
     }
-    worker.add({
-      wakeUp: decoded.wakeUp,
-      finish: (result) => delivery.settle(result === 'finished' ? 'ack' : 'requeue'),
+    this.work(delivery, decoded.wakeUp);
+  }
+
+  private work(delivery: Delivery, wakeUp: WakeUp): void {
+    this.plan.worker.add({
+      wakeUp,
+      finish: (result) => (result === 'finished' ? delivery.settle('ack') : void this.again(delivery, wakeUp)),
     });
   }
 
-  /** The database is away: taking more deliveries would only turn them round in a hot loop. */
+  private async again(delivery: Delivery, wakeUp: WakeUp): Promise<void> {
+    if (await this.kept.keep(delivery)) this.work(delivery, wakeUp);
+  }
+
+  /** The database is away: taking more deliveries would only fill the process. */
   private pause(error: unknown): void {
     if (!this.consumer.isConsuming) return;
-    const sinceLast = this.clock.monotonic() - this.lastAwayMs;
-    this.pauseMs = sinceLast > 2 * LONGEST_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
-    this.lastAwayMs = this.clock.monotonic();
     const reason = error instanceof Error ? error.message : String(error);
-    this.logger.warn(`could not write; consuming again in ${this.pauseMs} ms: ${reason}`);
-    void this.consumer.pause(this.pauseMs);
+    this.logger.warn(`could not write; consuming again when the database answers: ${reason}`);
+    this.kept.pause();
   }
 }

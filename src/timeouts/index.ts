@@ -34,6 +34,7 @@ export { type TimeoutScope } from './timeout-scope';
 export { throughOutage } from './through-outage';
 export { MissingRightsError } from './missing-rights-error';
 export { MissingTablesError } from './missing-tables-error';
+export { isDatabaseWritable } from './is-database-writable';
 export { ImportedTwiceError, refuseSecondImport } from './refuse-second-import';
 export { refuseCurrentSchema, refuseSharedSchema } from './refuse-shared-schema';
 export { SharedSchemaError } from './shared-schema-error';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Clock, within } from '../clock';
+import { type Clock, Deadline } from '../clock';
 import {
   type AnnouncedWakeUp,
   onAnnouncedCommit,
@@ -40,6 +40,7 @@ export class TimeoutEngine {
   private readonly relays: OutboxRelays;
   private readonly workers = new Map<string, KindWorker>();
   private readonly sweeps = new Map<string, Sweep>();
+  private readonly dispatchers: Dispatcher[] = [];
   private handlers: readonly RegisteredHandler[] = [];
   private unsubscribe: (() => void) | undefined;
   private phase: 'new' | 'running' | 'stopping' = 'new';
@@ -75,9 +76,10 @@ export class TimeoutEngine {
     return this.switch.current;
   }
 
-  /** Wake-ups travel: connected, declared, confirmed in time, consuming, and the transport is not `none`. */
+  /** Wake-ups travel: connected, declared, confirmed in time, the work queues consumed, and the transport is not `none`. */
   get isMessagePathUp(): boolean {
-    return this.switch.router !== undefined && this.client.isWakeUpPathUp;
+    const { isReady, isPunctual } = this.client.wakeUpPublisher;
+    return isReady && isPunctual && !!this.switch.router && this.dispatchers.every((each) => each.isConsuming);
   }
 
   /** Started, and everything that was overdue at the start has been handled once. */
@@ -114,23 +116,25 @@ export class TimeoutEngine {
     }
   }
 
-  /** No new work, then the work in hand, then the messages it led to, then the connections. */
+  /**
+   * No new work, then the work in hand, then the messages it led to, then the connections. All within
+   * `shutdownTimeoutMs`, and two seconds more when the broker does not answer.
+   */
   async stop(): Promise<void> {
     if (this.phase !== 'running') return;
     this.phase = 'stopping';
-    const ms = this.options.shutdownTimeoutMs;
+    const limit = new Deadline(this.clock, this.options.shutdownTimeoutMs);
     this.unsubscribe?.();
-    await this.client.stopConsuming();
-    const swept = Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop()));
-    await within<unknown>(this.clock, ms, swept, undefined);
-    await Promise.all([...this.workers.values()].map((worker) => worker.close(ms)));
-    const given = await this.client.settleRest(ms);
+    await limit.within<unknown>(this.client.stopConsuming(), undefined);
+    await limit.within<unknown>(Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop())), undefined);
+    await Promise.all([...this.workers.values()].map((worker) => worker.close(limit.left())));
+    const given = await this.client.settleRest(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
-    await within<unknown>(this.clock, ms, Promise.all([this.switch.stop(), this.relays.stop()]), undefined);
-    const relayed = await within(this.clock, ms, this.relays.runOnce(), 0);
-    await this.client.close();
-    await within<unknown>(this.clock, ms, this.relays.finishLate(), undefined);
-    await within<unknown>(this.clock, ms, this.databaseClock.stop(), undefined);
+    await limit.within<unknown>(Promise.all([this.switch.stop(), this.relays.stop()]), undefined);
+    const relayed = await limit.within(this.relays.runOnce(), 0);
+    await this.client.close(limit.left());
+    await limit.within<unknown>(this.relays.finishLate(), undefined);
+    await limit.within<unknown>(this.databaseClock.stop(), undefined);
     this.logger.log(`stopped: ${given} deliveries given back, ${relayed} last messages published`);
   }
 
@@ -173,7 +177,8 @@ export class TimeoutEngine {
     const prefetch = Math.ceil(prefetchOfAll / partitions.length);
     for (const partition of partitions) {
       const bind = (channel: Channel, queue: string): Promise<void> => this.switch.bind(channel, partition, queue);
-      new Dispatcher({ client, worker, partition, prefetch, observer, bind }, this.clock);
+      const plan = { client, worker, partition, prefetch, observer, bind, dataSource: this.options.dataSource };
+      this.dispatchers.push(new Dispatcher(plan, this.clock));
     }
   }
 

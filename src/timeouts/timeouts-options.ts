@@ -45,7 +45,7 @@ export interface TimeoutsOptions {
   readonly sweep?: SweepOptions;
   /** False in a process that only schedules: no handler runs here. @default true */
   readonly consume?: boolean;
-  /** How long work in hand may take at shutdown. @default 10000 */
+  /** How long everything at shutdown may take together: work in hand, last messages. @default 10000 */
   readonly shutdownTimeoutMs?: number;
   /** @internal */
   readonly [OWNS_DATABASE]?: true;

@@ -11,6 +11,7 @@ interface BrokerEvent {
   readonly amqpUrl?: string;
   readonly managementUrl?: string;
   readonly delayedExchange?: string;
+  readonly pid?: number;
   readonly message?: string;
 }
 
@@ -31,6 +32,9 @@ export interface ThrowAwayBroker {
   /** kill -9. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** It answers nothing any more, and its sockets stay open; until `thaw`. */
+  freeze(): void;
+  thaw(): void;
   /** Ends it for good and removes its data. */
   close(): Promise<void>;
 }
@@ -46,7 +50,10 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
     child.stdin.write(`${command}\n`);
     return answers.next();
   };
-  const { amqpUrl, managementUrl, delayedExchange } = await answers.next();
+  const { amqpUrl, managementUrl, delayedExchange, pid: firstPid } = await answers.next();
+  let pid = firstPid;
+  const ready = async (command: string): Promise<void> => void ({ pid } = await tell(command));
+  const signal = (name: NodeJS.Signals): void => void (pid !== undefined && process.kill(pid, name));
   if (!amqpUrl || !managementUrl) throw new Error('the broker did not say where it is');
   const onQueue = async (name: string, call: string): Promise<void> => {
     const find = `{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${name}">>))`;
@@ -63,10 +70,12 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
       const set = `application:set_env(rabbit, max_message_size, ${bytes}), persistent_term:put(max_message_size, ${bytes}).`;
       await evalOnBroker(directory, amqpUrl, set);
     },
-    restart: async () => void (await tell('restart')),
+    restart: () => ready('restart'),
     stop: async () => void (await tell('stop')),
     kill: async () => void (await tell('kill')),
-    start: async () => void (await tell('start')),
+    start: () => ready('start'),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     close: async () => {
       child.stdin.end();
       await exited;

@@ -16,12 +16,7 @@ export class CommandErrorFilter implements RpcExceptionFilter {
   }
 }
 
-/** 4.3 counts what was given back in `x-acquired-count` only. */
 function historyOf(context: RabbitContext): DeliveryHistory {
-  const { headers, message } = context.getArgs()[0];
-  const counts = [headers['x-delivery-count'], headers['x-acquired-count']].filter(
-    (count) => typeof count === 'number',
-  );
-  const deliveries = counts.length > 0 ? counts.reduce((most, count) => Math.max(most, count)) : undefined;
+  const { deliveries, message } = context.getArgs()[0];
   return { deliveries, redelivered: message.fields.redelivered };
 }

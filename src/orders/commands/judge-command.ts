@@ -19,7 +19,7 @@ export function judgeCommand(error: unknown, { deliveries, redelivered }: Delive
   if (error instanceof RequestRejectedError) return park({ code: error.rejection, reason: error.reason });
   if (isDatabaseAway(error) || isContention(error)) return { type: 'again' };
   const isWornOut = deliveries === undefined ? redelivered : deliveries >= MAX_DELIVERIES;
-  return isWornOut ? park({ code: 'HANDLER_FAILED', reason: describe(error) }) : { type: 'again' };
+  return isWornOut ? park({ code: 'HANDLER_FAILED', reason: describe(error) }) : { type: 'redeliver' };
 }
 
 function park(reason: ParkReason): Verdict {

@@ -13,8 +13,6 @@ import { ReadOrder } from '../read-order';
 import { RegisterAttempt } from '../register-attempt';
 import { CommandErrorFilter } from './command-error.filter';
 import { attemptedSchema, type CancelCommand, cancelledSchema, paidSchema } from './command-schemas';
-import { OneAtATime } from './one-at-a-time';
-import { throughContention } from './through-contention';
 import { senderOf } from './sender-of';
 
 type Result = { readonly outcome: string; readonly code?: string };
@@ -27,13 +25,11 @@ const PATIENCE_MS = 1_000;
 
 /**
  * Commands that arrive over AMQP; the routing key is the pattern. They come at least once, so each is harmless when
- * repeated. Those of one order are worked off in the order they were sent. What is refused is parked with its reason.
+ * repeated. RabbitServer works those of one order off in the order they were sent. What is refused is parked with its reason.
  */
 @Controller()
 @UseFilters(CommandErrorFilter)
 export class OrderCommandsController {
-  private readonly perOrder = new OneAtATime();
-
   constructor(
     private readonly placeOrders: PlaceOrders,
     private readonly registerAttempt: RegisterAttempt,
@@ -46,7 +42,7 @@ export class OrderCommandsController {
 
   @EventPattern<string>('order.placed', RABBIT_TRANSPORT)
   async placed(@Payload(new InputPipe(newOrderSchema)) order: NewOrder, @Ctx() context: RabbitContext): Promise<void> {
-    const [result] = await this.run(order.id, () => this.placeOrders.execute([order], senderOf(context)));
+    const [result] = await this.placeOrders.execute([order], senderOf(context));
     if (result) accepted(order.id, result);
   }
 
@@ -64,11 +60,9 @@ export class OrderCommandsController {
     @Payload(new InputPipe(paidSchema)) payment: ReportedPayment,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    await this.run(payment.orderId, async () => {
-      // Asked first, as money for an unknown order is kept apart for good: the order would close although it was paid.
-      if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
-      await this.markPaid.execute(payment, senderOf(context));
-    });
+    // Asked first, as money for an unknown order is kept apart for good: the order would close although it was paid.
+    if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
+    await this.markPaid.execute(payment, senderOf(context));
   }
 
   @EventPattern<string>('order.extended', RABBIT_TRANSPORT)
@@ -87,17 +81,10 @@ export class OrderCommandsController {
     return this.act(command.orderId, () => this.cancelOrder.execute(command, senderOf(context)));
   }
 
-  private run<T>(orderId: string, work: () => Promise<T>): Promise<T> {
-    return this.perOrder.run(orderId, () => throughContention(this.clock, work));
-  }
-
   private async act<T extends Result>(orderId: string, execute: () => Promise<T>): Promise<void> {
-    const result = await this.run(orderId, async () => {
-      const first = await execute();
-      if (first.code !== 'ORDER_NOT_FOUND') return first;
-      await this.clock.sleep(PATIENCE_MS);
-      return execute();
-    });
-    accepted(orderId, result);
+    const first = await execute();
+    const isUnknown = first.code === 'ORDER_NOT_FOUND';
+    if (isUnknown) await this.clock.sleep(PATIENCE_MS);
+    accepted(orderId, isUnknown ? await execute() : first);
   }
 }

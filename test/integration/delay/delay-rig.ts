@@ -153,7 +153,7 @@ export class DelayRig {
 
   private async prepare(): Promise<void> {
     const options = resolveRabbitOptions({ urls: [], queueType: this.options.queueType ?? 'quorum' });
-    await declareBase(this.channel, this.names, options);
+    await declareBase(this.connection, this.channel, this.names, options);
     await this.transport.declare(this.channel);
     await this.channel.prefetch(2_000);
     for (const kind of KINDS) {

@@ -16,16 +16,14 @@ import { type BrokerProxy, startBrokerProxy } from './broker-proxy';
 const QUEUE = 'consumed';
 const clock = new SystemClock();
 
-/** Knows which timers are set, and tells when one has run. */
+/** Knows which timers are set. */
 class WatchedClock extends SystemClock {
   readonly open = new Set<Timer>();
-  ran: () => void = () => undefined;
 
   override after(ms: number, task: () => void): Timer {
     const own = super.after(ms, () => {
       this.open.delete(timer);
       task();
-      this.ran();
     });
     const timer = { cancel: () => void (this.open.delete(timer), own.cancel()) };
     this.open.add(timer);
@@ -98,22 +96,19 @@ describe('the broker client in bad moments', () => {
     expect(closed).toBe(true);
   });
 
-  it('goes on with one consumer, and stops it, when it is paused while it is about to consume', async () => {
-    const watched = new WatchedClock();
-    const client = open({}, watched);
+  it('goes on with one consumer, and stops it, when it is suspended while it is about to consume', async () => {
+    const client = open();
     const consumer = consume(client);
     client.start();
     await until(() => client.isUp);
-    let isPausedAgain = false;
-    watched.ran = () => {
-      // Right after it resumed: the request to consume is on its way, its answer is not here yet.
-      if (isPausedAgain || !consumer.isConsuming) return;
-      isPausedAgain = true;
-      void consumer.pause(300);
-    };
-    await consumer.pause(10);
-    await until(() => isPausedAgain && !consumer.isConsuming);
-    await until(() => consumer.isConsuming);
+    await consumer.suspend();
+    // The request to consume is on its way, its answer is not here yet.
+    const resuming = consumer.resume();
+    await consumer.suspend();
+    await resuming;
+    expect(consumer.isConsuming).toBe(false);
+    await consumer.resume();
+    expect(consumer.isConsuming).toBe(true);
     const direct = await connect(vhost.url);
     const channel = await direct.createChannel();
     const consumers = async (): Promise<number> => (await channel.checkQueue(QUEUE)).consumerCount;
@@ -126,15 +121,15 @@ describe('the broker client in bad moments', () => {
     await client.close();
   });
 
-  it('leaves no timer behind when it is stopped while a pause begins', async () => {
+  it('leaves no timer behind when it is stopped while it is being suspended', async () => {
     const watched = new WatchedClock();
     const client = open({}, watched);
     const consumer = consume(client);
     client.start();
     await until(() => client.isUp);
-    const pausing = consumer.pause(5_000);
+    const suspending = consumer.suspend();
     await consumer.stop();
-    await pausing;
+    await suspending;
     await client.settleRest(50);
     await client.close();
     expect(watched.open.size).toBe(0);

@@ -1,22 +1,28 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to the broker that can be cut, or made one-way, at any moment; the management API takes seconds to do so. */
+/** A way to the broker, or to the database, that can be cut, closed or made one-way at any moment. */
 export interface BrokerProxy {
-  /** The AMQP URL through this proxy. */
+  /** The URL through this proxy. */
   readonly url: string;
   /** Ends every connection; new ones are let through. */
   cut(): void;
   /** From now on the broker hears nothing more of open connections, as when it has blocked them. */
   mute(): void;
+  /** Ends every connection and lets none through, as when the server is away. */
+  refuse(): void;
+  /** Lets connections through again. */
+  accept(): void;
   close(): Promise<void>;
 }
 
-export async function startBrokerProxy(amqpUrl: string): Promise<BrokerProxy> {
-  const target = new URL(amqpUrl);
+export async function startBrokerProxy(serverUrl: string): Promise<BrokerProxy> {
+  const target = new URL(serverUrl);
+  let isRefusing = false;
   const sockets = new Set<Socket>();
   const pairs: [Socket, Socket][] = [];
   const server = createServer((client) => {
+    if (isRefusing) return void client.destroy();
     const broker = connect(Number(target.port), target.hostname);
     pairs.push([client, broker]);
     client.pipe(broker);
@@ -33,7 +39,7 @@ export async function startBrokerProxy(amqpUrl: string): Promise<BrokerProxy> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const url = new URL(amqpUrl);
+  const url = new URL(serverUrl);
   url.hostname = '127.0.0.1';
   url.port = String((server.address() as AddressInfo).port);
   const cut = (): void => sockets.forEach((socket) => socket.destroy());
@@ -43,6 +49,11 @@ export async function startBrokerProxy(amqpUrl: string): Promise<BrokerProxy> {
     mute: () => {
       for (const [client, broker] of pairs) client.unpipe(broker).resume();
     },
+    refuse: () => {
+      isRefusing = true;
+      cut();
+    },
+    accept: () => void (isRefusing = false),
     close: async () => {
       cut();
       server.close();

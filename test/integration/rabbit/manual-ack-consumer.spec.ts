@@ -120,20 +120,23 @@ describe('the consumer with manual acknowledgement', () => {
       expect(delivery?.body.toString()).toBe(round);
       delivery?.settle('ack');
       // Requests and acknowledgements of a channel are served in order: an answer means that the broker has both.
-      await consumer.pause(1);
-      await until(() => consumer.isConsuming);
+      await consumer.suspend();
+      await consumer.resume();
     }
   });
 
-  it('pauses and resumes by itself, through a reconnect too', async () => {
-    await consumer.pause(1_500);
-    send('while paused');
+  it('takes nothing while it is suspended, through a reconnect too, and counts as open', async () => {
+    await consumer.suspend();
+    send('while suspended');
+    expect(client.isUp).toBe(true);
     proxy.cut();
-    await until(() => client.publisher.isReady);
+    await until(() => !client.isUp);
+    await until(() => client.isUp);
     expect(consumer.isConsuming).toBe(false);
+    expect(deliveries).toEqual([]);
+    await consumer.resume();
     await until(() => deliveries.length > 0);
-    expect(consumer.isConsuming).toBe(true);
-    expect(bodies()).toEqual(['while paused']);
+    expect(bodies()).toEqual(['while suspended']);
     const [only] = await taken(1);
     only?.settle('ack');
     send('later');

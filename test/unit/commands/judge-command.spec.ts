@@ -9,6 +9,7 @@ const rejected = new RequestRejectedError('OUT_OF_STOCK', 'not enough of a');
 
 const parked = (code: string, reason: string) => ({ type: 'park', park: { code, reason } });
 const again = { type: 'again' };
+const redeliver = { type: 'redeliver' };
 
 describe('judging a failed command', () => {
   it.each<[string, unknown, number | undefined, boolean, object]>([
@@ -16,8 +17,8 @@ describe('judging a failed command', () => {
     ['waits for the database for ever', away, 99, true, again],
     ['waits for the database for ever on a classic queue', away, undefined, true, again],
     ['repeats after a deadlock', deadlock, 99, true, again],
-    ['repeats an unexpected fault', bug, undefined, false, again],
-    ['repeats an unexpected fault four times', bug, 4, true, again],
+    ['repeats an unexpected fault', bug, undefined, false, redeliver],
+    ['repeats an unexpected fault four times', bug, 4, true, redeliver],
     ['parks after the fifth', bug, 5, true, parked('HANDLER_FAILED', 'TypeError: x is undefined')],
     [
       'parks after one repetition where nobody counts',

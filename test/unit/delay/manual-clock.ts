@@ -30,8 +30,13 @@ export class ManualClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.after(ms, resolve);
-      signal?.addEventListener('abort', () => (timer.cancel(), resolve()), { once: true });
+      const timer = this.after(ms, finish);
+      function finish(): void {
+        timer.cancel();
+        signal?.removeEventListener('abort', finish);
+        resolve();
+      }
+      signal?.addEventListener('abort', finish, { once: true });
     });
   }
 

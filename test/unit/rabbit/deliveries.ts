@@ -17,5 +17,5 @@ export function recordingChannel(isClosed = false) {
 export function deliveryOn(channel: Channel, properties: object = {}, onSettled: (one: Delivery) => void = () => {}) {
   const fields = { deliveryTag: 7, consumerTag: 'c', redelivered: false, exchange: 'x', routingKey: 'order.payment' };
   const message = { content: Buffer.from('{}'), fields, properties } as unknown as ConsumeMessage;
-  return new Delivery(message, channel, onSettled);
+  return new Delivery(message, channel, onSettled, 0);
 }

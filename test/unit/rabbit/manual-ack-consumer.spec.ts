@@ -41,10 +41,12 @@ const settled = async (): Promise<void> => {
 describe('a consumer that is about to consume', () => {
   let channels: FakeChannel[];
   let consumer: ManualAckConsumer;
+  let serves: boolean;
 
   beforeEach(async () => {
     Logger.overrideLogger(false);
     channels = [];
+    serves = true;
     const model = {
       createChannel: async () => {
         const channel = new FakeChannel();
@@ -64,6 +66,7 @@ describe('a consumer that is about to consume', () => {
       prefetch: 1,
       prepare: async () => undefined,
       onDelivery: () => undefined,
+      serves: async () => serves,
     });
     await settled();
   });
@@ -80,8 +83,8 @@ describe('a consumer that is about to consume', () => {
     expect([...(channels[0]?.consuming ?? [])]).toEqual([]);
   });
 
-  it('does not consume any more when it was paused before the broker answered', async () => {
-    await consumer.pause(60_000);
+  it('does not consume any more when it was suspended before the broker answered', async () => {
+    await consumer.suspend();
     channels[0]?.answerConsume();
     await settled();
     expect([...(channels[0]?.consuming ?? [])]).toEqual([]);

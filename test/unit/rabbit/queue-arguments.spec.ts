@@ -1,4 +1,4 @@
-import { workQueueArguments } from '../../../src/rabbit/queue-arguments';
+import { parkedQueueArguments, workQueueArguments } from '../../../src/rabbit/queue-arguments';
 import { TopologyNames } from '../../../src/rabbit/topology-names';
 
 const names = new TopologyNames('ot');
@@ -19,6 +19,13 @@ describe('a work queue', () => {
       'x-queue-type': 'classic',
       'x-dead-letter-exchange': 'ot.parked',
     });
+  });
+});
+
+describe('the parked queue', () => {
+  it('has a limit that nobody reaches: none at all means 20 from RabbitMQ 4.0 on, and -1 means 0 up to 3.13', () => {
+    expect(parkedQueueArguments('quorum')).toEqual({ 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000_000 });
+    expect(parkedQueueArguments('classic')).toEqual({ 'x-queue-type': 'classic' });
   });
 });
 

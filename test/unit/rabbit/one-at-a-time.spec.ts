@@ -1,4 +1,4 @@
-import { OneAtATime } from '../../../src/orders/commands/one-at-a-time';
+import { OneAtATime } from '../../../src/rabbit/one-at-a-time';
 
 function deferred() {
   let resolve: () => void = () => undefined;

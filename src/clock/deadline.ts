@@ -1,0 +1,24 @@
+import { type Clock } from './clock';
+import { within } from './within';
+
+/** One point in time that several waits share, so that together they take no longer than the longest of them may. */
+export class Deadline {
+  private readonly endsAt: number;
+
+  constructor(
+    private readonly clock: Clock,
+    ms: number,
+  ) {
+    this.endsAt = clock.monotonic() + ms;
+  }
+
+  /** Milliseconds that are left, at least `atLeastMs`. */
+  left(atLeastMs = 0): number {
+    return Math.max(this.endsAt - this.clock.monotonic(), atLeastMs);
+  }
+
+  /** What `work` resolves to, or `otherwise` when the deadline comes first. */
+  within<T>(work: Promise<T>, otherwise: T): Promise<T> {
+    return within(this.clock, this.left(), work, otherwise);
+  }
+}

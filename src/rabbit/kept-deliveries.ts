@@ -1,0 +1,99 @@
+import { type Clock, within } from '../clock';
+import { type Delivery } from './delivery';
+import { type ManualAckConsumer } from './manual-ack-consumer';
+
+interface KeptDeliveriesPlan {
+  readonly consumer: Pick<ManualAckConsumer, 'suspend' | 'resume' | 'stopped'>;
+  /** Whether what the work needs is there, e.g. the database. */
+  isThere(): Promise<boolean>;
+}
+
+interface Kept {
+  readonly delivery: Delivery;
+  resolve(isToBeTried: boolean): void;
+}
+
+const FIRST_PAUSE_MS = 250;
+/** Also how late the work goes on after the outage. */
+const LONGEST_PAUSE_MS = 2_000;
+/** What does not answer within this time is not there. */
+const ANSWER_MS = 5_000;
+/** The broker closes the channel of a consumer that settles nothing for 30 min (consumer_timeout). */
+const LONGEST_KEEP_MS = 20 * 60_000;
+
+/**
+ * Deliveries that cannot be worked on because something is away stay in hand, unsettled: up to RabbitMQ 4.2 each one
+ * that is given back counts as delivered, and after x-delivery-limit of those it is parked. The consumer is canceled
+ * first and consumes again when what is missing answers, so an outage of any length costs a message at most one
+ * delivery for each instance.
+ */
+export class KeptDeliveries {
+  private readonly kept = new Set<Kept>();
+  private isWaiting = false;
+  private pauseMs = FIRST_PAUSE_MS;
+  private endedAt = -Infinity;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly plan: KeptDeliveriesPlan,
+  ) {}
+
+  /** Whether what the work needs answers, within 5 s. */
+  isThere(): Promise<boolean> {
+    return within(this.clock, ANSWER_MS, this.plan.isThere(), false, this.plan.consumer.stopped);
+  }
+
+  /** Consumes nothing until what is missing is there. */
+  pause(): void {
+    if (this.isWaiting || this.plan.consumer.stopped.aborted) return;
+    this.isWaiting = true;
+    void this.wait();
+  }
+
+  /** Pauses; resolves to true when `delivery` is to be tried again, to false when it is not ours any more. */
+  keep(delivery: Delivery): Promise<boolean> {
+    this.pause();
+    if (!this.isWaiting) return Promise.resolve(this.giveBack(delivery));
+    return new Promise((resolve) => this.kept.add({ delivery, resolve }));
+  }
+
+  /** As `keep`, when only this delivery is concerned, e.g. by a lock: after `pauseMs`, and the others go on. */
+  async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
+    await this.clock.sleep(pauseMs, this.plan.consumer.stopped);
+    return this.mayGoOn(delivery) || this.giveBack(delivery);
+  }
+
+  private async wait(): Promise<void> {
+    const { consumer } = this.plan;
+    // What ended a moment ago and begins again is not asked for every 250 ms.
+    if (this.clock.monotonic() - this.endedAt > 2 * LONGEST_PAUSE_MS) this.pauseMs = FIRST_PAUSE_MS;
+    await consumer.suspend();
+    do {
+      this.release((delivery) => !this.mayGoOn(delivery));
+      await this.clock.sleep(this.pauseMs, consumer.stopped);
+      this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
+    } while (!consumer.stopped.aborted && !(await this.isThere()));
+    this.endedAt = this.clock.monotonic();
+    this.isWaiting = false;
+    this.release(() => true);
+    await consumer.resume();
+  }
+
+  private release(isWanted: (delivery: Delivery) => boolean): void {
+    for (const kept of this.kept) {
+      if (!isWanted(kept.delivery)) continue;
+      this.kept.delete(kept);
+      kept.resolve(this.mayGoOn(kept.delivery) || this.giveBack(kept.delivery));
+    }
+  }
+
+  private mayGoOn({ isSettled, receivedAt }: Delivery): boolean {
+    const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
+    return !isSettled && !isOld && !this.plan.consumer.stopped.aborted;
+  }
+
+  private giveBack(delivery: Delivery): false {
+    delivery.settle('requeue');
+    return false;
+  }
+}

@@ -1,0 +1,31 @@
+import { type ChannelModel } from 'amqplib';
+import { type Clock, within } from '../clock';
+import { endConnection } from './end-connection';
+
+/** A message that is there comes in milliseconds, and so does the answer that there is none. */
+const ANSWER_MS = 10_000;
+const CLOSE_MS = 1_000;
+const NOT_FOUND = 404;
+
+/**
+ * Whether a queue serves its consumers, asked on a connection of its own: a quorum queue without a leader does not
+ * answer, and after 65 s the broker ends the whole connection with 541 (3.10.8). What was taken goes back with the
+ * connection. A queue that is gone serves: whoever consumes declares it anew. Never rejects.
+ */
+export async function queueServes(clock: Clock, open: () => Promise<ChannelModel>, queue: string): Promise<boolean> {
+  const opening = open();
+  const asking = opening.then(async (connection) => {
+    const channel = await connection.createChannel();
+    channel.on('error', () => undefined);
+    await channel.get(queue);
+    return true;
+  });
+  const serves = await within(clock, ANSWER_MS, asking.catch(isGone), false);
+  const model = await opening.catch(() => undefined);
+  if (model) await endConnection(clock, model, model.close(), CLOSE_MS);
+  return serves;
+}
+
+function isGone(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === NOT_FOUND;
+}

@@ -1,0 +1,46 @@
+import { SystemClock } from '../../src/clock';
+import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { startEngine, type TestEngine, until } from '../support/engine';
+import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
+
+const KIND = 'frozen.single';
+const LIMIT_MS = 3_000;
+const clock = new SystemClock();
+
+@TimeoutHandler(KIND)
+class Single implements TimeoutHandlerSingle {
+  async handle(): Promise<TimeoutOutcome> {
+    return DONE;
+  }
+}
+
+describe('a broker that is frozen', () => {
+  let broker: ThrowAwayBroker;
+  let database: TestDatabase;
+  let engine: TestEngine;
+
+  beforeAll(async () => {
+    [broker, database] = await Promise.all([startThrowAwayBroker('plain'), createDatabase()]);
+    engine = await startEngine(database, broker.amqpUrl, [new Single()], { shutdownTimeoutMs: LIMIT_MS });
+    await until(() => engine.engine.isMessagePathUp);
+  }, 120_000);
+
+  afterAll(async () => {
+    broker?.thaw();
+    await broker?.close();
+    await database?.drop();
+  }, 60_000);
+
+  it('holds up a shutdown by its limit, and two seconds for goodbyes', async () => {
+    broker.freeze();
+    // Its wake-up is published, and never confirmed.
+    await database.dataSource.transaction((tx) =>
+      engine.scheduler.schedule(tx, [{ kind: KIND, key: 'a', afterMs: 60_000 }]),
+    );
+    await clock.sleep(500);
+    const beganAt = performance.now();
+    await engine.close();
+    expect(performance.now() - beganAt).toBeLessThan(LIMIT_MS + 2_500);
+  }, 60_000);
+});

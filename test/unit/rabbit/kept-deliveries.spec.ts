@@ -1,0 +1,123 @@
+import { KeptDeliveries } from '../../../src/rabbit';
+import { Delivery } from '../../../src/rabbit/delivery';
+import { ManualClock } from '../delay/manual-clock';
+import { deliveryOn, recordingChannel } from './deliveries';
+
+const MINUTE = 60_000;
+
+/** Enough for what was promised by now to happen. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 30; turn++) await Promise.resolve();
+};
+
+describe('deliveries that wait for what is away', () => {
+  let clock: ManualClock;
+  let done: string[];
+  let isThere: boolean;
+  let asked: number;
+  let stopping: AbortController;
+  let kept: KeptDeliveries;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    done = [];
+    isThere = false;
+    asked = 0;
+    stopping = new AbortController();
+    const consumer = {
+      stopped: stopping.signal,
+      suspend: async () => void done.push('suspended'),
+      resume: async () => void done.push('resumed'),
+    };
+    kept = new KeptDeliveries(clock, {
+      consumer,
+      isThere: async () => {
+        asked += 1;
+        return isThere;
+      },
+    });
+  });
+
+  const received = (): Delivery => {
+    const { channel } = recordingChannel();
+    const { message } = deliveryOn(channel);
+    const settledBy = { ack: () => done.push('ack'), nack: () => done.push('given back') };
+    return new Delivery(message, settledBy, () => undefined, clock.monotonic());
+  };
+
+  async function pass(ms: number, stepMs = 1_000): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      clock.advance(stepMs);
+      await settled();
+    }
+  }
+
+  it('are tried again when it is there, and nothing was given back meanwhile', async () => {
+    const waiting = [kept.keep(received()), kept.keep(received())];
+    await pass(19 * MINUTE);
+    expect(done).toEqual(['suspended']);
+    isThere = true;
+    await pass(3_000);
+    expect(await Promise.all(waiting)).toEqual([true, true]);
+    expect(done).toEqual(['suspended', 'resumed']);
+  });
+
+  it('are given back once in an outage of ten hours, before the broker closes the channel after 30 minutes', async () => {
+    const waiting = kept.keep(received());
+    await pass(21 * MINUTE);
+    expect(done).toEqual(['suspended', 'given back']);
+    expect(await waiting).toBe(false);
+    await pass(600 * MINUTE, 10_000);
+    expect(done).toEqual(['suspended', 'given back']);
+    isThere = true;
+    await pass(3_000);
+    expect(done).toEqual(['suspended', 'given back', 'resumed']);
+  });
+
+  it('are given back at once when the consumer stops, after it was canceled', async () => {
+    const waiting = kept.keep(received());
+    await settled();
+    stopping.abort();
+    await settled();
+    expect(await waiting).toBe(false);
+    expect(done.slice(0, 2)).toEqual(['suspended', 'given back']);
+    expect(await kept.keep(received())).toBe(false);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('ask every two seconds at most, also when it comes and goes', async () => {
+    for (let round = 0; round < 10; round++) {
+      isThere = true;
+      const waiting = kept.keep(received());
+      await pass(2_250, 250);
+      expect(await waiting).toBe(true);
+    }
+    expect(asked).toBeLessThanOrEqual(12);
+    isThere = false;
+    asked = 0;
+    void kept.keep(received());
+    await pass(MINUTE);
+    expect(asked).toBeGreaterThanOrEqual(25);
+    expect(asked).toBeLessThanOrEqual(32);
+  });
+
+  it('are forgotten when their channel has closed: the broker delivers them again', async () => {
+    const delivery = received();
+    const waiting = kept.keep(delivery);
+    await settled();
+    delivery.forget();
+    isThere = true;
+    await pass(1_000);
+    expect(await waiting).toBe(false);
+    expect(done).toEqual(['suspended', 'resumed']);
+  });
+
+  it('let the others go on when only one is concerned', async () => {
+    const waiting = kept.keepAlone(received(), 5_000);
+    await pass(4_000);
+    expect(done).toEqual([]);
+    await pass(1_000);
+    expect(await waiting).toBe(true);
+    expect(done).toEqual([]);
+  });
+});
