@@ -42,6 +42,11 @@ describe('all transports on a broker that goes away', () => {
 
   beforeAll(async () => {
     broker = await startThrowAwayBroker('plugin');
+    // A quorum queue that was declared seconds before a kill may be left without a leader for good (3.10.8), which is
+    // another matter: test/fault/unavailable-queue.spec.ts. An orderly stop writes everything down.
+    const declared = await Promise.all(cases.map((each) => openWith(broker, each)));
+    await Promise.all(declared.map((rig) => rig.close()));
+    await broker.restart();
   }, 120_000);
   afterAll(() => broker?.close());
 

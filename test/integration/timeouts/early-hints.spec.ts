@@ -59,6 +59,11 @@ describe('hints for a timeout that is not due', () => {
     );
     return row?.n ?? -1;
   };
+  /** The row of a wake-up that is done goes with the broker's confirm, which may come after its effect. */
+  const staysAt = async (count: number): Promise<void> => {
+    await until(async () => (await wakeUps()) <= count);
+    expect(await wakeUps()).toBe(count);
+  };
   /** A later timeout that was handled shows that what came before it has been looked at. */
   const overtake = async (): Promise<void> => {
     await database.dataSource.transaction((tx) =>
@@ -69,14 +74,14 @@ describe('hints for a timeout that is not due', () => {
   };
 
   it('are not multiplied by reads', async () => {
-    expect(await wakeUps()).toBe(1);
+    await staysAt(1);
     for (let read = 0; read < 20; read++) {
       engine.scheduler.wake([{ kind: KIND, key: 'postponed' }]);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     await overtake();
     // Its own, and the one of the mark.
-    expect(await wakeUps()).toBe(2);
+    await staysAt(2);
   });
 
   it('end when an old message of it comes, as whoever postponed it has written a new one', async () => {
@@ -88,6 +93,6 @@ describe('hints for a timeout that is not due', () => {
     }
     await until(async () => (await channel.checkQueue(`order-timeout.v1.work.${KIND}`)).messageCount === 0);
     await overtake();
-    expect(await wakeUps()).toBe(2);
+    await staysAt(2);
   });
 });
