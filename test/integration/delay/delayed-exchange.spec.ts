@@ -1,3 +1,4 @@
+import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { DelayedExchange } from '../../../src/delay';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { describeDelayTransport } from './conformance';
@@ -30,5 +31,60 @@ describe('DelayedExchange beyond its limit', () => {
     const short = await rig.wake('order.payment', 300);
     expect((await rig.handles(1)).map(({ id }) => id)).toEqual([short]);
     expect(rig.deliveryCount).toBe(1);
+  });
+});
+
+/** All of this holds for the genuine plugin (3.10.2 on 3.10.8, 4.0.7 on 4.0.5) and for our stand-in. */
+describe('an exchange x-delayed-message', () => {
+  const NAME = 'delayed';
+  let vhost: TestVhost;
+  let connection: ChannelModel;
+  let channel: Channel;
+  let ended: Promise<{ code?: number }>;
+
+  beforeEach(async () => {
+    vhost = await createVhost('plugin');
+    connection = await connect(vhost.url);
+    ended = new Promise((resolve) => connection.on('error', resolve));
+    channel = await connection.createChannel();
+    channel.on('error', () => undefined);
+  });
+
+  afterEach(async () => {
+    await connection.close().catch(() => undefined);
+    await vhost.drop();
+  });
+
+  const declare = async (queue: string): Promise<void> => {
+    const type = { arguments: { 'x-delayed-type': 'direct' } };
+    await channel.assertExchange(NAME, 'x-delayed-message', type);
+    await channel.assertQueue(queue);
+    await channel.bindQueue(queue, NAME, 'key');
+  };
+  const next = (queue: string): Promise<string> =>
+    new Promise((resolve) => {
+      void channel.consume(queue, (message) => message && resolve(message.content.toString()), { noAck: true });
+    });
+
+  it('delivers what waited although it was deleted and declared anew meanwhile', async () => {
+    await declare('before');
+    channel.publish(NAME, 'key', Buffer.from('a'), { headers: { 'x-delay': { '!': 'int64', value: 1_000 } } });
+    await channel.deleteExchange(NAME);
+    await declare('after');
+    expect(await next('after')).toBe('a');
+  });
+
+  it.each([
+    ['text that is no number', 'abc'],
+    ['a decimal', { '!': 'decimal', value: { digits: 15, places: 1 } }],
+  ])('ends the connection at a delay of %s', async (_, delay) => {
+    await declare('queue');
+    channel.publish(NAME, 'key', Buffer.from('a'), { headers: { 'x-delay': delay } });
+    expect((await ended).code).toBe(541);
+  });
+
+  it('refuses an inner type that is not there', async () => {
+    const type = { arguments: { 'x-delayed-type': 'nonsense' } };
+    await expect(channel.assertExchange(NAME, 'x-delayed-message', type)).rejects.toThrow();
   });
 });

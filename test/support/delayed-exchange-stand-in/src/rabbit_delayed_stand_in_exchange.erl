@@ -33,8 +33,7 @@ info(_X, _Items) -> [].
 
 -ifdef(MESSAGE_CONTAINERS).
 route(X, Message, Options) ->
-    Header = try mc:x_header(<<"x-delay">>, Message) catch error:_ -> none end,  % fails on a decimal
-    hold_or(X, Message, delay_ms(Header), fun() -> (inner_module(X)):route(X, Message, Options) end).
+    hold_or(X, Message, delay_ms(mc:x_header(<<"x-delay">>, Message)), fun() -> (inner_module(X)):route(X, Message, Options) end).
 
 publish(X, Message) -> rabbit_queue_type:publish_at_most_once(X, Message).
 -else.
@@ -60,30 +59,30 @@ hold_or(X, Message, DelayMs, RouteNow) ->
     %% exchange behind the first, too: one wait per message.
     case DelayMs =:= none orelse rabbit_delayed_stand_in_holder:is_self() of
         true -> RouteNow();
-        false -> rabbit_delayed_stand_in_holder:hold(X#exchange.name, Message, DelayMs), []
+        false -> rabbit_delayed_stand_in_holder:hold(X, Message, DelayMs), []
     end.
 
+%% Text that is no number, and a decimal, crash the channel: 541 and the end of the connection, as with the genuine plugin.
 delay_ms({timestamp, _}) -> none;  % an integer on the wire, but a point in time
+delay_ms({decimal, _} = Decimal) -> error({badarg, Decimal});
 delay_ms({_, Ms}) when is_integer(Ms), Ms > 0, Ms =< ?MAX_DELAY_MS -> Ms;
 delay_ms({_, Float}) when is_float(Float) -> delay_ms({long, trunc(Float)});
-delay_ms({_, Text}) when is_binary(Text) ->
-    try delay_ms({long, binary_to_integer(Text)}) catch error:badarg -> none end;
+delay_ms({_, Text}) when is_binary(Text) -> delay_ms({long, binary_to_integer(Text)});
 delay_ms(_) -> none.
 
-%% Called by the holder when the time is up. The exchange is looked up only now, so bindings
-%% made during the wait count. It comes back to route above by way of rabbit_exchange:route,
+%% Called by the holder when the time is up, with the exchange as it was at publish time: a policy
+%% set meanwhile is ignored, bindings made meanwhile count, and so do those of an exchange that was
+%% deleted and declared anew. It comes back to route above by way of rabbit_exchange:route,
 %% which adds what exchanges of every type have: alternates, exchange-to-exchange bindings.
 %% (Passing it off as an exchange of the inner type instead delivers nothing on 4.x: the index
 %% of direct bindings has only exchanges declared as direct.)
-release(Name, Message) ->
-    case rabbit_exchange:lookup(Name) of
-        {ok, X} -> publish(X, Message);
-        {error, not_found} -> ok
-    end.
+release(X, Message) -> publish(X, Message).
 
 validate(X) ->
     case find_inner_module(X) of
         {ok, Module} -> Module:validate(X);
+        {unknown, Type} ->
+            rabbit_exchange:check_type(Type);  % refuses it as the broker itself does: 503, from 4.0 on 406
         {error, Reason} ->
             rabbit_misc:protocol_error(precondition_failed, "cannot declare ~ts: x-delayed-type ~ts",
                                        [rabbit_misc:rs(X#exchange.name), Reason])
@@ -96,27 +95,20 @@ create(Serial, X) -> (inner_module(X)):create(Serial, X).
 add_binding(Serial, X, Binding) -> (inner_module(X)):add_binding(Serial, X, Binding).
 remove_bindings(Serial, X, Bindings) -> (inner_module(X)):remove_bindings(Serial, X, Bindings).
 
-delete(Serial, X) ->
-    rabbit_delayed_stand_in_holder:drop(X#exchange.name),
-    (inner_module(X)):delete(Serial, X).
-
-%% Before 3.13 this comes twice: inside the Mnesia transaction, which may be run again and
-%% must not wait for another process, and once more (`none`) when that is through.
-delete(Serial, X, Bindings) ->
-    Serial =:= transaction orelse rabbit_delayed_stand_in_holder:drop(X#exchange.name),
-    (inner_module(X)):delete(Serial, X, Bindings).
+delete(Serial, X) -> (inner_module(X)):delete(Serial, X).
+delete(Serial, X, Bindings) -> (inner_module(X)):delete(Serial, X, Bindings).
 
 inner_module(X) -> element(2, {ok, _} = find_inner_module(X)).
 
 find_inner_module(#exchange{arguments = Arguments}) ->
     case rabbit_misc:table_lookup(Arguments, <<"x-delayed-type">>) of
         {longstr, ?TYPE} -> {error, "must not be x-delayed-message itself"};
-        {longstr, Name} -> module_of_type(rabbit_registry:binary_to_type(Name));
+        {longstr, Name} -> module_of_type(Name, rabbit_registry:binary_to_type(Name));
         _ -> {error, "is missing or not a string"}
     end.
 
-module_of_type(Type) ->
+module_of_type(Name, Type) ->
     case is_atom(Type) andalso rabbit_registry:lookup_module(exchange, Type) of
         {ok, Module} -> {ok, Module};
-        _ -> {error, "names an unknown exchange type"}
+        _ -> {unknown, Name}
     end.
