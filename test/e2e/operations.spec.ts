@@ -46,6 +46,7 @@ describe('health and metrics', () => {
     expect(text).toMatch(/order_timeout_settled_total\{kind="order.payment",cause="\w+",outcome="done"\} 1/);
     expect(text).toContain('order_timeout_outbox_rows ');
     expect(text).toContain('order_timeout_outbox_oldest_seconds ');
+    expect(text).toContain('order_timeout_outbox_parked 0');
     expect(text).toContain('order_timeout_transport{name="ladder"} 1');
     expect(text).toContain('order_timeout_message_path_up 1');
     expect(text).toContain('order_timeout_database_up 1');
