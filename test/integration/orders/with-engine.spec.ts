@@ -55,7 +55,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     // Until the broker has answered the sweep is the clock, and would take the credit.
     await until(() => module.get(TimeoutEngine).isMessagePathUp);
     const inventory = module.get(Inventory);
-    for (const sku of ['apple', 'cursed']) await inventory.setStock(database.dataSource.manager, sku, 1_000);
+    for (const sku of ['apple', 'cursed', 'held']) await inventory.setStock(database.dataSource.manager, sku, 1_000);
   });
   afterAll(async () => {
     await module.close();
@@ -128,6 +128,26 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 1 WHERE sku = 'cursed'`);
     await done([cursed.id]);
     expect(await statusOf(cursed.id)).toBe('CLOSED');
+  });
+
+  it('decides on what the provider said when the stock that somebody held is free', async () => {
+    const lines = [{ sku: 'held', quantity: 1, unitAmount: 1_999 }];
+    const attempt = (reference: string) => ({ lines, paymentWindowMs: 300, attempt: { provider: 'fake', reference } });
+    const payment = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: 'held-1', evidence: {} };
+    provider.answerQuery('held-paid', { type: 'PAID', ...payment });
+    provider.answerQuery('held-closed', { type: 'CLOSED' });
+    const holder = database.dataSource.createQueryRunner();
+    const [paid = '', closed = ''] = await place([newOrder(attempt('held-paid')), newOrder(attempt('held-closed'))]);
+    await holder.startTransaction();
+    await holder.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'held' FOR UPDATE`);
+    const retries = (id: string) => outcomesOf(id).filter((type) => type === 'retry').length;
+    await settled.until(() => retries(paid) >= 2 && retries(closed) >= 2);
+    await holder.commitTransaction();
+    await holder.release();
+    await done([paid, closed]);
+    expect([await statusOf(paid), await statusOf(closed)]).toEqual(['PAID', 'CLOSED']);
+    const rows = settled.rows.filter(({ due }) => due.key === paid || due.key === closed);
+    expect(rows.filter(({ due }) => due.attempts > 0)).toEqual([]);
   });
 
   it('answers a read of an overdue order at once, and closes it', async () => {
