@@ -43,8 +43,8 @@ export const SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'rabbit/rabbit-server.js',
-        'const pattern = delivery.message.fields.routingKey;',
-        "const pattern = delivery.message.fields.routingKey; delivery.settle('ack');",
+        'const rejected = await this.run(',
+        "delivery.settle('ack'); const rejected = await this.run(",
       ),
     ],
     kinds: ['kill-database', 'crash-point'],
@@ -108,6 +108,8 @@ export const SAFETIES: readonly Safety[] = [
            nack: (one, ...rest) => (this.acks?.of ?? acks).nack(one, ...rest),
          },`,
       ),
+      // What its channel has left behind would not be settled at all.
+      patch('rabbit/manual-ack-consumer.js', 'delivery.forget();', ';'),
     ],
     kinds: ['channel-error', 'provider-hangs'],
     faults: 30,
