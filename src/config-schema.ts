@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findSessionProblem, parseServerUrls } from './database';
 import { LOG_LEVELS } from './operations';
 import { LIMITS, POLICY_WORDS } from './orders';
 import { findApiKeyProblems } from './orders/http';
@@ -71,7 +72,7 @@ export const configSchema = z.object({
   RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
   RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
   RATE_LIMIT_FORGERIES_PER_SECOND: integer(0, 1_000_000).default(20),
-  DATABASE_URL: z.string(required).pipe(url(/^postgres(ql)?$/, 'a postgresql:// URL')),
+  DATABASE_URL: z.string(required).superRefine(checkDatabaseUrl),
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
   DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
   DATABASE_SCHEMA: z.string().superRefine(checkSchemaName).default('order_timeout'),
@@ -122,6 +123,13 @@ export const policySchema = z.object({
 function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
   const problems = keys.length === 0 ? ['must name at least one key'] : findApiKeyProblems(keys);
   for (const message of problems) context.addIssue({ code: 'custom', message });
+}
+
+/** Never echoes it: it holds the password. */
+function checkDatabaseUrl(url: string, context: z.RefinementCtx): void {
+  const servers = parseServerUrls(url);
+  const problem = servers ? findSessionProblem(servers) : 'must be a postgresql:// URL';
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
 }
 
 function checkSchemaName(schema: string, context: z.RefinementCtx): void {

@@ -2,7 +2,7 @@
 export { OrderTimeoutModule } from './order-timeout.module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './order-timeout.module-definition';
 export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './order-timeout-options';
-export { migrate, NewerSchemaError, orderTimeoutMigrations, PreparingClient } from './database';
+export { AttentiveClient, migrate, NewerSchemaError, orderTimeoutMigrations, PreparingClient } from './database';
 
 // Timeouts of any kind
 export {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from './clock';
+import { StuckLoopError } from './stuck-loop-error';
 
 interface LoopPlan {
   readonly name: string;
@@ -9,6 +10,11 @@ interface LoopPlan {
   intervalMs(): number;
   /** How long a run waits for more work to come in, unless the one before left some. @default 0 */
   readonly gatherMs?: number;
+  /**
+   * A run that takes longer is aborted and left behind: the next one begins, whether or not it ends. For work that bears a
+   * second run beside it. @default no limit
+   */
+  readonly limitMs?: number;
 }
 
 /** After a failed run, so that a database that is away is not asked in a tight loop. */
@@ -59,7 +65,7 @@ export class PollingLoop {
     // Only now: what woke it meanwhile is found by this run.
     this.isWoken = false;
     try {
-      this.hasMore = await this.plan.runOnce(this.stopping.signal);
+      this.hasMore = await this.runLimited();
       this.lastError = '';
       if (!this.hasMore) await this.sleep(this.plan.intervalMs());
     } catch (error) {
@@ -67,6 +73,26 @@ export class PollingLoop {
       // Not to be woken from: every commit of a busy host wakes, and would make it a tight loop.
       await this.clock.sleep(ERROR_PAUSE_MS, this.stopping.signal);
     }
+  }
+
+  private runLimited(): Promise<boolean> {
+    const { name, limitMs } = this.plan;
+    if (limitMs === undefined) return this.plan.runOnce(this.stopping.signal);
+    // Not AbortSignal.any: Node 20 keeps each of those for as long as the signal of the loop lives.
+    const run = new AbortController();
+    const stop = (): void => run.abort();
+    this.stopping.signal.addEventListener('abort', stop, { once: true });
+    const working = this.plan.runOnce(run.signal);
+    return new Promise((resolve, reject) => {
+      const limit = this.clock.after(limitMs, () => {
+        run.abort();
+        reject(new StuckLoopError(name, limitMs));
+      });
+      void working.then(resolve, reject).finally(() => {
+        limit.cancel();
+        this.stopping.signal.removeEventListener('abort', stop);
+      });
+    });
   }
 
   /** The same failure every second fills a log without telling more. */

@@ -1,65 +1,140 @@
 import { Client, type ClientConfig } from 'pg';
+import { hangUp, isReadOnly, isSessionLost, isUnanswered, NoAnswerError, ReadOnlySessionError } from '../postgres';
+import { ReportedParameters } from './reported-parameters';
+import { parseServerUrls } from './server-urls';
+import { WritableServer } from './writable-server';
 
-/** What pg calls an answer that did not come within `query_timeout`. */
-const NO_ANSWER = 'Query read timeout';
+/** What a pool that says nothing of it would wait for ever for. */
+const CONNECT_MS = 10_000;
+const KEEP_ALIVE_MS = 5_000;
 
-/** Every open client of the process, by server. */
-const clients = new Map<string, Set<AttentiveClient>>();
+type Connected = (error: Error | null, client?: Client) => void;
+
+/** Every open client of the process. */
+const clients = new Set<AttentiveClient>();
 /** Counts questions, so that it can be told which came first. */
 let questions = 0;
 
 /**
  * A client that survives its server. pg ends the process by an 'error' event that nobody listens to, and TypeORM
  * listens only while a query runner has the client: PostgreSQL that is killed right after a release would take us along.
- * And a connection whose other end is gone without a word is closed at the first answer that does not come, as the pool
+ *
+ * A connection whose other end is gone without a word is closed at the first answer that does not come, as the pool
  * would hand it out again and again; so are those beside it that lie idle and have not been heard of since, or each of
- * them would cost somebody the same wait.
+ * them would cost somebody the same wait. So is a connection whose server takes no writes any more, and all idle ones beside it.
+ *
+ * Knows URLs of several servers (`postgresql://login@host1,host2/db?target_session_attrs=read-write`): it connects to the
+ * one that takes writes. Nothing comes of a connect within ten seconds: it fails, if the pool says nothing else.
  */
 export class AttentiveClient extends Client {
   private open = 0;
   private heardAt = 0;
+  private isGone = false;
+  private readonly server: WritableServer | undefined;
+  private readonly config: ClientConfig;
 
   constructor(config?: string | ClientConfig) {
-    super(config);
+    const given = typeof config === 'string' ? { connectionString: config } : (config ?? {});
+    const servers = given.connectionString === undefined ? undefined : parseServerUrls(given.connectionString);
+    const [connectionString = given.connectionString] = servers?.urls ?? [];
+    const whole = withDefaults({ ...given, ...(connectionString === undefined ? {} : { connectionString }) }, given);
+    super(whole);
+    this.config = whole;
+    this.server = servers?.mustWrite ? WritableServer.of(servers.urls) : undefined;
     this.on('error', () => undefined);
-    this.once('end', () => this.siblings.delete(this));
-    this.siblings.add(this);
+    this.once('end', () => clients.delete(this));
     const query = this.query.bind(this) as (...given: unknown[]) => unknown;
-    this.query = ((...given: unknown[]) => this.watch(query(...given))) as typeof this.query;
+    this.query = ((...asked: unknown[]) => this.watch(query(...asked))) as typeof this.query;
   }
 
-  private get siblings(): Set<AttentiveClient> {
-    const server = `${this.host}:${this.port}`;
-    const known = clients.get(server) ?? new Set();
-    clients.set(server, known);
-    return known;
+  override connect(): Promise<Client>;
+  override connect(connected: Connected): void;
+  override connect(connected?: Connected): Promise<Client> | void {
+    clients.add(this);
+    const connecting = this.server ? this.connectTo(this.server) : super.connect();
+    if (!connected) return connecting;
+    // Not in the promise: what the pool's callback throws is not ours.
+    connecting.then(
+      () => process.nextTick(connected, null, this),
+      (error: unknown) => process.nextTick(connected, error),
+    );
+  }
+
+  private async connectTo(server: WritableServer): Promise<Client> {
+    // Half of the time at most, so that there is some left to connect.
+    const connectionTimeoutMillis = (this.config.connectionTimeoutMillis ?? CONNECT_MS) / 2;
+    const address = await server.find({ ...this.config, connectionTimeoutMillis });
+    Object.assign(this, address);
+    const reported = new ReportedParameters(this.connection);
+    this.on('error', () => server.forget(address));
+    try {
+      await super.connect();
+      if (!(await reported.isWritable(this))) throw new ReadOnlySessionError();
+      return this;
+    } catch (error) {
+      server.forget(address);
+      clients.delete(this);
+      void this.end().catch(() => undefined);
+      throw error;
+    }
   }
 
   private watch(answer: unknown): unknown {
     if (!(answer instanceof Promise)) return answer;
     const askedAt = ++questions;
     this.open += 1;
-    void answer
-      .catch((error: unknown) => (error instanceof Error ? error : undefined))
-      .then((error) => {
-        this.open -= 1;
-        if (error instanceof Error && error.message === NO_ANSWER) this.giveUp(askedAt);
-        else this.heardAt = questions;
-      });
+    answer.then(
+      () => this.heard(),
+      (error: unknown) => this.failed(error, askedAt),
+    );
     return answer;
   }
 
-  private giveUp(askedAt: number): void {
+  private heard(): void {
+    this.open -= 1;
+    this.heardAt = questions;
+  }
+
+  private failed(error: unknown, askedAt: number): void {
+    this.heard();
     // What was sent after the end says nothing new about the others.
-    if (this.connection.stream.destroyed) return;
-    this.hangUp();
-    for (const client of this.siblings) {
-      if (client.open === 0 && client.heardAt < askedAt) client.hangUp();
+    if (!isSessionLost(error) || this.isGone) return;
+    this.isGone = true;
+    if (isUnanswered(error)) {
+      hangUp(this, silence());
+      this.hangUpBeside(({ heardAt }) => heardAt < askedAt, silence);
+    } else {
+      // At once, before whoever asked gives it back: the pool throws away what is ending.
+      void this.end().catch(() => undefined);
+      if (isReadOnly(error))
+        this.hangUpBeside(
+          () => true,
+          () => new ReadOnlySessionError(),
+        );
     }
   }
 
-  /** An error of its own for each: urllib, which comes with alipay-sdk, marks the error of a socket, and only once. */
-  private hangUp(): void {
-    this.connection.stream.destroy(new Error(NO_ANSWER));
+  /** The pool notices only those that fail, so they get an error; each its own: urllib marks it, and only once. */
+  private hangUpBeside(isMeant: (client: AttentiveClient) => boolean, why: () => Error): void {
+    for (const client of clients) {
+      const isBeside = client !== this && client.host === this.host && client.port === this.port;
+      if (isBeside && client.open === 0 && !client.isGone && isMeant(client)) {
+        client.isGone = true;
+        hangUp(client, why());
+      }
+    }
   }
+}
+
+const silence = (): Error => new NoAnswerError('a connection beside this one had no answer', 0);
+
+/** The password of a pool's options is hidden from copies. */
+function withDefaults(config: ClientConfig, { password }: ClientConfig): ClientConfig {
+  return {
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    ...config,
+    ...(password === undefined ? {} : { password }),
+  };
 }

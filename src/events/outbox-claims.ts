@@ -1,5 +1,6 @@
 import { ownTransaction } from './own-transaction';
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { type OutboxRoute } from './outbox-entry';
 
 /** A row taken by this relay until its lease ends. */
@@ -117,26 +118,26 @@ export class OutboxClaims {
   }
 
   async delete(dataSource: DataSource, rows: readonly Leased[]): Promise<void> {
-    for (const [lease, ids] of byLease(rows)) await dataSource.query(this.deleteSql, [lease, ids]);
+    for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.deleteSql, [lease, ids]);
   }
 
   /** Gives rows back, to be claimed again after a time that grows with their attempts. */
   async release(dataSource: DataSource, rows: readonly Leased[]): Promise<void> {
-    for (const [lease, ids] of byLease(rows)) await dataSource.query(this.releaseSql, [lease, ids]);
+    for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.releaseSql, [lease, ids]);
   }
 
   /** Keeps rows from being claimed for `leaseMs` more. Returns those that were still ours, with their new lease. */
   async extend(dataSource: DataSource, rows: readonly Leased[], leaseMs: number): Promise<Leased[]> {
     const extended: Leased[][] = [];
     for (const [lease, ids] of byLease(rows)) {
-      extended.push(await dataSource.query<Leased[]>(this.extendSql, [lease, ids, leaseMs]));
+      extended.push(await ownQuery<Leased[]>(dataSource, this.extendSql, [lease, ids, leaseMs]));
     }
     return extended.flat();
   }
 
   /** Takes a row out of the relay's sight, until somebody retries it. */
   async park(dataSource: DataSource, { id, lease }: Leased, reason: string): Promise<void> {
-    await dataSource.query(this.parkSql, [lease, [id], reason]);
+    await ownQuery(dataSource, this.parkSql, [lease, [id], reason]);
   }
 }
 

@@ -33,6 +33,8 @@ const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
 /** Busy hosts commit hundreds of times a second, and each batch costs six statements, however few rows there are. */
 const GATHER_MS = 20;
+/** Confirms, claim and deletion have limits of their own, far below. What a stuck run has claimed comes back by its lease. */
+const RUN_LIMIT_MS = 120_000;
 
 const FAILURES: readonly (readonly [PublishOutcome, string])[] = [
   ['nacked', 'were refused by the broker, as a queue is full or has no leader; trying again'],
@@ -74,6 +76,7 @@ export class OutboxRelay {
       runOnce: () => this.takeTurn(),
       intervalMs: () => POLL_MS,
       gatherMs: GATHER_MS,
+      limitMs: RUN_LIMIT_MS,
     });
   }
 

@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
 import { handOverAt } from './hand-over-at';
@@ -68,7 +69,7 @@ export class Outbox {
 
   /** What should be on the broker by now, whoever has it in hand, and what can never get there. */
   async backlog(dataSource: DataSource): Promise<OutboxBacklog> {
-    const [row] = await dataSource.query<OutboxBacklog[]>(this.backlogSql, [this.options.horizonMs]);
+    const [row] = await ownQuery<OutboxBacklog[]>(dataSource, this.backlogSql, [this.options.horizonMs]);
     return row ?? { rows: 0, oldestSeconds: 0, parked: 0 };
   }
 }

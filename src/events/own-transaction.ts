@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import { onOwnConnection, STATEMENT_MS } from '../postgres';
 
 const LEVEL = 'READ COMMITTED';
 
@@ -12,8 +13,6 @@ export interface TransactionLimits {
   readonly idleMs?: number;
 }
 
-/** Ours take milliseconds; what takes longer holds locks that everybody waits for, and is tried again. */
-const STATEMENT_MS = 8_000;
 /** A process that freezes, or a machine that is gone, keeps its locks so long. Nothing of ours pauses in a transaction. */
 const IDLE_MS = 5_000;
 
@@ -28,19 +27,18 @@ export async function ownTransaction<T>(
   work: (tx: EntityManager) => Promise<T>,
   limits: TransactionLimits = {},
 ): Promise<T> {
-  const runner = dataSource.createQueryRunner();
-  try {
-    await begin(runner, limits);
-    const result = await work(runner.manager);
-    await runner.commitTransaction();
-    return result;
-  } catch (error) {
-    // The first error says why; a connection that is gone cannot be rolled back either.
-    await runner.rollbackTransaction().catch(() => undefined);
-    throw error;
-  } finally {
-    await runner.release();
-  }
+  return onOwnConnection(dataSource, limits.statementMs ?? STATEMENT_MS, async (runner) => {
+    try {
+      await begin(runner, limits);
+      const result = await work(runner.manager);
+      await runner.commitTransaction();
+      return result;
+    } catch (error) {
+      // The first error says why; a connection that is gone cannot be rolled back either.
+      await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    }
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
 import { Outbox, type OutboxBacklog } from '../events';
+import { canWrite } from '../postgres';
 import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
 import {
@@ -53,12 +54,9 @@ export class ServiceState {
     };
   }
 
-  /** Whether the database answers within 2 s. */
+  /** Whether the database answers within 2 s, and takes writes: a standby, or a primary that is switched over, does not. */
   isDatabaseUp(): Promise<boolean> {
-    const answer = this.options.dataSource.query('SELECT 1').then(
-      () => true,
-      () => false,
-    );
+    const answer = canWrite(this.options.dataSource).catch(() => false);
     return within(this.clock, PATIENCE_MS, answer, false);
   }
 

@@ -26,7 +26,7 @@ export class StateMetrics {
     this.rows = gauge('order_timeout_outbox_rows', 'Rows that should be on the broker by now');
     this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'How long the oldest of them has been waiting');
     this.parkedRows = gauge('order_timeout_outbox_parked', 'Messages that can never be sent and wait for a person');
-    this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers');
+    this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers and takes writes');
     this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
     this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups travel by the broker');
     this.unmatched = gauge(
@@ -57,7 +57,8 @@ export class StateMetrics {
 
   /** While the database is away the outbox keeps its last values. */
   private async refresh(): Promise<void> {
-    const [backlog, parked, overdue, undecided, unmatched] = await Promise.all([
+    const [isDatabaseUp, backlog, parked, overdue, undecided, unmatched] = await Promise.all([
+      this.state.isDatabaseUp(),
       this.state.backlog(),
       this.state.parked(),
       this.state.overdue(),
@@ -68,7 +69,7 @@ export class StateMetrics {
     setByKind(this.overdue, overdue);
     setByKind(this.undecided, undecided);
     if (unmatched !== undefined) this.unmatched.set(unmatched);
-    this.databaseUp.set(backlog ? 1 : 0);
+    this.databaseUp.set(isDatabaseUp ? 1 : 0);
     if (backlog) {
       this.rows.set(backlog.rows);
       this.oldest.set(backlog.oldestSeconds);

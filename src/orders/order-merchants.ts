@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 
 /** Tells whose an order is. That never changes, so the answer is good for whatever is done next. */
 export class OrderMerchants {
@@ -13,7 +14,7 @@ export class OrderMerchants {
 
   /** The merchant id of the order; undefined: there is no such order. */
   async of(orderId: string): Promise<string | undefined> {
-    const [row] = await this.dataSource.query<{ merchant_id: string }[]>(this.sql, [orderId]);
+    const [row] = await ownQuery<{ merchant_id: string }[]>(this.dataSource, this.sql, [orderId]);
     return row?.merchant_id;
   }
 }

@@ -47,7 +47,7 @@ export class PlaceDrafts {
 
   constructor(private readonly plan: PlacePlan) {
     this.insert = new InsertOrders(plan.schema);
-    this.atSight = new RefuseAtSight(plan.inventory, this.insert);
+    this.atSight = new RefuseAtSight(plan.dataSource, plan.inventory, this.insert);
     this.views = new ReadViews(plan.schema);
   }
 
@@ -55,8 +55,7 @@ export class PlaceDrafts {
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
     const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
     const candidates = drafts.filter(({ id }) => !rejections.has(id));
-    const manager = mode.caller ?? this.plan.dataSource.manager;
-    for (const [id, rejection] of await this.atSight.execute(manager, candidates)) rejections.set(id, rejection);
+    for (const [id, rejection] of await this.atSight.execute(mode.caller, candidates)) rejections.set(id, rejection);
     const placed = await this.placeFitting(candidates, rejections, mode);
     this.atSight.note(rejections);
     return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));

@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { type OrderStatus } from './order-status';
 import { type TransitionCause } from './transition-cause';
 
@@ -31,6 +32,6 @@ export class ReadHistory {
 
   /** One statement. Empty: there is no such order, as every order has at least the entry of its creation. */
   execute(orderId: string): Promise<HistoryEntry[]> {
-    return this.dataSource.query(this.sql, [orderId]);
+    return ownQuery(this.dataSource, this.sql, [orderId]);
   }
 }

@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { onOwnConnection, STATEMENT_MS } from '../postgres';
 import { type TimeoutScheduler } from '../timeouts';
 import { closesAt } from './decide-closing';
 import { paymentTimeout } from './order-timeouts';
@@ -22,7 +23,10 @@ export class ReadOrder {
 
   /** One statement. Undefined: there is no such order. */
   async execute(orderId: string): Promise<OrderView | undefined> {
-    const found = (await this.views.execute(this.dataSource.manager, [orderId])).get(orderId);
+    const views = await onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) =>
+      this.views.execute(manager, [orderId]),
+    );
+    const found = views.get(orderId);
     if (found && isOverdue(found)) this.scheduler.wake([paymentTimeout(orderId)], 'passive');
     return found?.view;
   }

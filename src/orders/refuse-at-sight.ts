@@ -1,5 +1,6 @@
-import { type EntityManager } from 'typeorm';
+import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, selectUnfit } from '../inventory';
+import { onOwnConnection, STATEMENT_MS } from '../postgres';
 import { type PlaceRejection } from './new-order';
 import { type OrderDraft } from './order-draft';
 import { type InsertOrders } from './sql/insert-orders';
@@ -17,6 +18,7 @@ export class RefuseAtSight {
   private looksLeft = 0;
 
   constructor(
+    private readonly dataSource: DataSource,
     private readonly inventory: Inventory,
     private readonly orders: Pick<InsertOrders, 'present'>,
   ) {}
@@ -25,19 +27,27 @@ export class RefuseAtSight {
    * Returns the rejected orders. An order whose id or idempotency key exists is never among them: a replay takes no stock,
    * and a conflict has its own code.
    */
-  async execute(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
+  async execute(
+    caller: EntityManager | undefined,
+    drafts: readonly OrderDraft[],
+  ): Promise<Map<string, PlaceRejection>> {
     if (this.looksLeft === 0 || drafts.length === 0) return new Map();
     this.looksLeft -= 1;
-    const unfit = await this.unfitOf(manager, drafts);
-    // Read after the stock: an order that took the last pieces is visible by now.
-    const present = unfit.size === 0 ? new Set() : await this.presentOf(manager, drafts, unfit);
-    return new Map([...unfit].filter(([id]) => !present.has(id)));
+    if (caller) return this.look(caller, drafts);
+    return onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
   }
 
   /** Makes the next batches read first if any of these rejections is about stock. */
   note(rejections: ReadonlyMap<string, PlaceRejection>): void {
     const isOfStock = ({ code }: PlaceRejection): boolean => code === 'OUT_OF_STOCK' || code === 'UNKNOWN_SKU';
     if ([...rejections.values()].some(isOfStock)) this.looksLeft = LOOKS;
+  }
+
+  private async look(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
+    const unfit = await this.unfitOf(manager, drafts);
+    // Read after the stock: an order that took the last pieces is visible by now.
+    const present = unfit.size === 0 ? new Set() : await this.presentOf(manager, drafts, unfit);
+    return new Map([...unfit].filter(([id]) => !present.has(id)));
   }
 
   private async unfitOf(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {

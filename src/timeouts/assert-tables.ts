@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { MissingRightsError } from './missing-rights-error';
 import { MissingTablesError } from './missing-tables-error';
 
@@ -46,7 +47,7 @@ const SQL = `
  */
 export async function assertTables(dataSource: DataSource, schema: string, which: 'engine' | 'all'): Promise<void> {
   const pairs = Object.entries(ENGINE).flatMap(([name, privileges]) => privileges.map((one) => [name, one] as const));
-  const wanted = await dataSource.query<Wanted[]>(SQL, [
+  const wanted = await ownQuery<Wanted[]>(dataSource, SQL, [
     schema,
     pairs.map(([name]) => name),
     pairs.map(([, privilege]) => privilege),

@@ -1,7 +1,7 @@
 import { TypeORMError } from 'typeorm';
 
-/** SQLSTATE classes that say nothing about the row: connection trouble, resources, operator intervention. */
-const AWAY_STATES = /^(08|53|57P|58|XX000)/;
+/** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
+const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,6 +10,9 @@ const AWAY_CODES = new Set([
   'ENOTFOUND',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'ORDER_TIMEOUT/DATABASE_NO_ANSWER',
+  'ORDER_TIMEOUT/DATABASE_READ_ONLY',
+  'ORDER_TIMEOUT/NO_WRITABLE_SERVER',
 ]);
 /** The driver and TypeORM give these no code when the server ends the connection inside a transaction. */
 const AWAY_MESSAGE =

@@ -1,8 +1,10 @@
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { type Clock, PollingLoop } from '../clock';
 
 const SYNC_MS = 10_000;
 const SAMPLES = 3;
+const RUN_LIMIT_MS = 60_000;
 
 /**
  * The database's time, estimated in the process so that a held wake-up can be released at the right millisecond.
@@ -21,6 +23,7 @@ export class DatabaseClock {
       name: 'database-clock',
       runOnce: () => this.synchronise().then(() => false),
       intervalMs: () => SYNC_MS,
+      limitMs: RUN_LIMIT_MS,
     });
   }
 
@@ -47,7 +50,8 @@ export class DatabaseClock {
   }
 
   private async sample(): Promise<number> {
-    const [row] = await this.dataSource.query<{ now: number }[]>(
+    const [row] = await ownQuery<{ now: number }[]>(
+      this.dataSource,
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
     );
     return Number(row?.now) - this.clock.monotonic();

@@ -1,5 +1,6 @@
 import { ownTransaction } from '../events';
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { announceAfterCommit, type AnnouncedWakeUp } from '../events';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
 import { EVERY_TIMEOUT, type TimeoutScope } from './timeout-scope';
@@ -20,7 +21,8 @@ export class ParkedTimeouts {
     scope: TimeoutScope = EVERY_TIMEOUT,
   ): Promise<TimeoutRecord[]> {
     const { kind, key } = page.after ?? { kind: '', key: '' };
-    return this.plan.dataSource.query(
+    return ownQuery(
+      this.plan.dataSource,
       `SELECT kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
               last_error AS "lastError", payload
          FROM ${this.plan.schema}.timeout t
@@ -31,7 +33,8 @@ export class ParkedTimeouts {
 
   /** How many there are, by kind. */
   async count(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.plan.dataSource.query<{ kind: string; count: number }[]>(
+    const rows = await ownQuery<{ kind: string; count: number }[]>(
+      this.plan.dataSource,
       `SELECT kind, count(*)::int AS count FROM ${this.plan.schema}.timeout WHERE state = 'parked' GROUP BY kind`,
     );
     return new Map(rows.map(({ kind, count }) => [kind, count]));
@@ -65,7 +68,8 @@ export class ParkedTimeouts {
 
   /** Ends them for good without their effect. Returns how many were parked. */
   async discard(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
-    const [, count] = await this.plan.dataSource.query<[unknown, number]>(
+    const [, count] = await ownQuery<[unknown, number]>(
+      this.plan.dataSource,
       `DELETE FROM ${this.plan.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
         WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$3')}`,
       [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), scope.values],

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { type Clock, PollingLoop } from '../clock';
 import { type KindWorker } from './kind-worker';
 import { BEGINNING } from './swept-page';
@@ -28,6 +29,8 @@ interface Upcoming {
 
 /** How often the sweep looks whether it has become the clock, and its interval while it is. */
 const TICK_MS = 1_000;
+/** A page's transaction, its handler, and the singles where it failed: more than that is none of them. */
+const RUN_LIMIT_MS = 120_000;
 /** As the clock it looks this far ahead and holds what it finds, so that nothing waits for the next tick. */
 const LOOK_AHEAD_MS = 2_000;
 const LOOK_AHEAD_ROWS = 20_000;
@@ -61,6 +64,7 @@ export class Sweep {
       name: `sweep:${plan.worker.kind}`,
       runOnce: (signal) => this.tick(signal),
       intervalMs: () => TICK_MS,
+      limitMs: plan.options.budgetMs + RUN_LIMIT_MS,
     });
   }
 
@@ -94,7 +98,7 @@ export class Sweep {
   /** What becomes due within the look-ahead is held here, to be handled at its very millisecond. */
   async takeUpcoming(): Promise<number> {
     const { worker, dataSource, upcomingSql } = this.plan;
-    const rows = await dataSource.query<Upcoming[]>(upcomingSql, [worker.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
+    const rows = await ownQuery<Upcoming[]>(dataSource, upcomingSql, [worker.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
     for (const row of rows) this.take(row.key, row.generation, row.due_ms);
     return rows.length;
   }

@@ -9,6 +9,7 @@ import {
   routeEvent,
 } from '../events';
 import { type Channel, type RabbitClient } from '../rabbit';
+import { ownQuery } from '../postgres';
 import { assertDatabase } from './assert-database';
 import { DatabaseClock } from './database-clock';
 import { Dispatcher } from './dispatcher';
@@ -193,7 +194,7 @@ export class TimeoutEngine {
 
   private async refuseMissingHandlers(): Promise<void> {
     const { dataSource, schema } = this.options;
-    const rows = await dataSource.query<{ kind: string }[]>(new TimeoutQueries(schema).kinds);
+    const rows = await ownQuery<{ kind: string }[]>(dataSource, new TimeoutQueries(schema).kinds);
     const missing = rows.map(({ kind }) => kind).filter((kind) => !this.kinds.includes(kind));
     if (missing.length > 0) throw new MissingTimeoutHandlerError(missing);
   }

@@ -1,5 +1,6 @@
 import { ownTransaction } from '../events';
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../events';
 import { isDatabaseAway } from './database-away';
@@ -119,13 +120,13 @@ export class TimeoutScheduler {
 
   /** The pending or parked timeout, if there is one. */
   async find(ref: TimeoutRef): Promise<TimeoutRecord | undefined> {
-    const [row] = await this.plan.dataSource.query<TimeoutRecord[]>(this.plan.queries.find, [ref.kind, ref.key]);
+    const [row] = await ownQuery<TimeoutRecord[]>(this.plan.dataSource, this.plan.queries.find, [ref.kind, ref.key]);
     return row;
   }
 
   /** Lists pending timeouts of a kind by key; `after` is the last key of the page before. */
   pending(page: { kind: string; limit?: number; after?: string }): Promise<TimeoutRecord[]> {
-    return this.plan.dataSource.query(this.plan.queries.pending, [page.kind, page.after ?? '', page.limit ?? 100]);
+    return ownQuery(this.plan.dataSource, this.plan.queries.pending, [page.kind, page.after ?? '', page.limit ?? 100]);
   }
 
   /**

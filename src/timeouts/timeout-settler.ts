@@ -1,6 +1,7 @@
 import { ownTransaction } from '../events';
 import { present } from '../errors';
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../postgres';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../clock';
 import { isLockTimeout, isRetryableConflict } from './database-away';
@@ -101,7 +102,7 @@ export class TimeoutSettler {
 
   /** Whether the database answers at this moment. */
   isDatabaseThere(): Promise<boolean> {
-    return this.plan.dataSource.query('SELECT 1').then(
+    return ownQuery(this.plan.dataSource, 'SELECT 1').then(
       () => true,
       () => false,
     );

@@ -2,6 +2,7 @@
 const rooms = {
   clock: [],
   errors: [],
+  postgres: [],
   rabbit: [],
   delay: ['rabbit'],
   events: ['rabbit'],
@@ -15,7 +16,7 @@ const rooms = {
   testing: ['payments'],
 };
 /** Leaves that every room stands on. */
-const free = ['clock', 'errors'];
+const free = ['clock', 'errors', 'postgres'];
 
 const roomRules = Object.entries(rooms).map(([room, may]) => ({
   name: `${room}-knows-only-what-it-may`,

@@ -59,8 +59,12 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-export async function openService(environment: Record<string, string> = {}): Promise<RunningService> {
-  const [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+/** @param given a database of its own unless one is given; it is dropped at the end */
+export async function openService(
+  environment: Record<string, string> = {},
+  given?: TestDatabase,
+): Promise<RunningService> {
+  const [database, vhost] = await Promise.all([given ?? createDatabase(), createVhost()]);
   const config = loadConfig({ ...environmentOf(database.url, vhost.url), ...environment });
   const app = await createService(config);
   await startService(app, config.http);

@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../../postgres';
 import { storableJson, storableText } from '../../events';
 import { type PaymentEvidence } from '../../payments';
 import { type PaymentAttempt } from '../payment-attempt';
@@ -92,7 +93,9 @@ export class RefundRows {
 
   /** Those of these refunds whose end has not been noted yet, by number. */
   async open(numbers: readonly string[], tx?: EntityManager): Promise<ReadonlyMap<string, OpenRefund>> {
-    const rows = await (tx ?? this.dataSource).query<RefundRow[]>(this.openSql, [numbers]);
+    const rows = await (tx
+      ? tx.query<RefundRow[]>(this.openSql, [numbers])
+      : ownQuery<RefundRow[]>(this.dataSource, this.openSql, [numbers]));
     return new Map(rows.map((row) => [row.number, toOpenRefund(row)]));
   }
 

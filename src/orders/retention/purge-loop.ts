@@ -6,6 +6,7 @@ import { type Purge } from './purge';
 const FIRST_PAUSE_MS = 60_000;
 /** Between two runs of a walk: at most half of the time is spent on purging. */
 const PAUSE_MS = 1_000;
+const RUN_LIMIT_MS = 600_000;
 
 /** Runs the purge beside the engine, from a minute after the start on. */
 export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -23,6 +24,7 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
       name: 'purge',
       runOnce: (signal) => this.runOnce(signal),
       intervalMs: () => this.pauseMs,
+      limitMs: RUN_LIMIT_MS,
     });
   }
 

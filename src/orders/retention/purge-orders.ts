@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../../postgres';
 import { ownTransaction } from '../../events';
 import { type Inventory } from '../../inventory';
 import { type OrderStatus } from '../order-status';
@@ -57,7 +58,7 @@ export class PurgeOrders implements PurgeStep {
   }
 
   async purgePage([after]: readonly string[]): Promise<PurgedPage> {
-    const [page] = await this.dataSource.query<PageRow[]>(this.pageSql, [after, this.keepMs]);
+    const [page] = await ownQuery<PageRow[]>(this.dataSource, this.pageSql, [after, this.keepMs]);
     const { last = null, examined = 0, due = [] } = page ?? {};
     const purged = due.length === 0 ? 0 : await ownTransaction(this.dataSource, (tx) => this.purge(tx, due));
     return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: [last] } : {}) };

@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../../postgres';
 import { isSettled } from './settled-money';
 import { PAGE_SIZE, type PurgedKind, type PurgedPage, type PurgeStep } from './purge-step';
 
@@ -34,7 +35,7 @@ export class PurgeRows implements PurgeStep {
   }
 
   async purgePage(after: readonly string[]): Promise<PurgedPage> {
-    const [page] = await this.dataSource.query<PageRow[]>(this.sql, [this.keepMs, ...after]);
+    const [page] = await ownQuery<PageRow[]>(this.dataSource, this.sql, [this.keepMs, ...after]);
     const { purged = 0, examined = 0, last = null } = page ?? {};
     return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: last } : {}) };
   }

@@ -1,6 +1,7 @@
 import { present, validInstant } from '../../errors';
 import DataLoader from 'dataloader';
 import { type DataSource } from 'typeorm';
+import { ownQuery } from '../../postgres';
 import { type AttemptsNow } from '../order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptsByOrder, toAttempt } from './order-row';
@@ -41,7 +42,7 @@ export class ReadAttempts {
   }
 
   private async read(orderIds: readonly string[]): Promise<AttemptsNow[]> {
-    const [row] = await this.dataSource.query<NowRow[]>(this.sql, [orderIds]);
+    const [row] = await ownQuery<NowRow[]>(this.dataSource, this.sql, [orderIds]);
     const { now, attempts } = present(row, 'the attempts of orders');
     const ofOrder = attemptsByOrder(orderIds, (attempts ?? []).map(toAttempt));
     return orderIds.map((id) => ({ now: validInstant(now), attempts: ofOrder.get(id) ?? [] }));

@@ -54,4 +54,50 @@ describe('a client of the service', () => {
     expect((await heard.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     heard.release();
   });
+
+  it('closes a connection whose server takes no writes any more, and the idle ones beside it', async () => {
+    const [writing, idle] = await Promise.all([pool.connect(), pool.connect()]);
+    const ends = [writing, idle].map(endOf);
+    await writing.query('SET default_transaction_read_only = on');
+    idle.release();
+    const failure = await writing.query('CREATE TABLE t ()').catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: '25006' });
+    expect(isDatabaseAway(failure)).toBe(true);
+    writing.release();
+    await Promise.all(ends);
+    expect((await pool.query('CREATE TEMPORARY TABLE t ()')).command).toBe('CREATE');
+  });
+
+  describe('with a URL of several servers', () => {
+    const ofServers = (change: (url: URL) => void, attributes = ''): AttentiveClient => {
+      const url = new URL(database.url);
+      change(url);
+      // Nothing listens on port 1.
+      const connectionString = url.href.replace(url.host, `127.0.0.1:1,${url.host}`) + attributes;
+      return new AttentiveClient({ connectionString });
+    };
+
+    it('connects to the one that takes writes', async () => {
+      const client = ofServers(() => undefined, '?target_session_attrs=read-write');
+      await client.connect();
+      expect(client.port).toBe(Number(new URL(database.url).port));
+      await client.query('CREATE TEMPORARY TABLE t ()');
+      await client.end();
+    });
+
+    it('says of each why it is of no use when none takes writes, and not the password', async () => {
+      const client = ofServers((url) => (url.port = '2'));
+      const failure = (await client.connect().catch((error: unknown) => error)) as Error;
+      expect(failure.message).toMatch(/NO_WRITABLE_SERVER: 127.0.0.1:1 .*ECONNREFUSED.*; 127.0.0.1:2 .*ECONNREFUSED/);
+      expect(failure.message).not.toContain(new URL(database.url).password);
+      expect(isDatabaseAway(failure)).toBe(true);
+    });
+
+    it('says that the password is wrong, which no waiting mends', async () => {
+      const client = ofServers((url) => (url.password = 'wrong'));
+      const failure = await client.connect().catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: '28P01' });
+      expect(isDatabaseAway(failure)).toBe(false);
+    });
+  });
 });

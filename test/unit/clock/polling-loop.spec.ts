@@ -42,6 +42,31 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
+  it('leaves a run behind that does not end, tells it once with a code, and goes on', async () => {
+    const clock = new ManualClock();
+    const told: unknown[] = [];
+    const signals: AbortSignal[] = [];
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation((message) => told.push(message));
+    const loop = new PollingLoop(clock, {
+      name: 'test',
+      runOnce: (signal) => (
+        signals.push(signal),
+        signals.length < 3 ? new Promise(() => undefined) : Promise.resolve(false)
+      ),
+      intervalMs: () => INTERVAL_MS,
+      limitMs: 2_000,
+    });
+    loop.start();
+    for (let second = 0; second < 6; second += 1) {
+      clock.advance(1_000);
+      await settled();
+    }
+    error.mockRestore();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false]);
+    expect(told).toEqual([expect.stringContaining('ORDER_TIMEOUT/LOOP_STUCK: a run of the loop test')]);
+    await loop.stop();
+  });
+
   it('waits before a run for more to come in, and what wakes it meanwhile is found by that run', async () => {
     const clock = new ManualClock();
     let runs = 0;

@@ -50,7 +50,7 @@ describe('the relay behind a backlog', () => {
     clock = new ManualClock();
     [waiting, deleted, released, published, claims, deletion] = [[], [], [], [], 0, undefined];
     const query = async (sql: string, values: unknown[] = []): Promise<unknown> => answer(sql, values);
-    const dataSource = { ...dataSourceStub({ query }), subscribers: [], query };
+    const dataSource = { ...dataSourceStub({ query }, query), subscribers: [] };
     const publisher = {
       isReady: true,
       longestMs: 20_000,

@@ -1,4 +1,5 @@
-import { type DataSource, type EntityManager } from 'typeorm';
+import { type EntityManager } from 'typeorm';
+import { dataSourceStub } from '../../support/data-source-stub';
 import { applyFinding } from '../../../src/orders/attempt-finding';
 import { closesAt, decideClosing } from '../../../src/orders/decide-closing';
 import { strayMoney } from '../../../src/orders/late/stray-money';
@@ -38,7 +39,7 @@ describe('a value that is missing on the way of money', () => {
   it('never decides: the answer of the database', async () => {
     const tx = silent as unknown as EntityManager;
     await expect(new LockOrders('s').execute(tx, ['o-1'], 'wait')).rejects.toThrow('is missing');
-    const attempts = new ReadAttempts(silent as unknown as DataSource, 's');
+    const attempts = new ReadAttempts(dataSourceStub({}, silent.query), 's');
     await expect(attempts.execute('o-1', () => true)).rejects.toThrow('is missing');
   });
 

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
-import { type DataSource } from 'typeorm';
 import { DatabaseClock } from '../../../src/timeouts/database-clock';
+import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../delay/manual-clock';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -11,17 +11,15 @@ function setup({ aheadMs = 5_000, travels = [{ thereMs: 0, backMs: 0 }] } = {}) 
   const clock = new ManualClock();
   const state = { aheadMs, queries: 0, isAway: false };
   const trueNowMs = () => clock.monotonic() + state.aheadMs;
-  const dataSource = {
-    query: async () => {
-      if (state.isAway) throw new Error('away');
-      const { thereMs, backMs } = travels[state.queries++ % travels.length] ?? { thereMs: 0, backMs: 0 };
-      clock.advance(thereMs);
-      const now = trueNowMs();
-      clock.advance(backMs);
-      return [{ now }];
-    },
-  };
-  return { clock, state, trueNowMs, databaseClock: new DatabaseClock(dataSource as unknown as DataSource, clock) };
+  const dataSource = dataSourceStub({}, async () => {
+    if (state.isAway) throw new Error('away');
+    const { thereMs, backMs } = travels[state.queries++ % travels.length] ?? { thereMs: 0, backMs: 0 };
+    clock.advance(thereMs);
+    const now = trueNowMs();
+    clock.advance(backMs);
+    return [{ now }];
+  });
+  return { clock, state, trueNowMs, databaseClock: new DatabaseClock(dataSource, clock) };
 }
 
 describe('DatabaseClock', () => {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type DataSource } from 'typeorm';
+import { dataSourceStub } from '../../support/data-source-stub';
 import { Sweep } from '../../../src/timeouts/sweep';
 import { TimeoutObservers } from '../../../src/timeouts';
 import { ManualClock } from '../delay/manual-clock';
@@ -29,7 +29,7 @@ function setup() {
           return { rows, missed: rows, cursor };
         },
       },
-      dataSource: { query: async () => [] } as unknown as DataSource,
+      dataSource: dataSourceStub({}, async () => []),
       ...{ upcomingSql: '', concurrency: 1, pageSize: 100 },
       options: { intervalMs: INTERVAL_MS, marginMs: 5_000, budgetMs: 5_000 },
       observer: Object.assign(new TimeoutObservers(), {

@@ -1,0 +1,29 @@
+import { type ClientBase } from 'pg';
+
+/** Since PostgreSQL 14 every session is told these at its start, and when they change. */
+const REPORTED = ['in_hot_standby', 'default_transaction_read_only'];
+
+interface Parameter {
+  readonly parameterName: string;
+  readonly parameterValue: string;
+}
+
+/** Collects what a server says of itself while a session starts. Must be made before the client connects. */
+export class ReportedParameters {
+  private readonly values = new Map<string, string>();
+
+  constructor(connection: NodeJS.EventEmitter) {
+    connection.on('parameterStatus', ({ parameterName, parameterValue }: Parameter) => {
+      if (REPORTED.includes(parameterName)) this.values.set(parameterName, parameterValue);
+    });
+  }
+
+  /** Whether the session takes writes. Costs a round trip only where the server does not report it, or a pooler keeps it. */
+  async isWritable(client: ClientBase): Promise<boolean> {
+    const values = REPORTED.map((name) => this.values.get(name));
+    if (values.includes('on')) return false;
+    if (!values.includes(undefined)) return true;
+    const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+    return rows[0]?.transaction_read_only === 'off';
+  }
+}

@@ -1,0 +1,7 @@
+export { canWrite } from './can-write';
+export { discard, hangUp } from './hang-up';
+export { NoAnswerError } from './no-answer-error';
+export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
+export { ownQuery } from './own-query';
+export { ReadOnlySessionError } from './read-only-session-error';
+export { isReadOnly, isSessionLost, isUnanswered } from './session-lost';
