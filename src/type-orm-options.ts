@@ -8,11 +8,10 @@ const CONNECT_TRIES = 10;
 const CONNECT_PAUSE_MS = 3_000;
 /** For a connection of the pool too; without it a request would wait for ever while the pool is used up. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Ours take milliseconds; whatever takes longer holds locks that everybody waits for, and is tried again. */
-const STATEMENT_TIMEOUT_MS = 8_000;
-/** Dead sessions keep their locks so long. Nothing of ours waits for anything between two statements. */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
-/** Longer than the server may take for a statement: no answer by then means that there is no server. */
+/**
+ * Longer than the server may take for a statement of ours: no answer by then means that there is no server. The server's own
+ * limits go with each transaction: poolers refuse them as options of the connection.
+ */
 const ANSWER_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
@@ -33,8 +32,6 @@ export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['datab
       query_timeout: ANSWER_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     },
     retryAttempts: CONNECT_TRIES,
     retryDelay: CONNECT_PAUSE_MS,

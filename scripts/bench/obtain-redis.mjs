@@ -6,7 +6,7 @@ import { stackFolder } from '../setup/paths.mjs';
 import { noteWhileWaiting } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
-import { newPackages, privateApt } from '../stack/rabbitmq-download.mjs';
+import { newPackages, privateApt } from '../stack/debian-packages.mjs';
 
 const limitMs = 3 * 60_000;
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { run } from '../setup/run.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
-import { newPackages } from '../stack/rabbitmq-download.mjs';
+import { newPackages } from '../stack/debian-packages.mjs';
 
 const limitMs = 5 * 60_000;
 // It carries the keys of the suites to come too; without it apt refuses the lists of a younger suite.

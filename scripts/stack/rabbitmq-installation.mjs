@@ -43,7 +43,7 @@ export function erlangFolders(root, { isGiven, path = '' }) {
 }
 
 /** @param {string} root */
-function findLibraryFolders(root) {
+export function findLibraryFolders(root) {
   if (root === '/') return [];
   const parents = [join(root, 'usr/lib'), join(root, 'lib')];
   return parents.flatMap((parent) =>

@@ -8,7 +8,8 @@ import { chooseSource, endpointOf, explainChoice } from '../stack/choose-source.
 import { environmentOf } from '../stack/docker-stack.mjs';
 import { blockSize, candidateBlocks } from '../stack/ports.mjs';
 import { brokerForDemo, brokerForService } from '../stack/profile.mjs';
-import { brokerPackages, newPackages } from '../stack/rabbitmq-download.mjs';
+import { newPackages } from '../stack/debian-packages.mjs';
+import { brokerPackages } from '../stack/rabbitmq-download.mjs';
 import { chooseServerUser, isPlainPath } from '../stack/server-user.mjs';
 import { environmentFor, managementUrlOf } from '../stack/servers.mjs';
 import { hidePassword } from '../stack/status.mjs';

@@ -50,18 +50,23 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   // Without the lock, nearly always: a connection that died silently while it held the lock would keep every start.
   if (await isUpToDate(host, schema)) return [];
   const dataSource = await openFor(host, schema);
-  const lock = dataSource.createQueryRunner();
   try {
-    await lock.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
-    await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
-    return await runPending(dataSource, schema);
+    return await ownTransaction(dataSource, (lock) => alone(lock, dataSource, target), UNLIMITED);
   } catch (error) {
     return await refuseChange(host, schema, error);
   } finally {
-    await lock.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]).catch(() => undefined);
-    await lock.release();
     await dataSource.destroy();
   }
+}
+
+/**
+ * The lock lasts as long as its transaction. One of the session would stay behind in a pooler that pools by transaction:
+ * it hands the unlocking to another session.
+ */
+async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
+  await lock.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
+  await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
+  return runPending(dataSource, target.schema);
 }
 
 /** In one transaction, so that a schema that is refused is rolled back and nobody ever sees it. */

@@ -1,0 +1,66 @@
+import { type DataSource } from 'typeorm';
+import { connectTo, onServer, serverUrl, urlOf } from '../support/database';
+import { until } from '../support/engine';
+import { startThrowAwayPgbouncer, type ThrowAwayPgbouncer } from '../support/throw-away-pgbouncer';
+import { anOrder, openService, type RunningService } from './running-service';
+
+const DATABASE = `ot_pgbouncer_${process.pid}`;
+const OTHER = `ot_other_${process.pid}`;
+/** What we set for a transaction, or for a session where there is no pooler. */
+const SETTINGS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'synchronous_commit'];
+const PLANNING = ['plan_cache_mode', 'enable_seqscan', 'jit', 'enable_bitmapscan'];
+
+describe('the service behind PgBouncer, which pools by transaction', () => {
+  let bouncer: ThrowAwayPgbouncer;
+  let service: RunningService;
+  let other: DataSource;
+
+  beforeAll(async () => {
+    // Not migrated: the service does it, by way of the pooler.
+    await onServer(`CREATE DATABASE ${DATABASE}`);
+    await onServer(`CREATE ROLE ${OTHER} LOGIN PASSWORD '${OTHER}'`);
+    const otherUrl = new URL(urlOf(DATABASE));
+    [otherUrl.username, otherUrl.password] = [OTHER, OTHER];
+    bouncer = await startThrowAwayPgbouncer([serverUrl(), otherUrl.href]);
+    const url = bouncer.through(urlOf(DATABASE));
+    const dataSource = await connectTo(url, 4);
+    other = await connectTo(bouncer.through(otherUrl.href), 4);
+    const drop = (): Promise<void> => dataSource.destroy();
+    service = await openService({ DATABASE_PREPARED_STATEMENTS: 'off' }, { url, dataSource, drop });
+  }, 120_000);
+  afterAll(async () => {
+    await service.close();
+    await other.destroy();
+    await bouncer.close();
+    await onServer(`DROP DATABASE ${DATABASE} WITH (FORCE)`);
+    await onServer(`DROP ROLE ${OTHER}`);
+  });
+
+  const statusOf = async (id: string): Promise<string> => (await service.call('get', `/orders/${id}`)).body.status;
+
+  it('starts, migrates, places, pays and closes', async () => {
+    await service.call('put', '/inventory/apple', { onHand: 100 }).expect(200);
+    const [paid, unpaid] = [anOrder(), anOrder({ paymentWindowMs: 1_000 })];
+    await service.call('post', '/orders', paid).expect(201);
+    await service.call('post', '/orders', unpaid).expect(201);
+    const { id: orderId, amount, currency } = paid;
+    service.command('order.paid', { orderId, provider: 'p', reference: orderId, amount, currency });
+    await until(async () => (await statusOf(paid.id)) === 'PAID');
+    await until(async () => (await statusOf(unpaid.id)) === 'CLOSED');
+    expect((await service.call('get', '/health/ready')).body).toMatchObject({ status: 'ready', database: 'up' });
+    expect(service.parked).toEqual([]);
+  });
+
+  it('leaves no setting and no lock behind for whoever gets the connection next', async () => {
+    const names = [...SETTINGS, ...PLANNING];
+    const changed = `SELECT name, setting FROM pg_settings WHERE name = ANY ($1) AND source = 'session'`;
+    for (const pool of [service.database.dataSource, other]) {
+      // At the same time, so that the pooler uses several of its connections.
+      const found = await Promise.all(Array.from({ length: 8 }, () => pool.query<unknown[]>(changed, [names])));
+      expect(found.flat()).toEqual([]);
+    }
+    const locks = `SELECT * FROM pg_locks WHERE locktype = 'advisory'
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    expect(await service.database.dataSource.query(locks)).toEqual([]);
+  });
+});

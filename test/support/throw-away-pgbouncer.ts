@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** A PgBouncer that pools by transaction. */
+export interface ThrowAwayPgbouncer {
+  /** The same login and database by way of it. */
+  through(url: string): string;
+  close(): Promise<void>;
+}
+
+/** Starts one before the server of these URLs, each with a login that may use it. */
+export async function startThrowAwayPgbouncer(urls: readonly string[]): Promise<ThrowAwayPgbouncer> {
+  const script = join(__dirname, '../../scripts/pgbouncer.mjs');
+  const env = { ...process.env, DATABASE_URLS: urls.join(',') };
+  const child = spawn(process.execPath, [script], { stdio: 'pipe', env });
+  const exited = once(child, 'exit');
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-4_000)));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const { value, done } = (await lines.next()) as IteratorResult<string, undefined>;
+  if (done) throw new Error(`PgBouncer did not start: ${stderr}`);
+  const { address } = JSON.parse(value) as { address: string };
+  return {
+    through: (url) => {
+      const changed = new URL(url);
+      changed.host = address;
+      return changed.href;
+    },
+    close: async () => {
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
