@@ -156,6 +156,14 @@ describe('loadConfig', () => {
     expect(problemsOf({ ...minimal, ...environment }).join('; ')).toContain(problem);
   });
 
+  it('takes several servers of PostgreSQL, and refuses a standby without repeating the password', () => {
+    const servers = 'postgresql://u:hunter2@db-1:5432,db-2:5432/shop?target_session_attrs=';
+    expect(problemsOf({ ...minimal, DATABASE_URL: `${servers}read-write` })).toEqual([]);
+    expect(problemsOf({ ...minimal, DATABASE_URL: `${servers}standby` })).toEqual([
+      'DATABASE_URL target_session_attrs must be read-write or primary: a standby takes no orders',
+    ]);
+  });
+
   it('never repeats a password, a key or a secret', () => {
     const problems = problemsOf({
       DATABASE_URL: 'mysql://u:hunter2@db',
