@@ -3,6 +3,7 @@ import { DemoError } from '../demo-error';
 
 /** Everything that the service declares below a prefix; deleting what is not there is no error. */
 const EXCHANGES = [
+  'owner',
   'events',
   'commands',
   'parked',
@@ -13,7 +14,16 @@ const EXCHANGES = [
   'delay.1',
   'delay.2',
 ];
-const QUEUES = ['commands', 'parked', 'work.order.payment', 'work.order.reminder'];
+const QUEUES = [
+  'commands',
+  'parked',
+  'probe',
+  'work.order.payment',
+  'work.order.reminder',
+  'work.order.late-watch',
+  'work.payment.refund',
+  'work.payment.reconciliation',
+];
 /** The default ladder: base 64, three levels for 24 h. */
 const LADDER_LEVELS = 3;
 const LADDER_VALUES = 63;
