@@ -18,6 +18,8 @@ export interface DelayRoute {
  */
 export interface DelayTransport {
   readonly name: DelayTransportName;
+  /** What its wake-ups wait in. What was handed to another address never comes out of this one. */
+  readonly address: string;
   /** The longest delay one publication can wait for; longer ones are cut to it and re-delayed on arrival. */
   readonly maxDelayMs: number;
   /** The most a delivery may come before the delay that was asked for is over: what the consumer has to hold beside its head start. */

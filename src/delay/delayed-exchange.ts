@@ -19,6 +19,10 @@ export class DelayedExchange implements DelayTransport {
 
   constructor(private readonly names: TopologyNames) {}
 
+  get address(): string {
+    return this.names.delayed;
+  }
+
   async declare(channel: Channel): Promise<void> {
     // Never `topic`: on a broker that runs on Khepri it routes nothing (plugin issue 323).
     const options = { durable: true, arguments: { 'x-delayed-type': 'direct' } };

@@ -7,7 +7,8 @@ import { resolveLadderShape, type LadderShape } from './ladder-shape';
  * After a change of measures the old ladder still delivers what waits in it, beside the new one.
  */
 export class LadderNames {
-  private readonly stem: string;
+  /** How every name begins. */
+  readonly stem: string;
 
   constructor(
     names: TopologyNames,

@@ -31,6 +31,10 @@ export class Ladder implements DelayTransport {
     this.maxEarlyMs = this.shape.unitMs;
   }
 
+  get address(): string {
+    return this.ladderNames.stem;
+  }
+
   async declare(channel: Channel): Promise<void> {
     // The channel sends one request at a time and in this order; not awaiting each saves a turn of the event loop.
     const steps = planLadder(this.shape, this.ladderNames);

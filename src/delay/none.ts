@@ -8,6 +8,7 @@ import { NoBrokerWaitError } from './no-broker-wait-error';
  */
 export class None implements DelayTransport {
   readonly name = 'none';
+  readonly address = 'none';
   readonly maxDelayMs = 0;
   readonly maxEarlyMs = 0;
 

@@ -31,7 +31,8 @@ export class HealthController {
 }
 
 function assess({ isReady, ...rest }: MomentaryState, isDatabaseUp: boolean): Readiness {
-  const isDegraded = rest.broker === 'down' || rest.messagePath === 'down';
+  const isPathFine = rest.messagePath === 'up' || rest.messagePath === 'off';
+  const isDegraded = rest.broker === 'down' || !isPathFine || rest.cause !== undefined;
   const status = isReady && isDatabaseUp ? (isDegraded ? 'degraded' : 'ready') : 'not-ready';
   return {
     status,

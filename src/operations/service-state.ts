@@ -20,8 +20,10 @@ export interface MomentaryState {
   /** Started, and everything overdue at the start handled once; false again while stopping. */
   readonly isReady: boolean;
   readonly broker: UpOrDown;
-  /** `off`: the transport is `none`, the sweep is the clock. */
-  readonly messagePath: UpOrDown | 'off';
+  /** `suspect`: messages flow, but wake-ups keep going missing. `off`: the transport is `none`. In all but `up` the sweep is the clock. */
+  readonly messagePath: UpOrDown | 'suspect' | 'off';
+  /** What is wrong with the message path though messages flow, and what to do. */
+  readonly cause?: string;
   /** Absent until the broker has answered for the first time. */
   readonly transport?: string;
 }
@@ -44,13 +46,13 @@ export class ServiceState {
   ) {}
 
   now(): MomentaryState {
-    const { transport, isReady, isMessagePathUp } = this.engine;
-    const path = isMessagePathUp ? 'up' : 'down';
+    const { transport, isReady, path } = this.engine;
     return {
       isReady,
       broker: this.client.isUp ? 'up' : 'down',
-      messagePath: transport === 'none' ? 'off' : path,
+      messagePath: path.state,
       ...(transport === undefined ? {} : { transport }),
+      ...(path.doubt === undefined ? {} : { cause: path.doubt }),
     };
   }
 

@@ -5,6 +5,7 @@ export { Delivery } from './delivery';
 export { KeptDeliveries } from './kept-deliveries';
 export { ManualAckConsumer } from './manual-ack-consumer';
 export { ParkedQueue, type ParkReason } from './parked-queue';
+export { type PrefixOwner, readPrefixOwner, takePrefix } from './prefix-owner';
 export { type Publication, type PublishOutcome, type PublishWatch } from './publication';
 export { workQueueArguments } from './queue-arguments';
 export { RabbitClient } from './rabbit-client';

@@ -12,7 +12,7 @@ import { RabbitConnection } from './rabbit-connection';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { TopologyNames } from './topology-names';
 
-type Declare = (channel: Channel) => Promise<void>;
+type Declare = (channel: Channel, model: ChannelModel) => Promise<void>;
 
 interface ConsumeRequest {
   readonly queue: string;
@@ -147,7 +147,7 @@ export class RabbitClient {
     channel.on('error', () => undefined);
     try {
       await declareBase(model, channel, this.names, this.options);
-      for (const declare of declares) await declare(channel);
+      for (const declare of declares) await declare(channel, model);
     } finally {
       await channel.close().catch(() => undefined);
     }

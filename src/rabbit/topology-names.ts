@@ -29,6 +29,11 @@ export class TopologyNames {
     return `${this.prefix}.work.${routingKey}`;
   }
 
+  /** Exchange that carries no messages and says which database the prefix belongs to. */
+  get owner(): string {
+    return `${this.prefix}.owner`;
+  }
+
   /** The plugin's exchange. */
   get delayed(): string {
     return `${this.prefix}.delayed`;

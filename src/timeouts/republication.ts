@@ -1,87 +1,142 @@
-import { type DataSource } from 'typeorm';
-import { type DelayTransportName } from '../delay';
-import { handOverAt } from '../events';
+import { type DataSource, type EntityManager } from 'typeorm';
+import { announceAfterCommit, handOverAt, ownTransaction } from '../events';
+import { type EngineSettings } from './engine-settings';
+
+/** Why everything that is pending is published again. */
+export interface RepublicationRequest {
+  readonly cause: string;
+  /** The rest beyond the horizon too: no wake-ups were written for it, because the transport was `none`. */
+  readonly all?: boolean;
+  /** Not when the last one was asked for less than so many seconds ago: by another instance, or because a path keeps failing. @default 0 */
+  readonly quietS?: number;
+}
+
+/** `running`, `too-soon`: nothing new was begun, as the last one was asked for within `quietS`, and has not ended, or has. */
+export type RepublicationAnswer = 'requested' | 'running' | 'too-soon';
+
+/** `waiting`: what was published before is still in the outbox, or another instance is at it. */
+export type RepublicationStep =
+  | { readonly type: 'idle' | 'waiting' | 'page' }
+  | { readonly type: 'done'; readonly rows: number; readonly cause: string };
+
+interface Job {
+  readonly isRunning: boolean;
+  readonly cause: string;
+  readonly all: boolean;
+  /** Where the next page begins: after this row of this kind. */
+  readonly kind: string;
+  readonly at: string;
+  readonly key: string;
+  /** When it was requested: what was due before that is the sweep's. */
+  readonly since: string;
+  /** The same, epoch seconds. */
+  readonly sinceS: number;
+  readonly rows: number;
+}
 
 const PAGE = 5_000;
 
 /**
- * Remembers, in the database, to which transport the pending wake-ups were handed, and hands them to another one.
- * Several instances may do so at once: a wake-up too many does nothing.
+ * Writes the wake-ups of everything that is pending into the outbox once more, soonest first. One row of the database says how
+ * far it has come, and each page is one transaction with it. So any instance goes on where another one stopped, and none
+ * does what another has done. The next page waits until the outbox has handed over the last one, and new wake-ups do not queue behind all of it.
  */
 export class Republication {
-  private known: DelayTransportName | undefined;
-
   constructor(
     private readonly dataSource: DataSource,
+    private readonly settings: EngineSettings,
     private readonly schema: string,
     private readonly horizonMs: number,
   ) {}
 
-  /** What this process knows to be recorded. */
-  get recorded(): DelayTransportName | undefined {
-    return this.known;
+  request(request: RepublicationRequest): Promise<RepublicationAnswer> {
+    return ownTransaction(this.dataSource, (tx) => this.requestIn(tx, request));
   }
 
-  /** Publishes again what is pending if the recorded transport is another one. Returns how many wake-ups. */
-  async switchTo(name: DelayTransportName): Promise<number> {
-    const previous = await this.read();
-    const isNeeded = previous !== undefined && previous !== name && name !== 'none';
-    const rows = isNeeded ? await this.publishAll(previous) : 0;
-    if (name === 'none') await this.discardWakeUps();
-    // Recorded last: if we die on the way, the next start does it all again.
-    await this.record(name);
-    this.known = name;
-    return rows;
+  /** Begins anew in the caller's transaction. */
+  async requestIn(tx: EntityManager, request: RepublicationRequest): Promise<RepublicationAnswer> {
+    const { cause, all = false, quietS = 0 } = request;
+    const before = parse(await this.settings.lock(tx, 'republication'));
+    const [time] = await tx.query<{ now: string; seconds: number }[]>(
+      'SELECT now()::text AS now, extract(epoch FROM now())::float8 AS seconds',
+    );
+    if (!time) throw new Error('the database does not tell the time');
+    if (before && time.seconds - before.sinceS < quietS) return before.isRunning ? 'running' : 'too-soon';
+    const isAll = all || (before?.isRunning === true && before.all);
+    const begin = { kind: '', at: time.now, key: '', rows: 0 };
+    const job: Job = { isRunning: true, cause, all: isAll, since: time.now, sinceS: time.seconds, ...begin };
+    await this.settings.write(tx, 'republication', JSON.stringify(job));
+    return 'requested';
   }
 
-  private async publishAll(previous: string): Promise<number> {
-    let count = 0;
-    let after: { kind: string; key: string } | undefined = { kind: '', key: '' };
-    while (after) {
-      const rows: { kind: string; key: string }[] = await this.publishPage(after, previous === 'none');
-      count += rows.length;
-      after = rows.length === PAGE ? rows.at(-1) : undefined;
-    }
-    return count;
+  async isRunning(): Promise<boolean> {
+    return parse((await this.settings.read(this.dataSource, 'republication')) ?? '')?.isRunning ?? false;
+  }
+
+  /** Publishes the next page, if there is one. */
+  step(): Promise<RepublicationStep> {
+    return ownTransaction(this.dataSource, async (tx): Promise<RepublicationStep> => {
+      const value = await this.settings.tryLock(tx, 'republication');
+      if (value === undefined) return { type: (await this.isRunning()) ? 'waiting' : 'idle' };
+      const job = parse(value);
+      if (!job?.isRunning) return { type: 'idle' };
+      if (await this.isOutboxFull(tx)) return { type: 'waiting' };
+      const next = await this.publishPage(tx, job);
+      await this.settings.write(tx, 'republication', JSON.stringify(next));
+      announceAfterCommit(tx, [], ['wake-up']);
+      return next.isRunning ? { type: 'page' } : { type: 'done', rows: next.rows, cause: next.cause };
+    });
+  }
+
+  private async publishPage(tx: EntityManager, job: Job): Promise<Job> {
+    if (job.kind === '') return this.atNextKind(tx, job);
+    const [last] = await tx.query<{ at: string; key: string; rows: number }[]>(this.pageSql(), [
+      job.kind,
+      job.at,
+      job.key,
+      this.horizonMs,
+      job.all,
+    ]);
+    const rows = job.rows + (last?.rows ?? 0);
+    return last?.rows === PAGE ? { ...job, at: last.at, key: last.key, rows } : this.atNextKind(tx, { ...job, rows });
+  }
+
+  private async atNextKind(tx: EntityManager, job: Job): Promise<Job> {
+    const [next] = await tx.query<{ kind: string | null }[]>(
+      `SELECT min(kind) AS kind FROM ${this.schema}.timeout WHERE state = 'pending' AND kind > $1`,
+      [job.kind],
+    );
+    return next?.kind ? { ...job, kind: next.kind, at: job.since, key: '' } : { ...job, isRunning: false };
+  }
+
+  private async isOutboxFull(tx: EntityManager): Promise<boolean> {
+    const [row] = await tx.query<{ rows: number }[]>(
+      `SELECT count(*)::int AS rows FROM (
+         SELECT 1 FROM ${this.schema}.outbox WHERE route = 'wake-up' AND available_at <= now() LIMIT ${PAGE}) AS due`,
+    );
+    return (row?.rows ?? 0) >= PAGE;
   }
 
   /** Beyond the horizon the outbox still has the row, unless no wake-ups were written at all. */
-  private publishPage(after: { kind: string; key: string }, isAll: boolean): Promise<{ kind: string; key: string }[]> {
-    return this.dataSource.query(
-      `WITH page AS (
-         SELECT kind, key, generation, next_attempt_at, traceparent FROM ${this.schema}.timeout
-          WHERE state = 'pending' AND (kind, key) > ($1, $2)
-            AND ($4 OR next_attempt_at <= now() + $3 * interval '1 millisecond')
-          ORDER BY kind, key LIMIT ${PAGE}),
-       published AS (
-         INSERT INTO ${this.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
-         SELECT gen_random_uuid(), 'wake-up', kind,
-                jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
-                                   'dueAt', ceil(extract(epoch FROM next_attempt_at) * 1000)),
-                traceparent, next_attempt_at, ${handOverAt('next_attempt_at', '$3')}
-           FROM page)
-       SELECT kind, key FROM page ORDER BY kind, key`,
-      [after.kind, after.key, this.horizonMs, isAll],
-    );
+  private pageSql(): string {
+    return `
+      WITH page AS (
+        SELECT kind, key, generation, next_attempt_at, traceparent FROM ${this.schema}.timeout
+         WHERE kind = $1 AND state = 'pending' AND (next_attempt_at, key) > ($2::timestamptz, $3)
+           AND ($5 OR next_attempt_at <= now() + $4 * interval '1 millisecond')
+         ORDER BY next_attempt_at, key LIMIT ${PAGE}),
+      published AS (
+        INSERT INTO ${this.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
+        SELECT gen_random_uuid(), 'wake-up', kind,
+               jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
+                                  'dueAt', ceil(extract(epoch FROM next_attempt_at) * 1000)),
+               traceparent, next_attempt_at, ${handOverAt('next_attempt_at', '$4')}
+          FROM page)
+      SELECT next_attempt_at::text AS at, key, (count(*) OVER ())::int AS rows
+        FROM page ORDER BY page.next_attempt_at DESC, page.key DESC LIMIT 1`;
   }
+}
 
-  /** Nobody will publish them in this mode, and they would pile up. */
-  private async discardWakeUps(): Promise<void> {
-    await this.dataSource.query(`DELETE FROM ${this.schema}.outbox WHERE route = 'wake-up'`);
-  }
-
-  private async read(): Promise<string | undefined> {
-    const [row] = await this.dataSource.query<{ value: string }[]>(
-      `SELECT value FROM ${this.schema}.engine_setting WHERE name = 'delay-transport'`,
-    );
-    return row?.value;
-  }
-
-  private async record(name: DelayTransportName): Promise<void> {
-    await this.dataSource.query(
-      `INSERT INTO ${this.schema}.engine_setting (name, value) VALUES ('delay-transport', $1)
-       ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, changed_at = now()`,
-      [name],
-    );
-  }
+function parse(value: string): Job | undefined {
+  return value === '' ? undefined : (JSON.parse(value) as Job);
 }

@@ -19,6 +19,8 @@ interface SweepPlan {
   readonly pageSize: number;
   /** True while no broker wakes us: then the sweep is the clock. */
   isClock(): boolean;
+  /** A run has found so many timeouts that a wake-up should have brought. */
+  missed(count: number): void;
 }
 
 interface Upcoming {
@@ -142,6 +144,7 @@ export class Sweep {
     if (this.missed === 0) return;
     const { observer, worker } = this.plan;
     observer.wakeUpsMissed(worker.kind, this.missed);
+    this.plan.missed(this.missed);
     this.logger.warn(`took over ${this.missed} overdue timeouts whose wake-ups were lost or are stalled at the broker`);
     this.missed = 0;
   }

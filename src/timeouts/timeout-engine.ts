@@ -15,6 +15,7 @@ import { DatabaseClock } from './database-clock';
 import { Dispatcher } from './dispatcher';
 import { HandlerAdapter } from './handler-adapter';
 import { KindWorker } from './kind-worker';
+import { MessagePath } from './message-path';
 import { OutcomeRecorder } from './outcome-recorder';
 import { Partitions } from './partitions';
 import { type RegisteredHandler } from './registered-handler';
@@ -27,7 +28,6 @@ import { TimeoutQueries } from './timeout-queries';
 import { TimeoutSettler } from './timeout-settler';
 import { HEAD_START_MS } from './route-wake-up';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
-import { TransportSwitch } from './transport-switch';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
 
 /** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
@@ -37,7 +37,8 @@ const SOON_MS = 2_000;
 export class TimeoutEngine {
   private readonly logger = new Logger(TimeoutEngine.name);
   private readonly databaseClock: DatabaseClock;
-  private readonly switch: TransportSwitch;
+  /** How wake-ups come through the broker, and what an operator can do about it. */
+  readonly path: MessagePath;
   private readonly relays: OutboxRelays;
   private readonly workers = new Map<string, KindWorker>();
   private readonly sweeps = new Map<string, Sweep>();
@@ -55,14 +56,13 @@ export class TimeoutEngine {
   ) {
     const { dataSource, schema } = options;
     this.databaseClock = new DatabaseClock(dataSource, clock);
-    this.switch = new TransportSwitch(
-      { client, options, dataSource, observer: observers, kinds: () => this.kinds },
-      clock,
-    );
+    const isConsumed = (): boolean => this.dispatchers.every((each) => each.isConsuming);
+    const path = { client, options, dataSource, observer: observers, kinds: () => this.kinds, isConsumed };
+    this.path = new MessagePath(path, clock);
     const routeOne: OutboxRouter = (row) => routeEvent(client.names, row);
     const lanes = {
       event: { publisher: client.publisher, router: () => routeOne },
-      'wake-up': { publisher: client.wakeUpPublisher, router: () => this.switch.router },
+      'wake-up': { publisher: client.wakeUpPublisher, router: () => this.path.router },
     };
     this.relays = new OutboxRelays({ dataSource, schema, lanes }, clock);
   }
@@ -74,13 +74,12 @@ export class TimeoutEngine {
 
   /** How timeouts wait; undefined until the broker has answered for the first time. */
   get transport(): string | undefined {
-    return this.switch.current;
+    return this.path.transport;
   }
 
-  /** Wake-ups travel: connected, declared, confirmed in time, the work queues consumed, and the transport is not `none`. */
+  /** Wake-ups travel, in time, and arrive by the broker. */
   get isMessagePathUp(): boolean {
-    const { isReady, isPunctual } = this.client.wakeUpPublisher;
-    return isReady && isPunctual && !!this.switch.router && this.dispatchers.every((each) => each.isConsuming);
+    return this.path.state === 'up';
   }
 
   /** Started, and everything that was overdue at the start has been handled once. */
@@ -101,7 +100,7 @@ export class TimeoutEngine {
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);
     this.client.start();
     this.relays.start();
-    this.switch.start();
+    this.path.start();
     this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
     for (const sweep of this.sweeps.values()) sweep.start();
     this.phase = 'running';
@@ -131,7 +130,7 @@ export class TimeoutEngine {
     await Promise.all([...this.workers.values()].map((worker) => worker.close(limit.left())));
     const given = await this.client.settleRest(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
-    await limit.within<unknown>(Promise.all([this.switch.stop(), this.relays.stop()]), undefined);
+    await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop()]), undefined);
     const relayed = await limit.within(this.relays.runOnce(), 0);
     await this.client.close(limit.left());
     await limit.within<unknown>(this.relays.finishLate(), undefined);
@@ -164,9 +163,9 @@ export class TimeoutEngine {
       this.clock,
     );
     const upcomingSql = new TimeoutQueries(schema).upcoming;
-    const isClock = (): boolean => !this.isMessagePathUp;
     const { sweep } = this.options;
-    const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, pageSize, isClock };
+    const watched = { isClock: () => !this.isMessagePathUp, missed: (count: number) => this.path.missed(kind, count) };
+    const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, pageSize, ...watched };
     this.workers.set(kind, worker);
     this.sweeps.set(kind, new Sweep(plan, this.clock));
     if (writesWakeUps) this.dispatch(worker, options.prefetch);
@@ -177,7 +176,7 @@ export class TimeoutEngine {
     const partitions = new Partitions(this.options.partitions).of(worker.kind);
     const prefetch = Math.ceil(prefetchOfAll / partitions.length);
     for (const partition of partitions) {
-      const bind = (channel: Channel, queue: string): Promise<void> => this.switch.bind(channel, partition, queue);
+      const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, partition, queue);
       const plan = { client, worker, partition, prefetch, observer, bind, dataSource: this.options.dataSource };
       this.dispatchers.push(new Dispatcher(plan, this.clock));
     }

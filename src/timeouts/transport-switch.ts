@@ -1,64 +1,69 @@
 import { Logger } from '@nestjs/common';
-import { type DataSource } from 'typeorm';
-import { type Clock, PollingLoop } from '../clock';
+import { type Clock } from '../clock';
 import {
+  asksTheBroker,
   DelayedExchange,
   type DelayTransport,
   type DelayTransportName,
   Ladder,
   None,
-  probeDelayedExchange,
   type ProbeResult,
+  probeTransport,
   selectTransport,
+  type TransportSelection,
 } from '../delay';
-import { type Channel, declareWorkQueue, type RabbitClient } from '../rabbit';
 import { type OutboxRouter } from '../events';
+import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../rabbit';
 import { Partitions } from './partitions';
-import { Republication } from './republication';
+import { type Path } from './path-record';
 import { routeWakeUp } from './route-wake-up';
+import { throwAway } from './throw-away';
 import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 
 interface SwitchPlan {
   readonly client: RabbitClient;
   readonly options: ResolvedTimeoutsOptions;
-  readonly dataSource: DataSource;
   readonly observer: TimeoutObserver;
   /** Kinds whose wake-ups must find their work queue. */
   kinds(): readonly string[];
+  /** Wake-ups can be published from now on. `wasRefused`: the plugin was not there, or broken, so what waited in it is lost. */
+  declared(wasRefused: boolean): void;
 }
 
-const CHECK_MS = 1_000;
+/** A plugin that was left has to work for so long before wake-ups are handed to it again. */
+const RETURN_MS = 600_000;
+/** An empty broker makes a quorum queue in some 50 ms, and the ladder has 147 of them. */
+const DECLARE_MS = 60_000;
+/** One message may be late on a busy broker; this many in a row are a fault. */
+const FAILURES = 2;
 
-/**
- * Decides after every (re)connect which delay transport wake-ups take, and has what is pending published again
- * when that is another one than before.
- */
+/** Decides which delay transport wake-ups take: after every (re)connect, and anew while connected. */
 export class TransportSwitch {
   private readonly logger = new Logger(TransportSwitch.name);
-  private readonly republication: Republication;
-  private readonly loop: PollingLoop;
   private readonly partitions: Partitions;
   private transport: DelayTransport | undefined;
+  private leftMs = -Infinity;
+  private failures = 0;
+  private wasRefused = false;
 
   constructor(
     private readonly plan: SwitchPlan,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
-    this.republication = new Republication(plan.dataSource, plan.options.schema, plan.options.horizonMs);
     this.partitions = new Partitions(plan.options.partitions);
-    this.loop = new PollingLoop(clock, {
-      name: 'transport-switch',
-      runOnce: () => this.republish(),
-      intervalMs: () => CHECK_MS,
-    });
     if (plan.options.transport === 'none') this.use(this.create('none'), 'it is configured');
-    else plan.client.declareBeforeWakeUps((channel) => this.declare(channel));
+    else plan.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
   }
 
   /** The transport in use; undefined until the broker has answered for the first time. */
   get current(): DelayTransportName | undefined {
     return this.transport?.name;
+  }
+
+  /** What wake-ups are handed to; undefined as `current`. */
+  get path(): Path | undefined {
+    return this.transport;
   }
 
   /** Routes wake-ups, while there is a transport that takes them. */
@@ -68,39 +73,92 @@ export class TransportSwitch {
     return (row, remainingMs) => routeWakeUp(transport, this.partitions, row, remainingMs);
   }
 
-  start(): void {
-    this.loop.start();
-  }
-
-  stop(): Promise<void> {
-    return this.loop.stop();
-  }
-
-  /** For a work queue that is declared anew; before the first choice that is left to `declare`. */
+  /**
+   * For a work queue that is declared anew. Until the transport is declared on this connection, `declare` has it to do:
+   * where it was before there may be nothing, and a binding to nothing costs the channel.
+   */
   async bind(channel: Channel, partition: string, queue: string): Promise<void> {
-    await this.transport?.bindKind(channel, partition, queue);
+    if (this.plan.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, partition, queue);
   }
 
-  /** Probes where the choice is open, then declares the waiting room. A rejection makes the channel try again. */
-  private async declare(channel: Channel): Promise<void> {
-    const selection = selectTransport(this.plan.options.transport, await this.probe(), this.current);
-    if (selection.type === 'undecided') throw new Error(`no delay transport yet: ${selection.reason}`);
-    const transport = this.transport?.name === selection.transport ? this.transport : this.create(selection.transport);
-    await transport.declare(channel);
+  /** Looks whether the plugin was enabled, disabled or broken while connected, where the choice is open. */
+  async reconsider(): Promise<void> {
+    const { transport, rabbit } = this.plan.options;
+    if (transport === 'auto' && asksTheBroker(transport, rabbit.urls)) await this.follow(await this.probePlugin());
+  }
+
+  /** Declares everything anew and sends a message through it. What that shows may change the transport. */
+  async restore(): Promise<ProbeResult> {
     const { client } = this.plan;
+    const { transport } = this;
+    if (!transport) return { type: 'unknown', reason: 'no delay transport yet' };
+    const prepare = (channel: Channel, model: ChannelModel): Promise<void> =>
+      this.declareAll(model, channel, transport);
+    const open = (): ReturnType<RabbitClient['throwAwayConnection']> => client.throwAwayConnection();
+    const options = { prefix: client.names.prefix, timeoutMs: DECLARE_MS, prepare, clock: this.clock };
+    const probe = await probeTransport(open, transport, options);
+    if (transport.name === 'delayed-exchange') await this.follow(probe);
+    return probe;
+  }
+
+  /** Chooses, then declares the waiting room. A rejection makes the channel try again. */
+  private async declare(channel: Channel, model: ChannelModel): Promise<void> {
+    const { transport, rabbit } = this.plan.options;
+    const probe = asksTheBroker(transport, rabbit.urls) ? this.believed(await this.probePlugin()) : undefined;
+    this.wasRefused ||= transport === 'delayed-exchange' && (probe?.type === 'absent' || probe?.type === 'unusable');
+    const selection = selectTransport(transport, probe, this.current);
+    if (selection.type === 'undecided') throw new Error(`no delay transport yet: ${selection.reason}`);
+    await this.take(model, channel, selection);
+    this.plan.declared(this.wasRefused);
+    this.wasRefused = false;
+  }
+
+  /** Changes the transport on the living connection if the probe says so. */
+  private async follow(probe: ProbeResult): Promise<void> {
+    this.failures = probe.type === 'unusable' ? this.failures + 1 : 0;
+    if (this.plan.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
+    const selection = selectTransport('auto', this.believed(probe), this.current);
+    if (selection.type === 'undecided' || selection.transport === this.current) return;
+    await throwAway(this.plan.client, this.clock, DECLARE_MS, async (connection) => {
+      const channel = await connection.createChannel();
+      channel.on('error', () => undefined);
+      await this.take(connection, channel, selection);
+    });
+    this.plan.declared(false);
+  }
+
+  /** What works again right after it failed is not believed yet, so that nothing goes to and fro. */
+  private believed(probe: ProbeResult): ProbeResult {
+    const isSoon = this.current === 'ladder' && this.clock.monotonic() - this.leftMs < RETURN_MS;
+    if (probe.type !== 'works' || !isSoon) return probe;
+    return { type: 'unknown', reason: 'the plugin works again, but has failed within the last 10 minutes' };
+  }
+
+  private async take(
+    model: ChannelModel,
+    channel: Channel,
+    selection: TransportSelection & { type: 'use' },
+  ): Promise<void> {
+    const transport = this.current === selection.transport && this.transport;
+    const next = transport || this.create(selection.transport);
+    await this.declareAll(model, channel, next);
+    this.use(next, selection.reason);
+  }
+
+  private async declareAll(model: ChannelModel, channel: Channel, transport: DelayTransport): Promise<void> {
+    const { client } = this.plan;
+    await declareBase(model, channel, client.names, client.options);
+    await transport.declare(channel);
     for (const partition of this.plan.kinds().flatMap((kind) => this.partitions.of(kind))) {
       const queue = await declareWorkQueue(channel, client.names, client.options, partition);
       await transport.bindKind(channel, partition, queue);
     }
-    this.use(transport, selection.reason);
   }
 
-  private probe(): Promise<ProbeResult> {
-    const { client, options } = this.plan;
-    if (options.transport !== 'auto' && options.transport !== 'delayed-exchange') {
-      return Promise.resolve({ type: 'unknown', reason: 'not asked' });
-    }
-    return probeDelayedExchange(() => client.throwAwayConnection(), { prefix: client.names.prefix });
+  private probePlugin(): Promise<ProbeResult> {
+    const { client } = this.plan;
+    const options = { prefix: client.names.prefix, clock: this.clock };
+    return probeTransport(() => client.throwAwayConnection(), this.create('delayed-exchange'), options);
   }
 
   private create(name: DelayTransportName): DelayTransport {
@@ -113,17 +171,9 @@ export class TransportSwitch {
 
   private use(transport: DelayTransport, reason: string): void {
     if (this.transport?.name === transport.name) return;
+    if (this.transport) this.leftMs = this.clock.monotonic();
     this.transport = transport;
     this.logger.log(`delay transport: ${transport.name}, because ${reason}`);
     this.plan.observer.transport(transport.name);
-    this.loop.wake();
-  }
-
-  private async republish(): Promise<boolean> {
-    const name = this.current;
-    if (!name || this.republication.recorded === name) return false;
-    const rows = await this.republication.switchTo(name);
-    if (rows > 0) this.logger.log(`published ${rows} pending wake-ups again for ${name}`);
-    return false;
   }
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'amqplib';
-import { Ladder, probeDelayedExchange } from '../../src/delay';
+import { DelayedExchange, Ladder, probeTransport } from '../../src/delay';
+import { TopologyNames } from '../../src/rabbit';
 import { DelayRig } from '../integration/delay/delay-rig';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
@@ -60,7 +61,8 @@ describe('the definitions that we ship', () => {
   });
 
   it('let the service find out that there is no delayed exchange', async () => {
-    expect(await probeDelayedExchange(() => connect(serviceUrl()))).toEqual({ type: 'absent' });
+    const plugin = new DelayedExchange(new TopologyNames('order-timeout.v1'));
+    expect(await probeTransport(() => connect(serviceUrl()), plugin)).toEqual({ type: 'absent' });
   });
 
   it('keep a sender of commands from everything else', async () => {

@@ -9,6 +9,8 @@ export interface TestVhost {
   readonly url: string;
   /** Calls the management API; `path` starts with a slash and is below `/api`. A text is sent as it is. */
   manage<T>(method: 'GET' | 'PUT' | 'DELETE' | 'POST', path: string, body?: unknown): Promise<T>;
+  /** Deletes everything in it, connections included: what a client sees of a broker whose data are gone. */
+  empty(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -34,11 +36,16 @@ export async function createVhostOn(broker: Broker): Promise<TestVhost> {
   const name = `test-${randomUUID()}`;
   const manage = managementOf(broker);
   const user = decodeURIComponent(new URL(broker.amqpUrl).username) || 'guest';
-  await manage('PUT', `/vhosts/${name}`);
-  await manage('PUT', `/permissions/${name}/${encodeURIComponent(user)}`, { configure: '.*', write: '.*', read: '.*' });
+  const create = async (): Promise<void> => {
+    const everything = { configure: '.*', write: '.*', read: '.*' };
+    await manage('PUT', `/vhosts/${name}`);
+    await manage('PUT', `/permissions/${name}/${encodeURIComponent(user)}`, everything);
+  };
+  const drop = (): Promise<void> => manage('DELETE', `/vhosts/${name}`);
+  await create();
   const url = new URL(broker.amqpUrl);
   url.pathname = `/${name}`;
-  return { name, url: url.href, manage, drop: () => manage('DELETE', `/vhosts/${name}`) };
+  return { name, url: url.href, manage, drop, empty: async () => (await drop(), create()) };
 }
 
 function managementOf(broker: Broker): TestVhost['manage'] {

@@ -5,7 +5,9 @@ import {
   TimeoutHandler,
   type TimeoutHandlerSingle,
   type TimeoutOutcome,
+  type TimeoutsOptions,
 } from '../../../src/timeouts';
+import { type RabbitOptions } from '../../../src/rabbit';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -40,16 +42,26 @@ describe('another transport after a restart', () => {
     await vhost.drop();
   });
 
-  const start = async (transport: 'ladder' | 'none'): Promise<TestEngine> => {
-    const engine = await startEngine(database, vhost.url, [handler], { transport });
+  const start = async (transport: 'ladder' | 'none', options: Partial<TimeoutsOptions> = {}): Promise<TestEngine> => {
+    const engine = await startEngine(database, vhost.url, [handler], { transport, ...options });
     await until(async () => (await recorded()) === transport);
     return engine;
   };
   const recorded = async (): Promise<string | undefined> => {
     const [row] = await database.dataSource.query<{ value: string }[]>(
-      'SELECT value FROM order_timeout.engine_setting',
+      `SELECT value FROM order_timeout.engine_setting WHERE name = 'delay-transport'`,
     );
     return row?.value;
+  };
+  const republication = async (): Promise<{ isRunning: boolean; rows: number } | undefined> => {
+    const [row] = await database.dataSource.query<{ value: string }[]>(
+      `SELECT value FROM order_timeout.engine_setting WHERE name = 'republication'`,
+    );
+    return row && (JSON.parse(row.value) as { isRunning: boolean; rows: number });
+  };
+  const delayQueues = async (): Promise<string[]> => {
+    const queues = await vhost.manage<{ name: string }[]>('GET', `/queues/${vhost.name}`);
+    return queues.map(({ name }) => name).filter((name) => name.includes('.delay'));
   };
   const wakeUps = async (): Promise<string[]> => {
     const rows = await database.dataSource.query<{ key: string }[]>(
@@ -82,6 +94,103 @@ describe('another transport after a restart', () => {
     await until(() => again.engine.isMessagePathUp);
     expect(await wakeUps()).toEqual(['far']);
     await again.close();
+  });
+
+  const rabbit = (prefix: string): RabbitOptions => ({ urls: [vhost.url], queueType: 'classic', prefix });
+  /** Whole seconds from now on, so many of them at each. */
+  const spread = (count: number): Record<string, number> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`t-${index}`, 8_000 + (index % 3) * 1_000]));
+
+  it.each<[string, Partial<TimeoutsOptions>, Partial<TimeoutsOptions>]>([
+    ['another prefix', {}, { rabbit: { urls: [], prefix: 'moved.v2', queueType: 'classic' } }],
+    ['another ladder', { ladder: { base: 8 } }, { ladder: { base: 4 } }],
+    ['fewer partitions', { partitions: 3 }, { partitions: 1 }],
+  ])('brings everything by message after %s', async (_, first, second) => {
+    const withUrl = ({ rabbit: given, ...rest }: Partial<TimeoutsOptions>): Partial<TimeoutsOptions> => ({
+      ...rest,
+      ...(given && { rabbit: { ...given, urls: [vhost.url] } }),
+    });
+    const before = await start('ladder', withUrl(first));
+    await until(() => before.engine.isMessagePathUp);
+    await schedule(before, spread(30));
+    await until(async () => (await wakeUps()).length === 0);
+    await before.close();
+    const after = await start('ladder', withUrl(second));
+    const rows = await after.settled.done(30);
+    expect(rows.filter(({ due }) => due.cause !== 'message')).toEqual([]);
+    expect(Math.max(...rows.map(({ lateMs }) => lateMs))).toBeLessThan(2_000);
+    await after.close();
+  });
+
+  it('is done once by several instances that start together', async () => {
+    const before = await start('none');
+    await schedule(before, Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`far-${index}`, 7_200_000])));
+    await before.close();
+    const instances = await Promise.all([1, 2, 3].map(() => startEngine(database, vhost.url, [handler])));
+    await until(async () => (await republication())?.isRunning === false);
+    expect(await wakeUps()).toHaveLength(20);
+    await Promise.all(instances.map((instance) => instance.close()));
+  });
+
+  it('goes on where an instance that died has stopped', async () => {
+    const before = await start('none');
+    await schedule(before, { 'far-1': 7_200_000, 'far-2': 7_300_000, 'far-3': 7_400_000 });
+    await before.close();
+    await database.dataSource.query(
+      `INSERT INTO order_timeout.engine_setting (name, value)
+       SELECT 'republication', jsonb_build_object('isRunning', true, 'cause', 'test', 'all', true, 'kind', kind,
+              'at', next_attempt_at::text, 'key', key, 'since', now()::text, 'sinceS', 0, 'rows', 1)::text
+         FROM order_timeout.timeout WHERE key = 'far-1'`,
+    );
+    await database.dataSource.query(
+      `INSERT INTO order_timeout.engine_setting (name, value) VALUES ('delay-transport', 'ladder')
+       ON CONFLICT (name) DO UPDATE SET value = 'ladder'`,
+    );
+    await database.dataSource.query(
+      `UPDATE order_timeout.engine_setting SET value = 'order-timeout.v1.delay-b8-u1000-classic/1' WHERE name = 'message-path'`,
+    );
+    const after = await start('ladder');
+    await until(async () => (await republication())?.isRunning === false);
+    expect(await wakeUps()).toEqual(['far-2', 'far-3']);
+    expect(await republication()).toMatchObject({ rows: 3 });
+    await after.close();
+  });
+
+  it('publishes everything again when an operator asks for it', async () => {
+    const engine = await start('ladder', { rabbit: rabbit('order-timeout.v1') });
+    await until(() => engine.engine.isMessagePathUp);
+    await schedule(engine, { soon: 4_000 });
+    await until(async () => (await wakeUps()).length === 0);
+    for (const queue of await delayQueues()) await channel.purgeQueue(queue);
+    expect(await engine.engine.path.republish()).toBe('requested');
+    const [row] = await engine.settled.done(1);
+    expect(row?.due.cause).toBe('message');
+    expect(row?.lateMs).toBeLessThan(2_000);
+    await engine.close();
+  });
+
+  it('removes the exchange of the plugin an hour after it was left', async () => {
+    const left = 'order-timeout.v1.delayed';
+    // Without the plugin the type does not matter: an exchange of this name is its exchange.
+    await channel.assertExchange(left, 'direct', { durable: true });
+    const exchanges = async (): Promise<string[]> =>
+      (await vhost.manage<{ name: string }[]>('GET', `/exchanges/${vhost.name}`)).map(({ name }) => name);
+    const early = await start('ladder');
+    await until(async () => (await exchanges()).includes('order-timeout.v1.owner'));
+    await early.close();
+    expect(await exchanges()).toContain(left);
+    await database.dataSource.query(
+      `UPDATE order_timeout.engine_setting SET changed_at = now() - interval '61 minutes' WHERE name = 'message-path'`,
+    );
+    const late = await start('ladder');
+    await until(async () => !(await exchanges()).includes(left));
+    await late.close();
+  });
+
+  it('has nothing to publish without a broker', async () => {
+    const engine = await start('none');
+    expect(await engine.engine.path.republish()).toBe('off');
+    await engine.close();
   });
 
   it('needs no broker any more when none comes after it', async () => {

@@ -1,37 +1,41 @@
 import {
+  asksTheBroker,
   DelayedExchangeMissingError,
-  selectTransport,
+  DelayedExchangeUnusableError,
   type DelayTransportName,
   type DelayTransportSetting,
   type ProbeResult,
+  selectTransport,
 } from '../../../src/delay';
 
-const present: ProbeResult = { type: 'present' };
+const works: ProbeResult = { type: 'works' };
 const absent: ProbeResult = { type: 'absent' };
+const unusable: ProbeResult = { type: 'unusable', reason: '541 (INTERNAL-ERROR)' };
 const unknown: ProbeResult = { type: 'unknown', reason: 'ACCESS_REFUSED' };
 
 describe('selectTransport', () => {
-  it.each<[DelayTransportSetting, ProbeResult, DelayTransportName | undefined, string, string | undefined]>([
-    ['auto', present, undefined, 'delayed-exchange', undefined],
-    ['auto', present, 'delayed-exchange', 'delayed-exchange', undefined],
-    ['auto', present, 'ladder', 'delayed-exchange', 'ladder'],
-    ['auto', present, 'none', 'delayed-exchange', 'none'],
-    ['auto', absent, undefined, 'ladder', undefined],
-    ['auto', absent, 'ladder', 'ladder', undefined],
-    ['auto', absent, 'delayed-exchange', 'ladder', 'delayed-exchange'],
-    ['auto', unknown, 'delayed-exchange', 'delayed-exchange', undefined],
-    ['auto', unknown, 'ladder', 'ladder', undefined],
-    ['ladder', present, undefined, 'ladder', undefined],
-    ['ladder', absent, 'delayed-exchange', 'ladder', 'delayed-exchange'],
-    ['ladder', unknown, undefined, 'ladder', undefined],
-    ['delayed-exchange', present, 'ladder', 'delayed-exchange', 'ladder'],
-    ['delayed-exchange', unknown, undefined, 'delayed-exchange', undefined],
-    ['none', present, undefined, 'none', undefined],
-    ['none', absent, 'ladder', 'none', 'ladder'],
-  ])('%s with %j after %s means %s', (configured, probe, previous, transport, switchedFrom) => {
-    const selection = selectTransport(configured, probe, previous);
-    expect(selection).toMatchObject({ type: 'use', transport });
-    expect('switchedFrom' in selection ? selection.switchedFrom : undefined).toBe(switchedFrom);
+  it.each<[DelayTransportSetting, ProbeResult | undefined, DelayTransportName | undefined, DelayTransportName]>([
+    ['auto', works, undefined, 'delayed-exchange'],
+    ['auto', works, 'delayed-exchange', 'delayed-exchange'],
+    ['auto', works, 'ladder', 'delayed-exchange'],
+    ['auto', works, 'none', 'delayed-exchange'],
+    ['auto', absent, undefined, 'ladder'],
+    ['auto', absent, 'ladder', 'ladder'],
+    ['auto', absent, 'delayed-exchange', 'ladder'],
+    ['auto', unusable, undefined, 'ladder'],
+    ['auto', unusable, 'delayed-exchange', 'ladder'],
+    ['auto', unknown, 'delayed-exchange', 'delayed-exchange'],
+    ['auto', unknown, 'ladder', 'ladder'],
+    ['auto', undefined, undefined, 'ladder'],
+    ['auto', undefined, 'delayed-exchange', 'ladder'],
+    ['ladder', undefined, undefined, 'ladder'],
+    ['ladder', undefined, 'delayed-exchange', 'ladder'],
+    ['delayed-exchange', works, 'ladder', 'delayed-exchange'],
+    ['delayed-exchange', unknown, undefined, 'delayed-exchange'],
+    ['none', undefined, undefined, 'none'],
+    ['none', undefined, 'ladder', 'none'],
+  ])('%s with %j after %s means %s', (configured, probe, previous, transport) => {
+    expect(selectTransport(configured, probe, previous)).toMatchObject({ type: 'use', transport });
   });
 
   it('is undecided when nothing is known and nothing was in use', () => {
@@ -42,5 +46,29 @@ describe('selectTransport', () => {
     const select = (): unknown => selectTransport('delayed-exchange', absent, 'delayed-exchange');
     expect(select).toThrow(DelayedExchangeMissingError);
     expect(select).toThrow(/configure the transport "auto" or "ladder"/);
+  });
+
+  it('refuses a plugin that fails when that is demanded, and says why and what to do', () => {
+    const select = (): unknown => selectTransport('delayed-exchange', unusable);
+    expect(select).toThrow(DelayedExchangeUnusableError);
+    expect(select).toThrow(/541 \(INTERNAL-ERROR\); .*restart the node/);
+  });
+});
+
+describe('asksTheBroker', () => {
+  it.each<[DelayTransportSetting, number, boolean]>([
+    ['auto', 1, true],
+    ['auto', 3, false],
+    ['delayed-exchange', 1, true],
+    ['delayed-exchange', 3, true],
+    ['ladder', 1, false],
+    ['none', 1, false],
+  ])('for %s and %i URLs: %s', (configured, count, expected) => {
+    expect(
+      asksTheBroker(
+        configured,
+        Array.from({ length: count }, (_, node) => `amqp://node-${node}`),
+      ),
+    ).toBe(expected);
   });
 });

@@ -36,6 +36,7 @@ function setup() {
         wakeUpsMissed: (_: string, count: number) => missed.push(count),
       }),
       isClock: () => state.isClock,
+      missed: () => undefined,
     },
     clock,
   );

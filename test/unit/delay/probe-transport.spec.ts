@@ -1,45 +1,57 @@
 import { EventEmitter } from 'node:events';
 import { SystemClock } from '../../../src/clock';
-import { probeDelayedExchange, type ProbeResult } from '../../../src/delay';
-import { type ChannelModel } from '../../../src/rabbit';
+import { DelayedExchange, Ladder, probeTransport, type ProbeResult } from '../../../src/delay';
+import { type ChannelModel, TopologyNames } from '../../../src/rabbit';
 
 interface Script {
   declare?: (connection: EventEmitter) => Promise<void>;
-  remove?: () => Promise<void>;
+  /** What becomes of the message. `deliver` hands it to the probe's queue. */
+  publish?: (connection: EventEmitter, confirm: (error?: Error) => void, deliver: () => void) => void;
 }
 
-function brokerThat({ declare = async () => undefined, remove = async () => undefined }: Script) {
+const names = new TopologyNames('order-timeout.v1');
+const plugin = new DelayedExchange(names);
+
+function brokerThat({
+  declare = async () => undefined,
+  publish = (_, confirm, deliver) => (confirm(), deliver()),
+}: Script) {
   const connection = new EventEmitter();
   const calls: string[] = [];
+  let deliver = (): void => undefined;
   const channel = Object.assign(new EventEmitter(), {
     assertExchange: async (name: string, type: string) => {
       calls.push(`declare ${name} ${type}`);
       await declare(connection);
     },
-    deleteExchange: async (name: string) => {
-      calls.push(`delete ${name}`);
-      await remove();
+    bindExchange: async () => undefined,
+    assertQueue: async () => undefined,
+    bindQueue: async () => undefined,
+    consume: async (_: string, received: () => void) => void (deliver = received),
+    publish: (exchange: string, _key: string, _body: Buffer, _options: object, confirm: (error?: Error) => void) => {
+      calls.push(`publish ${exchange}`);
+      publish(connection, confirm, () => deliver());
     },
   });
   const model = Object.assign(connection, {
-    createChannel: async () => channel,
+    createConfirmChannel: async () => channel,
     close: async () => void calls.push('close'),
   });
-  return { calls, open: async () => model as unknown as ChannelModel };
+  return { calls, channel, open: async () => model as unknown as ChannelModel };
 }
 
 const coded = (code: number, message: string): Error => Object.assign(new Error(message), { code });
 const silence = (): Promise<never> => new Promise(() => undefined);
 const probe = (open: () => Promise<ChannelModel>, timeoutMs = 2_000): Promise<ProbeResult> =>
-  probeDelayedExchange(open, { timeoutMs, clock: new SystemClock() });
+  probeTransport(open, plugin, { timeoutMs, clock: new SystemClock() });
 
-describe('probeDelayedExchange', () => {
-  it('says present when the broker takes the exchange, and removes it and the connection', async () => {
+describe('probeTransport', () => {
+  it('says that it works when its message comes back, and ends the connection', async () => {
     const { calls, open } = brokerThat({});
-    expect(await probe(open)).toEqual({ type: 'present' });
+    expect(await probe(open)).toEqual({ type: 'works' });
     expect(calls).toEqual([
-      'declare order-timeout.v1.probe x-delayed-message',
-      'delete order-timeout.v1.probe',
+      'declare order-timeout.v1.delayed x-delayed-message',
+      'publish order-timeout.v1.delayed',
       'close',
     ]);
   });
@@ -63,11 +75,29 @@ describe('probeDelayedExchange', () => {
     expect(calls.at(-1)).toBe('close');
   });
 
+  it('says unusable when the message ends the connection with 541', async () => {
+    const { open } = brokerThat({
+      publish: (connection, confirm) => {
+        setImmediate(() => connection.emit('error', coded(541, 'Connection closed: 541 (INTERNAL-ERROR)')));
+        confirm(new Error('channel closed'));
+      },
+    });
+    expect(await probe(open)).toEqual({ type: 'unusable', reason: 'Connection closed: 541 (INTERNAL-ERROR)' });
+  });
+
+  it('says unusable when the message was confirmed and never comes', async () => {
+    const { open } = brokerThat({ publish: (_, confirm) => confirm() });
+    const result = await probe(open, 20);
+    expect(result).toEqual({
+      type: 'unusable',
+      reason: expect.stringMatching('confirmed, and not delivered') as string,
+    });
+  });
+
   it.each([
     ['may not configure', coded(403, `ACCESS_REFUSED - configure access to exchange refused`)],
     ['has an exchange of that name', coded(406, `PRECONDITION_FAILED - inequivalent arg 'type' for exchange`)],
     ['was shut down', coded(320, 'CONNECTION_FORCED - broker forced connection closure')],
-    ['failed inside', coded(541, 'INTERNAL_ERROR')],
   ])('says unknown when it %s', async (_, error) => {
     const { open } = brokerThat({ declare: () => Promise.reject(error) });
     expect(await probe(open)).toEqual({ type: 'unknown', reason: error.message });
@@ -106,8 +136,15 @@ describe('probeDelayedExchange', () => {
     expect(calls.at(-1)).toBe('close');
   });
 
-  it('is not shaken by a failure after the answer', async () => {
-    const { open } = brokerThat({ remove: () => Promise.reject(coded(403, 'ACCESS_REFUSED')) });
-    expect(await probe(open)).toEqual({ type: 'present' });
+  it('says unknown while the broker has an alarm and takes no messages', async () => {
+    const { open } = brokerThat({ publish: (connection) => void connection.emit('blocked', 'low on memory') });
+    expect(await probe(open, 20)).toMatchObject({ type: 'unknown', reason: expect.stringMatching('alarm') as string });
+  });
+
+  it('does not wait for an hour for a ladder of hours', async () => {
+    const { calls, open } = brokerThat({});
+    const ladder = new Ladder(names, { unitMs: 3_600_000 });
+    expect(await probeTransport(open, ladder)).toMatchObject({ type: 'unknown' });
+    expect(calls).toEqual([]);
   });
 });

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, SystemClock, within } from '../clock';
+import { type Channel, type ChannelModel, type ConfirmChannel } from '../rabbit';
+import { type DelayTransport } from './delay-transport';
+
+/**
+ * What the broker makes of a message that is to wait. `absent`: it does not know the exchange type. `unusable`: it takes
+ * the message and does not bring it, or fails over it. `unknown` tells nothing and must never be taken for either.
+ */
+export type ProbeResult =
+  | { readonly type: 'works' }
+  | { readonly type: 'absent' }
+  | { readonly type: 'unusable'; readonly reason: string }
+  | { readonly type: 'unknown'; readonly reason: string };
+
+export interface ProbeOptions {
+  /** Start of the names of the queues that are made: within what the user may configure. @default 'order-timeout.v1' */
+  readonly prefix?: string;
+  /** How long the message may take beyond its delay. @default 10000 */
+  readonly timeoutMs?: number;
+  /** Declares the transport, and what else there should be. @default the transport alone */
+  readonly prepare?: (channel: Channel, connection: ChannelModel) => Promise<void>;
+  /** @default the system's */
+  readonly clock?: Clock;
+}
+
+/** What the messages of the probe wait; short, and more than nothing. */
+const DELAY_MS = 50;
+/** A ladder waits one unit at least. Nobody waits for an hour to know whether it works. */
+const LONGEST_DELAY_MS = 10_000;
+/** A refusing broker closes a connection in milliseconds; one that does not answer is left to its heartbeat. */
+const CLOSE_MS = 1_000;
+/** Takes what comes when the probe has ended already, so that it is not parked for a person to look at. */
+const SINK = { 'x-message-ttl': 1_000, 'x-expires': 3_600_000 };
+
+/**
+ * Finds out whether wake-ups come through: declares the transport, sends one message through it and waits for it.
+ * Declaring alone proves nothing; a plugin whose tables are gone takes that and fails over every message. Costs a
+ * connection of its own, because both "unknown exchange type" (up to RabbitMQ 3.13) and a failing plugin close
+ * the whole connection. Never rejects.
+ *
+ * @param open makes the connection that is thrown away; its errors are handled here.
+ */
+export async function probeTransport(
+  open: () => Promise<ChannelModel>,
+  transport: DelayTransport,
+  options: ProbeOptions = {},
+): Promise<ProbeResult> {
+  const { timeoutMs = 10_000, clock = new SystemClock() } = options;
+  const delayMs = Math.max(transport.maxEarlyMs, DELAY_MS);
+  if (delayMs > LONGEST_DELAY_MS) return { type: 'unknown', reason: `one unit of the ladder is ${delayMs} ms` };
+  const progress: Progress = { isTaken: false, isBlocked: false };
+  const opening = Promise.resolve().then(open);
+  const asking = opening.then((connection) => ask(connection, { transport, delayMs, options, clock, progress }));
+  const result = await within(clock, delayMs + timeoutMs, asking.catch(judge), undefined);
+  const closing = opening.then((connection) => connection.close()).catch(() => undefined);
+  await within(clock, CLOSE_MS, closing, undefined);
+  return result ?? judgeSilence(progress, timeoutMs);
+}
+
+interface Progress {
+  /** The broker has confirmed the message. */
+  isTaken: boolean;
+  /** The broker has an alarm and takes no messages: nothing can be said about the transport. */
+  isBlocked: boolean;
+}
+
+interface Question {
+  readonly transport: DelayTransport;
+  readonly delayMs: number;
+  readonly options: ProbeOptions;
+  readonly clock: Clock;
+  readonly progress: Progress;
+}
+
+/** Settles with the first thing that says anything: the message, a refusal, or the end of the connection. */
+function ask(connection: ChannelModel, question: Question): Promise<ProbeResult> {
+  const { clock, progress } = question;
+  connection.on('blocked', () => (progress.isBlocked = true));
+  const connectionEnds = new Promise<ProbeResult>((resolve) => {
+    connection.on('error', (error) => resolve(judge(error)));
+    connection.on('close', (error) => resolve(judge(error ?? new Error('the connection was closed'))));
+  });
+  const reply = sendThrough(connection, question).then(
+    (): ProbeResult => ({ type: 'works' }),
+    // A request that meets the end of its connection fails with "Channel ended, no reply will be forthcoming"; the
+    // reason comes with the connection's own error, a moment later.
+    (error: unknown) => (hasCode(error) ? judge(error) : within(clock, CLOSE_MS, connectionEnds, judge(error))),
+  );
+  return Promise.race([connectionEnds, reply]);
+}
+
+async function sendThrough(connection: ChannelModel, question: Question): Promise<void> {
+  const { transport, delayMs, options, progress } = question;
+  const { prefix = 'order-timeout.v1', prepare } = options;
+  const channel = await connection.createConfirmChannel();
+  const failed = new Promise<never>((_, reject) => channel.on('error', reject));
+  failed.catch(() => undefined);
+  await (prepare ? prepare(channel, connection) : transport.declare(channel));
+  const queue = `${prefix}.probe.${randomUUID()}`;
+  if (transport.name === 'ladder') await declareSink(channel, transport, `${prefix}.probe`);
+  await channel.assertQueue(queue, { exclusive: true, durable: false, arguments: { 'x-queue-type': 'classic' } });
+  // The queue's own name is the kind, so that nobody else's messages come to it.
+  await transport.bindKind(channel, queue, queue);
+  const arrival = await arrivalIn(channel, queue);
+  await publish(channel, transport, queue, delayMs);
+  progress.isTaken = true;
+  await Promise.race([arrival.message, failed]);
+}
+
+async function declareSink(channel: Channel, transport: DelayTransport, queue: string): Promise<void> {
+  await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'classic', ...SINK } });
+  await transport.bindKind(channel, `${queue}.#`, queue);
+}
+
+/** In an object, as a promise of a promise would be waited for. */
+async function arrivalIn(channel: Channel, queue: string): Promise<{ message: Promise<void> }> {
+  let arrived: () => void = () => undefined;
+  const message = new Promise<void>((resolve) => (arrived = resolve));
+  await channel.consume(queue, () => arrived(), { noAck: true });
+  return { message };
+}
+
+function publish(channel: ConfirmChannel, transport: DelayTransport, kind: string, delayMs: number): Promise<void> {
+  const { exchange, routingKey, headers } = transport.route(kind, delayMs);
+  return new Promise((resolve, reject) => {
+    const options = { persistent: true, type: 'probe', ...(headers && { headers }) };
+    channel.publish(exchange, routingKey, Buffer.from('{}'), options, (error: unknown) => {
+      if (error) reject(error instanceof Error ? error : new Error('the message was refused'));
+      else resolve();
+    });
+  });
+}
+
+function judgeSilence({ isTaken, isBlocked }: Progress, timeoutMs: number): ProbeResult {
+  if (isBlocked) return { type: 'unknown', reason: 'the broker has an alarm and takes no messages' };
+  if (!isTaken) return { type: 'unknown', reason: `the broker did not answer within ${timeoutMs} ms` };
+  return { type: 'unusable', reason: `a message was confirmed, and not delivered within ${timeoutMs} ms of its delay` };
+}
+
+/**
+ * 503 on the connection (up to 3.13) and 406 on the channel (from 4.0), both about the type, are the only "no". 541 is
+ * a plugin that fails over a message, e.g. because its tables are gone.
+ */
+function judge(error: unknown): ProbeResult {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (!hasCode(error)) return { type: 'unknown', reason };
+  if ((error.code === 503 || error.code === 406) && /exchange type/i.test(reason)) return { type: 'absent' };
+  return { type: error.code === 541 ? 'unusable' : 'unknown', reason };
+}
+
+function hasCode(error: unknown): error is { code: number } {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'number';
+}

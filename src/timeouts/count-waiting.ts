@@ -1,0 +1,15 @@
+import { type Clock } from '../clock';
+import { type RabbitClient } from '../rabbit';
+import { throwAway } from './throw-away';
+
+const ANSWER_MS = 10_000;
+
+/** How many messages wait in these queues for somebody to take them. @throws when the broker cannot be asked. */
+export function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number> {
+  return throwAway(client, clock, ANSWER_MS, async (connection) => {
+    const channel = await connection.createChannel();
+    channel.on('error', () => undefined);
+    const answers = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
+    return answers.reduce((sum, { messageCount }) => sum + messageCount, 0);
+  });
+}

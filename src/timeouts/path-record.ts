@@ -1,0 +1,42 @@
+import { type DataSource } from 'typeorm';
+import { type DelayTransport } from '../delay';
+import { ownTransaction } from '../events';
+import { type EngineSettings } from './engine-settings';
+import { type Republication } from './republication';
+
+/** What wake-ups are handed to: a name for the log, and where they wait. */
+export type Path = Pick<DelayTransport, 'name' | 'address'>;
+
+/**
+ * Remembers, in the database, what the pending wake-ups were handed to, and has them published again when that is something
+ * else from now on: another transport, prefix, ladder, type of queue or number of partitions. Of several instances the
+ * first one does so, and the others find it done.
+ */
+export class PathRecord {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly settings: EngineSettings,
+    private readonly republication: Republication,
+    private readonly plan: { readonly schema: string; readonly partitions: number },
+  ) {}
+
+  /** Records the path. Returns true when what is pending is to be published again. */
+  record(path: Path): Promise<boolean> {
+    return ownTransaction(this.dataSource, async (tx) => {
+      const value = `${path.address}/${this.plan.partitions}`;
+      const previous = await this.settings.lock(tx, 'message-path');
+      const name = await this.settings.read(tx, 'delay-transport');
+      if (previous === value && name === path.name) return false;
+      // Earlier releases record the name alone; one of them may have run since.
+      const isOther = previous === '' ? name !== undefined && name !== path.name : true;
+      const isNeeded = isOther && path.name !== 'none';
+      const cause = `wake-ups are handed to ${value}, and no longer to ${previous || String(name)}`;
+      if (isNeeded) await this.republication.requestIn(tx, { cause, all: name === 'none' });
+      // Nobody will publish them in this mode, and they would pile up.
+      if (path.name === 'none') await tx.query(`DELETE FROM ${this.plan.schema}.outbox WHERE route = 'wake-up'`);
+      await this.settings.write(tx, 'message-path', value);
+      await this.settings.write(tx, 'delay-transport', path.name);
+      return isNeeded;
+    });
+  }
+}

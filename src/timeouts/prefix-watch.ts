@@ -1,0 +1,92 @@
+import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
+import { type Clock } from '../clock';
+import { type ChannelModel, type PrefixOwner, readPrefixOwner, takePrefix, type TopologyNames } from '../rabbit';
+import { type EngineSettings } from './engine-settings';
+import { type Republication } from './republication';
+
+interface PrefixPlan {
+  readonly dataSource: DataSource;
+  readonly settings: EngineSettings;
+  readonly republication: Republication;
+  readonly names: TopologyNames;
+}
+
+/** Both services look once a minute, so that a rival shows itself within this time again. */
+const RIVAL_MS = 300_000;
+/** Instances that find the same broker empty within this time are told once. */
+const QUIET_S = 30;
+/** Instances that still use the plugin, in the middle of a deployment, have this long to follow. */
+const LEFT_S = 3_600;
+
+/** Looks whether the broker is the one that the pending wake-ups were handed to, and whether the prefix is ours alone. */
+export class PrefixWatch {
+  private readonly logger = new Logger(PrefixWatch.name);
+  private databaseId: string | undefined;
+  private hasOwned = false;
+  private rival: { readonly databaseId: string; readonly seenMs: number } | undefined;
+  private isLeftRemoved = false;
+
+  constructor(
+    private readonly plan: PrefixPlan,
+    private readonly clock: Clock,
+  ) {}
+
+  /** What another service does to us; undefined: there is none. */
+  get rivalry(): string | undefined {
+    const { rival, clock } = this;
+    if (!rival || clock.monotonic() - rival.seenMs > RIVAL_MS) return undefined;
+    return (
+      `another service, with the database ${rival.databaseId}, uses the prefix "${this.plan.names.prefix}" too, and each takes ` +
+      'wake-ups and commands of the other; give each its own prefix'
+    );
+  }
+
+  /** Returns true when what is pending is to be published again, because the broker has lost it. */
+  async inspect(connection: ChannelModel): Promise<boolean> {
+    const { dataSource, settings, names } = this.plan;
+    this.databaseId ??= await settings.databaseId(dataSource);
+    const owner = await readPrefixOwner(connection, names, this.databaseId);
+    const isKnown = (await settings.read(dataSource, 'owned-prefix')) === names.prefix;
+    // Before the prefix is taken: whoever dies in between leaves it to the next one to notice.
+    const isLost = isKnown && (await this.notice(owner));
+    if (owner.type === 'other') this.warn(owner.databaseId);
+    if (owner.type !== 'us') await takePrefix(connection, names, this.databaseId);
+    if (!isKnown) await settings.write(dataSource, 'owned-prefix', names.prefix);
+    this.hasOwned = true;
+    await this.removeLeft(connection);
+    return isLost;
+  }
+
+  private async notice(owner: PrefixOwner): Promise<boolean> {
+    // Where this process has been before, a rival has taken the prefix, and nothing is lost.
+    if (owner.type === 'us' || (owner.type === 'other' && this.hasOwned)) return false;
+    const cause = 'the broker is another one than before, or has lost its data';
+    const answer = await this.plan.republication.request({ cause, quietS: QUIET_S });
+    if (answer === 'requested') this.logger.warn(`${cause}: what is pending is published again`);
+    return answer !== 'too-soon';
+  }
+
+  private warn(databaseId: string): void {
+    const { prefix } = this.plan.names;
+    if (!this.hasOwned) {
+      this.logger.warn(`the prefix "${prefix}" was used with another database before (${databaseId}); it is ours now`);
+      return;
+    }
+    const isNew = this.rivalry === undefined;
+    this.rival = { databaseId, seenMs: this.clock.monotonic() };
+    if (isNew) this.logger.error(this.rivalry);
+  }
+
+  /** The plugin's exchange, an hour after wake-ups are handed to something else: from 4.3 on the broker warns of it. */
+  private async removeLeft(connection: ChannelModel): Promise<void> {
+    if (this.isLeftRemoved) return;
+    const { dataSource, settings, names } = this.plan;
+    const name = await settings.read(dataSource, 'delay-transport');
+    if (name === 'delayed-exchange' || ((await settings.age(dataSource, 'message-path')) ?? 0) < LEFT_S) return;
+    const channel = await connection.createChannel();
+    channel.on('error', () => undefined);
+    await channel.deleteExchange(names.delayed);
+    this.isLeftRemoved = true;
+  }
+}

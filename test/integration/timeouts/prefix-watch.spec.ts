@@ -1,0 +1,68 @@
+import { Logger } from '@nestjs/common';
+import { connect, type ChannelModel } from 'amqplib';
+import { TopologyNames } from '../../../src/rabbit';
+import { EngineSettings } from '../../../src/timeouts/engine-settings';
+import { PrefixWatch } from '../../../src/timeouts/prefix-watch';
+import { Republication } from '../../../src/timeouts/republication';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { ManualClock } from '../../unit/delay/manual-clock';
+
+describe('the owner of a prefix', () => {
+  let databases: TestDatabase[];
+  let vhost: TestVhost;
+  let connection: ChannelModel;
+
+  beforeAll(() => void Logger.overrideLogger(false));
+
+  beforeEach(async () => {
+    databases = await Promise.all([createDatabase(), createDatabase()]);
+    vhost = await createVhost();
+    connection = await connect(vhost.url);
+    connection.on('error', () => undefined);
+  });
+
+  afterEach(async () => {
+    await connection.close().catch(() => undefined);
+    await Promise.all(databases.map((database) => database.drop()));
+    await vhost.drop();
+  });
+
+  const clock = new ManualClock();
+  const watchOf = (database: TestDatabase | undefined): PrefixWatch => {
+    if (!database) throw new Error('no database');
+    const { dataSource } = database;
+    const settings = new EngineSettings('order_timeout');
+    const republication = new Republication(dataSource, settings, 'order_timeout', 60_000);
+    return new PrefixWatch({ dataSource, settings, republication, names: new TopologyNames('p.v1') }, clock);
+  };
+
+  it('finds nothing lost at the first start, and nothing at the next', async () => {
+    expect(await watchOf(databases[0]).inspect(connection)).toBe(false);
+    expect(await watchOf(databases[0]).inspect(connection)).toBe(false);
+  });
+
+  it('finds out that the broker is an empty one, once for all instances', async () => {
+    const [one, two] = [watchOf(databases[0]), watchOf(databases[0])];
+    await one.inspect(connection);
+    await two.inspect(connection);
+    const channel = await connection.createChannel();
+    await channel.deleteExchange('p.v1.owner');
+    expect(await one.inspect(connection)).toBe(true);
+    expect(await two.inspect(connection)).toBe(false);
+    expect(one.rivalry).toBeUndefined();
+  });
+
+  it('tells a prefix that was used before from one that another service uses now', async () => {
+    const [ours, theirs] = [watchOf(databases[0]), watchOf(databases[1])];
+    await ours.inspect(connection);
+    await theirs.inspect(connection);
+    expect(theirs.rivalry).toBeUndefined();
+    expect(await ours.inspect(connection)).toBe(false);
+    expect(ours.rivalry).toMatch(/another service, with the database [0-9a-f-]{36}, uses the prefix "p.v1" too/);
+    await theirs.inspect(connection);
+    expect(theirs.rivalry).toMatch(/give each its own prefix/);
+    clock.advance(300_001);
+    expect(ours.rivalry).toBeUndefined();
+  });
+});
