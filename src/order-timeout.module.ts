@@ -20,6 +20,7 @@ import {
   OrdersController,
   ParkedTimeoutsController,
   PaymentNotificationsController,
+  TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from './orders/http';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, throughOutage, TimeoutsModule } from './timeouts';
@@ -31,6 +32,7 @@ const HTTP_CONTROLLERS = [
   OrderOperatorController,
   InventoryController,
   ParkedTimeoutsController,
+  TimeoutOperatorController,
   PaymentNotificationsController,
   UnmatchedPaymentsController,
 ];

@@ -127,6 +127,9 @@ const CATALOGUE: Readonly<Record<string, Walk>> = {
   'GET /timeouts/parked': parkedList,
   'POST /timeouts/parked/replay': parkedAction('replay'),
   'POST /timeouts/parked/discard': parkedAction('discard'),
+  'POST /timeouts/republish': async ({ asA }) => {
+    expect(await asA('post', '/timeouts/republish')).toMatchObject({ status: 403, body: { code: 'FORBIDDEN' } });
+  },
   // The provider's signature is the key: tested with the notifications.
   'POST /payments/:provider/notify': async ({ asA }) => {
     expect((await asA('post', '/payments/nobody/notify', {})).status).toBe(404);

@@ -52,3 +52,27 @@ describe('a timeout that was given up', () => {
     await service.call('post', '/timeouts/parked/replay', { timeouts: [] }).expect(400, /at least one/);
   });
 });
+
+describe('everything that is pending', () => {
+  let service: RunningService;
+
+  beforeAll(async () => {
+    service = await openService();
+  });
+
+  afterAll(() => service.close());
+
+  it('is published again when somebody with the scope admin asks for it', async () => {
+    await service.call('put', '/inventory/apple', { onHand: 100 });
+    await service.call('post', '/orders', anOrder({ paymentWindowMs: 50_000 })).expect(201);
+    await service.call('post', '/timeouts/republish', undefined, KEYS.reader).expect(403);
+    await service.call('post', '/timeouts/republish').expect(202, { outcome: 'requested' });
+    await until(async () => {
+      const [row] = await service.database.dataSource.query<{ value: string }[]>(
+        `SELECT value FROM order_timeout.engine_setting WHERE name = 'republication'`,
+      );
+      const job = JSON.parse(row?.value ?? '{}') as { isRunning?: boolean; rows?: number };
+      return job.isRunning === false && (job.rows ?? 0) > 0;
+    });
+  });
+});

@@ -10,4 +10,5 @@ export { ProblemFilter } from './problem.filter';
 export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
 export { PaymentNotificationsController } from './payment-notifications.controller';
+export { TimeoutOperatorController } from './timeout-operator.controller';
 export { UnmatchedPaymentsController } from './unmatched-payments.controller';

@@ -16,6 +16,7 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
   { path: /^\/payments\/unmatched\/[^/]+\/(settle|assign)$/, methods: ['POST'] },
   { path: /^\/timeouts\/parked$/, methods: ['GET', 'HEAD'] },
   { path: /^\/timeouts\/parked\/(replay|discard)$/, methods: ['POST'] },
+  { path: /^\/timeouts\/republish$/, methods: ['POST'] },
   { path: /^\/(health\/live|health\/ready|metrics)$/, methods: ['GET', 'HEAD'] },
 ];
 
