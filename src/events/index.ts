@@ -10,6 +10,7 @@ export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-en
 export { OutboxRelay, type OutboxRouter } from './outbox-relay';
 export { type OutboxLane, OutboxRelays } from './outbox-relays';
 export { ownTransaction, type TransactionLimits } from './own-transaction';
+export { type ScanRange, ScanWindow } from './scan-window';
 export { storableJson, storableText } from './storable-json';
 export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';

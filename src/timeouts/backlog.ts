@@ -1,5 +1,6 @@
 import { type Clock } from '../clock';
-import { BEGINNING, type SweepCursor, type SweptPage } from './swept-page';
+import { type ScanRange } from '../events';
+import { type SweptPage } from './swept-page';
 import { type TimeoutCause } from './timeout';
 import { type WorkItem } from './work-item';
 
@@ -10,7 +11,7 @@ interface BacklogPlan {
   waiting(): number;
   /** False while more would only queue up behind something else, or nothing new may begin. */
   mayGoOn(): boolean;
-  readPage(cursor: SweepCursor, overdueByMs: number, cause: TimeoutCause): Promise<SweptPage>;
+  readPage(range: ScanRange | undefined, overdueByMs: number, cause: TimeoutCause): Promise<SweptPage>;
 }
 
 /** So many batches of due wake-ups wait: they come faster than they are worked off. */
@@ -51,11 +52,10 @@ export class Backlog {
   /** What was overdue at its beginning: a row that is put off meanwhile must not be met again and again. */
   private async read(cause: TimeoutCause): Promise<void> {
     const beganAt = this.clock.monotonic();
-    let cursor = BEGINNING;
+    let range: ScanRange | undefined;
     for (let passedMs = 0; passedMs < BUDGET_MS && this.plan.mayGoOn(); passedMs = this.clock.monotonic() - beganAt) {
-      const page = await this.plan.readPage(cursor, passedMs, cause);
-      if (page.rows < this.plan.pageSize) return;
-      cursor = page.cursor;
+      range = (await this.plan.readPage(range, passedMs, cause)).next;
+      if (!range) return;
     }
   }
 }

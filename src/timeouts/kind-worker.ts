@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { Logger } from '@nestjs/common';
 import { type Clock, within } from '../clock';
 import { Hold } from '../delay';
+import { type ScanRange } from '../events';
 import { AskRound } from './ask-round';
 import { Backlog } from './backlog';
 import { failureOf } from './failure-of';
@@ -11,7 +12,7 @@ import { logParked } from './log-parked';
 import { GATHER, MicroBatcher } from './micro-batcher';
 import { sortItems } from './sort-items';
 import { type SettledBatch, type Selection } from './timeout-settler';
-import { type SweepCursor, type SweptPage } from './swept-page';
+import { type SweptPage } from './swept-page';
 import { OverduePages } from './overdue-pages';
 import { wakeLater } from './wake-later';
 import { identitiesOf } from './wake-up';
@@ -61,6 +62,7 @@ export class KindWorker {
     );
     this.pages = new OverduePages({
       ...plan,
+      clock,
       pageSize: options.batchSize,
       committed: (batch) => this.committed(batch),
       recover: (items) => this.batches.settle(items),
@@ -70,14 +72,11 @@ export class KindWorker {
         pageSize: options.batchSize,
         waiting: () => this.batcher.waiting,
         mayGoOn: () => !this.isClosing && !this.isSaturated,
-        readPage: (cursor, overdueByMs, cause) => this.pages.handle(cursor, overdueByMs, cause),
+        readPage: (range, overdueByMs, cause) => this.pages.handle(range, overdueByMs, cause),
       },
       clock,
     );
-    this.hold = new Hold(clock, {
-      nowMs: () => databaseClock.nowMs(),
-      onDue: (items) => this.batcher.add(items),
-    });
+    this.hold = new Hold(clock, { nowMs: () => databaseClock.nowMs(), onDue: (items) => this.batcher.add(items) });
     this.asks = new AskRound(
       {
         ...plan,
@@ -119,8 +118,8 @@ export class KindWorker {
   }
 
   /** Handles one page of rows overdue by at least `marginMs`. @throws when the database cannot be asked. */
-  sweepPage(cursor: SweepCursor, marginMs: number): Promise<SweptPage> {
-    return this.pages.handle(cursor, marginMs, 'sweep');
+  sweepPage(range: ScanRange | undefined, marginMs: number): Promise<SweptPage> {
+    return this.pages.handle(range, marginMs, 'sweep');
   }
 
   /** Waits at most `ms` for what is in hand; what has not begun, or takes longer, is given back. */

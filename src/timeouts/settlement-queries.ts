@@ -25,14 +25,15 @@ export class SettlementQueries {
       `SELECT ${columns} FROM ${schema}.timeout t
         WHERE t.kind = $1 AND t.key = w.key AND (w.generation IS NULL OR t.generation = w.generation) AND ${PENDING}`,
     );
-    // $1 kind, $2 margin ms, $3/$4 cursor (next_attempt_at, key), $5 limit. The state is a literal, or a generic
-    // plan could not use the partial index. The cursor keeps dead rows of this run from being read again.
+    // $1 kind, $2 margin ms, $3/$4 after (next_attempt_at, key), $5 before this time, $6 limit. The state is a literal, or a
+    // generic plan could not use the partial index. Where it begins keeps dead rows from being read (see ScanWindow); a clock
+    // that was set back must not put that into the future.
     this.lockOverdue = `
       SELECT ${columns}, t.next_attempt_at::text AS cursor
         FROM ${schema}.timeout t
        WHERE t.kind = $1 AND t.state = 'pending' AND t.next_attempt_at <= now() - $2 * interval '1 millisecond'
-         AND (t.next_attempt_at, t.key) > ($3::timestamptz, $4)
-       ORDER BY t.next_attempt_at, t.key LIMIT $5 FOR UPDATE OF t SKIP LOCKED`;
+         AND (t.next_attempt_at, t.key) > (LEAST($3::timestamptz, now()), $4) AND t.next_attempt_at < $5::timestamptz
+       ORDER BY t.next_attempt_at, t.key LIMIT $6 FOR UPDATE OF t SKIP LOCKED`;
     this.lockLeased = lockSql(
       'w(key, generation, lease)',
       'unnest($2::text[], $3::bigint[], $4::uuid[])',

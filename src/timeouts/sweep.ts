@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../postgres';
 import { type Clock, PollingLoop } from '../clock';
+import { type ScanRange } from '../events';
 import { type KindWorker } from './kind-worker';
-import { BEGINNING } from './swept-page';
 import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedSweepOptions } from './timeouts-options';
 
@@ -16,7 +16,6 @@ interface SweepPlan {
   readonly observer: TimeoutObserver;
   /** Pages handled side by side. */
   readonly concurrency: number;
-  readonly pageSize: number;
   /** True while no broker wakes us: then the sweep is the clock. */
   isClock(): boolean;
   /** A run has found so many timeouts that a wake-up should have brought. */
@@ -154,18 +153,18 @@ export class Sweep {
     endsAt: number,
     signal?: AbortSignal,
   ): Promise<{ rows: number; hasMore: boolean }> {
-    let cursor = BEGINNING;
+    let range: ScanRange | undefined;
     let rows = 0;
     while (!signal?.aborted && this.clock.monotonic() < endsAt) {
       if (this.plan.worker.isSaturated) {
         await this.clock.sleep(SATURATED_MS, signal);
         continue;
       }
-      const page = await this.plan.worker.sweepPage(cursor, marginMs);
+      const page = await this.plan.worker.sweepPage(range, marginMs);
       rows += page.rows;
       if (this.isSecond) this.missed += page.missed;
-      cursor = page.cursor;
-      if (page.rows < this.plan.pageSize) return { rows, hasMore: false };
+      range = page.next;
+      if (!range) return { rows, hasMore: false };
     }
     return { rows, hasMore: true };
   }

@@ -150,7 +150,7 @@ export class TimeoutEngine {
       leaseMs: options.leaseMs,
       writesWakeUps,
     });
-    const { concurrency, batchSize: pageSize } = options;
+    const { concurrency } = options;
     const settler = new TimeoutSettler(
       { ...options, kind, dataSource, queries, recorder, handler: adapter },
       this.clock,
@@ -165,7 +165,7 @@ export class TimeoutEngine {
     const upcomingSql = new TimeoutQueries(schema).upcoming;
     const { sweep } = this.options;
     const watched = { isClock: () => !this.isMessagePathUp, missed: (count: number) => this.path.missed(kind, count) };
-    const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, pageSize, ...watched };
+    const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, ...watched };
     this.workers.set(kind, worker);
     this.sweeps.set(kind, new Sweep(plan, this.clock));
     if (writesWakeUps) this.dispatch(worker, options.prefetch);

@@ -11,8 +11,8 @@ const STATEMENTS: [name: string, sql: string, types: string, args: string, index
   [
     'lockOverdue',
     settlement.lockOverdue,
-    'text, float8, timestamptz, text, int',
-    `'a.kind', 0, '-infinity', '', 100`,
+    'text, float8, timestamptz, text, timestamptz, int',
+    `'a.kind', 0, '-infinity', '', 'infinity', 100`,
     'timeout_due',
   ],
   ['upcoming', queries.upcoming, 'text, float8, int', `'a.kind', 2000, 100`, 'timeout_due'],

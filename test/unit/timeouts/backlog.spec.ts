@@ -19,12 +19,14 @@ function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
       pageSize,
       waiting: () => state.waiting,
       mayGoOn: () => state.mayGoOn,
-      readPage: async ({ key }, overdueByMs, cause) => {
-        pages.push({ after: key, overdueByMs, cause });
+      readPage: async (range, overdueByMs, cause) => {
+        pages.push({ after: range?.from.key ?? '', overdueByMs, cause });
         clock.advance(state.pageMs);
         const rows = Math.min(pageSize, state.overdue);
         state.overdue -= rows;
-        return { rows, missed: 0, cursor: { nextAttemptAt: 'now', key: String(state.overdue) } };
+        const from = { at: 'now', key: String(state.overdue) };
+        const rest = { from, until: 'infinity', beganMs: 0, sinceMs: 0, isPast: false };
+        return { rows, missed: 0, next: rows === pageSize ? rest : undefined };
       },
     },
     clock,

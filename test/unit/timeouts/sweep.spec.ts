@@ -22,15 +22,15 @@ function setup() {
         isIdle: true,
         isSaturated: false,
         add: () => undefined,
-        sweepPage: async (cursor) => {
+        sweepPage: async () => {
           sweptAt.push(clock.monotonic() - beganAt);
           const rows = state.overdue;
           state.overdue = 0;
-          return { rows, missed: rows, cursor };
+          return { rows, missed: rows, next: undefined };
         },
       },
       dataSource: dataSourceStub({}, async () => []),
-      ...{ upcomingSql: '', concurrency: 1, pageSize: 100 },
+      ...{ upcomingSql: '', concurrency: 1 },
       options: { intervalMs: INTERVAL_MS, marginMs: 5_000, budgetMs: 5_000 },
       observer: Object.assign(new TimeoutObservers(), {
         wakeUpsMissed: (_: string, count: number) => missed.push(count),
