@@ -1,7 +1,9 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type Clock } from '../clock';
 import { ownTransaction } from './own-transaction';
-import { type DataSource } from 'typeorm';
 import { ownQuery } from '../postgres';
 import { type OutboxRoute } from './outbox-entry';
+import { type ScanRange, ScanWindow } from './scan-window';
 
 /** A row taken by this relay until its lease ends. */
 export interface ClaimedRow {
@@ -29,9 +31,11 @@ export const NOTHING: Claim = { rows: [], isFull: false };
 /** Of a claimed row, what says whose it is. */
 export type Leased = Pick<ClaimedRow, 'id' | 'lease'>;
 
-/** With the number of rows that could have been taken, up to the limit of rows. */
+/** With the number of rows that could have been taken, up to the limit of rows, and the place of the last one taken. */
 interface Found extends ClaimedRow {
   readonly found: number;
+  readonly last_at: string;
+  readonly last_id: string;
 }
 
 export interface ClaimLimits {
@@ -54,7 +58,11 @@ const IDLE_LIMIT_MS = 5_000;
 const SETTINGS = `
   SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
          ${WITHOUT_FLUSH},
-         set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT_MS}', true)`;
+         set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT_MS}', true),
+         (extract(epoch FROM now()) * 1000)::float8 AS now_ms`;
+const NONE = { found: 0, last_at: '', last_id: '' };
+/** Before every id. */
+const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Text of a body in bytes, without reading a large one: what is stored is compressed, JSON mostly to a fifth or less. A
@@ -76,25 +84,37 @@ export class OutboxClaims {
   private readonly releaseSql: string;
   private readonly extendSql: string;
   private readonly parkSql: string;
+  private readonly window: ScanWindow;
+  /** What the last full claim has left of its range. */
+  private rest: ScanRange | undefined;
 
-  constructor(schema: string, route: OutboxRoute) {
+  constructor(
+    schema: string,
+    route: OutboxRoute,
+    private readonly clock: Clock,
+  ) {
+    this.window = new ScanWindow(clock);
     const table = `${schema}.outbox`;
     // The route as a constant: only so the planner can take the index of events for events.
-    const claimable = `route = '${route}' AND available_at <= now()`;
+    // Where it begins keeps dead rows from being read (see ScanWindow), and a clock that was set back must not put that
+    // into the future.
+    const claimable = `route = '${route}' AND available_at <= now()
+           AND (available_at, id) > (LEAST($4::timestamptz, now()), $5::uuid) AND available_at < $6::timestamptz`;
     this.claimSql = `
       WITH candidate AS (
-        SELECT ctid AS place, ${BODY_BYTES} AS bytes FROM ${table}
+        SELECT ctid AS place, available_at, id, ${BODY_BYTES} AS bytes FROM ${table}
          WHERE ${claimable} ORDER BY available_at, id LIMIT $1 FOR UPDATE SKIP LOCKED),
       chosen AS (
-        SELECT place FROM (
-          SELECT place, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before FROM candidate) counted
+        SELECT place, available_at, id FROM (
+          SELECT candidate.*, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before FROM candidate) counted
          WHERE bytes_before < $2),
+      last AS (SELECT available_at::text AS last_at, id AS last_id FROM chosen ORDER BY available_at DESC, id DESC LIMIT 1),
       claimed AS (
         UPDATE ${table} SET available_at = now() + $3 * interval '1 millisecond', attempts = attempts + 1
          WHERE ctid = ANY (ARRAY(SELECT place FROM chosen))
         RETURNING id, available_at::text AS lease, route, routing_key, body::text AS body, traceparent,
                   (extract(epoch FROM deliver_at - clock_timestamp()) * 1000)::float8 AS remaining_ms)
-      SELECT claimed.*, (SELECT count(*) FROM candidate)::int AS found FROM claimed ORDER BY id`;
+      SELECT claimed.*, last.*, (SELECT count(*) FROM candidate)::int AS found FROM claimed, last ORDER BY claimed.id`;
     // By the claimed ids, never by "up to id n": a smaller id may commit later and would go unsent. The lease is there for
     // the planner, too: both indexes find few rows, while by the ids alone it reads all of `outbox_available` in a small table.
     const leased = 'available_at = $1::timestamptz AND id = ANY($2::uuid[])';
@@ -109,12 +129,31 @@ export class OutboxClaims {
   }
 
   async claim(dataSource: DataSource, limits: ClaimLimits): Promise<Claim> {
-    const rows = await ownTransaction(dataSource, async (tx) => {
-      await tx.query(SETTINGS);
-      return tx.query<Found[]>(this.claimSql, [limits.rows, limits.bytes, limits.leaseMs]);
+    return ownTransaction(dataSource, async (tx) => {
+      const [at] = await tx.query<{ now_ms: number }[]>(SETTINGS);
+      const nowMs = at?.now_ms ?? 0;
+      const first = this.rest ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
+      const claim = await this.claimRange(tx, first, limits);
+      if (claim.rows.length > 0 || !first.isPast) return claim;
+      return this.claimRange(tx, this.window.recent(nowMs), limits);
     });
-    const found = rows[0]?.found ?? 0;
-    return { rows, isFull: found >= limits.rows || found > rows.length };
+  }
+
+  private async claimRange(tx: EntityManager, range: ScanRange, limits: ClaimLimits): Promise<Claim> {
+    const { from, until } = range;
+    const args = [limits.rows, limits.bytes, limits.leaseMs, from.at, from.key || NO_ID, until];
+    this.rest = undefined;
+    const beganAt = this.clock.monotonic();
+    const rows = await tx.query<Found[]>(this.claimSql, args).catch((error: unknown) => {
+      this.window.failed(range, this.clock.monotonic() - beganAt);
+      throw error;
+    });
+    const [{ found, last_at, last_id } = NONE] = rows;
+    const isLimited = found >= limits.rows || found > rows.length;
+    const last = isLimited ? { at: last_at, key: last_id } : undefined;
+    this.rest = this.window.read(range, { last, costMs: this.clock.monotonic() - beganAt });
+    // Behind a slice of the past there is what has become due since.
+    return { rows, isFull: isLimited || (range.isPast && rows.length > 0) };
   }
 
   async delete(dataSource: DataSource, rows: readonly Leased[]): Promise<void> {

@@ -68,7 +68,7 @@ export class OutboxRelay {
   ) {
     const { dataSource, schema, route } = plan;
     this.logger = new Logger(`OutboxRelay:${route}`);
-    this.claims = new OutboxClaims(schema, route);
+    this.claims = new OutboxClaims(schema, route, clock);
     this.failures = new PublishFailures(this.logger, clock);
     this.late = new LateRows({ dataSource, claims: this.claims, failures: this.failures }, clock);
     this.loop = new PollingLoop(clock, {

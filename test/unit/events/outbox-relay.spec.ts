@@ -80,6 +80,8 @@ describe('the relay behind a backlog', () => {
 
   function answer(sql: string, values: unknown[]): unknown {
     if (sql.includes('SKIP LOCKED')) {
+      // The past is read in the same transaction, and holds nothing.
+      if (values.at(-1) !== 'infinity') return [];
       claims += 1;
       const ids = waiting.splice(0, Number(values[0]));
       return ids.map((id) => ({ ...row(id), found: ids.length }));
