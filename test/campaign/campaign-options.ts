@@ -21,6 +21,8 @@ export interface CampaignOptions {
   readonly keepsLogs: boolean;
   /** Only these kinds of faults. */
   readonly only: readonly FaultKind[] | undefined;
+  /** Faults begin at even distances, so that each can be looked at by itself. */
+  readonly areApart: boolean;
 }
 
 export const USAGE = `npm run test:faults [-- OPTIONS]
@@ -32,6 +34,7 @@ export const USAGE = `npm run test:faults [-- OPTIONS]
   --seed N         repeats a run
   --safety NAME    disables one safety, and passes when the harness notices; "all": one after the other
   --only KINDS     faults of these kinds only, separated by commas
+  --apart          faults begin at even distances
   --broker-dead    without faults; the broker is away from before the start to the end
   --keep-logs      keeps the folder with the logs
 `;
@@ -51,7 +54,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
       safety: text,
       only: text,
     },
-    ...{ 'broker-dead': flag, 'keep-logs': flag },
+    ...{ 'broker-dead': flag, 'keep-logs': flag, apart: flag },
   };
   const { values } = parseArgs({ args: [...args], options });
   const transport = TRANSPORTS.find((name) => name === (values.transport ?? 'ladder'));
@@ -67,6 +70,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
     seed: whole('seed', values.seed, randomSeed, 0),
     safety: values.safety,
     keepsLogs: values['keep-logs'] ?? false,
+    areApart: values.apart ?? false,
     only: values.only?.split(',').map(kindNamed),
   };
 }

@@ -1,5 +1,6 @@
 import { textTable } from '../../examples/demo/report/text-table';
 import { type CampaignOptions } from './campaign-options';
+import { latenessByKind } from './checks/lateness-by-kind';
 import { COLUMNS } from './checks/verdict';
 import { FAULT_KINDS } from './faults/fault-kind';
 import { type CampaignResult } from './run-campaign';
@@ -9,9 +10,10 @@ const BROKER_DEAD_P99_MS = 2_000;
 
 /** Pure: the tables of a campaign, and what is wrong in words. */
 export function renderResult(result: CampaignResult, options: CampaignOptions): string {
-  return [faultsOf(result), verdictOf(result), figuresOf(result), ...wordsOf(result), closing(result, options)].join(
-    '\n',
-  );
+  const { lateOrders } = result;
+  const late = lateOrders.length > 0 ? [renderLateness(lateOrders)] : [];
+  const tables = [faultsOf(result), verdictOf(result), ...late, figuresOf(result)];
+  return [...tables, ...wordsOf(result), closing(result, options)].join('\n');
 }
 
 /** Whether every column is zero. */
@@ -42,6 +44,17 @@ function verdictOf({ verdict, orders }: CampaignResult): string {
     [[String(orders), ...COLUMNS.map((column) => String(verdict.count(column)))]],
     [...head.keys()],
   );
+}
+
+/** What the lateness of more than a second is made of. */
+function renderLateness(orders: CampaignResult['lateOrders']): string {
+  const seconds = (values: Float64Array): string =>
+    [0.5, 0.99, 1].map((share) => (percentile(values, share) / 1_000).toFixed(1)).join(' / ');
+  const rows = latenessByKind(orders).map(({ kind, asks, alone, lateMs, afterEndMs }) => [
+    ...[kind, asks ? 'yes' : 'no', String(lateMs.length), String(alone), seconds(lateMs), seconds(afterEndMs)],
+  ]);
+  const head = ['fault of its life', 'asks', 'orders > 1 s late', 'no other kind'];
+  return textTable([...head, 's after the deadline', 's after the end of the fault'], rows, [2, 3, 4, 5]);
 }
 
 function figuresOf(result: CampaignResult): string {

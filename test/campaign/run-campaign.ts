@@ -89,12 +89,12 @@ interface Playing {
 
 async function play({ options, kinds, signal, say }: Run, playing: Playing): Promise<StreamResult> {
   const { stage, link, log, events } = playing;
-  const { seed, orders, rate, faults: count, transport } = options;
+  const { seed, orders, rate, faults: count, transport, areApart } = options;
   const shop = new Shop(stage.instances, stage.apiKey, signal);
   const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
   await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
   const durationMs = (orders / rate) * 1_000;
-  const plan = planFaults(seed, { count, durationMs, transport, kinds: kinds ?? options.only });
+  const plan = planFaults(seed, { count, durationMs, transport, areApart, kinds: kinds ?? options.only });
   const beganAt = performance.now();
   const progress = setInterval(() => {
     const memory = Math.round(process.memoryUsage().rss / 1_048_576);

@@ -7,6 +7,7 @@ import { type EventRecord } from '../stream/event-record';
 import { hasAttempt, planOrder, PLENTY } from '../stream/plan-order';
 import { checkOrder } from './check-order';
 import { BASE_MS, earlyMs, latenessOf } from './lateness';
+import { type LateOrder, NOTICEABLE_MS } from './lateness-by-kind';
 import { type MachineLoad } from './machine-load';
 import { type OrderRecord, readOrders } from './order-record';
 import { Verdict } from './verdict';
@@ -42,6 +43,8 @@ export interface Findings {
   readonly latestAfterBrokerKill: number | undefined;
   /** Orders whose lateness needed an excuse: above the base of 5 s. */
   readonly excused: readonly ExcusedOrder[];
+  /** Every order that was more than a second late, for the table of what that is made of. */
+  readonly lateOrders: readonly LateOrder[];
 }
 
 /** Looks at everything that is left: every order, its money, stock and events. */
@@ -88,6 +91,7 @@ class Times {
   private readonly brokerKills: readonly InjectedFault[];
   private latest: number | undefined;
   private readonly excused: ExcusedOrder[] = [];
+  private readonly lateOrders: LateOrder[] = [];
 
   constructor(
     readonly faults: readonly InjectedFault[],
@@ -103,6 +107,7 @@ class Times {
     if (!lateness) return;
     const { lateMs, allowedMs } = lateness;
     this.late.push(lateMs);
+    if (lateMs > NOTICEABLE_MS) this.lateOrders.push({ ...lateness, asks });
     const steps = (order.history ?? [])
       .map(({ to, cause, at }) => `${to} by ${cause} at ${at - order.expiresAt}`)
       .join(', ');
@@ -121,9 +126,9 @@ class Times {
     verdict.add('late', `${order.id}: ${lateMs} ms, ${allowedMs} are allowed (${steps}); ${says}`);
   }
 
-  result(): Pick<Findings, 'lateness' | 'latestAfterBrokerKill' | 'excused'> {
-    const { latest: latestAfterBrokerKill, excused } = this;
-    return { lateness: Float64Array.from(this.late).sort(), latestAfterBrokerKill, excused };
+  result(): Pick<Findings, 'lateness' | 'latestAfterBrokerKill' | 'excused' | 'lateOrders'> {
+    const { latest: latestAfterBrokerKill, excused, lateOrders } = this;
+    return { lateness: Float64Array.from(this.late).sort(), latestAfterBrokerKill, excused, lateOrders };
   }
 }
 

@@ -7,6 +7,11 @@ import { type OrderRecord } from './order-record';
 export interface Lateness {
   readonly lateMs: number;
   readonly allowedMs: number;
+  /** Epoch milliseconds. */
+  readonly dueAt: number;
+  readonly endedAt: number;
+  /** Those that fell into the order's life. */
+  readonly faults: readonly InjectedFault[];
 }
 
 /** What went on meanwhile. */
@@ -35,7 +40,7 @@ export function latenessOf(order: OrderRecord, { faults, load }: Circumstances, 
     return stops === 'everything' || (stops === 'questions' && asks);
   });
   const allowedMs = BASE_MS * load.factorAt(end.at) + afterMs + coveredMs(stopped, dueAt, end.at);
-  return { lateMs: end.at - dueAt, allowedMs };
+  return { lateMs: end.at - dueAt, allowedMs, dueAt, endedAt: end.at, faults: mine };
 }
 
 /** The shop may have moved the deadline to a moment that had passed when it was heard: then it counts from there. */

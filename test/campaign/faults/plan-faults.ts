@@ -39,14 +39,15 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
 };
 
 /** Pure: `count` faults over `durationMs`; the same seed gives the same. Every kind comes before any comes twice. */
-export function planFaults(seed: number, { count, durationMs, transport, kinds }: FaultWish): PlannedFault[] {
+export function planFaults(seed: number, { count, durationMs, transport, kinds, areApart }: FaultWish): PlannedFault[] {
   const random = new Random(seed ^ 0x5eed);
   const wanted = (kinds ?? FAULT_KINDS).filter((kind) => isPossible(kind, transport));
   const drawn = random.shuffled(wanted).slice(0, count);
   while (drawn.length < count) drawn.push(draw(wanted, random));
   const gapMs = durationMs / Math.max(count, 1);
   return random.shuffled(drawn).map((kind, index) => {
-    const atMs = Math.round((index + random.next()) * gapMs);
+    const offset = random.next();
+    const atMs = Math.round((index + (areApart ? 0 : offset)) * gapMs);
     return { atMs, kind, seed: random.between(0, 2 ** 31 - 1) };
   });
 }
@@ -55,6 +56,8 @@ interface FaultWish {
   readonly count: number;
   readonly durationMs: number;
   readonly transport: CampaignTransport;
+  /** They begin at even distances. */
+  readonly areApart: boolean;
   /** Only these. */
   readonly kinds?: readonly FaultKind[] | undefined;
 }
