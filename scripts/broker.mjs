@@ -1,4 +1,4 @@
-// node scripts/broker.mjs [--directory D] [--profile plain|plugin] [--port P] [--management-port M]
+// node scripts/broker.mjs [--directory D] [--profile plain|plugin] [--port P] [--management-port M] [--max-message-size BYTES]
 // One throw-away RabbitMQ in the foreground, see stack/throw-away.mjs for its protocol.
 import { join } from 'node:path';
 import { main } from './setup/main.mjs';
@@ -16,7 +16,7 @@ function wantedPorts({ port, 'management-port': management }) {
 }
 
 await main(async ({ args, signal }) => {
-  const options = readOptions(args, ['directory', 'profile', 'port', 'management-port']);
+  const options = readOptions(args, ['directory', 'profile', 'port', 'management-port', 'max-message-size']);
   const profile = options.profile ?? 'plain';
   const place = await throwAwayPlace(options.directory);
   const { home, user, directory } = place;
@@ -25,7 +25,9 @@ await main(async ({ args, signal }) => {
     const delayedExchange =
       profile === 'plugin' ? await delayedExchangeFor(installation, { home, user, signal }) : undefined;
     const given = { installation, delayedExchange, ports: wantedPorts(options), password: passwords(home).rabbitmq };
-    return rabbitmqServer({ ...place, ...given, name: 'throw-away', logFile: join(directory, 'rabbitmq.log') });
+    const maxMessageSize = Number(options['max-message-size']) || undefined;
+    const logFile = join(directory, 'rabbitmq.log');
+    return rabbitmqServer({ ...place, ...given, maxMessageSize, name: 'throw-away', logFile });
   });
   const { url: amqpUrl, managementUrl, delayedExchange } = spec.access;
   // Its data is flushed within a second; what takes 5 more is the management plugin waiting for nobody.

@@ -22,8 +22,9 @@ const listener = (/** @type {number} */ port) => `{tcp_config,[{ip,"127.0.0.1"},
  *
  * @param {string} directory
  * @param {ReturnType<typeof portsOf>} ports
+ * @param {number} [maxMessageSize]  bytes; the broker's own limit without it
  */
-export function configuration(directory, ports) {
+export function configuration(directory, ports, maxMessageSize) {
   const rabbit = [
     `{tcp_listeners,[{"127.0.0.1",${ports.amqp}}]}`,
     `{load_definitions,"${directory}/etc/definitions.json"}`,
@@ -32,6 +33,7 @@ export function configuration(directory, ports) {
     '{disk_free_limit,209715200}',
     // After a killed broker, at-least-once dead-lettering of quorum queues stalls for this time (3 min by default).
     '{dead_letter_worker_publisher_confirm_timeout,5000}',
+    ...(maxMessageSize === undefined ? [] : [`{max_message_size,${maxMessageSize}}`]),
   ];
   const applications = [
     `{rabbit,[${rabbit.join(',')}]}`,
@@ -84,11 +86,11 @@ function environment({ directory, ports, installation, nodeName, pluginFolders }
   };
 }
 
-function writeConfiguration({ directory, ports, password, plugins, user }) {
+function writeConfiguration({ directory, ports, password, plugins, user, maxMessageSize }) {
   for (const folder of ['', 'home', 'log', 'mnesia', 'etc']) makeServerFolder(join(directory, folder), user);
   const write = (/** @type {string} */ name, /** @type {string} */ text) =>
     writeServerFile(join(directory, 'etc', name), text, user);
-  write('advanced.config', configuration(directory, ports));
+  write('advanced.config', configuration(directory, ports, maxMessageSize));
   write('enabled_plugins', `[${plugins.join(',')}].\n`);
   write('definitions.json', definitions(password));
 }
@@ -109,6 +111,7 @@ const startScript = '[ -z "$1" ] || "$1" & exec "$2"';
  * @param {import('./server-user.mjs').ServerUser} [options.user]
  * @param {string} options.logFile
  * @param {boolean} [options.prometheus]
+ * @param {number} [options.maxMessageSize]  bytes
  * @param {{ amqp?: number, management?: number }} [options.ports]  instead of those of the block
  * @returns {import('./supervisor.mjs').ServerSpec}
  */
@@ -117,7 +120,7 @@ export function rabbitmqServer(options) {
   const ports = { ...portsOf(basePort), ...options.ports };
   const plugins = ['rabbitmq_management', ...(prometheus ? ['rabbitmq_prometheus'] : [])];
   if (delayedExchange) plugins.push(delayedExchange.pluginName);
-  writeConfiguration({ directory, ports, password, plugins, user });
+  writeConfiguration({ directory, ports, password, plugins, user, maxMessageSize: options.maxMessageSize });
   const pluginFolders = [...(delayedExchange?.folders ?? []), ...installation.pluginFolders];
   const credentials = `${userName}:${password}`;
   return {

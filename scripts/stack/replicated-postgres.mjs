@@ -60,8 +60,14 @@ export class ReplicatedPostgres {
   }
 
   async start() {
-    this.#primaryMember.server = await startServer(this.#primaryMember.spec, { signal: this.signal });
+    await this.startPrimary();
     await this.rejoin();
+  }
+
+  /** It stays the primary; the standby follows it again by itself. */
+  async startPrimary() {
+    if (isRunning(this.#primaryMember)) return;
+    this.#primaryMember.server = await startServer(this.#primaryMember.spec, { signal: this.signal });
   }
 
   /** kill -9. */

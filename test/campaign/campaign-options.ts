@@ -23,6 +23,10 @@ export interface CampaignOptions {
   readonly only: readonly FaultKind[] | undefined;
   /** Faults begin at even distances, so that each can be looked at by itself. */
   readonly areApart: boolean;
+  /** The instances connect through PgBouncer in transaction mode. */
+  readonly usesPgbouncer: boolean;
+  /** The instances' pool has none of the limits that the service sets, as in a host that sets none. */
+  readonly hasBarePool: boolean;
 }
 
 export const USAGE = `npm run test:faults [-- OPTIONS]
@@ -35,6 +39,8 @@ export const USAGE = `npm run test:faults [-- OPTIONS]
   --safety NAME    disables one safety, and passes when the harness notices; "all": one after the other
   --only KINDS     faults of these kinds only, separated by commas
   --apart          faults begin at even distances
+  --pgbouncer      the instances connect through PgBouncer in transaction mode; without a standby
+  --bare-pool      the instances' pool sets no limits at all, as in a host whose DataSource has none
   --broker-dead    without faults; the broker is away from before the start to the end
   --keep-logs      keeps the folder with the logs
 `;
@@ -54,7 +60,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
       safety: text,
       only: text,
     },
-    ...{ 'broker-dead': flag, 'keep-logs': flag, apart: flag },
+    ...{ 'broker-dead': flag, 'keep-logs': flag, apart: flag, pgbouncer: flag, 'bare-pool': flag },
   };
   const { values } = parseArgs({ args: [...args], options });
   const transport = TRANSPORTS.find((name) => name === (values.transport ?? 'ladder'));
@@ -71,6 +77,8 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
     safety: values.safety,
     keepsLogs: values['keep-logs'] ?? false,
     areApart: values.apart ?? false,
+    usesPgbouncer: values.pgbouncer ?? false,
+    hasBarePool: values['bare-pool'] ?? false,
     only: values.only?.split(',').map(kindNamed),
   };
 }

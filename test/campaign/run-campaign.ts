@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CampaignOptions } from './campaign-options';
+import { BARE_POOL } from './build/bare-pool';
 import { type Patch } from './build/patch';
 import { eventsInOutbox } from './checks/events-in-outbox';
 import { checkRun, type Findings } from './checks/check-run';
@@ -8,6 +9,7 @@ import { MachineLoad } from './checks/machine-load';
 import { untilDrained } from './checks/until-drained';
 import { FaultLog } from './faults/fault-log';
 import { type FaultKind } from './faults/fault-kind';
+import { hasHistory } from '../support/previous-release';
 import { injectFaults } from './faults/inject';
 import { planFaults } from './faults/plan-faults';
 import { openStage, type Stage } from './stage/open-stage';
@@ -49,8 +51,9 @@ const SAY_EVERY_MS = 15_000;
 export async function runCampaign(run: Run): Promise<CampaignResult> {
   const { options, signal, say } = run;
   const beganAt = performance.now();
-  const { transport, instances, isBrokerDead, keepsLogs } = options;
-  const changes = { patches: run.patches ?? [], environment: run.environment ?? {} };
+  const { transport, instances, isBrokerDead, keepsLogs, usesPgbouncer } = options;
+  const patches = [...(options.hasBarePool ? [BARE_POOL] : []), ...(run.patches ?? [])];
+  const changes = { patches, environment: run.environment ?? {}, hasStandby: hasStandby(run), usesPgbouncer };
   const stage = await openStage({ transport, instances, isBrokerDead, keepsLogs, ...changes, signal });
   const events = new EventRecord();
   const load = new MachineLoad();
@@ -80,6 +83,11 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
   }
 }
 
+/** Where a fault of the plan needs one. PgBouncer goes to one server. */
+function hasStandby({ options, kinds = options.only }: Run): boolean {
+  return options.faults > 0 && !options.usesPgbouncer && (kinds ?? ['promote-standby']).includes('promote-standby');
+}
+
 interface Playing {
   readonly stage: Stage;
   readonly link: BrokerLink;
@@ -87,14 +95,18 @@ interface Playing {
   readonly events: EventRecord;
 }
 
-async function play({ options, kinds, signal, say }: Run, playing: Playing): Promise<StreamResult> {
+async function play(run: Run, playing: Playing): Promise<StreamResult> {
+  const { options, kinds, signal, say } = run;
   const { stage, link, log, events } = playing;
   const { seed, orders, rate, faults: count, transport, areApart } = options;
   const shop = new Shop(stage.instances, stage.apiKey, signal);
   const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
   await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
   const durationMs = (orders / rate) * 1_000;
-  const plan = planFaults(seed, { count, durationMs, transport, areApart, kinds: kinds ?? options.only });
+  const plan = planFaults(seed, {
+    ...{ count, durationMs, transport, areApart, kinds: kinds ?? options.only },
+    ...{ hasStandby: hasStandby(run), hasPreviousRelease: hasHistory() },
+  });
   const beganAt = performance.now();
   const progress = setInterval(() => {
     const memory = Math.round(process.memoryUsage().rss / 1_048_576);

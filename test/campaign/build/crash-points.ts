@@ -20,7 +20,7 @@ const before = (point: CrashPoint, file: string, find: string): Patch => {
   return { name: point, file, find, replace: `${at(point)} ${find}` };
 };
 
-/** The hooks of every run: crash points, and the channels that are open. */
+/** The hooks of every run: crash points, the channels that are open, and runs of handlers. */
 export const HOOKS: readonly Patch[] = [
   {
     name: 'within-transaction',
@@ -54,6 +54,12 @@ export const HOOKS: readonly Patch[] = [
     replace: `else { ${at('between-command-commit-and-ack')} delivery.settle('ack'); }`,
   },
   before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
+  {
+    name: 'hanging-handler',
+    file: 'timeouts/handler-adapter.js',
+    find: 'const outcomes = await this.run(due, tx);',
+    replace: 'await globalThis.campaign?.mayHang(); const outcomes = await this.run(due, tx);',
+  },
   {
     name: 'channels',
     file: 'rabbit/kept-channel.js',

@@ -2,6 +2,7 @@ import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
 import { type LedgerEntry } from '../../../src/testing';
 import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
 import { type EventRecord } from '../stream/event-record';
+import { type Circumstances, eventAllowedMs } from './lateness';
 import { type OrderRecord } from './order-record';
 import { type Verdict } from './verdict';
 
@@ -11,15 +12,22 @@ interface Sources {
   readonly plan: PlannedOrder;
   readonly entry: LedgerEntry | undefined;
   readonly events: EventRecord;
+  /** Undefined while no event can be seen at all: then none is late. */
+  readonly circumstances: Circumstances | undefined;
 }
 
 /** What must be true of every order, whatever happened. Times are checked elsewhere. */
-export function checkOrder(order: OrderRecord, { plan, entry, events }: Sources, verdict: Verdict): void {
+export function checkOrder(
+  order: OrderRecord,
+  { plan, entry, events, circumstances }: Sources,
+  verdict: Verdict,
+): void {
   if (!TERMINAL.includes(order.status)) verdict.add('unclosed', `${order.id} is ${order.status}`);
   checkMoney(order, plan, entry, verdict);
   checkHistory(order, verdict);
   checkReservations(order, plan, verdict);
   checkEvents(order, events, verdict);
+  if (circumstances) checkPunctuality(order, events, circumstances, verdict);
 }
 
 function checkMoney(order: OrderRecord, plan: PlannedOrder, entry: LedgerEntry | undefined, verdict: Verdict): void {
@@ -66,5 +74,16 @@ function checkEvents({ id, history }: OrderRecord, events: EventRecord, verdict:
     if (events.isTwice(id, version, type)) {
       verdict.add('double-effects', `${id}: ${type} of version ${version} came under two ids`);
     }
+  }
+}
+
+function checkPunctuality({ id, history }: OrderRecord, events: EventRecord, around: Circumstances, to: Verdict): void {
+  for (const step of history ?? []) {
+    const type = EVENT_OF_STATUS[step.to as keyof typeof EVENT_OF_STATUS];
+    const seenAt = type && step.from !== step.to ? events.firstSeen(id, step.version, type) : undefined;
+    if (seenAt === undefined) continue;
+    const allowedMs = eventAllowedMs(step.at, seenAt, around);
+    const lateMs = seenAt - step.at;
+    if (lateMs > allowedMs) to.add('late-events', `${id}: ${type} after ${lateMs} ms, ${allowedMs} are allowed`);
   }
 }

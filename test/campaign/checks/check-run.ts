@@ -6,10 +6,12 @@ import { type StreamResult } from '../stream/drive-stream';
 import { type EventRecord } from '../stream/event-record';
 import { hasAttempt, planOrder, PLENTY } from '../stream/plan-order';
 import { checkOrder } from './check-order';
-import { BASE_MS, earlyMs, latenessOf } from './lateness';
+import { checkUnsendable } from './check-unsendable';
+import { BASE_MS, earlyMs, latenessOf, type OrderNeeds } from './lateness';
 import { type LateOrder, NOTICEABLE_MS } from './lateness-by-kind';
 import { type MachineLoad } from './machine-load';
 import { type OrderRecord, readOrders } from './order-record';
+import { parkedCommands } from './parked-commands';
 import { Verdict } from './verdict';
 
 interface Sources {
@@ -20,6 +22,7 @@ interface Sources {
   readonly events: EventRecord;
   readonly log: FaultLog;
   readonly load: MachineLoad;
+  readonly isBrokerDead: boolean;
 }
 
 /** An order that was more than 5 s late. */
@@ -55,6 +58,7 @@ export async function checkRun(sources: Sources): Promise<Findings> {
   for (const says of stage.instances.flatMap(({ deaths }) => deaths)) verdict.add('crashes', says);
   const ledger = new Map((await stage.simulator.ledger()).map((entry) => [entry.reference, entry]));
   const times = new Times(log.faults, sources.load);
+  const circumstances = sources.isBrokerDead ? undefined : times;
   const byStatus = new Map<string, number>();
   const sold = new Map<string, number>();
   const missing = new Set(stream.accepted);
@@ -65,8 +69,8 @@ export async function checkRun(sources: Sources): Promise<Findings> {
     missing.delete(number);
     orders += 1;
     byStatus.set(order.status, (byStatus.get(order.status) ?? 0) + 1);
-    checkOrder(order, { plan, entry: ledger.get(order.id), events }, verdict);
-    times.check(order, hasAttempt(plan), verdict);
+    checkOrder(order, { plan, entry: ledger.get(order.id), events, circumstances }, verdict);
+    times.check(order, { asks: hasAttempt(plan), skus: plan.lines.map(({ sku }) => sku) }, verdict);
     if (order.status === 'PAID') {
       for (const { sku, quantity } of plan.lines) sold.set(sku, (sold.get(sku) ?? 0) + quantity);
     }
@@ -75,6 +79,9 @@ export async function checkRun(sources: Sources): Promise<Findings> {
   checkUnplaced(sources, verdict);
   await checkStock(stage, sold, verdict);
   await checkParked(stage, events, verdict);
+  await checkUnsendable(stage.database, verdict);
+  for (const says of sources.isBrokerDead ? [] : await parkedCommands(stage)) verdict.add('parked', says);
+  for (const { column, says } of log.faults.flatMap(({ breaches }) => breaches)) verdict.add(column, says);
   checkAcks(stage, verdict);
   return { verdict, orders, byStatus, ...times.result() };
 }
@@ -100,14 +107,14 @@ class Times {
     this.brokerKills = faults.filter(({ kind }) => kind === 'kill-broker');
   }
 
-  check(order: OrderRecord, asks: boolean, verdict: Verdict): void {
+  check(order: OrderRecord, needs: OrderNeeds, verdict: Verdict): void {
     const early = earlyMs(order);
     if (early > 0) verdict.add('early', `${order.id} was closed ${early} ms before its deadline`);
-    const lateness = latenessOf(order, this, asks);
+    const lateness = latenessOf(order, this, needs);
     if (!lateness) return;
     const { lateMs, allowedMs } = lateness;
     this.late.push(lateMs);
-    if (lateMs > NOTICEABLE_MS) this.lateOrders.push({ ...lateness, asks });
+    if (lateMs > NOTICEABLE_MS) this.lateOrders.push({ ...lateness, asks: needs.asks });
     const steps = (order.history ?? [])
       .map(({ to, cause, at }) => `${to} by ${cause} at ${at - order.expiresAt}`)
       .join(', ');

@@ -1,5 +1,5 @@
-import { EXCUSES } from '../faults/fault-kind';
 import { type InjectedFault } from '../faults/fault-log';
+import { EVENT_EXCUSES, EXCUSES } from './excuses';
 import { type MachineLoad } from './machine-load';
 import { type OrderRecord } from './order-record';
 
@@ -20,6 +20,13 @@ export interface Circumstances {
   readonly load: Pick<MachineLoad, 'factorAt'>;
 }
 
+/** What an order needs besides the engine. */
+export interface OrderNeeds {
+  /** The payment provider decides with. */
+  readonly asks: boolean;
+  readonly skus: readonly string[];
+}
+
 /** Without any fault: a second for a busy machine, and a round of questions. */
 export const BASE_MS = 5_000;
 const TERMINAL: readonly string[] = ['CLOSED', 'CANCELLED', 'PAID'];
@@ -29,15 +36,23 @@ const BY_SHOP: readonly string[] = ['api', 'command', 'notify'];
  * Pure: undefined when the order ended before its deadline, or did not end. The bound is 5 s (more on an overloaded machine), plus the time in which a
  * fault had stopped what the order waits for, plus the longest after-effect among the faults of its life.
  */
-export function latenessOf(order: OrderRecord, { faults, load }: Circumstances, asks: boolean): Lateness | undefined {
+export function latenessOf(
+  order: OrderRecord,
+  { faults, load }: Circumstances,
+  needs: OrderNeeds,
+): Lateness | undefined {
   const end = order.history?.find(({ to }) => TERMINAL.includes(to));
   const dueAt = dueOf(order);
   if (!end || end.at <= dueAt) return undefined;
-  const mine = faults.filter(({ beganAt, endedAt }) => beganAt <= end.at && endedAt >= order.createdAt);
+  const mine = faults.filter((fault) => {
+    const { withinMs = Infinity } = EXCUSES[fault.kind];
+    const isThen = fault.beganAt <= end.at && fault.endedAt >= order.createdAt && dueAt <= fault.beganAt + withinMs;
+    return isThen && (fault.sku === undefined || needs.skus.includes(fault.sku));
+  });
   const afterMs = mine.reduce((longest, { kind }) => Math.max(longest, EXCUSES[kind].afterMs), 0);
   const stopped = mine.filter(({ kind }) => {
     const { stops } = EXCUSES[kind];
-    return stops === 'everything' || (stops === 'questions' && asks);
+    return stops === 'everything' || (stops === 'questions' && needs.asks);
   });
   const allowedMs = BASE_MS * load.factorAt(end.at) + afterMs + coveredMs(stopped, dueAt, end.at);
   return { lateMs: end.at - dueAt, allowedMs, dueAt, endedAt: end.at, faults: mine };
@@ -53,6 +68,17 @@ function dueOf({ expiresAt, history }: OrderRecord): number {
 export function earlyMs({ history, expiresAt }: OrderRecord): number {
   const begin = history?.find(({ to, cause }) => (to === 'CLOSING' || to === 'CLOSED') && !BY_SHOP.includes(cause));
   return begin ? expiresAt - begin.at : 0;
+}
+
+/** How late an event may come that tells of something at `from` and was seen at `to`. */
+export function eventAllowedMs(from: number, to: number, { faults, load }: Circumstances): number {
+  const mine = faults.filter(({ kind, beganAt, endedAt }) => {
+    const excuse = EVENT_EXCUSES[kind];
+    return excuse && beganAt <= to && endedAt + excuse.afterMs >= from;
+  });
+  const afterMs = mine.reduce((longest, { kind }) => Math.max(longest, EVENT_EXCUSES[kind]?.afterMs ?? 0), 0);
+  const stopped = mine.filter(({ kind }) => EVENT_EXCUSES[kind]?.stops);
+  return BASE_MS * load.factorAt(to) + afterMs + coveredMs(stopped, from, to);
 }
 
 /** How much of the time from `from` to `to` the faults cover together. */

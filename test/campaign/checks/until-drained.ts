@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Stage } from '../stage/open-stage';
-import { type EventRecord } from '../stream/event-record';
+import { type EventRecord, UNSENDABLE } from '../stream/event-record';
 
 interface Left {
   readonly orders: number;
@@ -45,7 +45,7 @@ async function look({ database }: Stage, missing: number): Promise<Left> {
   const [row] = await database.query<Left>(
     `SELECT (SELECT count(*)::int FROM order_timeout.orders WHERE status IN ('PENDING', 'CLOSING', 'REFUNDING')) AS orders,
             (SELECT count(*)::int FROM order_timeout.timeout WHERE state = 'pending') AS timeouts,
-            (SELECT count(*)::int FROM order_timeout.outbox) AS outbox`,
+            (SELECT count(*)::int FROM order_timeout.outbox WHERE routing_key NOT LIKE '${UNSENDABLE}%') AS outbox`,
   );
   if (!row) throw new Error('no answer from the database');
   return { ...row, orders: row.orders + missing };

@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Channel } from 'amqplib';
+import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
+import { LADDER, ladderQueues } from '../stage/ladder-names';
 import { type Fault, type Scene } from './fault';
-
-const KINDS = ['order.payment', 'order.late-watch'] as const;
-/** Of the measures in service-environment.ts, see src/delay/ladder-names.ts. */
-const LADDER = 'delay-b16-u1000';
-const LADDER_LEVELS = 2;
-const LADDER_VALUES = 15;
+import { onChannel } from './on-channel';
 
 export const killBroker: Fault = async ({ stage, signal }, random) => {
   await stage.brokerServer.kill();
@@ -24,7 +20,7 @@ export const purgeQueues: Fault = (scene, random, entry) =>
   onChannel(scene, async (channel) => {
     const { prefix } = scene.stage;
     const isLadder = random.next() < 0.5;
-    const names = isLadder ? ladderQueues() : KINDS.map((kind) => `work.${kind}`);
+    const names = isLadder ? ladderQueues() : WAKE_UP_KINDS.map(workQueue);
     let purged = 0;
     for (const name of names) {
       if (await exists(scene, `${prefix}.${name}`)) {
@@ -37,8 +33,7 @@ export const purgeQueues: Fault = (scene, random, entry) =>
 /** The broker cancels every consumer of the queue. */
 export const deleteWorkQueue: Fault = (scene, random, entry) =>
   onChannel(scene, async (channel) => {
-    const names = [`${scene.stage.prefix}.work.order.payment`, `${scene.stage.prefix}.work.order.late-watch`];
-    const name = names[random.between(0, 1)] ?? '';
+    const name = `${scene.stage.prefix}.${workQueue(WAKE_UP_KINDS[random.between(0, 1)] ?? WAKE_UP_KINDS[0])}`;
     entry.says = name;
     await channel.deleteQueue(name);
   });
@@ -65,22 +60,6 @@ export const raiseDiskAlarm: Fault = async ({ stage, signal }, random) => {
     await stage.brokerControl.freeDisk();
   }
 };
-
-function ladderQueues(): string[] {
-  const values = Array.from({ length: LADDER_VALUES }, (_, index) => String(index + 1).padStart(2, '0'));
-  return Array.from({ length: LADDER_LEVELS }, (_, level) =>
-    values.map((value) => `${LADDER}.${level}.${value}`),
-  ).flat();
-}
-
-/** On a channel of its own, as a refusal closes it. Without a broker there is nothing to be done. */
-async function onChannel({ link }: Scene, work: (channel: Channel) => Promise<void>): Promise<void> {
-  const channel = await link.channelModel?.createChannel().catch(() => undefined);
-  if (!channel) return;
-  channel.on('error', () => undefined);
-  await work(channel).catch(() => undefined);
-  await channel.close().catch(() => undefined);
-}
 
 async function exists(scene: Scene, queue: string): Promise<boolean> {
   let isThere = false;

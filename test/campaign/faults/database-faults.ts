@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SKUS } from '../stream/plan-order';
 import { type Fault } from './fault';
 
 const SCHEMA = 'order_timeout';
+/** Those that many orders have. */
+const POPULAR = 3;
 
 /** Ends some or all of the service's sessions in mid-work. */
 export const terminateBackends: Fault = async ({ stage }, random, entry) => {
@@ -15,14 +18,14 @@ export const terminateBackends: Fault = async ({ stage }, random, entry) => {
 };
 
 export const killDatabase: Fault = async ({ stage, signal }, random) => {
-  await stage.databaseServer.kill();
+  await stage.databases.killPrimary();
   await sleep(random.between(0, 3_000), undefined, { signal });
-  await stage.databaseServer.start();
+  await stage.databases.startPrimary();
 };
 
 export const restartDatabase: Fault = async ({ stage }) => {
-  await stage.databaseServer.stop();
-  await stage.databaseServer.start();
+  await stage.databases.stopPrimary();
+  await stage.databases.startPrimary();
 };
 
 /** Somebody at a console: a transaction that stays open, and in half of the cases holds rows that we need. */
@@ -40,6 +43,26 @@ export const openLongTransaction: Fault = async ({ stage, signal }, random, entr
       await client.query(`SELECT 1 FROM ${SCHEMA}.orders ${half} FOR UPDATE SKIP LOCKED`);
       await client.query(`SELECT 1 FROM ${SCHEMA}.timeout WHERE state = 'pending' LIMIT 20 FOR UPDATE SKIP LOCKED`);
     }
+    await sleep(ms, undefined, { signal });
+    await client.query('ROLLBACK');
+  } catch {
+    // Another fault has ended it.
+    signal.throwIfAborted();
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+};
+
+/** An import or a console that keeps one article's stock: who has that article waits, and nobody else may. */
+export const lockStockRow: Fault = async ({ stage, signal }, random, entry) => {
+  const sku = SKUS[random.between(0, POPULAR - 1)] ?? '';
+  const ms = random.between(8_000, 40_000);
+  entry.sku = sku;
+  entry.says = `${sku} for ${ms} ms`;
+  const client = await stage.database.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = $1 FOR UPDATE`, [sku]);
     await sleep(ms, undefined, { signal });
     await client.query('ROLLBACK');
   } catch {

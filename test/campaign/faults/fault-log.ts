@@ -1,3 +1,4 @@
+import { type Breach } from '../checks/verdict';
 import { type FaultKind } from './fault-kind';
 
 /** One fault as it happened; epoch milliseconds. */
@@ -8,6 +9,10 @@ export interface InjectedFault {
   endedAt: number;
   /** What exactly, for the reader of a trace. */
   says: string;
+  /** Orders without this article are no concern of it. */
+  sku?: string;
+  /** Promises that the fault itself has seen broken. */
+  readonly breaches: Breach[];
 }
 
 /** Every fault of the run, in the order in which they began. */
@@ -16,7 +21,7 @@ export class FaultLog {
   readonly failures: string[] = [];
 
   begin(kind: FaultKind, says: string): InjectedFault {
-    const fault = { kind, beganAt: Date.now(), endedAt: Infinity, says };
+    const fault = { kind, beganAt: Date.now(), endedAt: Infinity, says, breaches: [] };
     this.faults.push(fault);
     return fault;
   }

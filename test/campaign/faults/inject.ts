@@ -2,12 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../../examples/demo/buyers/random';
 import * as broker from './broker-faults';
 import * as database from './database-faults';
+import * as failover from './failover-faults';
 import * as instance from './instance-faults';
+import * as outbox from './outbox-faults';
+import * as path from './path-faults';
 import { type Fault, type Scene } from './fault';
 import { type FaultKind } from './fault-kind';
 import { type FaultLog } from './fault-log';
-import { cut, misbehave, swallow } from './network-faults';
+import { cut, misbehave, silence, swallow } from './network-faults';
 import { type PlannedFault } from './plan-faults';
+import { runOldRelease } from './release-faults';
+import { TakingTurns } from './taking-turns';
 
 const FAULTS: Readonly<Record<FaultKind, Fault>> = {
   'kill-instance': instance.killInstance,
@@ -52,27 +57,51 @@ const FAULTS: Readonly<Record<FaultKind, Fault>> = {
     500,
     3_000,
   ),
+  'lock-a-stock-row': database.lockStockRow,
+  'read-only-failover': failover.turnReadOnly,
+  'silent-database-connection': silence('database'),
+  'silent-broker-connection': silence('broker'),
+  'suspend-one-queue': path.suspendQueue,
+  'hang-a-handler': instance.hangHandlers,
+  'oversized-event': outbox.appendUnsendable,
+  'long-snapshot': outbox.holdSnapshot,
+  'promote-standby': failover.promoteStandby,
+  'two-releases': runOldRelease,
+  'empty-broker': path.replaceBroker,
+  'path-that-drops': path.dropWakeUps,
+  'connection-killing-publish': path.failPublishes,
 };
+
+/** What these break cannot be told apart from what another one breaks beside them. */
+const ALONE: readonly FaultKind[] = ['promote-standby', 'two-releases', 'empty-broker'];
 
 /** Faults of one lane wait for each other: one cannot kill what is dead already. */
 const LANES: readonly (readonly FaultKind[])[] = [
-  ['kill-database', 'restart-database'],
+  ['kill-database', 'restart-database', 'read-only-failover'],
   ['kill-broker', 'restart-broker', 'disk-alarm', 'purge-queue', 'delete-work-queue', 'delete-delay-exchange'],
-  ['half-open-database', 'cut-database'],
-  ['half-open-broker', 'cut-broker'],
+  ['suspend-one-queue'],
+  ['path-that-drops'],
+  ['connection-killing-publish'],
+  ['long-snapshot'],
+  ['half-open-database', 'cut-database', 'silent-database-connection'],
+  ['half-open-broker', 'cut-broker', 'silent-broker-connection'],
   ['half-open-provider'],
 ];
 
 /** Injects every fault at its time. Resolves when all have been mended. */
 export async function injectFaults(plan: readonly PlannedFault[], scene: Scene, log: FaultLog): Promise<void> {
   const lanes = new Map<FaultKind, Promise<void>>();
+  const turns = new TakingTurns();
   const beganAt = performance.now();
   const running: Promise<void>[] = [];
   for (const planned of plan) {
     await sleep(Math.max(beganAt + planned.atMs - performance.now(), 0), undefined, { signal: scene.signal });
     const lane = LANES.find((kinds) => kinds.includes(planned.kind)) ?? [];
     const before = lanes.get(planned.kind) ?? Promise.resolve();
-    const done = before.then(() => injectOne(planned, scene, log));
+    const done = before.then(() => {
+      const inject = (): Promise<void> => injectOne(planned, scene, log);
+      return ALONE.includes(planned.kind) ? turns.alone(inject) : turns.beside(inject);
+    });
     for (const kind of lane) lanes.set(kind, done);
     running.push(done);
   }
@@ -87,6 +116,6 @@ async function injectOne({ kind, seed }: PlannedFault, scene: Scene, log: FaultL
     scene.signal.throwIfAborted();
     log.failures.push(`${kind}: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
-    entry.endedAt = Date.now();
+    entry.endedAt = Math.min(entry.endedAt, Date.now());
   }
 }

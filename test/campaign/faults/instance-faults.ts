@@ -3,6 +3,7 @@ import { CRASH_POINTS } from '../build/crash-points';
 import { type Instance } from '../stage/instance';
 import { type Fault, type Scene } from './fault';
 import { type Random } from '../../../examples/demo/buyers/random';
+import { withInstance } from './with-instance';
 
 /** How long an armed instance may take to come to its point; some are passed rarely. */
 const ARMED_MS = 4_000;
@@ -11,6 +12,10 @@ const CRASHED_MAX_MS = 2_500;
 /** The lease is 20 s. */
 const BEYOND_LEASE_MIN_MS = 21_000;
 const BEYOND_LEASE_MAX_MS = 25_000;
+/** More than the runs that an instance has side by side. */
+const MOST_HANGING = 12;
+/** Runs that begin within this time hang. */
+const HANG_WITHIN_MS = 3_000;
 
 /** kill -9 at no moment in particular. */
 export const killInstance: Fault = (scene, random, entry) =>
@@ -55,6 +60,16 @@ export const breakChannel: Fault = async ({ stage }, random, entry) => {
   instance?.breakChannel(which);
 };
 
+/** Runs of a handler that never end, inside their transactions; the service has to notice, as nobody ends them. */
+export const hangHandlers: Fault = async ({ stage, signal }, random, entry) => {
+  const instance = stage.instances[random.between(0, stage.instances.length - 1)];
+  const runs = random.between(1, MOST_HANGING);
+  entry.says = `instance ${instance?.number}, ${runs} runs`;
+  instance?.hangHandlers(runs);
+  await sleep(HANG_WITHIN_MS, undefined, { signal });
+  instance?.hangHandlers(0);
+};
+
 async function freeze(
   scene: Scene,
   random: Random,
@@ -73,31 +88,4 @@ async function freeze(
 async function restart(instance: Instance, random: Random, signal: AbortSignal): Promise<void> {
   await sleep(random.between(CRASHED_MIN_MS, CRASHED_MAX_MS), undefined, { signal });
   await instance.start();
-}
-
-/** An instance that no other fault has in hand, once there are two of them: one always runs on. */
-async function withInstance(
-  { stage, signal }: Scene,
-  random: Random,
-  work: (instance: Instance) => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    await reviveDead(stage.instances);
-    const free = stage.instances.filter(({ isTaken, isRunning }) => !isTaken && isRunning);
-    const instance = free[random.between(0, free.length - 1)];
-    if (instance && (free.length > 1 || stage.instances.length === 1)) {
-      instance.isTaken = true;
-      return work(instance).finally(() => (instance.isTaken = false));
-    }
-    await sleep(100, undefined, { signal });
-  }
-}
-
-/** One that died by itself counts as a crash; the campaign goes on with it, as an orchestrator would. */
-async function reviveDead(instances: readonly Instance[]): Promise<void> {
-  for (const instance of instances) {
-    if (instance.isTaken || instance.isRunning) continue;
-    instance.isTaken = true;
-    await instance.start().finally(() => (instance.isTaken = false));
-  }
 }

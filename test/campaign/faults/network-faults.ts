@@ -16,6 +16,18 @@ export const swallow =
     await sleep(ms, undefined, { signal }).finally(() => way.restore());
   };
 
+/** One connection after the other goes silent for good, as behind a firewall that forgets them; new ones work. */
+export const silence =
+  (name: Way): Fault =>
+  async ({ stage, signal }, random, entry) => {
+    let count = 0;
+    for (const _ of stage.ways[name].silenceEach()) {
+      count += 1;
+      await sleep(random.between(20, 400), undefined, { signal });
+    }
+    entry.says = `${count} connections`;
+  };
+
 /** Every connection is reset. */
 export const cut =
   (name: Way): Fault =>

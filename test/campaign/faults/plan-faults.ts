@@ -36,12 +36,31 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'provider-errors': 12,
   'provider-lies': 24,
   'clock-jump': 20,
+  'lock-a-stock-row': 6,
+  'read-only-failover': 4,
+  'silent-database-connection': 8,
+  'silent-broker-connection': 8,
+  'suspend-one-queue': 10,
+  'hang-a-handler': 8,
+  'oversized-event': 8,
+  'long-snapshot': 2,
+  'promote-standby': 3,
+  'two-releases': 2,
+  'empty-broker': 3,
+  // It lasts more than a minute.
+  'path-that-drops': 1,
+  'connection-killing-publish': 5,
 };
 
+const OF_THE_WAITING_ROOM: readonly FaultKind[] = [
+  ...(['purge-queue', 'delete-work-queue', 'delete-delay-exchange', 'suspend-one-queue', 'path-that-drops'] as const),
+];
+
 /** Pure: `count` faults over `durationMs`; the same seed gives the same. Every kind comes before any comes twice. */
-export function planFaults(seed: number, { count, durationMs, transport, kinds, areApart }: FaultWish): PlannedFault[] {
+export function planFaults(seed: number, wish: FaultWish): PlannedFault[] {
+  const { count, durationMs, kinds, areApart } = wish;
   const random = new Random(seed ^ 0x5eed);
-  const wanted = (kinds ?? FAULT_KINDS).filter((kind) => isPossible(kind, transport));
+  const wanted = (kinds ?? FAULT_KINDS).filter((kind) => isPossible(kind, wish));
   const drawn = random.shuffled(wanted).slice(0, count);
   while (drawn.length < count) drawn.push(draw(wanted, random));
   const gapMs = durationMs / Math.max(count, 1);
@@ -56,15 +75,22 @@ interface FaultWish {
   readonly count: number;
   readonly durationMs: number;
   readonly transport: CampaignTransport;
+  /** The database has a standby. */
+  readonly hasStandby: boolean;
+  /** The build of the release before this one is there. */
+  readonly hasPreviousRelease: boolean;
   /** They begin at even distances. */
   readonly areApart: boolean;
   /** Only these. */
   readonly kinds?: readonly FaultKind[] | undefined;
 }
 
-/** Without a waiting room on the broker there is nothing of it to purge or delete. */
-function isPossible(kind: FaultKind, transport: CampaignTransport): boolean {
-  return transport !== 'none' || !['purge-queue', 'delete-work-queue', 'delete-delay-exchange'].includes(kind);
+/** Without a waiting room on the broker there is nothing of it to break; only the delayed exchange has a plugin. */
+function isPossible(kind: FaultKind, { transport, hasStandby, hasPreviousRelease }: FaultWish): boolean {
+  if (kind === 'promote-standby') return hasStandby;
+  if (kind === 'two-releases') return hasPreviousRelease;
+  if (kind === 'connection-killing-publish') return transport === 'delayed-exchange';
+  return transport !== 'none' || !OF_THE_WAITING_ROOM.includes(kind);
 }
 
 function draw(kinds: readonly FaultKind[], random: Random): FaultKind {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -11,6 +11,13 @@ const NORMAL_BYTES = 209_715_200;
 const IMPOSSIBLE_BYTES = 10 ** 18;
 const LIMIT_MS = 20_000;
 const NODE = 'throw-away@localhost';
+/** What `rabbitmqctl eval` does, without the seconds that it takes to start. */
+const EVALUATE = `
+  [Text] = init:get_plain_arguments(),
+  {ok, Tokens, _} = erl_scan:string(Text),
+  {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+  {value, Value, _} = rpc:call('${NODE}', erl_eval, exprs, [Expressions, []], 15000),
+  io:format("~tp", [Value]), halt(0).`;
 
 interface Place {
   readonly directory: string;
@@ -19,8 +26,10 @@ interface Place {
   readonly erlangBin: string;
 }
 
-/** Sets off the broker's disk alarm, as an operator's `rabbitmqctl` would, without the seconds that one takes to start. */
+/** An operator at the broker's own machine. */
 export class BrokerControl {
+  private queue: Promise<unknown> = Promise.resolve();
+
   constructor(private readonly place: Place) {}
 
   async fillDisk(): Promise<void> {
@@ -31,20 +40,76 @@ export class BrokerControl {
     await this.setDiskLimit(NORMAL_BYTES);
   }
 
+  /** The queue's process answers nobody; its messages stay. @returns whether there is such a queue. */
+  async suspendQueue(name: string): Promise<boolean> {
+    return (await this.onQueue(name, 'sys:suspend(Pid)')) === 'ok';
+  }
+
+  async resumeQueue(name: string): Promise<void> {
+    await this.onQueue(name, 'sys:resume(Pid)');
+  }
+
+  /** Keys by which the exchange leads to the queue. */
+  async bindingKeys(exchange: string, queue: string): Promise<string[]> {
+    const resource = (type: string, name: string): string => `rabbit_misc:r(<<"/">>, ${type}, <<"${name}">>)`;
+    const found = `rabbit_binding:list_for_source_and_destination(${resource('exchange', exchange)}, ${resource('queue', queue)})`;
+    // The second field of the record.
+    const keys = await this.eval(`[binary_to_list(element(3, Binding)) || Binding <- ${found}].`);
+    return [...keys.matchAll(/"([^"]+)"/g)].map(([, key = '']) => key);
+  }
+
+  /** Queues whose names match expire when nobody consumes them. */
+  async expireQueues(pattern: string, afterMs: number): Promise<void> {
+    await this.eval(
+      `ok = rabbit_policy:set(<<"/">>, <<"campaign">>, <<"${pattern}">>, [{<<"expires">>, ${afterMs}}], 9, <<"queues">>, <<"campaign">>).`,
+    );
+  }
+
+  async dropPolicy(): Promise<void> {
+    await this.eval(`rabbit_policy:delete(<<"/">>, <<"campaign">>, <<"campaign">>).`);
+  }
+
+  /** Of the stand-in for the delayed exchange: each publish ends its connection with 541, as a plugin in trouble does. */
+  async failPublishes(does: boolean): Promise<void> {
+    await this.eval(`application:set_env(rabbitmq_delayed_exchange_stand_in, fails_publishes, ${does}).`);
+  }
+
+  /** Its data are gone. Call it while the broker is down. */
+  wipe(): void {
+    const { directory } = this.place;
+    const data = join(directory, 'mnesia');
+    for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true, force: true });
+    rmSync(join(directory, 'feature_flags'), { force: true });
+  }
+
+  private onQueue(name: string, work: string): Promise<string> {
+    return this.eval(
+      `case rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${name}">>)) of
+         {ok, Queue} -> Pid = amqqueue:get_pid(Queue), ${work};
+         _ -> none
+       end.`,
+    );
+  }
+
   private async setDiskLimit(bytes: number): Promise<void> {
+    await this.eval(`ok = rabbit_disk_monitor:set_disk_free_limit(${bytes}).`);
+  }
+
+  /** One after the other, as each takes the same ports. @returns the value, as Erlang prints it. */
+  private eval(expressions: string): Promise<string> {
+    const result = this.queue.then(() => this.evalOnce(expressions));
+    this.queue = result.catch(() => undefined);
+    return result;
+  }
+
+  private async evalOnce(expressions: string): Promise<string> {
     const { directory, amqpPort, erlangBin } = this.place;
     const cookie = readFileSync(join(directory, 'home', '.erlang.cookie'), 'utf8').trim();
-    const call = `ok = rpc:call('${NODE}', rabbit_disk_monitor, set_disk_free_limit, [${bytes}], 15000), halt(0).`;
     const name = `campaign-${process.pid}@localhost`;
-    const args = ['-noinput', '-sname', name, '-setcookie', cookie, '-hidden', '-eval', call];
-    const ports = [
-      '-kernel',
-      'inet_dist_listen_min',
-      String(amqpPort + 5),
-      'inet_dist_listen_max',
-      String(amqpPort + 6),
-    ];
-    await run(join(erlangBin, 'erl'), [...ports, ...args], {
+    const ports = [`inet_dist_listen_min ${amqpPort + 5}`, `inet_dist_listen_max ${amqpPort + 6}`];
+    const kernel = ['-kernel', ...[...ports, 'inet_dist_use_interface {127,0,0,1}'].flatMap((one) => one.split(' '))];
+    const args = ['-noinput', '-sname', name, '-setcookie', cookie, '-hidden', '-eval', EVALUATE];
+    const { stdout } = await run(join(erlangBin, 'erl'), [...kernel, ...args, '-extra', expressions], {
       timeout: LIMIT_MS,
       env: {
         PATH: `${erlangBin}:/usr/local/bin:/usr/bin:/bin`,
@@ -53,5 +118,6 @@ export class BrokerControl {
         ERL_EPMD_ADDRESS: '127.0.0.1',
       },
     });
+    return stdout;
   }
 }

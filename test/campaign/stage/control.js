@@ -1,9 +1,12 @@
-// Preloaded into every instance of a campaign: crash points, channel errors and clock jumps, by message of the harness.
+// Preloaded into every instance of a campaign: crash points, channel errors, clock jumps and handlers that hang, by
+// message of the harness.
 'use strict';
 
 const armed = new Map();
 const channels = new Set();
+const hanging = new Set();
 let jumpMs = 0;
+let hangs = 0;
 
 globalThis.campaign = {
   at(point) {
@@ -13,6 +16,12 @@ globalThis.campaign = {
     // Written by the kernel at once, or not at all: the process is dead before the next statement.
     process.kill(process.pid, 'SIGKILL');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
+  /** A run that never ends. The reference keeps it from being collected, as a handler's own would. */
+  mayHang() {
+    if (hangs === 0) return undefined;
+    hangs -= 1;
+    return new Promise((resolve) => hanging.add(resolve));
   },
   sees(channel, name) {
     channels.add({ channel, name });
@@ -36,6 +45,7 @@ globalThis.Date = class extends RealDate {
 process.on('message', (message) => {
   if (message.arm) armed.set(message.arm, message.skip ?? 0);
   if (message.disarm) armed.clear();
+  if (message.hang !== undefined) hangs = message.hang;
   if (message.jumpMs !== undefined) jumpMs = message.jumpMs;
   if (message.breakChannel !== undefined) {
     const open = [...channels];

@@ -9,7 +9,8 @@ export class Database {
   private client: Client | undefined;
   private queue: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly url: string) {}
+  /** @param url asked for at each connect, as the primary may become another one. */
+  constructor(private readonly url: () => string) {}
 
   /** One statement after the other; tried again while the database is away. */
   query<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
@@ -23,8 +24,13 @@ export class Database {
     return this.throughOutage(() => this.connectOnce());
   }
 
+  get name(): string {
+    return new URL(this.url()).pathname.slice(1);
+  }
+
   private async connectOnce(): Promise<Client> {
-    const client = new Client({ connectionString: this.url });
+    // Also while a fault has made the service's sessions read-only.
+    const client = new Client({ connectionString: this.url(), options: '-c default_transaction_read_only=off' });
     client.on('error', () => undefined);
     await client.connect();
     return client;

@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import { until } from '../../../examples/demo/servers/until';
 import { type CrashPoint } from '../build/crash-points';
 
-interface InstancePlan {
+export type Release = 'current' | 'previous';
+
+export interface InstancePlan {
   readonly number: number;
   readonly dist: string;
+  /** The release before, and what its environment has to have instead. */
+  previous(): Promise<{ dist: string; environment: Readonly<Record<string, string>> }>;
   readonly environment: Readonly<Record<string, string>>;
   readonly logFile: string;
   readonly port: number;
@@ -44,11 +48,13 @@ export class Instance {
   }
 
   /** Resolves when it is ready: it serves, and has caught up with what was overdue. */
-  async start(): Promise<void> {
-    const { dist, environment, logFile, port, signal } = this.plan;
+  async start(release: Release = 'current'): Promise<void> {
+    const { dist, previous, environment, logFile, port, signal } = this.plan;
     const log = openSync(logFile, 'a');
-    const child = spawn(process.execPath, ['--require', CONTROL, join(dist, 'main.js')], {
-      env: { PATH: process.env.PATH, ...environment, PORT: String(port) },
+    const build = release === 'current' ? dist : (await previous()).dist;
+    const more = release === 'current' ? {} : (await previous()).environment;
+    const child = spawn(process.execPath, ['--require', CONTROL, join(build, 'main.js')], {
+      env: { PATH: process.env.PATH, ...environment, ...more, PORT: String(port) },
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);
@@ -94,6 +100,11 @@ export class Instance {
 
   jumpClock(ms: number): void {
     this.tell({ jumpMs: ms });
+  }
+
+  /** The next `runs` runs of its handlers never end. */
+  hangHandlers(runs: number): void {
+    this.tell({ hang: runs });
   }
 
   breakChannel(which: number): void {

@@ -4,22 +4,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../../examples/demo/servers/free-port';
 import { CleanUp } from '../../../examples/demo/servers/clean-up';
+import { buildPreviousRelease } from '../build/build-previous-release';
 import { copyBuild } from '../build/copy-build';
 import { HOOKS } from '../build/crash-points';
 import { type Patch } from '../build/patch';
 import { type CampaignTransport } from '../campaign-options';
 import { BrokerControl } from './broker-control';
 import { Database } from './database';
-import { Instance } from './instance';
+import { type DatabaseServers, startDatabases, targetOf } from './database-servers';
+import { Instance, type InstancePlan } from './instance';
 import { OwnServer } from './own-server';
 import { serviceEnvironment } from './service-environment';
 import { Simulator } from './simulator';
 import { TcpProxy } from './tcp-proxy';
 
+/** Small, so that a message above it need not be large: RabbitMQ's own limit is 128 MiB, since 4.0 16 MiB. */
+const MAX_MESSAGE_BYTES = 1_048_576;
+
 interface Setting {
   readonly transport: CampaignTransport;
   readonly instances: number;
   readonly isBrokerDead: boolean;
+  readonly hasStandby: boolean;
+  readonly usesPgbouncer: boolean;
   readonly keepsLogs: boolean;
   /** Beside the hooks of every run. */
   readonly patches: readonly Patch[];
@@ -31,13 +38,14 @@ interface Setting {
 /** Everything that runs, for as long as the campaign does. */
 export interface Stage {
   readonly folder: string;
+  readonly transport: CampaignTransport;
   readonly prefix: string;
   readonly apiKey: string;
   /** Past the proxy. */
   readonly amqpUrl: string;
   readonly brokerServer: OwnServer;
   readonly brokerControl: BrokerControl;
-  readonly databaseServer: OwnServer;
+  readonly databases: DatabaseServers;
   readonly database: Database;
   readonly simulator: Simulator;
   readonly ways: Readonly<Record<'database' | 'broker' | 'provider', TcpProxy>>;
@@ -71,57 +79,69 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   const dist = copyBuild(folder, [...HOOKS, ...setting.patches]);
   const profile = transport === 'delayed-exchange' ? 'plugin' : 'plain';
   const brokerDirectory = join(folder, 'broker');
-  const [broker, databaseServer] = await Promise.all([
-    OwnServer.start('broker.mjs', ['--profile', profile, '--directory', brokerDirectory]),
-    OwnServer.start('database.mjs', []),
+  const brokerOptions = ['--profile', profile, '--directory', brokerDirectory];
+  const [broker, databases] = await Promise.all([
+    OwnServer.start('broker.mjs', [...brokerOptions, '--max-message-size', String(MAX_MESSAGE_BYTES)]),
+    startDatabases(setting.hasStandby),
   ]);
   cleanUp.add('ending the broker', () => broker.server.close());
-  cleanUp.add('ending the database', () => databaseServer.server.close());
+  cleanUp.add('ending the database', () => databases.close());
   const amqpUrl = String(broker.access.amqpUrl);
-  const databaseUrl = String(databaseServer.access.databaseUrl);
   if (setting.isBrokerDead) await broker.server.kill();
   const secret = randomBytes(24).toString('hex');
   const simulator = await Simulator.start(dist, secret);
   cleanUp.add('ending the payment simulator', () => simulator.stop());
   const ways = {
-    database: await TcpProxy.open(targetOf(databaseUrl)),
+    get database(): TcpProxy {
+      return databases.way;
+    },
     broker: await TcpProxy.open(targetOf(amqpUrl)),
     provider: await TcpProxy.open(targetOf(simulator.url)),
   };
-  for (const way of Object.values(ways)) cleanUp.add('closing a proxy', () => way.close());
+  for (const way of [ways.broker, ways.provider]) cleanUp.add('closing a proxy', () => way.close());
   const prefix = 'order-timeout.faults';
   const apiKey = randomBytes(24).toString('hex');
   const environment = {
     ...serviceEnvironment({
       ...{ transport, prefix, apiKey, simulatorSecret: secret },
-      databaseUrl: ways.database.through(databaseUrl),
+      databaseUrl: databases.serviceUrl,
       rabbitUrl: ways.broker.through(amqpUrl),
       simulatorUrl: ways.provider.through(simulator.url),
     }),
     ...setting.environment,
   };
-  const instances = await startInstances(setting.instances, { dist, environment, folder, signal }, cleanUp);
-  const database = new Database(databaseUrl);
+  const previous = once(async () => {
+    const { dist: earlier, remove } = await buildPreviousRelease();
+    cleanUp.add('removing the release before', remove);
+    return earlier;
+  });
+  const fleet: Fleet = {
+    ...{ dist, environment, folder, signal },
+    // It may know fewer ways of naming several servers than this one.
+    previous: async () => ({
+      dist: await previous(),
+      environment: { DATABASE_URL: databases.way.through(databases.primaryUrl) },
+    }),
+  };
+  const instances = await startInstances(setting.instances, fleet, cleanUp);
+  const database = new Database(() => databases.primaryUrl);
   cleanUp.add('closing the connection to the database', () => database.close());
   const { port } = targetOf(amqpUrl);
   const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
   const brokerControl = new BrokerControl({ directory: brokerDirectory, amqpPort: port, erlangBin });
   return {
-    ...{ folder, prefix, apiKey, amqpUrl, brokerControl, database, simulator, ways, instances },
-    ...{ brokerServer: broker.server, databaseServer: databaseServer.server },
+    ...{ folder, transport, prefix, apiKey, amqpUrl, brokerControl, database, simulator, ways, instances },
+    ...{ brokerServer: broker.server, databases },
   };
 }
 
-function targetOf(url: string): { host: string; port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) };
+interface Fleet extends Omit<InstancePlan, 'number' | 'logFile' | 'port'> {
+  readonly folder: string;
 }
 
-interface Fleet {
-  readonly dist: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly folder: string;
-  readonly signal: AbortSignal;
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }
 
 async function startInstances(count: number, fleet: Fleet, cleanUp: CleanUp): Promise<Instance[]> {

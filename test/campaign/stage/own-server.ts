@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 interface ServerEvent {
-  readonly event: 'ready' | 'stopped' | 'killed' | 'exited' | 'error';
+  readonly event: 'ready' | 'stopped' | 'killed' | 'exited' | 'error' | 'done';
   readonly [name: string]: unknown;
 }
 
@@ -32,18 +32,18 @@ export class OwnServer {
   }
 
   /** kill -9. */
-  kill(): Promise<void> {
-    return this.tell('kill');
+  async kill(): Promise<void> {
+    await this.tell('kill');
   }
 
   /** In good order. */
-  stop(): Promise<void> {
-    return this.tell('stop');
+  async stop(): Promise<void> {
+    await this.tell('stop');
   }
 
   /** Resolves when it takes connections again. */
-  start(): Promise<void> {
-    return this.tell('start');
+  async start(): Promise<void> {
+    await this.tell('start');
   }
 
   /** Ends it for good; it removes its data. */
@@ -52,10 +52,11 @@ export class OwnServer {
     await this.exited;
   }
 
-  private tell(command: string): Promise<void> {
-    const done = this.queue.then(async () => {
+  /** One command after the other. @returns what it says when that is done. */
+  tell(command: string): Promise<ServerEvent> {
+    const done = this.queue.then(() => {
       this.child.stdin.write(`${command}\n`);
-      await this.next();
+      return this.next();
     });
     this.queue = done.catch(() => undefined);
     return done;

@@ -57,6 +57,15 @@ export class TcpProxy {
     this.isHole = false;
   }
 
+  /** Every connection that is open now, to be silenced one by one: each call goes on to the next that still works. */
+  *silenceEach(): Generator<void> {
+    for (const pair of [...this.pairs]) {
+      if (pair.isDead || pair.client.destroyed) continue;
+      this.deafen(pair);
+      yield;
+    }
+  }
+
   async close(): Promise<void> {
     for (const { client, peer } of this.pairs) {
       client.destroy();

@@ -27,6 +27,7 @@ export class BrokerLink {
   private connection: ChannelModel | undefined;
   private commands: ConfirmChannel | undefined;
   private isClosed = false;
+  private holds = 0;
   private readonly loop: Promise<void>;
 
   constructor(private readonly plan: LinkPlan) {
@@ -37,11 +38,17 @@ export class BrokerLink {
     return this.connection;
   }
 
+  /** Commands wait until the function that comes back is called. */
+  holdCommands(): () => void {
+    this.holds += 1;
+    return () => (this.holds -= 1);
+  }
+
   /** Resolves when the broker has confirmed it, however long that takes. */
   async command(name: string, body: unknown, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
-      if (await this.tryCommand(name, body)) return;
+      if (this.holds === 0 && (await this.tryCommand(name, body))) return;
       await sleep(PAUSE_MS, undefined, { signal });
     }
   }

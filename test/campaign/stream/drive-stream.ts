@@ -63,7 +63,7 @@ async function playOrder(stream: Stream, number: number, accepted: Set<number>):
   await act(stream, order, placedAt);
 }
 
-async function act({ shop, signal }: Stream, order: PlannedOrder, placedAt: number): Promise<void> {
+async function act({ shop, link, isBrokerDead, signal }: Stream, order: PlannedOrder, placedAt: number): Promise<void> {
   const { deed } = order;
   if (!('atMs' in deed) || (deed.type === 'pays' && !deed.isReported)) return;
   await sleep(Math.max(placedAt + deed.atMs - Date.now(), 0), undefined, { signal });
@@ -77,6 +77,8 @@ async function act({ shop, signal }: Stream, order: PlannedOrder, placedAt: numb
     }
     case 'pays': {
       const payment = { provider: PROVIDER, reference: order.id, amount: order.amount, currency: CURRENCY };
+      if (order.channel === 'amqp' && !isBrokerDead)
+        return link.command('order.paid', { orderId: order.id, ...payment }, signal);
       return expectAccepted(await shop.send('POST', `${path}/paid`, payment), 'reporting', order.channel);
     }
   }

@@ -55,11 +55,19 @@ publish(X, Message) ->
 %% Routed to nothing, as the genuine plugin does: the channel then confirms the publish at once,
 %% and also returns it if it was published as mandatory.
 hold_or(X, Message, DelayMs, RouteNow) ->
+    ok = fail_on_demand(),
     %% When the holder itself asks, this message has waited. That goes for a second delayed
     %% exchange behind the first, too: one wait per message.
     case DelayMs =:= none orelse rabbit_delayed_stand_in_holder:is_self() of
         true -> RouteNow();
         false -> rabbit_delayed_stand_in_holder:hold(X, Message, DelayMs), []
+    end.
+
+%% As a plugin whose tables are gone: the channel's process dies, and its connection ends with 541.
+fail_on_demand() ->
+    case application:get_env(rabbitmq_delayed_exchange_stand_in, fails_publishes) of
+        {ok, true} -> rabbit_delayed_stand_in_holder:is_self() orelse exit(publish_failed_on_demand), ok;
+        _ -> ok
     end.
 
 %% Text that is no number, and a decimal, crash the channel: 541 and the end of the connection, as with the genuine plugin.

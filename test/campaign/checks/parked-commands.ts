@@ -1,0 +1,30 @@
+import { connect } from 'amqplib';
+
+/** More than any run parks. */
+const MOST = 10_000;
+
+interface Parked {
+  readonly amqpUrl: string;
+  readonly prefix: string;
+}
+
+/**
+ * What the service has put into the parked queue itself, with its reason. Wake-ups that found no queue come there by the
+ * broker's own doing, and say nothing about the service.
+ */
+export async function parkedCommands({ amqpUrl, prefix }: Parked): Promise<string[]> {
+  const connection = await connect(amqpUrl, { timeout: 5_000 });
+  try {
+    const channel = await connection.createChannel();
+    const found: string[] = [];
+    for (let count = 0; count < MOST; count += 1) {
+      const message = await channel.get(`${prefix}.parked`, { noAck: true });
+      if (!message) break;
+      const { 'x-ot-error-code': code, 'x-ot-error-reason': reason } = message.properties.headers ?? {};
+      if (code !== undefined) found.push(`${message.fields.routingKey} [${String(code)}]: ${String(reason)}`);
+    }
+    return found;
+  } finally {
+    await connection.close();
+  }
+}

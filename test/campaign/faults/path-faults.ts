@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Random } from '../../../examples/demo/buyers/random';
+import { type Stage } from '../stage/open-stage';
+import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
+import { LADDER, ladderQueues } from '../stage/ladder-names';
+import { type Fault, type Scene } from './fault';
+import { onChannel } from './on-channel';
+
+/** The service has to notice within NOTICE_MS of fault-kind.ts; what falls due afterwards shows whether it did. */
+const DROPS_MIN_MS = 60_000;
+const DROPS_MAX_MS = 70_000;
+/** Queues of the ladder are used by publishers alone, which does not count as use. */
+const EXPIRE_MS = 1_000;
+const LOOK_MS = 200;
+const PATIENCE_MS = 60_000;
+
+/** One queue's process answers nobody, while the broker is up: of wake-ups that wait, or of those that are due. */
+export const suspendQueue: Fault = async ({ stage, signal }, random, entry) => {
+  const names = stage.transport === 'ladder' && random.next() < 0.5 ? ladderQueues() : WAKE_UP_KINDS.map(workQueue);
+  const name = `${stage.prefix}.${names[random.between(0, names.length - 1)]}`;
+  const ms = random.between(3_000, 20_000);
+  const isThere = await stage.brokerControl.suspendQueue(name);
+  entry.says = isThere ? `${name} for ${ms} ms` : `${name} is not there`;
+  if (!isThere) return;
+  await sleep(ms, undefined, { signal }).finally(() => stage.brokerControl.resumeQueue(name));
+};
+
+/** Wake-ups vanish while the broker, the connection and every queue with a consumer are fine. */
+export const dropWakeUps: Fault = async (scene, random, entry) => {
+  const { stage, signal } = scene;
+  const ms = random.between(DROPS_MIN_MS, DROPS_MAX_MS);
+  const way = chooseWay(stage, random);
+  entry.says = `${way.says} for ${ms} ms`;
+  await way.open(scene);
+  try {
+    await sleep(ms, undefined, { signal });
+  } finally {
+    await way.mend(scene);
+    // Whoever connects anew declares what is missing.
+    stage.ways.broker.cut();
+  }
+};
+
+/** Another broker answers at the same address, and has never heard of us. What others had in it they have fetched before. */
+export const replaceBroker: Fault = async (scene) => {
+  const { stage, link } = scene;
+  const release = link.holdCommands();
+  try {
+    await untilFetched(scene, 'commands');
+    // No more confirms for events that the subscriber would not get.
+    stage.ways.broker.swallow();
+    await untilFetched(scene, 'campaign-subscriber');
+    await stage.brokerServer.kill();
+    stage.brokerControl.wipe();
+    await stage.brokerServer.start();
+  } finally {
+    stage.ways.broker.cut();
+    stage.ways.broker.restore();
+    release();
+  }
+};
+
+/** The delayed exchange says that it is there, and every publish to it ends the connection with 541. */
+export const failPublishes: Fault = async ({ stage, signal }, random, entry) => {
+  const ms = random.between(5_000, 20_000);
+  entry.says = `for ${ms} ms`;
+  await stage.brokerControl.failPublishes(true);
+  await sleep(ms, undefined, { signal }).finally(() => stage.brokerControl.failPublishes(false));
+};
+
+interface Way {
+  readonly says: string;
+  open(scene: Scene): Promise<void>;
+  mend(scene: Scene): Promise<void>;
+}
+
+function chooseWay({ transport }: Stage, random: Random): Way {
+  const ways = transport === 'ladder' ? [UNBOUND, UNDELIVERED, EXPIRED] : [UNBOUND];
+  return ways[random.between(0, ways.length - 1)] ?? UNBOUND;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+const UNBOUND: Way = {
+  says: 'the work queue of payments is bound to nothing',
+  open: async (scene) => {
+    const { prefix, transport, brokerControl } = scene.stage;
+    const exchange = `${prefix}.${transport === 'ladder' ? `${LADDER}.delivery` : 'delayed'}`;
+    const queue = `${prefix}.${workQueue(WAKE_UP_KINDS[0])}`;
+    const keys = await brokerControl.bindingKeys(exchange, queue);
+    await onChannel(scene, async (channel) => {
+      for (const key of keys) await channel.unbindQueue(queue, exchange, key);
+    });
+  },
+  mend: nothing,
+};
+
+const UNDELIVERED: Way = {
+  says: 'the exchange where waits end is gone',
+  open: (scene) =>
+    onChannel(
+      scene,
+      async (channel) => void (await channel.deleteExchange(`${scene.stage.prefix}.${LADDER}.delivery`)),
+    ),
+  mend: nothing,
+};
+
+const EXPIRED: Way = {
+  says: 'a policy lets the queues of the ladder expire',
+  open: ({ stage }) => stage.brokerControl.expireQueues(`^${stage.prefix}[.]delay`, EXPIRE_MS),
+  mend: ({ stage }) => stage.brokerControl.dropPolicy(),
+};
+
+async function untilFetched(scene: Scene, name: string): Promise<void> {
+  const endsAt = performance.now() + PATIENCE_MS;
+  let emptyLooks = 0;
+  while (emptyLooks < 3 && performance.now() < endsAt) {
+    let count = 0;
+    await onChannel(scene, async (channel) => {
+      ({ messageCount: count } = await channel.checkQueue(`${scene.stage.prefix}.${name}`));
+    });
+    emptyLooks = count === 0 ? emptyLooks + 1 : 0;
+    await sleep(LOOK_MS, undefined, { signal: scene.signal });
+  }
+}

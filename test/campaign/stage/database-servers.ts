@@ -1,0 +1,85 @@
+import { OwnServer } from './own-server';
+import { TcpProxy } from './tcp-proxy';
+
+/** PostgreSQL as the service meets it: one server, or a primary and its standby. */
+export interface DatabaseServers {
+  /** Of the primary, past all proxies. */
+  readonly primaryUrl: string;
+  /** By way of the proxies; names both servers where there are two. */
+  readonly serviceUrl: string;
+  /** The way to the primary. */
+  readonly way: TcpProxy;
+  /** kill -9 of the primary. */
+  killPrimary(): Promise<void>;
+  stopPrimary(): Promise<void>;
+  startPrimary(): Promise<void>;
+  /** The standby becomes the primary, once the primary is dead. */
+  promote(): Promise<void>;
+  /** The server that is down becomes the standby. */
+  rejoin(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param hasStandby with synchronous replication. */
+export function startDatabases(hasStandby: boolean): Promise<DatabaseServers> {
+  return hasStandby ? startBoth() : startOne();
+}
+
+async function startOne(): Promise<DatabaseServers> {
+  const { server, access } = await OwnServer.start('database.mjs', []);
+  const primaryUrl = String(access.databaseUrl);
+  const way = await TcpProxy.open(targetOf(primaryUrl));
+  const none = (): Promise<never> => Promise.reject(new Error('this run has no standby'));
+  return {
+    ...{ primaryUrl, way, serviceUrl: way.through(primaryUrl), promote: none, rejoin: none },
+    killPrimary: () => server.kill(),
+    stopPrimary: () => server.stop(),
+    startPrimary: () => server.start(),
+    close: async () => {
+      await way.close();
+      await server.close();
+    },
+  };
+}
+
+async function startBoth(): Promise<DatabaseServers> {
+  const { server, access } = await OwnServer.start('replicated-database.mjs', []);
+  const urls = access.urls as readonly string[];
+  const ways = new Map<string, TcpProxy>();
+  for (const url of urls) ways.set(url, await TcpProxy.open(targetOf(url)));
+  let primaryUrl = String(access.primaryUrl);
+  return {
+    get primaryUrl() {
+      return primaryUrl;
+    },
+    get way() {
+      const way = ways.get(primaryUrl);
+      if (!way) throw new Error(`no way leads to ${primaryUrl}`);
+      return way;
+    },
+    serviceUrl: severalHosts([...ways].map(([url, way]) => way.through(url))),
+    killPrimary: () => server.tell('kill-primary').then(() => undefined),
+    stopPrimary: () => server.tell('stop-primary').then(() => undefined),
+    startPrimary: () => server.tell('start-primary').then(() => undefined),
+    promote: async () => {
+      primaryUrl = String((await server.tell('promote')).primaryUrl);
+    },
+    rejoin: () => server.tell('rejoin').then(() => undefined),
+    close: async () => {
+      for (const way of ways.values()) await way.close();
+      await server.close();
+    },
+  };
+}
+
+/** As libpq has it: `postgres://user:password@host:port,host:port/database`. */
+function severalHosts(urls: readonly string[]): string {
+  const [first = ''] = urls;
+  const hosts = urls.map((url) => new URL(url).host).join();
+  return `${first.replace(new URL(first).host, hosts)}?target_session_attrs=read-write`;
+}
+
+export function targetOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
