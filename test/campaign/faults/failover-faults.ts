@@ -7,14 +7,18 @@ export const turnReadOnly: Fault = async ({ stage, signal }, random, entry) => {
   entry.says = `for ${ms} ms`;
   const setting = (value: string): Promise<unknown> =>
     stage.database.query(`ALTER DATABASE ${stage.database.name} SET default_transaction_read_only = ${value}`);
-  await setting('on');
-  try {
-    await stage.database.query(
+  const endSessions = (): Promise<unknown> =>
+    stage.database.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nestjs-order-timeout'`,
     );
+  await setting('on');
+  try {
+    await endSessions();
     await sleep(ms, undefined, { signal });
   } finally {
     await setting('off');
+    // A client has no way to end the sessions of a pooler.
+    if (stage.usesPgbouncer) await endSessions();
   }
 };
 

@@ -1,3 +1,4 @@
+import { startThrowAwayPgbouncer } from '../../support/throw-away-pgbouncer';
 import { OwnServer } from './own-server';
 import { TcpProxy } from './tcp-proxy';
 
@@ -20,15 +21,22 @@ export interface DatabaseServers {
   close(): Promise<void>;
 }
 
-/** @param hasStandby with synchronous replication. */
-export function startDatabases(hasStandby: boolean): Promise<DatabaseServers> {
-  return hasStandby ? startBoth() : startOne();
+interface DatabaseWish {
+  /** With synchronous replication. */
+  readonly hasStandby: boolean;
+  /** In transaction mode, before one server. */
+  readonly usesPgbouncer: boolean;
 }
 
-async function startOne(): Promise<DatabaseServers> {
+export function startDatabases({ hasStandby, usesPgbouncer }: DatabaseWish): Promise<DatabaseServers> {
+  return hasStandby ? startBoth() : startOne(usesPgbouncer);
+}
+
+async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
   const { server, access } = await OwnServer.start('database.mjs', []);
   const primaryUrl = String(access.databaseUrl);
-  const way = await TcpProxy.open(targetOf(primaryUrl));
+  const pooler = usesPgbouncer ? await startThrowAwayPgbouncer([primaryUrl]) : undefined;
+  const way = await TcpProxy.open(targetOf(pooler?.through(primaryUrl) ?? primaryUrl));
   const none = (): Promise<never> => Promise.reject(new Error('this run has no standby'));
   return {
     ...{ primaryUrl, way, serviceUrl: way.through(primaryUrl), promote: none, rejoin: none },
@@ -37,6 +45,7 @@ async function startOne(): Promise<DatabaseServers> {
     startPrimary: () => server.start(),
     close: async () => {
       await way.close();
+      await pooler?.close();
       await server.close();
     },
   };

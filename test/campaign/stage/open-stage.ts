@@ -39,6 +39,7 @@ interface Setting {
 export interface Stage {
   readonly folder: string;
   readonly transport: CampaignTransport;
+  readonly usesPgbouncer: boolean;
   readonly prefix: string;
   readonly apiKey: string;
   /** Past the proxy. */
@@ -82,7 +83,7 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   const brokerOptions = ['--profile', profile, '--directory', brokerDirectory];
   const [broker, databases] = await Promise.all([
     OwnServer.start('broker.mjs', [...brokerOptions, '--max-message-size', String(MAX_MESSAGE_BYTES)]),
-    startDatabases(setting.hasStandby),
+    startDatabases(setting),
   ]);
   cleanUp.add('ending the broker', () => broker.server.close());
   cleanUp.add('ending the database', () => databases.close());
@@ -108,6 +109,8 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
       rabbitUrl: ways.broker.through(amqpUrl),
       simulatorUrl: ways.provider.through(simulator.url),
     }),
+    // The oldest PgBouncer that distributions have cannot prepare statements in this mode.
+    ...(setting.usesPgbouncer && { DATABASE_PREPARED_STATEMENTS: 'off' }),
     ...setting.environment,
   };
   const previous = once(async () => {
@@ -130,7 +133,19 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
   const brokerControl = new BrokerControl({ directory: brokerDirectory, amqpPort: port, erlangBin });
   return {
-    ...{ folder, transport, prefix, apiKey, amqpUrl, brokerControl, database, simulator, ways, instances },
+    ...{
+      folder,
+      transport,
+      usesPgbouncer: setting.usesPgbouncer,
+      prefix,
+      apiKey,
+      amqpUrl,
+      brokerControl,
+      database,
+      simulator,
+      ways,
+      instances,
+    },
     ...{ brokerServer: broker.server, databases },
   };
 }
