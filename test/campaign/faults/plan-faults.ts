@@ -66,7 +66,7 @@ export function planFaults(seed: number, wish: FaultWish): PlannedFault[] {
   const gapMs = durationMs / Math.max(count, 1);
   return random.shuffled(drawn).map((kind, index) => {
     const offset = random.next();
-    const atMs = Math.round((index + (areApart ? 0 : offset)) * gapMs);
+    const atMs = Math.round((index + (areApart ? 0.5 : offset)) * gapMs);
     return { atMs, kind, seed: random.between(0, 2 ** 31 - 1) };
   });
 }
