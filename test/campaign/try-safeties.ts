@@ -52,7 +52,8 @@ function isClean(result: CampaignResult): boolean {
 
 function runOne(safety: Safety, patches: readonly Patch[], { options, signal, say }: Trial): Promise<CampaignResult> {
   const { kinds, faults } = safety;
-  return runCampaign({ options: { ...options, faults }, signal, say, patches, kinds, drainMs: DRAIN_MS });
+  const all = { ...options, ...safety.options, faults };
+  return runCampaign({ options: all, signal, say, patches, kinds, drainMs: DRAIN_MS });
 }
 
 function describe({ verdict }: CampaignResult): string {

@@ -1,5 +1,6 @@
 import { type Column } from '../checks/verdict';
 import { type FaultKind } from '../faults/fault-kind';
+import { type CampaignOptions } from '../campaign-options';
 import { type Patch } from './patch';
 
 /** A safety of the service that can be taken away, and how the harness notices. */
@@ -14,6 +15,8 @@ export interface Safety {
   readonly breaks: readonly Column[];
   /** Of this trial and of a control run beside it: another safety that would hide the harm. */
   readonly without?: readonly Patch[];
+  /** What the trial and its control need besides, e.g. another transport. */
+  readonly options?: Partial<Pick<CampaignOptions, 'transport' | 'hasBarePool' | 'orders'>>;
 }
 
 const patch = (file: string, find: string, replace: string): Patch => ({
