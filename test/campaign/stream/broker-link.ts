@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib';
+import { type Channel, type ChannelModel, type ConfirmChannel, connect, type Message } from 'amqplib';
 
 const PAUSE_MS = 500;
 const PREFETCH = 500;
@@ -28,6 +29,7 @@ export class BrokerLink {
   private commands: ConfirmChannel | undefined;
   private isClosed = false;
   private holds = 0;
+  private readonly returned = new Set<string>();
   private readonly loop: Promise<void>;
 
   constructor(private readonly plan: LinkPlan) {
@@ -64,11 +66,13 @@ export class BrokerLink {
     const { commands } = this;
     if (!commands) return Promise.resolve(false);
     return new Promise((resolve) => {
-      const options = { persistent: true, contentType: 'application/json' };
+      const messageId = randomUUID();
+      // Mandatory: a broker whose data are new confirms what it has no queue for, and returns it before.
+      const options = { persistent: true, mandatory: true, contentType: 'application/json', messageId };
       const lost = setTimeout(() => resolve(false), 10_000);
       const answer = (isThere: boolean): void => {
         clearTimeout(lost);
-        resolve(isThere);
+        resolve(isThere && !this.returned.delete(messageId));
       };
       try {
         const exchange = `${this.plan.prefix}.commands`;
@@ -97,6 +101,7 @@ export class BrokerLink {
       await this.subscribe(await connection.createChannel());
       const commands = await connection.createConfirmChannel();
       commands.on('error', () => undefined);
+      commands.on('return', ({ properties }: Message) => this.returned.add(String(properties.messageId)));
       commands.on('close', () => (this.commands = undefined));
       await commands.assertExchange(`${this.plan.prefix}.commands`, 'topic', { durable: true });
       this.connection = connection;
