@@ -46,7 +46,7 @@ export function latenessOf(
   if (!end || end.at <= dueAt) return undefined;
   const mine = faults.filter((fault) => {
     const { withinMs = Infinity } = EXCUSES[fault.kind];
-    const isThen = fault.beganAt <= end.at && fault.endedAt >= order.createdAt && dueAt <= fault.beganAt + withinMs;
+    const isThen = fault.beganAt <= end.at && fault.endedAt >= order.createdAt && dueAt <= fault.endedAt + withinMs;
     return isThen && (fault.sku === undefined || needs.skus.includes(fault.sku));
   });
   const afterMs = mine.reduce((longest, { kind }) => Math.max(longest, EXCUSES[kind].afterMs), 0);

@@ -6,7 +6,9 @@ import { LADDER, ladderQueues } from '../stage/ladder-names';
 import { type Fault, type Scene } from './fault';
 import { onChannel } from './on-channel';
 
-/** The service has to notice within NOTICE_MS of fault-kind.ts; what falls due afterwards shows whether it did. */
+/** The sweep has to find twice that wake-ups are missing; from then on it looks ahead, as without a broker. */
+const NOTICE_MS = 45_000;
+/** What falls due after that shows whether it did. */
 const DROPS_MIN_MS = 60_000;
 const DROPS_MAX_MS = 70_000;
 /** Queues of the ladder are used by publishers alone, which does not count as use. */
@@ -32,6 +34,7 @@ export const dropWakeUps: Fault = async (scene, random, entry) => {
   const way = chooseWay(stage, random);
   entry.says = `${way.says} for ${ms} ms`;
   await way.open(scene);
+  entry.endedAt = Date.now() + NOTICE_MS;
   try {
     await sleep(ms, undefined, { signal });
   } finally {

@@ -35,23 +35,30 @@ export const UNIT_AMOUNT = 100;
 
 const MIN_WINDOW_MS = 1_000;
 const MAX_WINDOW_MS = 15_000;
+/** Some wait for longer: their wake-ups are on the broker while it is replaced, and fall due when all is well again. */
+const PATIENT_SHARE = 0.1;
+const MIN_PATIENT_MS = 25_000;
+const MAX_PATIENT_MS = 45_000;
 
 /** Pure: order `number` of the run with this seed; the check makes it again instead of remembering it. */
 export function planOrder(seed: number, number: number): PlannedOrder {
   const random = new Random(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
-  const windowMs = random.between(MIN_WINDOW_MS, MAX_WINDOW_MS);
+  const usualMs = random.between(MIN_WINDOW_MS, MAX_WINDOW_MS);
   const first =
     random.next() < POPULAR_SHARE ? random.between(0, POPULAR - 1) : random.between(POPULAR, SKUS.length - 1);
   const lines = Array.from({ length: random.between(1, 3) }, (_, index) => {
     return { sku: `article-${(first + index * 7) % SKUS.length}`, quantity: random.between(1, 3) };
   });
+  const channel = random.next() < 0.2 ? 'amqp' : 'http';
+  const deed = planDeed(random, usualMs);
+  const isPatient = deed.type === 'nothing' && random.next() < PATIENT_SHARE;
   return {
     id: `f${seed}-${number}`,
-    channel: random.next() < 0.2 ? 'amqp' : 'http',
-    windowMs,
+    channel,
+    windowMs: isPatient ? random.between(MIN_PATIENT_MS, MAX_PATIENT_MS) : usualMs,
     amount: lines.reduce((sum, { quantity }) => sum + quantity * UNIT_AMOUNT, 0),
     lines,
-    deed: planDeed(random, windowMs),
+    deed,
   };
 }
 
