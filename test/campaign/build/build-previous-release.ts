@@ -11,7 +11,8 @@ export interface PreviousBuild {
 
 /** Compiles without checking types, 2 s: the release was checked when it was made. */
 export async function buildPreviousRelease(): Promise<PreviousBuild> {
-  const { folder, remove } = await unpackPreviousRelease();
+  const release = await unpackPreviousRelease();
+  const { folder } = release;
   const dist = join(folder, 'dist');
   const source = join(folder, 'src');
   for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
@@ -21,7 +22,7 @@ export async function buildPreviousRelease(): Promise<PreviousBuild> {
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, compile(readFileSync(file, 'utf8'), file));
   }
-  return { dist, remove };
+  return { dist, remove: () => release.remove() };
 }
 
 function compile(code: string, filename: string): string {

@@ -20,12 +20,12 @@ export const swallow =
 export const silence =
   (name: Way): Fault =>
   async ({ stage, signal }, random, entry) => {
-    let count = 0;
-    for (const _ of stage.ways[name].silenceEach()) {
-      count += 1;
+    const silencers = stage.ways[name].silencers();
+    entry.says = `${silencers.length} connections`;
+    for (const silenceOne of silencers) {
+      silenceOne();
       await sleep(random.between(20, 400), undefined, { signal });
     }
-    entry.says = `${count} connections`;
   };
 
 /** Every connection is reset. */

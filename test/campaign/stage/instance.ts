@@ -49,12 +49,11 @@ export class Instance {
 
   /** Resolves when it is ready: it serves, and has caught up with what was overdue. */
   async start(release: Release = 'current'): Promise<void> {
-    const { dist, previous, environment, logFile, port, signal } = this.plan;
+    const { environment, logFile, port, signal } = this.plan;
     const log = openSync(logFile, 'a');
-    const build = release === 'current' ? dist : (await previous()).dist;
-    const more = release === 'current' ? {} : (await previous()).environment;
-    const child = spawn(process.execPath, ['--require', CONTROL, join(build, 'main.js')], {
-      env: { PATH: process.env.PATH, ...environment, ...more, PORT: String(port) },
+    const build = release === 'current' ? { dist: this.plan.dist, environment: {} } : await this.plan.previous();
+    const child = spawn(process.execPath, ['--require', CONTROL, join(build.dist, 'main.js')], {
+      env: { PATH: process.env.PATH, ...environment, ...build.environment, PORT: String(port) },
       stdio: ['ignore', log, log, 'ipc'],
     });
     closeSync(log);

@@ -114,9 +114,9 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
     ...setting.environment,
   };
   const previous = once(async () => {
-    const { dist: earlier, remove } = await buildPreviousRelease();
-    cleanUp.add('removing the release before', remove);
-    return earlier;
+    const build = await buildPreviousRelease();
+    cleanUp.add('removing the release before', () => build.remove());
+    return build.dist;
   });
   const fleet: Fleet = {
     ...{ dist, environment, folder, signal },

@@ -57,13 +57,10 @@ export class TcpProxy {
     this.isHole = false;
   }
 
-  /** Every connection that is open now, to be silenced one by one: each call goes on to the next that still works. */
-  *silenceEach(): Generator<void> {
-    for (const pair of [...this.pairs]) {
-      if (pair.isDead || pair.client.destroyed) continue;
-      this.deafen(pair);
-      yield;
-    }
+  /** What silences each connection that is open now, by itself. */
+  silencers(): (() => void)[] {
+    const alive = [...this.pairs].filter(({ isDead, client }) => !isDead && !client.destroyed);
+    return alive.map((pair) => () => this.deafen(pair));
   }
 
   async close(): Promise<void> {
