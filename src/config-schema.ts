@@ -89,7 +89,7 @@ export const configSchema = z.object({
   LADDER_UNIT_MS: integer(1, DAY_MS).optional(),
   PARTITIONS: integer(1, 64).default(1),
   HORIZON_MS: integer(1_000, 30 * DAY_MS).default(DAY_MS),
-  SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(30_000),
+  SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(5_000),
   SWEEP_MARGIN_MS: integer(0, DAY_MS).default(5_000),
   RETENTION_FINISHED_ORDERS_MS: retention.optional(),
   RETENTION_IDEMPOTENCY_KEYS_MS: retention.optional(),
