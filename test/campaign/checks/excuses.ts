@@ -17,8 +17,8 @@ export interface EventExcuse {
   readonly stops: boolean;
 }
 
-/** A message was lost or is held by somebody dead: the sweep comes every 30 s for what is overdue by 5 s, of which 5 are free. */
-const SWEEP_MS = 30_000;
+/** A message was lost or is held by somebody dead: the sweep comes every 5 s for what is overdue by 5 s, of which 5 are free. */
+const SWEEP_MS = 10_000;
 /** The lease of an outbox row or of a question, and then the sweep. */
 const LEASE_MS = 30_000;
 /** Questions are repeated after 5 s, + 20 %, and not before the breaker closes after 5 s. */
