@@ -57,8 +57,8 @@ export const HOOKS: readonly Patch[] = [
   {
     name: 'hanging-handler',
     file: 'timeouts/handler-adapter.js',
-    find: 'const outcomes = await this.run(due, tx);',
-    replace: 'await globalThis.campaign?.mayHang(); const outcomes = await this.run(due, tx);',
+    find: 'const outcomes = await this.run(due, tx',
+    replace: 'await globalThis.campaign?.mayHang(); const outcomes = await this.run(due, tx',
   },
   {
     name: 'channels',
