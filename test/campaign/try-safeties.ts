@@ -1,6 +1,7 @@
 import { textTable } from '../../examples/demo/report/text-table';
 import { type Patch } from './build/patch';
-import { SAFETIES, type Safety } from './build/safeties';
+import { SAFETIES } from './build/safeties';
+import { type Safety } from './build/safety';
 import { type CampaignOptions } from './campaign-options';
 import { COLUMNS } from './checks/verdict';
 import { hasPassed } from './render-result';

@@ -1,0 +1,41 @@
+import { patch, type Safety } from './safety';
+
+/** Of what the engine waits for: locks, handlers, queues, connections. */
+export const ENGINE_SAFETIES: readonly Safety[] = [
+  {
+    name: 'no-time-limit-on-runs',
+    says: 'a run of a handler that never ends keeps its lane, its rows and its connection',
+    patches: [
+      patch(
+        'timeouts/timeout-settler.js',
+        'return (0, run_limit_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.settle(due, tx, run));',
+        'return handler.settle(due, tx, run);',
+      ),
+    ],
+    kinds: ['hang-a-handler'],
+    faults: 6,
+    breaks: ['late', 'unclosed'],
+  },
+  {
+    name: 'long-waits-for-locks',
+    says: 'a settlement waits for a locked row for as long as a statement may take',
+    patches: [
+      patch(
+        'timeouts/lock-patience.js',
+        'return this.clock.monotonic() < this.shortUntilMs ? SHORT_MS : exports.LOCK_LIMIT_MS;',
+        'return 20_000;',
+      ),
+    ],
+    kinds: ['lock-a-stock-row'],
+    faults: 2,
+    breaks: ['late', 'late-events'],
+  },
+  {
+    name: 'locked-rows-are-to-blame',
+    says: 'a lock that was not to be had counts as a failure of the order',
+    patches: [patch('timeouts/database-away.js', "const LIMITS = ['55P03', '57014', '25P03'];", 'const LIMITS = [];')],
+    kinds: ['lock-a-stock-row'],
+    faults: 3,
+    breaks: ['parked', 'late'],
+  },
+];
