@@ -1,5 +1,11 @@
 import { patch, type Safety } from './safety';
 
+const SHARED_LANE = patch(
+  'events/outbox-relays.js',
+  "route: 'event', ...event }",
+  "route: 'event', ...event, publisher: wakeUp.publisher }",
+);
+
 /** Of what the engine waits for: locks, handlers, queues, connections. */
 export const ENGINE_SAFETIES: readonly Safety[] = [
   {
@@ -37,5 +43,43 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     kinds: ['lock-a-stock-row'],
     faults: 3,
     breaks: ['parked', 'late'],
+  },
+  {
+    name: 'events-on-the-way-of-wake-ups',
+    says: 'events are published on the connection of the wake-ups',
+    patches: [SHARED_LANE],
+    kinds: ['connection-killing-publish'],
+    faults: 2,
+    breaks: ['late-events'],
+    options: { transport: 'delayed-exchange' },
+  },
+  {
+    name: 'stragglers-are-waited-for',
+    says: 'events share the connection of the wake-ups, and a late confirm keeps its place in the window',
+    patches: [
+      SHARED_LANE,
+      patch(
+        'rabbit/unconfirmed-publications.js',
+        'endsAfterMs: Math.min(LATE_MS, confirmTimeoutMs)',
+        'endsAfterMs: confirmTimeoutMs',
+      ),
+    ],
+    kinds: ['suspend-one-queue'],
+    faults: 3,
+    breaks: ['late-events'],
+  },
+  {
+    name: 'unsendable-is-tried-for-ever',
+    says: 'what can never be sent is given back to be sent',
+    patches: [
+      patch(
+        'events/outbox-relay.js',
+        'await this.claims.park(dataSource, row, reason);',
+        'await this.claims.release(dataSource, [row]);',
+      ),
+    ],
+    kinds: ['oversized-event'],
+    faults: 3,
+    breaks: ['stuck-events'],
   },
 ];
