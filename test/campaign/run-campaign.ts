@@ -83,9 +83,10 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
   }
 }
 
-/** Where a fault of the plan needs one. PgBouncer goes to one server. */
+/** Where a fault of the plan needs one. PgBouncer goes to one server, and a pool without our client knows but one. */
 function hasStandby({ options, kinds = options.only }: Run): boolean {
-  return options.faults > 0 && !options.usesPgbouncer && (kinds ?? ['promote-standby']).includes('promote-standby');
+  const { faults, usesPgbouncer, hasBarePool } = options;
+  return faults > 0 && !usesPgbouncer && !hasBarePool && (kinds ?? ['promote-standby']).includes('promote-standby');
 }
 
 interface Playing {

@@ -82,4 +82,38 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     faults: 3,
     breaks: ['stuck-events'],
   },
+  {
+    name: 'read-only-counts-as-failure',
+    says: 'a server that only reads counts as a failure of the command or of the timeout',
+    patches: [
+      patch('timeouts/database-away.js', '/^(08|25006|53|57P|58|XX000)/', '/^(08|53|57P|58|XX000)/'),
+      patch('timeouts/database-away.js', "'ORDER_TIMEOUT/DATABASE_READ_ONLY',", ''),
+    ],
+    kinds: ['read-only-failover'],
+    faults: 2,
+    breaks: ['parked', 'unclosed'],
+  },
+  {
+    name: 'read-only-sessions-stay',
+    says: 'a session whose server only reads goes back to the pool',
+    patches: [
+      patch(
+        'postgres/session-lost.js',
+        'return isReadOnly(error) || isUnanswered(error)',
+        'return isUnanswered(error)',
+      ),
+    ],
+    kinds: ['read-only-failover'],
+    faults: 1,
+    breaks: ['late', 'unclosed', 'refused'],
+  },
+  {
+    name: 'own-work-waits-for-ever',
+    says: "an answer that does not come is waited for as long as the host's pool says",
+    patches: [patch('postgres/on-own-connection.js', 'if (statementMs > 0)', 'if (statementMs > Infinity)')],
+    kinds: ['silent-database-connection'],
+    faults: 3,
+    breaks: ['late', 'unclosed', 'refused'],
+    options: { hasBarePool: true },
+  },
 ];
