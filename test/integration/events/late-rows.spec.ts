@@ -12,7 +12,7 @@ const clock = new SystemClock();
 const failuresBy = (time: Clock): PublishFailures => new PublishFailures(new Logger('test'), time);
 
 describe('rows whose messages are confirmed late', () => {
-  const claims = new OutboxClaims('order_timeout', 'event');
+  const claims = new OutboxClaims('order_timeout', 'event', clock);
   let database: TestDatabase;
   let late: LateRows;
 
