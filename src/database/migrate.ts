@@ -1,18 +1,11 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { ownTransaction } from '../events';
-import { present } from '../errors';
 import { refuseCurrentSchema, refuseSharedSchema, validateSchemaName } from '../timeouts';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
-import {
-  type Migration,
-  nameOf,
-  prepareRecord,
-  readRecorded,
-  type RecordedMigration,
-  recordMigration,
-} from './migrations-table';
+import { type Migration, nameOf, prepareRecord, readRecorded, type RecordedMigration } from './migrations-table';
 import { refuseNewerSchema } from './refuse-newer-schema';
+import { runMigration } from './run-migration';
 
 /** Any fixed number will do: it keeps two instances that start together from migrating at once. */
 const ADVISORY_LOCK = 7_263_001;
@@ -36,6 +29,7 @@ export interface MigrationTarget {
  * @returns the names of the migrations that were run.
  * @throws NewerSchemaError when the database was migrated by a newer release that this one cannot run beside.
  * @throws SharedSchemaError when the host's own tables would be created in the same schema.
+ * @throws LockedTablesError when another session keeps a table of ours in use.
  * @throws MissingRightsError when the database user may not create or change our tables.
  */
 export function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
@@ -108,13 +102,7 @@ async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
 /** Each in a transaction of its own, with its record. Under the lock. */
 async function runPending(dataSource: DataSource, schema: string): Promise<string[]> {
   const pending = pendingOf((await readRecorded(dataSource, schema)) ?? [], schema);
-  for (const migration of pending) {
-    const run = async (tx: EntityManager): Promise<void> => {
-      await new migration().up(present(tx.queryRunner, 'the query runner'));
-      await recordMigration(tx, schema, nameOf(migration), namesOf(schema));
-    };
-    await ownTransaction(dataSource, run, UNLIMITED);
-  }
+  for (const migration of pending) await runMigration(dataSource, schema, migration, namesOf(schema));
   return pending.map(nameOf);
 }
 

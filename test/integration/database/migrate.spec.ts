@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
 import { assertMigrated, migrate, NewerSchemaError, orderTimeoutMigrations } from '../../../src/database';
 import { InvalidOptionsError } from '../../../src/errors';
+import { addOutboxAge } from '../../../src/events';
 import { connectTo, onServer, urlOf } from '../../support/database';
+import { until } from '../../support/engine';
 
 /** Of src/database/migrate.ts. */
 const LOCK = 7_263_001;
@@ -44,6 +46,16 @@ describe('migrate', () => {
     }
     throw new Error('nobody waits for the lock');
   };
+
+  /** Resolves when a session waits for a lock on a table. */
+  const untilBlocked = (observer: DataSource): Promise<void> =>
+    until(async () => {
+      const blocked = await observer.query<unknown[]>(
+        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'relation' AND datname = $1`,
+        [name],
+      );
+      return blocked.length > 0;
+    });
 
   it('makes everything in a schema of its own, once', async () => {
     expect(await migrate(host)).toEqual(all('order_timeout'));
@@ -96,6 +108,25 @@ describe('migrate', () => {
     } finally {
       await host.query('DROP EVENT TRIGGER note_limits');
     }
+  });
+
+  it('waits for a session that reads a table, and lets the others use it meanwhile', async () => {
+    await migrate(host, 'in_use');
+    const last = addOutboxAge('in_use');
+    const runner = host.createQueryRunner();
+    await new last().down(runner);
+    await runner.query('DELETE FROM in_use.order_timeout_compatible_migrations');
+    await runner.startTransaction();
+    await runner.query('SELECT 1 FROM in_use.outbox');
+    const migrated = migrate(host, 'in_use');
+    const other = await connectTo(urlOf(name), 1, { statement_timeout: 2_500 });
+    await untilBlocked(other);
+    // Queues behind ALTER TABLE, which gives up after a second.
+    expect(await other.query('SELECT 1 FROM in_use.outbox')).toEqual([]);
+    await runner.rollbackTransaction();
+    await runner.release();
+    expect(await migrated).toEqual([new last().name]);
+    await other.destroy();
   });
 
   it('keeps two schemas of one database apart', async () => {

@@ -121,7 +121,9 @@ describe('a start that is refused says why and what to do', () => {
       await migrate(administrator);
       const [last] = orderTimeoutMigrations('order_timeout').slice(-1);
       const nameOfLast = last && new last().name;
-      await administrator.query('DELETE FROM order_timeout.order_timeout_migrations WHERE name = $1', [nameOfLast]);
+      for (const table of ['order_timeout_migrations', 'order_timeout_compatible_migrations']) {
+        await administrator.query(`DELETE FROM order_timeout.${table} WHERE name = $1`, [nameOfLast]);
+      }
       await expect(start(OrderTimeoutModule.forRoot(optionsOf({ migrate: false })))).rejects.toMatchObject(
         refusal('MISSING_TABLES', String(nameOfLast), 'migrate(dataSource'),
       );

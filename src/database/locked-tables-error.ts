@@ -1,0 +1,16 @@
+import { CodedError } from '../errors';
+
+/** A migration has to change a table that another session keeps locked. */
+export class LockedTablesError extends CodedError {
+  constructor(
+    readonly migration: string,
+    cause: unknown,
+  ) {
+    super(
+      'TABLES_LOCKED',
+      `the migration ${migration} got no lock on a table of ours within a minute, as another session uses it, pg_dump for instance; ` +
+        'nothing was changed: start again when that session has ended (pg_stat_activity shows it by its xact_start)',
+      { cause },
+    );
+  }
+}
