@@ -121,7 +121,8 @@ export class KeptChannel<C extends Channel> {
   }
 
   private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
-    void this.end(channel);
+    // While everything closes nobody waits for the answer, which may never come.
+    void this.end(channel, this.isClosed ? 0 : CLOSE_MS);
     if (this.isClosed || this.connection.model !== model) return;
     const why = error instanceof Error ? error.message : String(error);
     if (this.failures.isDue(why)) this.logger.error(`could not be opened, trying again: ${why}`);

@@ -109,10 +109,12 @@ export class Republication {
     return next?.kind ? { ...job, kind: next.kind, at: job.since, key: '' } : { ...job, isRunning: false };
   }
 
+  /** The next beat counts as well: a page that has just been written is handed over at its time. */
   private async isOutboxFull(tx: EntityManager): Promise<boolean> {
     const [row] = await tx.query<{ rows: number }[]>(
       `SELECT count(*)::int AS rows FROM (
-         SELECT 1 FROM ${this.schema}.outbox WHERE route = 'wake-up' AND available_at <= now() LIMIT ${PAGE}) AS due`,
+         SELECT 1 FROM ${this.schema}.outbox
+          WHERE route = 'wake-up' AND available_at <= now() + interval '1 second' LIMIT ${PAGE}) AS due`,
     );
     return (row?.rows ?? 0) >= PAGE;
   }

@@ -1,4 +1,5 @@
 import { oldestUndecided } from '../../../src/timeouts';
+import { dataSourceStub } from '../../support/data-source-stub';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('how long the oldest timeout has been undecided', () => {
@@ -45,14 +46,12 @@ describe('how long the oldest timeout has been undecided', () => {
     );
     await database.dataSource.query('ANALYZE order_timeout.timeout');
     const plan: string[] = [];
-    const explaining = {
-      query: async (sql: string) => {
-        const rows = await database.dataSource.query<{ 'QUERY PLAN': string }[]>(`EXPLAIN ${sql}`);
-        plan.push(...rows.map((row) => row['QUERY PLAN']));
-        return [];
-      },
-    };
-    await oldestUndecided(explaining as never, 'order_timeout');
+    const explaining = dataSourceStub({}, async (sql) => {
+      const rows = await database.dataSource.query<{ 'QUERY PLAN': string }[]>(`EXPLAIN ${sql}`);
+      plan.push(...rows.map((row) => row['QUERY PLAN']));
+      return [];
+    });
+    await oldestUndecided(explaining, 'order_timeout');
     expect(plan.join('\n')).toContain('timeout_undecided');
     expect(plan.join('\n')).not.toMatch(/Seq Scan on timeout|Sort/);
     expect(await undecided()).toEqual({ 'a.kind': 20_000 });

@@ -5,7 +5,13 @@ import {
   DelayedExchangeUnusableError,
   type DelayTransportSetting,
 } from '../../../src/delay';
-import { type Channel, type RabbitClient, resolveRabbitOptions, TopologyNames } from '../../../src/rabbit';
+import {
+  type Channel,
+  type ChannelModel,
+  type RabbitClient,
+  resolveRabbitOptions,
+  TopologyNames,
+} from '../../../src/rabbit';
 import { TimeoutObservers } from '../../../src/timeouts';
 import { type ResolvedTimeoutsOptions } from '../../../src/timeouts/timeouts-options';
 import { TransportSwitch } from '../../../src/timeouts/transport-switch';
@@ -29,6 +35,7 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one']) {
       },
       assertQueue: async () => undefined,
       bindExchange: async () => undefined,
+      close: async () => undefined,
       bindQueue: async (queue: string, exchange: string) => void bound.push(`${queue} to ${exchange}`),
       consume: async (_: string, received: () => void) => void (deliver = received),
       publish: (_exchange: string, _key: string, _body: Buffer, _options: object, confirm: (error?: Error) => void) => {
@@ -46,7 +53,7 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one']) {
   };
   const names = new TopologyNames('p');
   const options = resolveRabbitOptions({ urls, prefix: 'p', queueType: 'classic' });
-  let declare: (channel: Channel) => Promise<void> = () => Promise.resolve();
+  let declare: (channel: Channel, model: ChannelModel) => Promise<void> = () => Promise.resolve();
   const client = {
     ...{ names, options, throwAwayConnection: async () => open() },
     wakeUpPublisher: {
@@ -68,7 +75,10 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one']) {
     },
     clock,
   );
-  const connect = (): Promise<void> => declare(open().channel as unknown as Channel);
+  const connect = (): Promise<void> => {
+    const connection = open();
+    return declare(connection.channel as unknown as Channel, connection as unknown as ChannelModel);
+  };
   return { transportSwitch, broker, clock, connect, bound, refusals, channel: open().channel as unknown as Channel };
 }
 
