@@ -116,18 +116,4 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     breaks: ['late', 'unclosed', 'refused'],
     options: { hasBarePool: true },
   },
-  {
-    name: 'commands-are-given-back-in-an-outage',
-    says: 'a command that the database keeps from being handled goes back to the broker at once, which counts it',
-    patches: [
-      patch(
-        'rabbit/rabbit-server.js',
-        'const isOurs = await (isReady ? kept.keepAlone(command.delivery, pauseMs) : kept.keep(command.delivery));',
-        "command.delivery.settle('requeue'); const isOurs = false;",
-      ),
-    ],
-    kinds: ['read-only-failover'],
-    faults: 2,
-    breaks: ['parked'],
-  },
 ];
