@@ -17,7 +17,7 @@ import { isWatched } from './late/plan-watch';
 import { refundOf } from './late/refund';
 import { type OrderPolicies } from './order-policies';
 import { type LockedBatch, type OrderStore } from './order-store';
-import { ORDER_PAYMENT, WITHOUT_PAUSES } from './order-timeouts';
+import { ORDER_PAYMENT, OWN_LIMITS } from './order-timeouts';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 import { type ClosingPlan, planClosing } from './plan-closing';
 import { type ActionContext } from './transition-cause';
@@ -48,7 +48,7 @@ interface Plan {
  * one transaction; for the others CLOSING is committed first, then their providers are asked outside any transaction,
  * then what is proven is written.
  */
-@TimeoutHandler(ORDER_PAYMENT, WITHOUT_PAUSES)
+@TimeoutHandler(ORDER_PAYMENT, OWN_LIMITS)
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 

@@ -12,8 +12,11 @@ export const ORDER_LATE_WATCH = 'order.late-watch';
 /** Kind of the refunds; the key is the refund number. */
 export const PAYMENT_REFUND = 'payment.refund';
 
-/** Of all handlers here: none pauses between two statements, and a process that freezes keeps its locks no longer than this. */
-export const WITHOUT_PAUSES = { idleTimeoutMs: 5_000 } as const;
+/**
+ * Of all handlers here. None pauses between two statements, so a process that freezes keeps its locks for 5 s. A statement
+ * takes milliseconds; by 4 s, and one for the answer, an order whose connection has gone silent is decided in 5 s.
+ */
+export const OWN_LIMITS = { idleTimeoutMs: 5_000, statementTimeoutMs: 4_000 } as const;
 
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 

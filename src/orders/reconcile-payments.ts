@@ -8,7 +8,7 @@ import { type LatePayments } from './late/late-payments';
 import { type MarkPaid } from './mark-paid';
 import { type LockedOrder } from './order';
 import { type OrderStore } from './order-store';
-import { PAYMENT_RECONCILIATION, WITHOUT_PAUSES } from './order-timeouts';
+import { PAYMENT_RECONCILIATION, OWN_LIMITS } from './order-timeouts';
 import { isBooked, isUnconfirmed, type PaymentAttempt } from './payment-attempt';
 import { paymentFound } from './reported-payment';
 import { type ActionContext } from './transition-cause';
@@ -27,7 +27,7 @@ interface Plan {
  * Asks the providers of one order about its payments and books what they say; closes nothing. For notifications that tell
  * of a change and not of its amount, and for payments that were only reported, before any of them goes back.
  */
-@TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1, ...WITHOUT_PAUSES })
+@TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 

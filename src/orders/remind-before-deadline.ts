@@ -6,7 +6,7 @@ import { busyOutcome } from './busy-outcome';
 import { type LockedOrder } from './order';
 import { orderEvent } from './order-events';
 import { type LockedBatch, ORDER_STORE, type OrderStore } from './order-store';
-import { ORDER_REMINDER, parseReminderKey, remindsAt, WITHOUT_PAUSES } from './order-timeouts';
+import { ORDER_REMINDER, parseReminderKey, remindsAt, OWN_LIMITS } from './order-timeouts';
 
 interface Reminder {
   readonly outcome: TimeoutOutcome;
@@ -18,7 +18,7 @@ interface Reminder {
  * deadline, as the timeout ends in the transaction that appends the event. A moved deadline is announced anew.
  */
 @Injectable()
-@TimeoutHandler(ORDER_REMINDER, WITHOUT_PAUSES)
+@TimeoutHandler(ORDER_REMINDER, OWN_LIMITS)
 export class RemindBeforeDeadline implements TimeoutHandlerBatch {
   constructor(
     @Inject(ORDER_STORE) private readonly store: OrderStore,

@@ -9,7 +9,7 @@ const clock = new SystemClock();
 /** A pool without a limit of its own would wait for a connection for ever. */
 const CHECKOUT_MS = 10_000;
 /** The server cancels first, where it has been told to, and says why. */
-const ANSWER_MARGIN_MS = 2_000;
+const ANSWER_MARGIN_MS = 1_000;
 
 /** Longest that the server is given for a statement of ours. They take milliseconds; what takes longer is tried again. */
 export const STATEMENT_MS = 8_000;

@@ -3,7 +3,7 @@ import { type TimeoutHandlerOptions } from './timeout-handler.decorator';
 
 export type ResolvedHandlerOptions = Required<TimeoutHandlerOptions>;
 
-const DEFAULTS: Omit<ResolvedHandlerOptions, 'idleTimeoutMs'> = {
+const DEFAULTS: Omit<ResolvedHandlerOptions, 'idleTimeoutMs' | 'statementTimeoutMs'> = {
   prefetch: 1_000,
   batchSize: 200,
   concurrency: 2,
@@ -32,6 +32,7 @@ const RANGES: Record<keyof ResolvedHandlerOptions, readonly [number, number]> = 
   leaseMs: [3_000, 600_000],
   runTimeoutMs: [100, 600_000],
   idleTimeoutMs: [100, 660_000],
+  statementTimeoutMs: [100, 600_000],
 };
 
 /** @throws InvalidOptionsError naming every value out of range. */
@@ -42,7 +43,8 @@ export function resolveHandlerOptions(
 ): ResolvedHandlerOptions {
   const defaults = takes === 'batches' ? DEFAULTS : { ...DEFAULTS, ...SINGLE_DEFAULTS };
   const given = { ...defaults, ...withoutUndefined(options) };
-  const resolved = { idleTimeoutMs: given.runTimeoutMs + IDLE_MARGIN_MS, ...given };
+  const { runTimeoutMs } = given;
+  const resolved = { idleTimeoutMs: runTimeoutMs + IDLE_MARGIN_MS, statementTimeoutMs: runTimeoutMs, ...given };
   const problems = (Object.keys(RANGES) as (keyof ResolvedHandlerOptions)[]).flatMap((name) => {
     const [min, max] = RANGES[name];
     const value = resolved[name];

@@ -24,6 +24,11 @@ export interface TimeoutHandlerOptions {
    * keeps the locks of its transactions so long. @default runTimeoutMs + 1000
    */
   readonly idleTimeoutMs?: number;
+  /**
+   * How long one statement may take, milliseconds; then PostgreSQL cancels it, and a database that does not answer either is
+   * given up a second later. The timeout comes again, and nothing is counted. @default runTimeoutMs
+   */
+  readonly statementTimeoutMs?: number;
 }
 
 /** @internal */

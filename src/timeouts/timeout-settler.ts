@@ -27,6 +27,7 @@ interface SettlerPlan {
   readonly runTimeoutMs: number;
   /** How long it may pause between two statements. */
   readonly idleTimeoutMs: number;
+  readonly statementTimeoutMs: number;
 }
 
 /** Why a row is not settled, and when it comes again. */
@@ -160,12 +161,12 @@ export class TimeoutSettler {
     work: (tx: EntityManager, run: SettlementRun) => Promise<T>,
     hasOthers = (): boolean => false,
   ): Promise<T> {
-    const { dataSource, idleTimeoutMs: idleMs } = this.plan;
+    const { dataSource, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.plan;
     let isContended = false;
     for (let tries = 1; ; tries++) {
       const lockMs = this.patience.limitMs;
       try {
-        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { lockMs, idleMs });
+        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { statementMs, lockMs, idleMs });
       } catch (error) {
         isContended = isLockTimeout(error);
         if (isContended) this.patience.waitedInVain(lockMs);

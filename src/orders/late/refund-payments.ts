@@ -15,7 +15,7 @@ import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
 import { orderEvent } from '../order-events';
 import { type OrderStore } from '../order-store';
-import { PAYMENT_REFUND, WITHOUT_PAUSES } from '../order-timeouts';
+import { PAYMENT_REFUND, OWN_LIMITS } from '../order-timeouts';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
 import { decideRefund, type RefundAnswer } from './decide-refund';
@@ -35,7 +35,7 @@ interface Plan {
  * Gives money back: asks the provider with the refund's own number until it says that the money is back. Each refund
  * is a timeout, so it outlives every crash; it is given up, with an alert, only when the provider rejects it.
  */
-@TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1, ...WITHOUT_PAUSES })
+@TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   constructor(private readonly plan: Plan) {}
 

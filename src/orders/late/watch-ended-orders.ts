@@ -14,7 +14,7 @@ import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
 import { type OrderPolicies } from '../order-policies';
 import { type LockedBatch, type OrderStore } from '../order-store';
-import { ORDER_LATE_WATCH, WITHOUT_PAUSES } from '../order-timeouts';
+import { ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
 import { type ActionContext } from '../transition-cause';
 import { attemptWrites, withFindings } from '../with-findings';
 import { type LatePayments } from './late-payments';
@@ -44,7 +44,7 @@ interface Round {
  * as notifications get lost and a close may have been answered too early. Money that is found goes the way of every
  * late payment; an attempt that is open again is closed again. Few calls at once: deadlines come first.
  */
-@TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1, ...WITHOUT_PAUSES })
+@TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly plan: Plan) {}
 

@@ -53,8 +53,11 @@ class Late implements TimeoutHandlerSingle {
 @TimeoutHandler('hang.slow', { runTimeoutMs: 400, maxAttempts: 1 })
 class Slow implements TimeoutHandlerSingle {
   sleepS = 0.6;
+  statementLimit = '';
 
   async handle({ key }: DueTimeout, tx: EntityManager): Promise<void> {
+    const [row] = await tx.query<{ value: string }[]>(`SELECT current_setting('statement_timeout') AS value`);
+    this.statementLimit = row?.value ?? '';
     await tx.query('SELECT pg_sleep($1)', [this.sleepS]);
     await tx.query('INSERT INTO effect VALUES ($1)', [key]);
   }
@@ -146,6 +149,7 @@ describe('the engine with a handler that does not end', () => {
     await schedule('hang.slow', ['slow']);
     await engine.settled.until((rows) => rows.some(({ due }) => due.key === 'slow'), 5_000);
     expect(outcomesOf('slow')[0]?.outcome).toMatchObject({ type: 'retry', attempts: 0 });
+    expect(slow.statementLimit).toBe('400ms');
     slow.sleepS = 0;
     await engine.settled.until((rows) =>
       rows.some(({ due, outcome }) => due.key === 'slow' && outcome.type === 'done'),

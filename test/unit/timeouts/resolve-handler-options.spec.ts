@@ -13,6 +13,7 @@ describe('the options of a handler', () => {
       leaseMs: 20_000,
       runTimeoutMs: 30_000,
       idleTimeoutMs: 31_000,
+      statementTimeoutMs: 30_000,
     });
   });
 
@@ -30,7 +31,10 @@ describe('the options of a handler', () => {
   });
 
   it('let a run pause for as long as it may take', () => {
-    expect(resolveHandlerOptions('k', { runTimeoutMs: 90_000 }, 'batches')).toMatchObject({ idleTimeoutMs: 91_000 });
+    expect(resolveHandlerOptions('k', { runTimeoutMs: 90_000 }, 'batches')).toMatchObject({
+      idleTimeoutMs: 91_000,
+      statementTimeoutMs: 90_000,
+    });
     expect(resolveHandlerOptions('k', { idleTimeoutMs: 5_000 }, 'batches')).toMatchObject({ idleTimeoutMs: 5_000 });
   });
 
@@ -48,6 +52,7 @@ describe('the options of a handler', () => {
     ['leaseMs', 3_000, 600_000],
     ['runTimeoutMs', 100, 600_000],
     ['idleTimeoutMs', 100, 660_000],
+    ['statementTimeoutMs', 100, 600_000],
   ])('have %s from %i to %i, in whole numbers', (name, min, max) => {
     for (const value of [min, max])
       expect(resolveHandlerOptions('k', { [name]: value }, 'batches')).toMatchObject({ [name]: value });
@@ -58,10 +63,10 @@ describe('the options of a handler', () => {
   });
 
   it('are refused with every problem at once, and the kind they belong to', () => {
-    const times = { leaseMs: 0, runTimeoutMs: 0, idleTimeoutMs: 0 };
+    const times = { leaseMs: 0, runTimeoutMs: 0, idleTimeoutMs: 0, statementTimeoutMs: 0 };
     const bad = { prefetch: 0, batchSize: 0, concurrency: 0, askConcurrency: 0, maxAttempts: 0, ...times };
     const refused = jest.fn(() => resolveHandlerOptions('order.payment', bad, 'batches'));
-    expect(refused).toThrow("@TimeoutHandler('order.payment'): 8 problems");
+    expect(refused).toThrow("@TimeoutHandler('order.payment'): 9 problems");
     const error: unknown = refused.mock.results[0]?.value;
     expect(error).toBeInstanceOf(InvalidOptionsError);
     const problems = error instanceof InvalidOptionsError ? error.problems : [];

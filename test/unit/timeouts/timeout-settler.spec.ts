@@ -19,6 +19,7 @@ it('a timeout that the handler gave no outcome for is an error, and is not delet
     maxAttempts: 5,
     runTimeoutMs: 30_000,
     idleTimeoutMs: 31_000,
+    statementTimeoutMs: 30_000,
   };
   const settler = new TimeoutSettler(plan, new SystemClock());
   const row = { key: 'k-1', generation: '1', due_at: new Date(), attempts: 0, payload: {}, traceparent: null };
