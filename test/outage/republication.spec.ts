@@ -6,11 +6,11 @@ import {
   type TimeoutHandlerSingle,
   type TimeoutOutcome,
   type TimeoutsOptions,
-} from '../../../src/timeouts';
-import { type RabbitOptions } from '../../../src/rabbit';
-import { createDatabase, type TestDatabase } from '../../support/database';
-import { startEngine, type TestEngine, until } from '../../support/engine';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+} from '../../src/timeouts';
+import { type RabbitOptions } from '../../src/rabbit';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { startEngine, type TestEngine, until } from '../support/engine';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
 @TimeoutHandler('moved')
 class Moved implements TimeoutHandlerSingle {

@@ -1,7 +1,7 @@
-import { DelayedExchange, Ladder, type DelayTransport } from '../../../src/delay';
-import { type TopologyNames } from '../../../src/rabbit';
-import { startThrowAwayBroker, type ThrowAwayBroker } from '../../support/throw-away-broker';
-import { DelayRig, type Handled } from './delay-rig';
+import { DelayedExchange, Ladder, type DelayTransport } from '../../src/delay';
+import { type TopologyNames } from '../../src/rabbit';
+import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
+import { DelayRig, type Handled } from '../integration/delay/delay-rig';
 
 const measures = { base: 4, unitMs: 500, horizonMs: 60_000 };
 
@@ -44,7 +44,7 @@ describe('all transports on a broker that goes away', () => {
   beforeAll(async () => {
     broker = await startThrowAwayBroker('plugin');
     // A quorum queue that was declared seconds before a kill may be left without a leader for good (3.10.8), which is
-    // another matter: test/fault/unavailable-queue.spec.ts. An orderly stop writes everything down.
+    // another matter: test/outage/unavailable-queue.spec.ts. An orderly stop writes everything down.
     const declared = await Promise.all(cases.map((each) => openWith(broker, each)));
     await Promise.all(declared.map((rig) => rig.close()));
     await broker.restart();

@@ -5,10 +5,10 @@ import {
   type TimeoutHandlerSingle,
   TimeoutObservers,
   type TimeoutsOptions,
-} from '../../../src/timeouts';
-import { createDatabase, type TestDatabase } from '../../support/database';
-import { startEngine, type TestEngine, until } from '../../support/engine';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+} from '../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { startEngine, type TestEngine, until } from '../support/engine';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
 @TimeoutHandler('lost')
 class Lost implements TimeoutHandlerSingle {
