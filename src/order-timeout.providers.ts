@@ -11,7 +11,7 @@ import { GuardedProvider, PaymentObservers, PaymentProviders } from './payments'
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from './rabbit';
 import { isDatabaseWritable, RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from './timeouts';
 
-/** Commands that run at once: enough to keep a pool of 20 connections busy, and to leave it some. */
+/** Commands that run at once: enough to use a pool of 20 connections, and to leave some of it free. */
 const COMMAND_CONCURRENCY = 16;
 /** In hand at once: 240 may wait for a lock, or for the command before them, while others run. */
 const COMMAND_PREFETCH = 256;
@@ -69,12 +69,12 @@ const commands: Provider = {
     }),
 };
 
-/** CommandErrorFilter has counted with the message at hand: what is worn out is rejected by now. */
+/** CommandErrorFilter has the message and counts its deliveries, so commands that used them up are rejected already. */
 function judge(error: unknown): Verdict {
   return judgeCommand(error, { deliveries: undefined, redelivered: false });
 }
 
-/** Of any of our commands; those of a host may be about nothing of the kind. */
+/** The order of our commands; commands of a host may have none. */
 function orderIdOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { orderId, id } = body as Readonly<Record<string, unknown>>;

@@ -9,8 +9,8 @@ const CONNECT_PAUSE_MS = 3_000;
 /** For a connection of the pool too; without it a request would wait for ever while the pool is used up. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
- * Longer than the server may take for a statement of ours: no answer by then means that there is no server. The server's own
- * limits go with each transaction: poolers refuse them as options of the connection.
+ * Longer than the server may take for one of our statements, so no answer by then means that the server is silent. The server's
+ * own limits are set in each transaction, because poolers refuse them as options of the connection.
  */
 const ANSWER_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;

@@ -1,7 +1,7 @@
 import { type Clock } from './clock';
 import { within } from './within';
 
-/** One point in time that several waits share, so that together they take no longer than the longest of them may. */
+/** One point in time that several waits share, so that together they take no longer than its limit. */
 export class Deadline {
   private readonly endsAt: number;
 

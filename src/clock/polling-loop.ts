@@ -11,8 +11,8 @@ interface LoopPlan {
   /** How long a run waits for more work to come in, unless the one before left some. @default 0 */
   readonly gatherMs?: number;
   /**
-   * A run that takes longer is aborted and left behind: the next one begins, whether or not it ends. For work that bears a
-   * second run beside it. @default no limit
+   * A run that takes longer is aborted and left behind, and the next one begins, whether or not the first ends. Only for work
+   * that may run twice at the same time. @default no limit
    */
   readonly limitMs?: number;
 }

@@ -4,7 +4,7 @@ import { ReportedParameters } from './reported-parameters';
 import { parseServerUrls } from './server-urls';
 import { WritableServer } from './writable-server';
 
-/** What a pool that says nothing of it would wait for ever for. */
+/** Limit for a pool that sets none: it would wait forever. */
 const CONNECT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 

@@ -1,9 +1,8 @@
 /**
- * For each migration, the newest other one that a release must know to work on what it leaves: that release and this one may
- * run side by side. Null: every instance of an earlier release must be stopped before it is run. What is not listed counts as
- * null.
+ * For each migration, the newest earlier migration that a release must know to run beside this one. Null, or not listed: stop
+ * every instance of an earlier release first.
  *
- * A migration that only adds names the last one of the release before. One that takes away what an earlier one has
+ * A migration that only adds names the last one of the release before. A migration that removes what an earlier one
  * replaced names that earlier one.
  */
 export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {

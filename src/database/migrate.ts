@@ -54,8 +54,8 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
 }
 
 /**
- * The lock lasts as long as its transaction. One of the session would stay behind in a pooler that pools by transaction:
- * it hands the unlocking to another session.
+ * The lock lasts as long as its transaction. A session lock would stay behind in a pooler that pools by transaction, because
+ * it sends the unlocking to another session.
  */
 async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
   await lock.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
@@ -99,7 +99,7 @@ async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
   return pendingOf(recorded, schema).length === 0;
 }
 
-/** Each in a transaction of its own, with its record. Under the lock. */
+/** Runs each in a transaction of its own, with its record. Call it under the lock. */
 async function runPending(dataSource: DataSource, schema: string): Promise<string[]> {
   const pending = pendingOf((await readRecorded(dataSource, schema)) ?? [], schema);
   for (const migration of pending) await runMigration(dataSource, schema, migration, namesOf(schema));

@@ -6,11 +6,11 @@ const MIGRATIONS_TABLE = 'order_timeout_migrations';
 /** Where the first releases recorded their migrations. */
 const EARLIER_TABLE = 'migrations';
 /**
- * Migrations that earlier releases can work with, and since which one. A table of its own, because releases that know only
- * the others refuse to start when they find an unknown name there.
+ * Migrations that earlier releases can work with, and since which one. They have a table of their own, because releases that
+ * know only the other tables refuse to start when they find an unknown name there.
  */
 const COMPATIBLE_TABLE = 'order_timeout_compatible_migrations';
-/** The last migration of the last release that does not read the table of compatible ones. */
+/** Last migration of the last release that does not read the table of compatible migrations. */
 const LAST_WITHOUT_COMPATIBLE = 'IndexUndecided1765200001000';
 
 /** TypeORM takes the timestamp of a migration from the end of its name. */
@@ -31,7 +31,7 @@ export function nameOf(migration: Migration): string {
   return new migration().name ?? migration.name;
 }
 
-/** What the name of a migration ends with; they are run in this order. */
+/** The timestamp at the end of a migration's name; migrations run in this order. */
 export function timestampOf(name: string): number {
   return Number(name.slice(-TIMESTAMP_DIGITS));
 }
@@ -68,8 +68,8 @@ export async function prepareRecord(tx: EntityManager, schema: string, ours: rea
 }
 
 /**
- * Records a migration, in its transaction, where the releases find it that have to know: a name that a release does not
- * know keeps it from starting.
+ * Records a migration, in its transaction, in the tables of the releases that must know about it: an unknown name keeps a
+ * release from starting.
  */
 export async function recordMigration(
   tx: EntityManager,

@@ -2,7 +2,7 @@ import { type RecordedMigration } from './migrations-table';
 import { NewerSchemaError } from './newer-schema-error';
 
 /**
- * Lets pass what this release knows, and those unknown to it that were made to work with a release that knows what it knows.
+ * Accepts migrations that this release knows, and unknown ones that are compatible with a migration that it knows.
  *
  * @throws NewerSchemaError naming the others.
  */

@@ -1,6 +1,6 @@
 import { type ClientBase } from 'pg';
 
-/** Since PostgreSQL 14 every session is told these at its start, and when they change. */
+/** PostgreSQL 14 and later report these to every session at its start, and when they change. */
 const REPORTED = ['in_hot_standby', 'default_transaction_read_only'];
 
 interface Parameter {
@@ -18,7 +18,7 @@ export class ReportedParameters {
     });
   }
 
-  /** Whether the session takes writes. Costs a round trip only where the server does not report it, or a pooler keeps it. */
+  /** Whether the session takes writes. Costs a round trip only if the server or a pooler does not report it. */
   async isWritable(client: ClientBase): Promise<boolean> {
     const values = REPORTED.map((name) => this.values.get(name));
     if (values.includes('on')) return false;

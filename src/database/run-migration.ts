@@ -7,8 +7,8 @@ import { LockedTablesError } from './locked-tables-error';
 import { type Migration, nameOf, recordMigration } from './migrations-table';
 
 /**
- * ALTER TABLE waits for everybody who reads the table, and everybody else waits behind it: with pg_dump at work no order
- * could be placed until its end. So it waits shortly, and lets the others go before it tries again.
+ * ALTER TABLE waits for every session that reads the table, and all later ones queue behind it: while pg_dump runs, no order
+ * could be placed. So it waits for a second, and lets the others go before it tries again.
  */
 const LOCK_MS = 1_000;
 const PAUSE_MS = 2_000;

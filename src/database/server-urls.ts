@@ -1,18 +1,18 @@
 /** Scheme and login, hosts, and all the rest of a URL of PostgreSQL. */
 const URL_PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
-/** What libpq calls a session that must take writes; `primary` differs for one that an administrator has switched to reading. */
+/** libpq's names of sessions that must take writes. Only `primary` accepts a primary with default_transaction_read_only. */
 const WRITING = ['read-write', 'primary'];
 
 /** The servers that a URL names. */
 export interface ServerUrls {
   /** One URL for each, with the login and the options of all. */
   readonly urls: readonly string[];
-  /** Sessions that take no writes are of no use: there are several servers, or the URL says so. */
+  /** Sessions must take writes: there are several servers, or the URL says so. */
   readonly mustWrite: boolean;
 }
 
 /**
- * Pure: takes apart what libpq understands and `new URL` does not, `postgresql://login@host1:5432,host2/db`.
+ * Pure: splits URLs that libpq understands and `new URL` does not, such as `postgresql://login@host1:5432,host2/db`.
  *
  * @returns undefined when it is no URL of PostgreSQL
  */

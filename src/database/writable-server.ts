@@ -5,7 +5,7 @@ import { ReportedParameters } from './reported-parameters';
 /** Where a server listens. */
 export type ServerAddress = Readonly<Pick<Client, 'host' | 'port'>>;
 
-/** Wrong login or database: what one server says is so on all. */
+/** Wrong login or database: the answer of one server holds for all. */
 const REFUSED = /^(28|3D)/;
 
 /** Which server of a list takes writes. Shared by all clients of the process that name the same servers. */
@@ -24,8 +24,8 @@ export class WritableServer {
   }
 
   /**
-   * The server that took writes last, else the first that does now: all are asked at the same time, so that one that is
-   * gone keeps nobody waiting.
+   * The server that took writes last, else the first that does now. All are asked at the same time, so that a server that is
+   * gone delays nobody.
    *
    * @throws NoWritableServerError, or what a server says of a wrong login
    */
@@ -35,7 +35,7 @@ export class WritableServer {
     return this.search;
   }
 
-  /** It does not answer, or takes no writes any more: the next client asks all again. */
+  /** The server does not answer, or takes no writes: the next client asks all again. */
   forget(server: ServerAddress): void {
     if (this.found === server) this.found = undefined;
   }
@@ -53,7 +53,7 @@ export class WritableServer {
   }
 }
 
-/** Why a server is of no use, by its name and without its login. */
+/** Why a server cannot be used, with its name and without its login. */
 class UnusableServer extends Error {
   constructor(
     { host, port }: ServerAddress,

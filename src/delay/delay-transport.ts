@@ -18,7 +18,7 @@ export interface DelayRoute {
  */
 export interface DelayTransport {
   readonly name: DelayTransportName;
-  /** What its wake-ups wait in. What was handed to another address never comes out of this one. */
+  /** Where its wake-ups wait. Messages that wait at another address never come out of this one. */
   readonly address: string;
   /** The longest delay one publication can wait for; longer ones are cut to it and re-delayed on arrival. */
   readonly maxDelayMs: number;

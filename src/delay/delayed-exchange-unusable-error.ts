@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** The configuration insists on the plugin, and the broker has it, but what is published to it does not come out. */
+/** The configuration demands the plugin, and the broker has it, but it does not deliver. */
 export class DelayedExchangeUnusableError extends CodedError {
   constructor(reason: string) {
     super(

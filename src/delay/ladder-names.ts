@@ -7,7 +7,7 @@ import { resolveLadderShape, type LadderShape } from './ladder-shape';
  * After a change of measures the old ladder still delivers what waits in it, beside the new one.
  */
 export class LadderNames {
-  /** How every name begins. */
+  /** Start of every name. */
   readonly stem: string;
 
   constructor(

@@ -4,8 +4,8 @@ import { type Channel, type ChannelModel, type ConfirmChannel } from '../rabbit'
 import { type DelayTransport } from './delay-transport';
 
 /**
- * What the broker makes of a message that is to wait. `absent`: it does not know the exchange type. `unusable`: it takes
- * the message and does not bring it, or fails over it. `unknown` tells nothing and must never be taken for either.
+ * What the broker does with a delayed message. `absent`: it does not know the exchange type. `unusable`: it takes the
+ * message and does not deliver it, or fails on it. `unknown`: no conclusion; never treat it as one of the others.
  */
 export type ProbeResult =
   | { readonly type: 'works' }
@@ -14,28 +14,28 @@ export type ProbeResult =
   | { readonly type: 'unknown'; readonly reason: string };
 
 export interface ProbeOptions {
-  /** Start of the names of the queues that are made: within what the user may configure. @default 'order-timeout.v1' */
+  /** Start of the names that it declares; the user must have rights on them. @default 'order-timeout.v1' */
   readonly prefix?: string;
   /** How long the message may take beyond its delay. @default 10000 */
   readonly timeoutMs?: number;
-  /** Declares the transport, and what else there should be. @default the transport alone */
+  /** Declares the transport, and everything that belongs to it. @default the transport alone */
   readonly prepare?: (channel: Channel, connection: ChannelModel) => Promise<void>;
   /** @default the system's */
   readonly clock?: Clock;
 }
 
-/** What the messages of the probe wait; short, and more than nothing. */
+/** Delay of the probe's message; short, and above zero. */
 const DELAY_MS = 50;
 /** A ladder waits one unit at least. Nobody waits for an hour to know whether it works. */
 const LONGEST_DELAY_MS = 10_000;
 /** A refusing broker closes a connection in milliseconds; one that does not answer is left to its heartbeat. */
 const CLOSE_MS = 1_000;
-/** Takes what comes when the probe has ended already, so that it is not parked for a person to look at. */
+/** Takes messages that arrive after the probe has ended, so that they are not parked. */
 const SINK = { 'x-message-ttl': 1_000, 'x-expires': 3_600_000 };
 
 /**
  * Finds out whether wake-ups come through: declares the transport, sends one message through it and waits for it.
- * Declaring alone proves nothing; a plugin whose tables are gone takes that and fails over every message. Costs a
+ * Declaring alone proves nothing: a plugin whose tables are gone accepts it and fails on every message. Costs a
  * connection of its own, because both "unknown exchange type" (up to RabbitMQ 3.13) and a failing plugin close
  * the whole connection. Never rejects.
  *
@@ -61,7 +61,7 @@ export async function probeTransport(
 interface Progress {
   /** The broker has confirmed the message. */
   isTaken: boolean;
-  /** The broker has an alarm and takes no messages: nothing can be said about the transport. */
+  /** The broker has an alarm and takes no messages, so the transport cannot be judged. */
   isBlocked: boolean;
 }
 
@@ -73,7 +73,7 @@ interface Question {
   readonly progress: Progress;
 }
 
-/** Settles with the first thing that says anything: the message, a refusal, or the end of the connection. */
+/** Settles with the first of these: the message, a refusal, or the end of the connection. */
 function ask(connection: ChannelModel, question: Question): Promise<ProbeResult> {
   const { clock, progress } = question;
   connection.on('blocked', () => (progress.isBlocked = true));
@@ -100,7 +100,7 @@ async function sendThrough(connection: ChannelModel, question: Question): Promis
   const queue = `${prefix}.probe.${randomUUID()}`;
   if (transport.name === 'ladder') await declareSink(channel, transport, `${prefix}.probe`);
   await channel.assertQueue(queue, { exclusive: true, durable: false, arguments: { 'x-queue-type': 'classic' } });
-  // The queue's own name is the kind, so that nobody else's messages come to it.
+  // The queue's own name is the kind, so that it gets no other messages.
   await transport.bindKind(channel, queue, queue);
   const arrival = await arrivalIn(channel, queue);
   await publish(channel, transport, queue, delayMs);
@@ -113,7 +113,7 @@ async function declareSink(channel: Channel, transport: DelayTransport, queue: s
   await transport.bindKind(channel, `${queue}.#`, queue);
 }
 
-/** In an object, as a promise of a promise would be waited for. */
+/** In an object, because an async function would await a bare promise. */
 async function arrivalIn(channel: Channel, queue: string): Promise<{ message: Promise<void> }> {
   let arrived: () => void = () => undefined;
   const message = new Promise<void>((resolve) => (arrived = resolve));
@@ -140,7 +140,7 @@ function judgeSilence({ isTaken, isBlocked }: Progress, timeoutMs: number): Prob
 
 /**
  * 503 on the connection (up to 3.13) and 406 on the channel (from 4.0), both about the type, are the only "no". 541 is
- * a plugin that fails over a message, e.g. because its tables are gone.
+ * a plugin that fails on a message, e.g. because its tables are gone.
  */
 function judge(error: unknown): ProbeResult {
   const reason = error instanceof Error ? error.message : String(error);

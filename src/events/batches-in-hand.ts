@@ -18,8 +18,8 @@ export class BatchesInHand {
   }
 
   /**
-   * Waits until no more than `count` are left, nor more than `bytes`. False when one that has ended since the last call was
-   * not wholly taken.
+   * Waits until at most `count` batches and `bytes` bytes are left. False if the broker did not take all of a batch that has
+   * ended since the last call.
    * @throws what one of them failed with
    */
   async untilLeft(count: number, bytes = Infinity): Promise<boolean> {

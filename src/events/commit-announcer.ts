@@ -21,9 +21,9 @@ interface Marked {
 }
 
 /**
- * Remembers that this transaction wrote something that others in the process want to know of after its commit.
+ * Remembers that this transaction wrote something that must be announced in this process after its commit.
  *
- * @param routes of what it put into the outbox; by default wake-ups if it names some, else events.
+ * @param routes that it wrote to in the outbox. By default wake-ups if it names some, else events.
  */
 export function announceAfterCommit(
   tx: EntityManager,

@@ -4,15 +4,15 @@ import { type PublishOutcome } from '../rabbit';
 import { type Leased, type OutboxClaims } from './outbox-claims';
 import { type PublishFailures } from './publish-failures';
 
-/** What comes within this time shares a statement. */
+/** Rows that come within this time share a statement. */
 const GATHER_MS = 100;
 /**
- * On an open channel the broker still has the message, and confirms it as soon as the queue is well: to publish it again
- * would make it two. After so long it is published again nevertheless.
+ * On an open channel the broker still has the message, and confirms it as soon as the queue recovers. Publishing it again
+ * would duplicate it, so it is published again only after this time.
  */
 const PATIENCE_MS = 60_000;
 
-/** A row whose message is late; without its body, as there may be thousands. */
+/** A row whose message is late; without its body, because there may be thousands. */
 export interface LateRow extends Leased {
   lease: string;
 }
@@ -23,14 +23,14 @@ interface LatePlan {
   readonly failures: PublishFailures;
 }
 
-/** Rows of late messages: kept from being claimed while the broker has the message, and finished when it has answered. */
+/** Rows of late messages: not claimed again while the broker has the message, and finished when it has answered. */
 export class LateRows {
   private overdue: LateRow[] = [];
   private confirmed: LateRow[] = [];
   private failed: LateRow[] = [];
   private timer: Timer | undefined;
   private isStopped = false;
-  /** One group after the other: what is extended has another lease afterwards. */
+  /** One group after the other, because extending a row changes its lease. */
   private work: Promise<void> = Promise.resolve();
 
   constructor(
@@ -49,7 +49,7 @@ export class LateRows {
     this.finishSoon();
   }
 
-  /** Resolves when everything that was told is written down. What is told later waits for the end of its lease. */
+  /** Resolves when all answers so far are written. Rows that are answered later wait for the end of their lease. */
   async stop(): Promise<void> {
     this.isStopped = true;
     this.timer?.cancel();

@@ -22,13 +22,13 @@ export interface ClaimedRow {
 export interface Claim {
   /** In the order in which they were made, as their ids tell it. */
   readonly rows: readonly ClaimedRow[];
-  /** It was limited: there may be more. */
+  /** A limit was reached: there may be more. */
   readonly isFull: boolean;
 }
 
 export const NOTHING: Claim = { rows: [], isFull: false };
 
-/** Of a claimed row, what says whose it is. */
+/** Identity of a claimed row, and the lease that proves whose it is. */
 export type Leased = Pick<ClaimedRow, 'id' | 'lease'>;
 
 /** With the number of rows that could have been taken, up to the limit of rows, and the place of the last one taken. */
@@ -40,7 +40,7 @@ interface Found extends ClaimedRow {
 
 export interface ClaimLimits {
   readonly rows: number;
-  /** About so many of body in memory; one row is always taken. */
+  /** Approximate limit for the bodies in memory, bytes; one row is always taken. */
   readonly bytes: number;
   readonly leaseMs: number;
 }
@@ -65,8 +65,8 @@ const NONE = { found: 0, last_at: '', last_id: '' };
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Text of a body in bytes, without reading a large one: what is stored is compressed, JSON mostly to a fifth or less. A
- * body of 300 bytes counts as 3 kB, so that a batch of the usual ones is limited by its rows.
+ * Estimates the bytes of a body's text without reading it: a large body is stored compressed, JSON mostly to a fifth or less.
+ * A body of 300 bytes counts as 3 kB, so batches of small bodies are limited by their rows.
  */
 const BODY_BYTES = 'pg_column_size(body) * 10';
 
@@ -75,8 +75,8 @@ const BACK_OFF = `LEAST(60, 2 ^ LEAST(attempts - 1, 6)) * (0.75 + random() / 4) 
 
 /**
  * What the relay of one route does to the table. Claim and deletion do not wait for the disk: if a crash of PostgreSQL undoes
- * one, the row is published once more under the same message id, which every consumer has to bear anyway. Whoever has lost
- * its lease to somebody else changes nothing.
+ * one, the row is published once more under the same message id, which every consumer must expect. A relay that has lost its
+ * lease changes nothing.
  */
 export class OutboxClaims {
   private readonly claimSql: string;
@@ -160,7 +160,7 @@ export class OutboxClaims {
     for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.deleteSql, [lease, ids]);
   }
 
-  /** Gives rows back, to be claimed again after a time that grows with their attempts. */
+  /** Gives rows back; they can be claimed again after a time that grows with their attempts. */
   async release(dataSource: DataSource, rows: readonly Leased[]): Promise<void> {
     for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.releaseSql, [lease, ids]);
   }
@@ -174,7 +174,7 @@ export class OutboxClaims {
     return extended.flat();
   }
 
-  /** Takes a row out of the relay's sight, until somebody retries it. */
+  /** Parks a row: no relay claims it until an operator retries it. */
   async park(dataSource: DataSource, { id, lease }: Leased, reason: string): Promise<void> {
     await ownQuery(dataSource, this.parkSql, [lease, [id], reason]);
   }

@@ -26,14 +26,14 @@ const BATCH = 500;
 const BATCH_BYTES = 4_000_000;
 /** One on its way to the broker, one behind it, one being claimed or deleted; more only costs memory. */
 const BATCHES_IN_HAND = 3;
-/** Of bodies in hand; beside them one more batch is claimed, or one body that is larger. */
+/** Limit for the bodies in hand. One more batch, or one larger body, is claimed beside them. */
 const BYTES_IN_HAND = 8_000_000;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
 /** Busy hosts commit hundreds of times a second, and each batch costs six statements, however few rows there are. */
 const GATHER_MS = 20;
-/** Confirms, claim and deletion have limits of their own, far below. What a stuck run has claimed comes back by its lease. */
+/** Confirms, claim and deletion have far shorter limits. Rows that a stuck run has claimed come back when their lease ends. */
 const RUN_LIMIT_MS = 120_000;
 
 const FAILURES: readonly (readonly [PublishOutcome, string])[] = [
@@ -51,7 +51,7 @@ interface Claimed extends Claim {
 /**
  * Publishes the outbox rows of one route: claim with a lease → publish pipelined → delete by the claimed ids after the
  * confirms. Behind a backlog the next batches are claimed while one waits for its confirms; messages are sent in the order
- * of the claims. A message whose confirm is late leaves its batch, and is finished by itself.
+ * of the claims. A message whose confirm is late leaves its batch and is finished on its own.
  */
 export class OutboxRelay {
   private readonly logger: Logger;
@@ -92,7 +92,7 @@ export class OutboxRelay {
     this.loop.wake();
   }
 
-  /** Resolves when nothing of it is in hand but late messages. */
+  /** Resolves when only late messages are in hand. */
   async stop(): Promise<void> {
     this.unsubscribe?.();
     await this.loop.stop();
@@ -101,7 +101,7 @@ export class OutboxRelay {
       .catch((error: unknown) => this.logger.warn(`the last batch failed: ${String(error)}`));
   }
 
-  /** Writes down what the closing of the publisher has told of late messages. */
+  /** Writes down what became of late messages when the publisher closed. */
   async finishLate(): Promise<void> {
     await this.late.stop();
   }
@@ -140,7 +140,7 @@ export class OutboxRelay {
     return this.finish(sent, outcomes);
   }
 
-  /** A row that cannot be made a message is left out: it must not keep the others. */
+  /** A row that cannot become a message is left out, so that it does not hold up the others. */
   private *publications({ rows, router, atMs }: Claimed, sent: SentRows): Generator<Publication> {
     for (const row of rows) {
       const remainingMs = (row.remaining_ms ?? 0) - (this.clock.monotonic() - atMs);
@@ -168,7 +168,7 @@ export class OutboxRelay {
   }
 }
 
-/** All that can be sent is the broker's, though a confirm may be late. */
+/** The broker has everything that can be sent, even if a confirm is late. */
 function isTaken(outcomes: readonly PublishOutcome[]): boolean {
   return !outcomes.some((outcome) => outcome === 'nacked' || outcome === 'returned' || outcome === 'unknown');
 }

@@ -17,7 +17,7 @@ interface RelaysPlan {
   readonly lanes: Readonly<Record<OutboxRoute, OutboxLane>>;
 }
 
-/** A relay for each route, with a publisher of its own: what holds one of them up is nothing to the other. */
+/** A relay for each route, with a publisher of its own, so that neither holds up the other. */
 export class OutboxRelays {
   private readonly relays: readonly OutboxRelay[];
 
@@ -33,7 +33,7 @@ export class OutboxRelays {
     for (const relay of this.relays) relay.start();
   }
 
-  /** Resolves when nothing of them is in hand but late messages. */
+  /** Resolves when only late messages are in hand. */
   async stop(): Promise<void> {
     await Promise.all(this.relays.map((relay) => relay.stop()));
   }
@@ -44,7 +44,7 @@ export class OutboxRelays {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** After the publishers have closed: writes down what that has told of late messages. */
+  /** Call it after the publishers have closed: writes down what became of late messages. */
   async finishLate(): Promise<void> {
     await Promise.all(this.relays.map((relay) => relay.finishLate()));
   }

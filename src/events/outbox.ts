@@ -11,13 +11,13 @@ interface OutboxOptions {
   readonly horizonMs: number;
 }
 
-/** How the outbox stands. */
+/** State of the outbox. */
 export interface OutboxBacklog {
   /** Rows that should be on the broker by now. */
   readonly rows: number;
-  /** How long the oldest of them has been waiting, since it was made or since the horizon reached it. */
+  /** Age of the oldest of them: since it was written, or since it came within the horizon. */
   readonly oldestSeconds: number;
-  /** Rows that can never be sent, and wait for a person. */
+  /** Parked rows: they can never be sent and wait for a person. */
   readonly parked: number;
 }
 

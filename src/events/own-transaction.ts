@@ -13,7 +13,7 @@ export interface TransactionLimits {
   readonly idleMs?: number;
 }
 
-/** A process that freezes, or a machine that is gone, keeps its locks so long. Nothing of ours pauses in a transaction. */
+/** A frozen process, or a machine that is gone, keeps its locks this long. Our transactions never pause. */
 const IDLE_MS = 5_000;
 
 /**
@@ -34,7 +34,7 @@ export async function ownTransaction<T>(
       await runner.commitTransaction();
       return result;
     } catch (error) {
-      // The first error says why; a connection that is gone cannot be rolled back either.
+      // The first error says why; on a lost connection the rollback fails too.
       await runner.rollbackTransaction().catch(() => undefined);
       throw error;
     }
@@ -43,8 +43,8 @@ export async function ownTransaction<T>(
 
 /**
  * Begins with the level and the limits in the same message. TypeORM sends the level in one of its own: a sixth round trip
- * for an order that is placed in five. A TypeORM that words these statements otherwise costs two round trips, and nothing
- * else.
+ * for an order that is placed in five. If a TypeORM release words these statements differently, it costs two round trips and
+ * nothing else.
  */
 async function begin(runner: QueryRunner, limits: TransactionLimits): Promise<void> {
   const own = Object.getOwnPropertyDescriptor(runner, 'query');

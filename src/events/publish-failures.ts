@@ -1,7 +1,7 @@
 import { type Logger } from '@nestjs/common';
 import { type Clock } from '../clock';
 
-/** So that a broker that refuses everything leaves the log readable. */
+/** Interval for each cause, so that a broker that refuses everything does not fill the log. */
 const REPEAT_MS = 60_000;
 
 interface Cause {
@@ -9,7 +9,7 @@ interface Cause {
   saidAt: number;
 }
 
-/** Tells of messages that were not confirmed: each cause at once, and then once a minute with how many there were. */
+/** Logs messages that were not confirmed: each cause at once, and then once a minute with their number. */
 export class PublishFailures {
   private readonly causes = new Map<string, Cause>();
 

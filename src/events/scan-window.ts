@@ -27,9 +27,9 @@ export interface ScannedPage {
   readonly costMs: number;
 }
 
-/** Transactions write the time of their beginning. Those that commit within this time of it are found by the next scan. */
+/** Rows carry the start time of their transaction. Those that commit within this time after it are found by the next scan. */
 const OVERLAP_MS = 1_000;
-/** The past is read at most so often, and so much of the time. */
+/** Limits for reading the past: how often, and which share of the time. */
 const PAST_PAUSE_MS = 1_000;
 const PAST_SHARE = 0.03;
 const MOST_CREDIT_MS = 1_000;
@@ -39,16 +39,16 @@ const DEAR_MS = 50;
 const NARROWEST_MS = 1_000;
 const WIDEST_FINITE_MS = 30 * 86_400_000;
 const FIRST_FINITE_MS = 3_600_000;
-/** However dear the slices are, each is a little wider than the one before it: a round ends. */
+/** Each slice is wider than the one before, however slow it was, so that a round ends. */
 const LEAST_GROWTH = 1.05;
 
 /**
  * Keeps scans in the order of time away from dead rows. While somebody holds an old snapshot (pg_dump, an idle reader),
  * PostgreSQL cannot remove the index entries of rows that are gone, and a scan from the beginning reads all of them: 0.6 µs
- * each, 233 ms at 400 000. So a scan begins shortly before the last one that came to the end. What turns up behind it, of
- * transactions that took longer than the overlap, or of rows that were locked, is found in the past: it is read from
- * time to time, back to its beginning in slices, for at most 3 % of the time. Nothing is taken for granted at the start:
- * the first reading of the past is not limited.
+ * each, 233 ms at 400 000. So a scan begins shortly before the last one that came to the end. Rows that
+ * appear before that point, from transactions that took longer than the overlap, or because they were locked, are found in
+ * the past. It is read in slices, back to its beginning, for at most 3 % of the time. At the start nothing is known,
+ * so the first reading of the past is not limited.
  */
 export class ScanWindow {
   private floorMs: number | undefined;
@@ -69,7 +69,7 @@ export class ScanWindow {
     return rangeOf({ sinceMs: this.floorMs, untilMs: Infinity, beganMs: nowMs, isPast: false });
   }
 
-  /** The slice of the past whose turn it is; undefined: not now. It stays the same until one who reads it has come to its end. */
+  /** The next slice of the past; undefined: not now. It stays the same until a reader has come to its end. */
   past(nowMs: number): ScanRange | undefined {
     this.floorMs ??= nowMs - OVERLAP_MS;
     const round = (this.round ??= this.beginRound(this.floorMs));
@@ -78,7 +78,7 @@ export class ScanWindow {
     return rangeOf({ sinceMs: untilMs - widthMs, untilMs, beganMs: nowMs, isPast: true });
   }
 
-  /** Takes note of a page. Returns what is left of its range. */
+  /** Notes a page that was read. Returns what is left of its range. */
   read(range: ScanRange, { last, costMs }: ScannedPage): ScanRange | undefined {
     if (last) return { ...range, from: last };
     if (range.isPast) this.passed(range, costMs);
@@ -111,7 +111,7 @@ export class ScanWindow {
   private passed(range: ScanRange, costMs: number): void {
     this.creditMs -= costMs;
     const { round } = this;
-    // Somebody else was at its end before.
+    // Another reader came to its end first.
     if (!round || range.until !== textOf(round.untilMs)) return;
     const isCheap = costMs < CHEAP_MS;
     if (!round.isBegun) this.firstWidthMs = isCheap ? wider(round.widthMs, 4) : this.firstWidthAfter(costMs);

@@ -85,7 +85,7 @@ function endSql(schema: string): string {
       SELECT (SELECT count(*) FROM ended)::int AS lines, (SELECT count(*) FROM held)::int AS held`;
 }
 
-/** Locks the skus of the orders in $1 that nobody else holds, in their order; returns the orders that need one of the others. */
+/** Locks the free SKUs of the orders in $1, in SKU order; returns the orders that need a SKU that is locked. */
 function lockFreeSql(schema: string): string {
   return `
       WITH line AS MATERIALIZED (

@@ -61,8 +61,8 @@ export class Inventory {
   }
 
   /**
-   * As `lockAll`, but waits for nobody: returns the orders that have a sku which another transaction holds. Where two batches
-   * share a popular sku, one of them gets it and the other none of its orders; so only after waiting was in vain.
+   * As `lockAll`, but does not wait: returns the orders that have a SKU which another transaction holds. If two batches share
+   * a popular SKU, one of them gets none of its orders, so use it only after a wait for the lock has failed.
    */
   async lockFree(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (orderIds.length === 0) return new Set();

@@ -22,7 +22,7 @@ export interface MomentaryState {
   readonly broker: UpOrDown;
   /** `suspect`: messages flow, but wake-ups keep going missing. `off`: the transport is `none`. In all but `up` the sweep is the clock. */
   readonly messagePath: UpOrDown | 'suspect' | 'off';
-  /** What is wrong with the message path though messages flow, and what to do. */
+  /** What is wrong with the message path while messages flow, and what to do. */
   readonly cause?: string;
   /** Absent until the broker has answered for the first time. */
   readonly transport?: string;
@@ -56,7 +56,7 @@ export class ServiceState {
     };
   }
 
-  /** Whether the database answers within 2 s, and takes writes: a standby, or a primary that is switched over, does not. */
+  /** Whether the database answers within 2 s and takes writes; a standby does not. */
   isDatabaseUp(): Promise<boolean> {
     const answer = canWrite(this.options.dataSource).catch(() => false);
     return within(this.clock, PATIENCE_MS, answer, false);

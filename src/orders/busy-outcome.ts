@@ -1,8 +1,8 @@
 import { contentionBackoffMs, type DueTimeout, type TimeoutOutcome } from '../timeouts';
 
 /**
- * Another transaction holds what the timeout needs. Ours are short, as none waits for anything remote; somebody else's may
- * last, so it comes again ever later: a row that is held for a minute is not asked for 300 times.
+ * Another transaction holds what the timeout needs. Ours are short, because none waits for anything remote. Others may be
+ * long, so the pause grows: a row that is held for a minute is not asked for 300 times.
  */
 export function busyOutcome({ dueAt }: Pick<DueTimeout, 'dueAt'>, now: Date, what = 'the order row'): TimeoutOutcome {
   const afterMs = contentionBackoffMs(now.getTime() - dueAt.getTime(), Math.random());

@@ -7,7 +7,7 @@ import { isSameAttempt } from './payment-attempt';
 import { type ReportedPayment } from './reported-payment';
 import { type ActionContext } from './transition-cause';
 
-/** A payment that is told of a locked order. */
+/** A payment that was reported for a locked order. */
 export interface Claim {
   readonly file: OpenFile;
   readonly payment: ReportedPayment;
@@ -17,7 +17,7 @@ export interface Claim {
 
 type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnexpected'>;
 
-/** Decides whether a payment belongs to the order it is told of, and keeps apart what does not. */
+/** Decides whether a payment belongs to the order it was reported for, and keeps it apart if not. */
 export class ClaimPayment {
   constructor(
     private readonly store: Store,
@@ -41,7 +41,7 @@ export class ClaimPayment {
     return true;
   }
 
-  /** Keeps the money, and tells a person of it. */
+  /** Keeps the money for a person to decide, and reports it. */
   keep({ file, payment, money, by }: Claim, reason: UnexpectedReason): Promise<void> {
     const { tx, order, now } = file;
     const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';

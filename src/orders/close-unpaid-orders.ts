@@ -119,7 +119,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
   }
 
-  /** Orders whose stock somebody else holds come again, and the others need not wait for it. */
+  /** Orders whose stock another session holds are tried again later, so that the others do not wait. */
   private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
     const { store, late } = this.plan;
     const ids = steps.flatMap(({ plan }) =>

@@ -35,7 +35,7 @@ interface Report extends Claim {
 interface Booked extends Partial<Confirmation> {
   readonly source: PaidSource;
   readonly isAssigned?: boolean;
-  /** True books the money and leaves the order to its timeout, which is due at once. */
+  /** True: book the money and leave the order to its timeout, which is due at once. */
   readonly waitsForStock?: boolean;
 }
 
@@ -86,8 +86,8 @@ export class MarkPaid {
   }
 
   /**
-   * Somebody else may hold the stock beyond the deadline. Then the payment is booked without it: the closing waits for the
-   * same stock, and must find the money when it gets it.
+   * Another session may hold the stock beyond the deadline. Then the payment is booked without it: the closing needs the same
+   * stock, and must find the money when it gets it.
    */
   private async book(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     checkReportedPayment(payment);

@@ -75,8 +75,8 @@ export interface OrderStore {
    */
   lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void>;
   /**
-   * Those of these orders whose stock another transaction holds. Waits for nothing, and locks the stock of the others. Without
-   * this method, orders that wait for stock are worked on one by one, and not in batches.
+   * Locks the stock of these orders without waiting, and returns the orders whose stock another transaction holds. Without
+   * this method, orders that wait for stock are settled one by one, and not in batches.
    */
   heldStock?(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Takes the goods of a closed order from stock once more. False: they are gone, and nothing was written. */

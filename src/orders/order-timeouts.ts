@@ -13,8 +13,8 @@ export const ORDER_LATE_WATCH = 'order.late-watch';
 export const PAYMENT_REFUND = 'payment.refund';
 
 /**
- * Of all handlers here. None pauses between two statements, so a process that freezes keeps its locks for 5 s. A statement
- * takes milliseconds; by 4 s, and one for the answer, an order whose connection has gone silent is decided in 5 s.
+ * For all handlers here. None pauses between two statements, so a frozen process keeps its locks for 5 s. Statements take
+ * milliseconds; with 4 s, and 1 s for the answer, an order whose connection fell silent is decided within 5 s.
  */
 export const OWN_LIMITS = { idleTimeoutMs: 5_000, statementTimeoutMs: 4_000 } as const;
 

@@ -35,7 +35,7 @@ export interface PlacePlan {
 interface PlaceMode {
   /** The transaction to take part in. */
   readonly caller?: EntityManager | undefined;
-  /** Fails with lock_not_available where a lock is not to be had within this time, milliseconds. @default 2000 */
+  /** How long to wait for a lock, milliseconds; then it fails with lock_not_available. @default 2000 */
   readonly lockLimitMs?: number;
 }
 

@@ -45,7 +45,7 @@ export class RefuseAtSight {
 
   private async look(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
     const unfit = await this.unfitOf(manager, drafts);
-    // Read after the stock: an order that took the last pieces is visible by now.
+    // Read after the stock, so that an order that took the last pieces is visible.
     const present = unfit.size === 0 ? new Set() : await this.presentOf(manager, drafts, unfit);
     return new Map([...unfit].filter(([id]) => !present.has(id)));
   }

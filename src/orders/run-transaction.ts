@@ -3,13 +3,13 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { isRetryableConflict } from '../timeouts';
 
 const TRIES = 3;
-/** A host's transaction may well hold a row for a second. Whoever waits longer takes a connection from the others. */
+/** A host's transaction may hold a row for a second. A longer wait would keep a connection from other requests. */
 const LOCK_LIMIT_MS = 2_000;
 
 /**
  * Runs `work` in a transaction of its own, again from the start after a deadlock or a serialization failure. Inside
- * the caller's transaction it runs in a savepoint instead, and is not repeated: the caller's snapshot is spent. Whoever
- * needs a row that somebody else holds for longer than `lockMs` gets 55P03, and leaves the connection to the others.
+ * the caller's transaction it runs in a savepoint instead, and is not repeated, because the caller's snapshot stays the same. A
+ * wait for a lock ends with 55P03 after `lockMs`.
  */
 export async function runTransaction<T>(
   dataSource: DataSource,

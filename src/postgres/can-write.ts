@@ -5,9 +5,8 @@ import { ReadOnlySessionError } from './read-only-session-error';
 const SQL = `SELECT current_setting('transaction_read_only') = 'off' AS can_write`;
 
 /**
- * Whether a session of the pool takes writes: `transaction_read_only` is on in a standby, and where an administrator has
- * switched the server, the database or the user to reading. Then the session is closed: it would stay so for as long as it
- * lives.
+ * Whether a session of the pool takes writes. `transaction_read_only` is on in a standby, and where an administrator has
+ * made the server, the database or the user read-only. Such a session is closed, because it stays read-only.
  *
  * @throws ReadOnlySessionError, or why the database did not answer
  */

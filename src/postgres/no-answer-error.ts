@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** PostgreSQL, or the way to it, is silent. Whether a statement was carried out is not known. */
+/** PostgreSQL, or the network, is silent. It is unknown whether the statement was executed. */
 export class NoAnswerError extends CodedError {
   constructor(
     what: string,

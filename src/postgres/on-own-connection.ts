@@ -4,20 +4,19 @@ import { cancel, discard, hangUp, type PooledClient } from './hang-up';
 import { NoAnswerError } from './no-answer-error';
 import { isSessionLost } from './session-lost';
 
-/** Of real sockets, so it is the real one. */
+/** The system clock, because it limits real sockets. */
 const clock = new SystemClock();
-/** A pool without a limit of its own would wait for a connection for ever. */
+/** A pool without a limit of its own would wait forever for a connection. */
 const CHECKOUT_MS = 10_000;
-/** The server cancels first, where it has been told to, and says why. */
+/** Gives the server time to cancel first, because it says why. */
 const ANSWER_MARGIN_MS = 1_000;
 
-/** Longest that the server is given for a statement of ours. They take milliseconds; what takes longer is tried again. */
+/** Longest time for one of our statements. They take milliseconds; one that takes longer is tried again. */
 export const STATEMENT_MS = 8_000;
 
 /**
- * Runs `work` on a connection that is its own until it ends. However the pool of the host is set up, nothing of ours waits
- * for ever: a connection that does not come, or an answer that does not, is a NoAnswerError. A connection that is of no
- * more use is closed, and not given back to the pool.
+ * Runs `work` on a connection of its own. Nothing waits forever, whatever the options of the host's pool: a missing
+ * connection or answer is a NoAnswerError. A connection that cannot be used again is closed, and not given back.
  *
  * @param statementMs what the server may spend on a statement; 0: there is no limit
  */
@@ -48,7 +47,7 @@ async function checkOut(runner: QueryRunner): Promise<PooledClient | undefined> 
       void connecting.then(resolve, reject).finally(() => limit.cancel());
     });
   } catch (error) {
-    // One that comes after all goes back. Releasing it before would keep it from the pool for ever.
+    // A connection that comes late goes back. Released before it came, it would never return to the pool.
     void connecting.then(() => runner.release()).catch(() => undefined);
     throw error;
   }

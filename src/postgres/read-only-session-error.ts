@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** The session only reads. Its pool must not hand it out again. */
+/** The session is read-only. Its pool must not hand it out again. */
 export class ReadOnlySessionError extends CodedError {
   constructor() {
     super(

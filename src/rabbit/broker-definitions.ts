@@ -82,8 +82,8 @@ function leadersBalanced({ prefix }: TopologyNames): Record<string, unknown> {
 }
 
 /**
- * For a parked queue that an earlier release made without a limit: from 4.0 on its messages would be deleted after 20
- * looks. A queue obeys one policy, so it repeats what is for all.
+ * For a parked queue that an earlier release declared without a limit: from 4.0 on its messages would be deleted after 20
+ * looks. A queue obeys one policy only, so this one repeats the key that holds for all.
  */
 function parkedIsKept({ prefix, parked }: TopologyNames): Record<string, unknown> {
   return {

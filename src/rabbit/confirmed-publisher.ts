@@ -21,9 +21,9 @@ const ROOM_MS = 5_000;
  * call and a packet for each message.
  */
 const FREE_PART = 1 / 4;
-/** A broker that owes a confirm for so long does not pass messages on in time. */
+/** A broker that owes a confirm for this long does not deliver in time. */
 const PUNCTUAL_MS = 5_000;
-/** A shutdown waits no longer for confirms; what they are for is sent again by whoever finds it in the outbox. */
+/** A shutdown waits no longer for confirms; their rows stay in the outbox and are sent again. */
 const CLOSE_MS = 2_000;
 /**
  * Publishes on a raw confirm channel, pipelined in a bounded window, in the order of the calls. Every publication
@@ -34,9 +34,9 @@ export class ConfirmedPublisher {
   private readonly kept: KeptChannel<ConfirmChannel>;
   private readonly unconfirmed: UnconfirmedPublications;
   private readonly calls: PublishCall[] = [];
-  /** The socket takes no more for now; the broker slows us down like this, too. */
+  /** The socket takes no more for now. The broker also slows publishers down like this. */
   private isCongested = false;
-  /** The broker's, once it has refused a body; it cannot change without a new connection. */
+  /** The broker's limit in bytes, known once it has refused a body; it changes only with a new connection. */
   private maxBodyBytes = Infinity;
   private model: ChannelModel | undefined;
 
@@ -59,7 +59,7 @@ export class ConfirmedPublisher {
     return this.readyChannel !== undefined && !this.isCongested;
   }
 
-  /** False while the broker has owed a confirm for five seconds, as for a queue that is sick. */
+  /** False while the broker has owed a confirm for five seconds, e.g. because a queue is sick. */
   get isPunctual(): boolean {
     return this.unconfirmed.oldestMs < PUNCTUAL_MS;
   }
@@ -72,7 +72,7 @@ export class ConfirmedPublisher {
   /**
    * One outcome per publication, in order. Never rejects. Each publication is taken from the iterable when there is
    * room for it in the window, so that what is left of a delay can be computed then; the iterable must not throw.
-   * With a `watch` the call does not wait for late confirms: they are told to it.
+   * With a `watch` the call does not wait for late confirms; the watch is told of them.
    */
   publish(publications: Iterable<Publication>, watch?: PublishWatch): Promise<PublishOutcome[]> {
     return new Promise((resolve) => {
@@ -172,7 +172,7 @@ export class ConfirmedPublisher {
     }
   }
 
-  /** Told before the channel closes: which of those under way it was. The others are `unknown`, and no less sendable. */
+  /** Called before the channel closes: finds the message that was refused. The others are `unknown` and can be sent again. */
   private refused(error: Error): void {
     const maxBytes = maxMessageSizeIn(error);
     if (maxBytes === undefined) return;
@@ -187,7 +187,7 @@ export class ConfirmedPublisher {
     return `a body of ${bytes} bytes; the broker's max_message_size is ${this.maxBodyBytes}`;
   }
 
-  /** The first answer counts: one that comes after it has been forgotten finds nothing to settle. */
+  /** The first answer counts. An answer for a forgotten message changes nothing. */
   private settle(unconfirmed: Unconfirmed, outcome: PublishOutcome): void {
     if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.settle(unconfirmed.index, outcome);
   }

@@ -6,13 +6,13 @@ import { type TopologyNames } from './topology-names';
 
 const logger = new Logger('ParkedQueue');
 const PRECONDITION_FAILED = 406;
-/** Connections whose operator was told. */
+/** Connections that the warning was logged for. */
 const told = new WeakSet<object>();
 
 /**
- * Declares the queue of what could not be processed. One that is there with other arguments stays as it is, because
- * those of a queue cannot be changed: earlier releases made it without a delivery limit, and go on using it. On a
- * channel of its own, because the refusal closes it.
+ * Declares the queue of what could not be processed. One with other arguments stays as it is, because the arguments of a
+ * queue cannot be changed: earlier releases declare it without a delivery limit. It uses a channel of its own, because
+ * the refusal closes the channel.
  */
 export async function declareParkedQueue(
   model: ChannelModel,
@@ -42,7 +42,7 @@ function tell(model: ChannelModel, queue: string, error: unknown): void {
   );
 }
 
-/** Up to 3.13 a queue that says nothing has no limit; from 4.0 on it is 20. */
+/** A queue without the argument has no limit up to 3.13, and 20 from 4.0 on. */
 function isWithoutDefaultLimit(version = ''): boolean {
   return /^[0-3]\./.test(version);
 }

@@ -28,12 +28,12 @@ export class Delivery {
     return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
   }
 
-  /** It is not ours any more: settled already, e.g. by the shutdown, or its channel has closed. */
+  /** True when it is settled already, e.g. by the shutdown, or its channel has closed. */
   get isSettled(): boolean {
     return this.settled;
   }
 
-  /** Its channel has closed: the broker delivers it again, and nothing that is said about this one reaches it. */
+  /** Call it when its channel has closed: the broker delivers it again, and cannot be told about this delivery. */
   forget(): void {
     this.settled = true;
   }

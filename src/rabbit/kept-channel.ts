@@ -7,7 +7,7 @@ import { Reminder } from './reminder';
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;
 const CLOSE_MS = 2_000;
-/** The publisher declares the ladder's 150 queues, 1-8 s. Without a limit a request that is never answered is the end. */
+/** The publisher declares the ladder's 150 queues in 1-8 s. Without a limit, a request without an answer blocks forever. */
 const OPEN_MS = 60_000;
 
 /** What makes a channel, and what to do with it. */
@@ -121,7 +121,7 @@ export class KeptChannel<C extends Channel> {
   }
 
   private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
-    // While everything closes nobody waits for the answer, which may never come.
+    // During a shutdown it does not wait for the answer, which may never come.
     void this.end(channel, this.isClosed ? 0 : CLOSE_MS);
     if (this.isClosed || this.connection.model !== model) return;
     const why = error instanceof Error ? error.message : String(error);

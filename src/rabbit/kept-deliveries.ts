@@ -14,15 +14,15 @@ interface Kept {
 }
 
 const FIRST_PAUSE_MS = 250;
-/** Also how late the work goes on after the outage. */
+/** Also the longest delay from the end of the outage until work goes on. */
 const LONGEST_PAUSE_MS = 2_000;
-/** What does not answer within this time is not there. */
+/** No answer within this time counts as away. */
 const ANSWER_MS = 5_000;
 /** The broker closes the channel of a consumer that settles nothing for 30 min (consumer_timeout). */
 const LONGEST_KEEP_MS = 20 * 60_000;
 
 /**
- * Deliveries that cannot be worked on because something is away stay in hand, unsettled: up to RabbitMQ 4.2 each one
+ * Deliveries that cannot be processed because something is away stay unsettled in this process: up to RabbitMQ 4.2 each one
  * that is given back counts as delivered, and after x-delivery-limit of those it is parked. The consumer is canceled
  * first and consumes again when what is missing answers, so an outage of any length costs a message at most one
  * delivery for each instance.
@@ -43,21 +43,21 @@ export class KeptDeliveries {
     return within(this.clock, ANSWER_MS, this.plan.isThere(), false, this.plan.consumer.stopped);
   }
 
-  /** Consumes nothing until what is missing is there. */
+  /** Stops consuming until what is missing answers. */
   pause(): void {
     if (this.isWaiting || this.plan.consumer.stopped.aborted) return;
     this.isWaiting = true;
     void this.wait();
   }
 
-  /** Pauses; resolves to true when `delivery` is to be tried again, to false when it is not ours any more. */
+  /** Pauses. Resolves to true when `delivery` is to be tried again, to false when it was given back or lost. */
   keep(delivery: Delivery): Promise<boolean> {
     this.pause();
     if (!this.isWaiting) return Promise.resolve(this.giveBack(delivery));
     return new Promise((resolve) => this.kept.add({ delivery, resolve }));
   }
 
-  /** As `keep`, when only this delivery is concerned, e.g. by a lock: after `pauseMs`, and the others go on. */
+  /** As `keep`, for a problem of this delivery alone, e.g. a lock: waits `pauseMs` while the others go on. */
   async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
     await this.clock.sleep(pauseMs, this.plan.consumer.stopped);
     return this.mayGoOn(delivery) || this.giveBack(delivery);
@@ -65,7 +65,7 @@ export class KeptDeliveries {
 
   private async wait(): Promise<void> {
     const { consumer } = this.plan;
-    // What ended a moment ago and begins again is not asked for every 250 ms.
+    // An outage that returns a moment after its end keeps the longer pause.
     if (this.clock.monotonic() - this.endedAt > 2 * LONGEST_PAUSE_MS) this.pauseMs = FIRST_PAUSE_MS;
     await consumer.suspend();
     do {

@@ -53,7 +53,7 @@ export class ManualAckConsumer {
     return this.isOpen && !this.isSuspended;
   }
 
-  /** Deliveries come, or would if they were wanted. */
+  /** Deliveries come, or would come if it were not suspended. */
   get isOpen(): boolean {
     return this.kept.channel !== undefined && !this.isStopped;
   }
@@ -67,7 +67,7 @@ export class ManualAckConsumer {
     return this.unsettled.size;
   }
 
-  /** Stops deliveries until `resume`, e.g. while the database is away. What is unsettled stays with its takers. */
+  /** Stops deliveries until `resume`, e.g. while the database is away. Unsettled deliveries stay with their takers. */
   async suspend(): Promise<void> {
     this.isSuspended = true;
     await this.cancel();
@@ -152,7 +152,7 @@ export class ManualAckConsumer {
     const tag = this.consumerTag;
     if (!channel || !tag) return;
     this.consumerTag = undefined;
-    // In a turn of its own: canceling on a channel that is closed already throws.
+    // Inside a promise, because canceling on a closed channel throws.
     const canceling = Promise.resolve()
       .then(() => channel.cancel(tag))
       .catch(() => undefined);

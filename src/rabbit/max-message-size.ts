@@ -1,4 +1,4 @@
-/** How RabbitMQ says that a body is above its `max_message_size` (3.8 to 4.3), as it closes the channel with 406. */
+/** The text of RabbitMQ 3.8 to 4.3 when it closes a channel with 406 for a body above `max_message_size`. */
 const ABOVE_SIZE = /message size \d+ is larger than (?:configured )?max size (\d+)/;
 
 /** The broker's limit in bytes when that is what it closed the channel for. */

@@ -1,21 +1,21 @@
 import { type Channel, type ChannelModel } from 'amqplib';
 import { type TopologyNames } from './topology-names';
 
-/** Who the broker says the prefix belongs to. `nobody`: the broker is new, was emptied, or knows the prefix for the first time. */
+/** Owner of the prefix by the broker's data. `nobody`: the broker is new, was emptied, or has not seen the prefix before. */
 export type PrefixOwner =
   { readonly type: 'us' } | { readonly type: 'nobody' } | { readonly type: 'other'; readonly databaseId: string };
 
 /**
- * A durable exchange that nobody publishes to, which says by its alternate exchange whose prefix this is. It is there as long
- * as the broker keeps its data, and a declaration for another database is refused (of an exchange's arguments RabbitMQ
- * compares this one alone), so it tells an emptied broker and a second service on the prefix.
+ * A durable exchange that nobody publishes to. Its alternate exchange names the owner of the prefix. It exists as long as the
+ * broker keeps its data, and a declaration for another database is refused (RabbitMQ compares only this argument of an
+ * exchange). So it reveals an emptied broker, and a second service on the prefix.
  */
 export async function readPrefixOwner(
   connection: ChannelModel,
   names: TopologyNames,
   databaseId: string,
 ): Promise<PrefixOwner> {
-  // A refusal costs the channel, so that each question has its own.
+  // A refusal closes the channel, so each question has its own.
   const isThere = await onChannel(connection, (channel) => channel.checkExchange(names.owner)).then(
     () => true,
     (error: unknown) => refusalOf(error, 404, false),
@@ -28,7 +28,7 @@ export async function readPrefixOwner(
   return isOurs ? { type: 'us' } : { type: 'other', databaseId: await readOwner(connection, names) };
 }
 
-/** Makes the prefix ours, whoever had it. */
+/** Makes the prefix ours, whoever owned it before. */
 export async function takePrefix(connection: ChannelModel, names: TopologyNames, databaseId: string): Promise<void> {
   await onChannel(connection, async (channel) => {
     await channel.deleteExchange(names.owner);

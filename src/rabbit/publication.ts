@@ -17,15 +17,15 @@ export interface Publication {
  * `unknown`: not sent, or the channel closed before the answer; it may or may not be in the queue, so publish it again.
  * `unencodable`: it is no AMQP message, e.g. its headers are too large; nothing was sent, and never can be.
  * `too-large`: its body is above the broker's `max_message_size`.
- * `late`: not confirmed within 500 ms; what becomes of it is told to the `PublishWatch` of the call.
+ * `late`: not confirmed within 500 ms; the `PublishWatch` of the call is told what becomes of it.
  */
 export type PublishOutcome = 'confirmed' | 'nacked' | 'returned' | 'unknown' | 'unencodable' | 'too-large' | 'late';
 
-/** Hears of single publications of a call, by their place in it. */
+/** Is told of single publications of a call, by their index in it. */
 export interface PublishWatch {
   /** Why one is `unencodable` or `too-large`; told before the call resolves. */
   refused(index: number, reason: string): void;
-  /** One that was `late` is answered for. */
+  /** The broker has answered for one that was `late`. */
   answered(index: number, outcome: PublishOutcome): void;
   /** One that was `late` is not confirmed after the whole time limit. The channel is open, so its confirm may still come. */
   timedOut(index: number): void;

@@ -12,7 +12,7 @@ const DELIVERY_LIMIT = 100;
  */
 export const NO_DELIVERY_LIMIT = 1_000_000_000;
 
-/** Arguments of the queue that people look into: it keeps its messages however often they are put back. */
+/** Arguments of the parked queue: it keeps its messages, however often an operator gets and requeues them. */
 export function parkedQueueArguments(queueType: QueueType): Record<string, unknown> {
   const limit = queueType === 'quorum' ? { 'x-delivery-limit': NO_DELIVERY_LIMIT } : {};
   return { 'x-queue-type': queueType, ...limit };

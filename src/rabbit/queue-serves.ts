@@ -9,8 +9,8 @@ const NOT_FOUND = 404;
 
 /**
  * Whether a queue serves its consumers, asked on a connection of its own: a quorum queue without a leader does not
- * answer, and after 65 s the broker ends the whole connection with 541 (3.10.8). What was taken goes back with the
- * connection. A queue that is gone serves: whoever consumes declares it anew. Never rejects.
+ * answer, and after 65 s the broker ends the whole connection with 541 (3.10.8). A message that was taken goes back when the
+ * connection closes. A queue that does not exist counts as serving, because its consumer declares it. Never rejects.
  */
 export async function queueServes(clock: Clock, open: () => Promise<ChannelModel>, queue: string): Promise<boolean> {
   const opening = open();

@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** A queue is there and does not serve: a quorum queue without a leader. Logged and not thrown at a caller, as it may come back. */
+/** A queue exists and cannot be consumed: a quorum queue without a leader. It is logged only, because the queue may recover. */
 export class QueueUnavailableError extends CodedError {
   constructor(
     readonly queue: string,
@@ -8,9 +8,9 @@ export class QueueUnavailableError extends CodedError {
   ) {
     super(
       'QUEUE_UNAVAILABLE',
-      `the broker did not let us consume the queue "${queue}" within ${ms} ms; a quorum queue that has no leader does ` +
-        `that. If most of its nodes are up, delete it (rabbitmqctl delete_queue "${queue}") and it is declared anew; ` +
-        'the queues of others are consumed as usual',
+      `the broker did not let us consume the queue "${queue}" within ${ms} ms, so it is probably a quorum queue without ` +
+        `a leader. If most of its nodes are up, delete it (rabbitmqctl delete_queue "${queue}"): it is declared again, ` +
+        'without what it held. Other queues are consumed as usual',
     );
   }
 }

@@ -22,7 +22,7 @@ interface ConsumeRequest {
   onDelivery(delivery: Delivery): void;
 }
 
-/** For the broker's answer to each close, after everything that was worth waiting for. */
+/** Limit for the broker's answer to each close, once all work is finished. */
 const CLOSE_MS = 700;
 
 const UNREADABLE_HEADERS: ParkReason = {
@@ -32,8 +32,8 @@ const UNREADABLE_HEADERS: ParkReason = {
 
 /**
  * All traffic with the broker, on three connections. One consumes, because a broker that blocks publishers stops reading
- * the whole connection, acknowledgements included. Wake-ups have one of their own: what their transport does to it, such as
- * to close it or to slow it down for one sick queue, must not stop events and what is parked.
+ * the whole connection, acknowledgements included. Wake-ups have one of their own: their transport may close it, or slow it
+ * down for one sick queue, and that must not stop events and parked messages.
  */
 export class RabbitClient {
   readonly names: TopologyNames;
@@ -64,7 +64,7 @@ export class RabbitClient {
   /** Begins to connect; returns at once, the broker may be down. */
   start(): void {
     this.publishing.start();
-    // Nobody who publishes wake-ups has nothing to declare.
+    // Without declarations nobody publishes wake-ups.
     if (this.beforeWakeUps.length > 0) this.waking.start();
     this.consuming.start();
   }

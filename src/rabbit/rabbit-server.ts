@@ -17,8 +17,8 @@ import { Slots } from './slots';
 /**
  * What a handler's error means for its message.
  * - `park`: it can never succeed.
- * - `again`: nobody's fault, e.g. a database that is away. Tried again in place, which counts nowhere.
- * - `redeliver`: a fault that may pass. Given back, and counted by the broker.
+ * - `again`: not its fault, e.g. the database is away. It is tried again in place, uncounted.
+ * - `redeliver`: a fault that may pass. It is given back, and the broker counts that.
  */
 export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | Retry;
 
@@ -36,7 +36,7 @@ interface ServerPlan {
   judge(error: unknown): Verdict;
   /** Whether what the handlers need is there, e.g. the database. Must not reject. */
   isReady(): Promise<boolean>;
-  /** Commands of one key are worked off one after the other, in the order they came; undefined: beside all others. */
+  /** Commands of one key run one after the other, in the order they came; undefined: beside all others. */
   keyOf(body: unknown): string | undefined;
 }
 
@@ -49,7 +49,7 @@ interface Command {
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
-/** A fault that is there again takes a place of the prefetch for so long. */
+/** Pause before a delivery is given back; it keeps its place of the prefetch for this time. */
 const FIRST_REDELIVERY_MS = 1_000;
 const LONGEST_REDELIVERY_MS = 60_000;
 
@@ -116,7 +116,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
   }
 
-  /** Until it is settled. What comes after it waits as well: a payment must not overtake the order that it is for. */
+  /** Resolves when it is settled. Later commands of its key wait: a payment must not overtake the order that it is for. */
   private async work(command: Command, kept: KeptDeliveries): Promise<void> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       const verdict = await this.slots.run(() => this.attempt(command));
@@ -146,7 +146,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** What is tried again in place fails alike for minutes, for all commands at once. */
+  /** Logs the failure. A retry in place may fail in the same way for minutes, for all commands, so it is logged once an hour. */
   private told(verdict: Retry, pattern: string, error: unknown): Retry {
     const reason = error instanceof Error ? error.message : String(error);
     const isAgain = verdict.type === 'again';

@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at once; the others wait in the order they came. */
+/** Limits how many pieces of work run at once; the others wait in the order they came. */
 export class Slots {
   private free: number;
   private readonly waiting: (() => void)[] = [];

@@ -17,13 +17,13 @@ interface Stage {
   readonly members: Set<Unconfirmed>;
   /** Milliseconds after sending. */
   readonly endsAfterMs: number;
-  /** What is told of those whose time here has ended. */
+  /** Called for each member whose time in this stage has ended. */
   ended(this: void, unconfirmed: Unconfirmed): void;
 }
 
 /** A confirm takes milliseconds, at most some hundred under load. One that takes longer must not keep others from being sent. */
 const LATE_MS = 500;
-/** A broker that has not answered for so long on an open channel has forgotten. */
+/** After this time on an open channel the broker will not answer. */
 const FORGOTTEN_MS = 300_000;
 /** About 10 MB of memory; the oldest are forgotten. */
 const MOST_OVERDUE = 25_000;

@@ -4,7 +4,7 @@ import { throwAway } from './throw-away';
 
 const ANSWER_MS = 10_000;
 
-/** How many messages wait in these queues for somebody to take them. @throws when the broker cannot be asked. */
+/** How many messages are ready in these queues. @throws when the broker cannot be asked. */
 export function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number> {
   return throwAway(client, clock, ANSWER_MS, async (connection) => {
     const channel = await connection.createChannel();

@@ -22,7 +22,7 @@ const AWAY_NAMES = new Set(['QueryRunnerProviderAlreadyReleasedError', 'QueryRun
 const CONFLICTS = ['40001', '40P01'];
 /**
  * lock_not_available, query_canceled, idle_in_transaction_session_timeout: it took longer than our limits allow, mostly
- * because somebody else holds a row. Whoever tries again at once only waits again.
+ * because another session holds a row. A retry at once would only wait again.
  */
 const LIMITS = ['55P03', '57014', '25P03'];
 const CONTENTION = new Set([...CONFLICTS, ...LIMITS]);
@@ -49,12 +49,12 @@ export function isRetryableConflict(error: unknown): boolean {
   return chain(error).some(({ code }) => typeof code === 'string' && CONFLICTS.includes(code));
 }
 
-/** True when a lock was not to be had within its limit: nothing is known yet of what the transaction is worth. */
+/** True when a wait for a lock reached its limit; it says nothing about the items of the transaction. */
 export function isLockTimeout(error: unknown): boolean {
   return chain(error).some(({ code }) => code === '55P03');
 }
 
-/** True when somebody else was in the way: nobody's fault, and no attempt is counted for it. */
+/** True when another session was in the way: no attempt is counted for it. */
 export function isContention(error: unknown): boolean {
   return chain(error).some(({ code }) => typeof code === 'string' && CONTENTION.has(code));
 }

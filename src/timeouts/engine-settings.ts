@@ -32,7 +32,7 @@ export class EngineSettings {
     return row?.value ?? '';
   }
 
-  /** Undefined: it is not there, or another instance has it. */
+  /** Undefined: there is no such row, or another instance has locked it. */
   async tryLock(tx: EntityManager, name: EngineSetting): Promise<string | undefined> {
     const [row] = await tx.query<{ value: string }[]>(
       `SELECT value FROM ${this.schema}.engine_setting WHERE name = $1 FOR UPDATE SKIP LOCKED`,
@@ -58,7 +58,7 @@ export class EngineSettings {
     return row?.seconds;
   }
 
-  /** What tells this database from others; made at the first question. A restored copy has the same. */
+  /** Identifies this database; created at the first call. A restored copy has the same id. */
   async databaseId(on: DataSource): Promise<string> {
     await on.query(
       `INSERT INTO ${this.schema}.engine_setting (name, value) VALUES ('database-id', $1) ON CONFLICT (name) DO NOTHING`,

@@ -4,7 +4,7 @@ import { backoffMs } from './retry-policy';
 import { HandlerTimeoutError } from './timeout-errors';
 import { type Failure } from './timeout-settler';
 
-/** What is written of a row that alone was not settled. @param nowMs the database's time */
+/** What to write for a row that failed on its own. @param nowMs the database's time */
 export function failureOf(error: unknown, nowMs: number): Failure {
   const reason = error instanceof Error ? error.message : String(error);
   switch (blameFor(error)) {
@@ -22,7 +22,7 @@ export function failureOf(error: unknown, nowMs: number): Failure {
   }
 }
 
-/** As long as it has hung at least: rows that hang keep no more than half of the lanes' time from the others. */
+/** At least as long as it hung, so that rows that hang take at most half of the time from the others. */
 function afterHang({ limitMs }: HandlerTimeoutError): NonNullable<Failure['afterMs']> {
   return ({ attempts }) => Math.max(limitMs, backoffMs(attempts + 1, Math.random()));
 }

@@ -5,9 +5,9 @@ export interface IsolatePlan<T> {
   settle(items: readonly T[]): Promise<void>;
   /** The item that fails alone: write that down. */
   failed(item: T, error: unknown): Promise<void>;
-  /** The item waits for what somebody else holds: put it off, and count nothing. */
+  /** The item needs a row that another session holds: try it later, uncounted. */
   held(item: T, error: unknown): Promise<void>;
-  /** Items that wait for somebody else, or of which one hangs. Each has to be run alone, where it holds up nobody. */
+  /** Items that wait for a lock, or of which one hangs. Each has to be run alone, where it does not hold up the others. */
   apart(items: readonly T[]): void;
   /** The database could not be asked; nothing is written and nobody is to blame. */
   away(items: readonly T[], error: unknown): void;
@@ -17,8 +17,8 @@ export interface IsolatePlan<T> {
 
 /**
  * Settles a batch so that one bad item falls out of it: a batch that throws is split in halves until the offender
- * stands alone (about 2 × log2 n transactions), the others settle as usual. Not one that had to wait: each half of it
- * would wait as long, and whatever comes after it with them. Never rejects.
+ * stands alone (about 2 × log2 n transactions), the others settle as usual. A batch that had to wait is not split, because each half
+ * would wait as long and hold up later batches. Never rejects.
  */
 export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
   const [only] = items;

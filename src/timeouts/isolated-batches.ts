@@ -7,7 +7,7 @@ interface BatchesPlan<T> extends Omit<IsolatePlan<T>, 'apart'> {
   readonly concurrency: number;
 }
 
-/** Settles batches, and items that would hold up those after them one by one beside the lanes, a few at a time. */
+/** Settles batches. Items that would hold up later ones are run alone, a few at a time, beside the batches. */
 export class IsolatedBatches<T> {
   private readonly alone: MicroBatcher<T>;
 

@@ -1,17 +1,17 @@
 import { type Clock } from '../clock';
 
 /**
- * How long our transactions wait for a lock. They hold one for some 20 ms themselves; and deadlock_timeout is 1 s, so a
- * deadlock ends here before it is looked for. Whoever holds a row longer is not waited for: what needs it comes again.
+ * How long our transactions wait for a lock. They hold one for about 20 ms themselves. deadlock_timeout is 1 s, so a deadlock
+ * ends here before PostgreSQL looks for it. If a row is locked for longer, what needs it is tried again later.
  */
 export const LOCK_LIMIT_MS = 500;
-/** While somebody is known to hold a row: enough for a transaction of ours before this one. */
+/** While a row is known to be locked: enough to wait for one of our own transactions. */
 const SHORT_MS = 25;
 const SHORT_FOR_MS = 2_000;
 
 /**
- * Waits long once, and then for a while only shortly: a hundred timeouts that need one row would otherwise keep the lanes
- * of their kind for 500 ms each. Only a long wait that was in vain renews it, so it ends when the row is free.
+ * Allows one long wait, and then only short ones for two seconds: a hundred timeouts that need one row would otherwise block
+ * the batches of their kind for 500 ms each. Only a long wait that failed renews that time, so it ends when the row is free.
  */
 export class LockPatience {
   private shortUntilMs = -Infinity;
@@ -23,7 +23,7 @@ export class LockPatience {
     return this.clock.monotonic() < this.shortUntilMs ? SHORT_MS : LOCK_LIMIT_MS;
   }
 
-  /** A lock was not to be had within `limitMs`. */
+  /** Call it when a wait for a lock failed after `limitMs`. */
   waitedInVain(limitMs: number): void {
     if (limitMs >= LOCK_LIMIT_MS) this.shortUntilMs = this.clock.monotonic() + SHORT_FOR_MS;
   }

@@ -56,7 +56,7 @@ export class MessagePath {
     return this.watch.isSuspect ? 'suspect' : 'up';
   }
 
-  /** What is wrong though messages flow, and what to do; undefined: nothing that is known. */
+  /** What is wrong while messages flow, and what to do; undefined: no problem is known. */
   get doubt(): string | undefined {
     return this.watch.doubt;
   }
@@ -74,7 +74,7 @@ export class MessagePath {
     return this.switch.bind(channel, partition, queue);
   }
 
-  /** A run of the sweep has found so many timeouts whose wake-ups should have come. */
+  /** Call it when a run of the sweep has found `count` timeouts whose wake-ups should have come. */
   missed(kind: string, count: number): void {
     this.watch.missed(kind, count);
   }

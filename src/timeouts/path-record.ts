@@ -8,9 +8,9 @@ import { type Republication } from './republication';
 export type Path = Pick<DelayTransport, 'name' | 'address'>;
 
 /**
- * Remembers, in the database, what the pending wake-ups were handed to, and has them published again when that is something
- * else from now on: another transport, prefix, ladder, type of queue or number of partitions. Of several instances the
- * first one does so, and the others find it done.
+ * Records in the database what the pending wake-ups were handed to, and has them published again when that changes: the
+ * transport, prefix, ladder, type of queue or number of partitions. The first of several instances does so, and the others
+ * find it done.
  */
 export class PathRecord {
   constructor(

@@ -49,14 +49,14 @@ export class PathRecovery {
     return this.suspicion.cause;
   }
 
-  /** A run of the sweep has found so many timeouts whose wake-ups should have come. Returns true when there is something to `examine`. */
+  /** Notes `count` timeouts of a run of the sweep whose wake-ups should have come. Returns true when there is something to `examine`. */
   missed(kind: string, count: number): boolean {
     if (!this.suspicion.missed(kind) || this.isSuspect) return false;
     this.questioned.set(kind, count);
     return true;
   }
 
-  /** Looks for an explanation that is no fault of the path: the wake-ups are there, and wait for us. */
+  /** Looks for another explanation: the wake-ups have arrived, and wait in the work queue. */
   async examine(): Promise<void> {
     const missed = [...this.questioned];
     if (missed.length === 0) return;
@@ -71,7 +71,7 @@ export class PathRecovery {
     else this.suspect(`wake-ups keep going missing (${count} of ${kinds.join(', ')} in the last run of the sweep)`);
   }
 
-  /** Declares and tries everything anew, has what is pending published again, and then trusts the path again. */
+  /** Declares everything again, sends a message through, publishes what is pending again, and then trusts the path. */
   async attempt(): Promise<void> {
     if (!this.isSuspect || !this.isDue()) return;
     this.attempts += 1;

@@ -1,15 +1,15 @@
 import { type Clock } from '../clock';
 
-/** Two runs of a sweep with missed wake-ups within this time are no accident. */
+/** Two runs of a sweep with missed wake-ups within this time make the path suspect. */
 const WINDOW_MS = 600_000;
-/** So long after it was cleared one run is enough. */
+/** For this long after it was cleared, one run is enough. */
 const PROBATION_MS = 3_600_000;
 /** How long a path that fails again stays suspect at least; doubled each time. */
 const FIRST_HOLD_MS = 600_000;
 const LONGEST_HOLD_MS = 7_200_000;
 
 /**
- * Whether the message path deserves trust, by what the sweeps of this process find. A path that keeps losing wake-ups
+ * Whether the message path can be trusted, by what the sweeps of this process find. A path that keeps losing wake-ups
  * becomes suspect, and the sweep is the clock until it is cleared. One that fails again soon stays suspect for longer each
  * time, so that neither republications nor late timeouts go on for ever.
  */
@@ -48,7 +48,7 @@ export class PathSuspicion {
     return true;
   }
 
-  /** What was missed has an explanation that is no fault of the path. */
+  /** Forgets missed wake-ups that were not the fault of the path. */
   excuse(kinds: readonly string[]): void {
     for (const kind of kinds) this.missedAt.delete(kind);
   }

@@ -19,13 +19,13 @@ interface WatchPlan {
 const TICK_MS = 1_000;
 /** How often a connected process looks whether plugin and broker are still what they were. */
 const INSPECT_MS = 60_000;
-/** After an inspection that found nothing out. */
+/** Pause after an inspection without an answer. */
 const RETRY_MS = 5_000;
 /** How often an instance looks whether another one has left a republication unfinished. */
 const POLL_MS = 10_000;
 const ANSWER_MS = 10_000;
 
-/** Looks after what the pending wake-ups were handed to, and has them published again when it may have lost them. */
+/** Watches the transport and broker that hold the pending wake-ups, and publishes these again when they may be lost. */
 export class PathWatch {
   private readonly logger = new Logger(PathWatch.name);
   private readonly republication: Republication;
@@ -70,7 +70,7 @@ export class PathWatch {
     return this.recovery.isSuspect;
   }
 
-  /** What is wrong though messages flow; undefined: nothing that is known. */
+  /** What is wrong while messages flow; undefined: no problem is known. */
   get doubt(): string | undefined {
     return this.recovery.cause ?? this.prefix.rivalry;
   }
@@ -82,7 +82,7 @@ export class PathWatch {
     this.loop.wake();
   }
 
-  /** A run of the sweep has found so many timeouts whose wake-ups should have come. */
+  /** Call it when a run of the sweep has found `count` timeouts whose wake-ups should have come. */
   missed(kind: string, count: number): void {
     if (this.recovery.missed(kind, count)) this.loop.wake();
   }
@@ -123,7 +123,7 @@ export class PathWatch {
     if (!isFound) this.inspectAtMs = Math.min(this.inspectAtMs, this.clock.monotonic() + RETRY_MS);
   }
 
-  /** A broker that is away is told of by its connections, and asked again. Returns whether it answered. */
+  /** Returns whether the broker answered. Failures are logged at debug, because its connections log that it is away. */
   private askBroker(ask: () => Promise<void>): Promise<boolean> {
     return ask().then(
       () => true,

@@ -9,7 +9,7 @@ interface PoolOptions {
 
 const REMEDY = 'see "Your pool" in docs/database.md';
 
-/** What a pool lacks to live through a server that ends or falls silent, as one sentence for the log. Undefined: nothing. */
+/** What a pool lacks to survive a server that stops or falls silent, as one sentence for the log. Undefined: nothing. */
 export function poolGaps({ options }: Pick<DataSource, 'options'>): string | undefined {
   const extra = (options.extra ?? {}) as PoolOptions;
   const hasOwnClient = extra.Client !== undefined;

@@ -12,14 +12,14 @@ interface PrefixPlan {
   readonly names: TopologyNames;
 }
 
-/** Both services look once a minute, so that a rival shows itself within this time again. */
+/** Both services look once a minute. A rival that does not show for this long is gone. */
 const RIVAL_MS = 300_000;
-/** Instances that find the same broker empty within this time are told once. */
+/** If several instances find the same broker empty within this time, only the first acts. */
 const QUIET_S = 30;
-/** Instances that still use the plugin, in the middle of a deployment, have this long to follow. */
+/** Instances that still use the plugin during a deployment have this many seconds to follow. */
 const LEFT_S = 3_600;
 
-/** Looks whether the broker is the one that the pending wake-ups were handed to, and whether the prefix is ours alone. */
+/** Checks whether the broker still has the pending wake-ups, and whether another service uses the prefix. */
 export class PrefixWatch {
   private readonly logger = new Logger(PrefixWatch.name);
   private databaseId: string | undefined;
@@ -32,7 +32,7 @@ export class PrefixWatch {
     private readonly clock: Clock,
   ) {}
 
-  /** What another service does to us; undefined: there is none. */
+  /** Describes another service on the same prefix; undefined: there is none. */
   get rivalry(): string | undefined {
     const { rival, clock } = this;
     if (!rival || clock.monotonic() - rival.seenMs > RIVAL_MS) return undefined;
@@ -48,7 +48,7 @@ export class PrefixWatch {
     this.databaseId ??= await settings.databaseId(dataSource);
     const owner = await readPrefixOwner(connection, names, this.databaseId);
     const isKnown = (await settings.read(dataSource, 'owned-prefix')) === names.prefix;
-    // Before the prefix is taken: whoever dies in between leaves it to the next one to notice.
+    // Before the prefix is taken: if this process dies in between, the next one notices the loss.
     const isLost = isKnown && (await this.notice(owner));
     if (owner.type === 'other') this.warn(owner.databaseId);
     if (owner.type !== 'us') await takePrefix(connection, names, this.databaseId);
@@ -78,7 +78,7 @@ export class PrefixWatch {
     if (isNew) this.logger.error(this.rivalry);
   }
 
-  /** The plugin's exchange, an hour after wake-ups are handed to something else: from 4.3 on the broker warns of it. */
+  /** Deletes the plugin's exchange an hour after another transport took over, because RabbitMQ 4.3 warns of it. */
   private async removeLeft(connection: ChannelModel): Promise<void> {
     if (this.isLeftRemoved) return;
     const { dataSource, settings, names } = this.plan;

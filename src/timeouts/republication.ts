@@ -14,7 +14,7 @@ export interface RepublicationRequest {
 /** `running`, `too-soon`: nothing new was begun, as the last one was asked for within `quietS`, and has not ended, or has. */
 export type RepublicationAnswer = 'requested' | 'running' | 'too-soon';
 
-/** `waiting`: what was published before is still in the outbox, or another instance is at it. */
+/** `waiting`: the last page is still in the outbox, or another instance is writing one. */
 export type RepublicationStep =
   | { readonly type: 'idle' | 'waiting' | 'page' }
   | { readonly type: 'done'; readonly rows: number; readonly cause: string };
@@ -27,7 +27,7 @@ interface Job {
   readonly kind: string;
   readonly at: string;
   readonly key: string;
-  /** When it was requested: what was due before that is the sweep's. */
+  /** When it was requested. The sweep handles what was due before. */
   readonly since: string;
   /** The same, epoch seconds. */
   readonly sinceS: number;

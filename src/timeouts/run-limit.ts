@@ -9,7 +9,7 @@ interface RunLimit {
   readonly ms: number;
 }
 
-/** A statement that has begun ends by its own limit. Cut before that, the server would go on with it, and keep its locks. */
+/** Time for a statement under way to reach its own limit. If cut earlier, the server would go on with it and keep its locks. */
 const STATEMENT_MS = 10_000;
 
 /**
@@ -35,7 +35,7 @@ export async function withinRunLimit<T>(
       statements.refuse(error);
       void within(clock, STATEMENT_MS, statements.whenIdle(), undefined).then(() => {
         if (isOver) return;
-        // First, or a statement under way would tell of a lost connection.
+        // Before the cut, or a statement under way would report a lost connection.
         reject(error);
         statements.cut(error);
       });
@@ -45,7 +45,7 @@ export async function withinRunLimit<T>(
     try {
       return await work();
     } catch (error) {
-      // What was refused to it is a consequence, and not the cause.
+      // Errors after the limit are a consequence, not the cause.
       if (isLate) return limit;
       throw error;
     }

@@ -34,7 +34,7 @@ export class RunStatements {
     return new RunStatements(queryRunner, (await queryRunner.connect()) as Client);
   }
 
-  /** How long the handler has waited for the database: that is not its fault. */
+  /** How long the handler has waited for the database, milliseconds; that is not its fault. */
   get spentMs(): number {
     return this.passedMs + (this.open > 0 ? performance.now() - this.since : 0);
   }
@@ -51,7 +51,7 @@ export class RunStatements {
 
   /** Ends the connection at once. */
   cut(error: Error): void {
-    // pg tells of the cut by an event, which ends the process where nobody listens.
+    // pg reports the cut by an event, which ends the process without a listener.
     this.client.on('error', () => undefined);
     this.client.connection?.stream?.destroy(error);
   }

@@ -6,7 +6,7 @@ import { type WorkItem } from './work-item';
 interface SortedItems {
   /** Timeouts whose providers are asked now, with the items that wait for it. */
   readonly asked: readonly { readonly due: DueTimeout; readonly items: readonly WorkItem[] }[];
-  /** Items whose rows were not due or not free, and will be soon. */
+  /** Items whose rows were not due yet or locked; they are held and tried again soon. */
   readonly near: readonly { readonly item: WorkItem; readonly row: LockedRow }[];
   readonly finished: readonly WorkItem[];
 }

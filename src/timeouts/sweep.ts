@@ -18,7 +18,7 @@ interface SweepPlan {
   readonly concurrency: number;
   /** True while no broker wakes us: then the sweep is the clock. */
   isClock(): boolean;
-  /** A run has found so many timeouts that a wake-up should have brought. */
+  /** Called when a run has found `count` timeouts that a wake-up should have brought. */
   missed(count: number): void;
 }
 
@@ -30,7 +30,7 @@ interface Upcoming {
 
 /** How often the sweep looks whether it has become the clock, and its interval while it is. */
 const TICK_MS = 1_000;
-/** A page's transaction, its handler, and the singles where it failed: more than that is none of them. */
+/** On top of the budget: enough for one page's transaction, its handler, and its items one by one. */
 const RUN_LIMIT_MS = 120_000;
 /** As the clock it looks this far ahead and holds what it finds, so that nothing waits for the next tick. */
 const LOOK_AHEAD_MS = 2_000;

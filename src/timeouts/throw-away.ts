@@ -17,7 +17,7 @@ export async function throwAway<T>(
   const connection = await client.throwAwayConnection();
   try {
     const working = work(connection).then((value) => ({ value }));
-    // Answered too late, it has nobody left to tell.
+    // After the limit nobody handles its rejection.
     working.catch(() => undefined);
     const answer = await within(clock, ms, working, undefined);
     if (!answer) throw new Error(`the broker did not answer within ${ms} ms`);

@@ -20,13 +20,13 @@ export interface TimeoutHandlerOptions {
    */
   readonly runTimeoutMs?: number;
   /**
-   * How long it may pause between two statements, milliseconds; then PostgreSQL ends its session. A process that freezes
-   * keeps the locks of its transactions so long. @default runTimeoutMs + 1000
+   * How long it may pause between two statements, milliseconds; then PostgreSQL ends its session. A frozen
+   * process keeps the locks of its transactions this long. @default runTimeoutMs + 1000
    */
   readonly idleTimeoutMs?: number;
   /**
-   * How long one statement may take, milliseconds; then PostgreSQL cancels it, and a database that does not answer either is
-   * given up a second later. The timeout comes again, and nothing is counted. @default runTimeoutMs
+   * How long one statement may take, milliseconds. Then PostgreSQL cancels it; without an answer, its connection is closed a
+   * second later. The timeout is tried again, and no attempt is counted. @default runTimeoutMs
    */
   readonly statementTimeoutMs?: number;
 }

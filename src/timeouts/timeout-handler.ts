@@ -13,8 +13,8 @@ export interface TimeoutHandlerSingle {
 /** How a batch came to be run. */
 export interface SettlementRun {
   /**
-   * A run of these timeouts has just waited too long for a lock. Leave out those whose rows are not to be had at once
-   * (`FOR UPDATE SKIP LOCKED`), with an uncounted `retry`: a batch that waits again is run one by one.
+   * A run of these timeouts has just waited too long for a lock. Return an uncounted `retry` for those whose rows are locked
+   * (`FOR UPDATE SKIP LOCKED` leaves them out): a batch that waits again is run one by one.
    */
   readonly isContended: boolean;
 }

@@ -35,7 +35,7 @@ export interface Failure {
   readonly reason: string;
   /** Writes it down only while this lease still holds. */
   readonly lease?: string | undefined;
-  /** False: nobody's fault. @default true */
+  /** Whether it counts as an attempt. @default true */
   readonly counted?: boolean;
   /** Milliseconds until the next try. @default the back-off of the kind */
   readonly afterMs?: ((due: DueTimeout) => number) | undefined;
@@ -70,7 +70,7 @@ export interface Selection {
 
 /** A second and a third try for a deadlock or a serialization failure; more would hide a design fault. */
 const CONFLICT_TRIES = 3;
-/** A second try for a lock that was not to be had, of what can be had without it. */
+/** A second try after a wait for a lock failed, for what can be settled without that lock. */
 const LOCK_TRIES = 2;
 
 /** Runs one transaction over a batch of one kind: lock → handler → outcomes → commit. */
@@ -156,7 +156,7 @@ export class TimeoutSettler {
     return { settled, early, lease };
   }
 
-  /** @param hasOthers whether there may be something to settle without a lock that was not to be had. */
+  /** @param hasOthers whether something can be settled without the lock that was not free. */
   private async transaction<T>(
     work: (tx: EntityManager, run: SettlementRun) => Promise<T>,
     hasOthers = (): boolean => false,

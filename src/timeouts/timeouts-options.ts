@@ -12,7 +12,7 @@ import { findSchemaNameProblems } from './schema-name';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {
-  /** Empty, it costs some ten statements of less than a millisecond; a lost wake-up is late by so much, and the margin. @default 5000 */
+  /** A timeout whose wake-up is lost is late by up to this and the margin, milliseconds. An empty run costs about ten statements of less than 1 ms. @default 5000 */
   readonly intervalMs?: number;
   /** How long the normal path has the first go at a due timeout. @default 5000 */
   readonly marginMs?: number;
@@ -45,7 +45,7 @@ export interface TimeoutsOptions {
   readonly sweep?: SweepOptions;
   /** False in a process that only schedules: no handler runs here. @default true */
   readonly consume?: boolean;
-  /** How long everything at shutdown may take together: work in hand, last messages. @default 10000 */
+  /** How long the whole shutdown may take, milliseconds: work in hand and last messages. @default 10000 */
   readonly shutdownTimeoutMs?: number;
   /** @internal */
   readonly [OWNS_DATABASE]?: true;

@@ -31,9 +31,9 @@ interface SwitchPlan {
   declared(wasRefused: boolean): void;
 }
 
-/** A plugin that was left has to work for so long before wake-ups are handed to it again. */
+/** After the plugin was left, wake-ups are not handed to it again for this long. */
 const RETURN_MS = 600_000;
-/** An empty broker makes a quorum queue in some 50 ms, and the ladder has 147 of them. */
+/** An empty broker creates a quorum queue in about 50 ms, and the ladder has 147 of them. */
 const DECLARE_MS = 60_000;
 /** One message may be late on a busy broker; this many in a row are a fault. */
 const FAILURES = 2;
@@ -74,8 +74,8 @@ export class TransportSwitch {
   }
 
   /**
-   * For a work queue that is declared anew. Until the transport is declared on this connection, `declare` has it to do:
-   * where it was before there may be nothing, and a binding to nothing costs the channel.
+   * Binds a work queue that was declared again. Until the transport is declared on this connection, `declare` does it: the
+   * exchange may not exist yet, and a binding to a missing exchange closes the channel.
    */
   async bind(channel: Channel, partition: string, queue: string): Promise<void> {
     if (this.plan.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, partition, queue);
@@ -87,7 +87,7 @@ export class TransportSwitch {
     if (transport === 'auto' && asksTheBroker(transport, rabbit.urls)) await this.follow(await this.probePlugin());
   }
 
-  /** Declares everything anew and sends a message through it. What that shows may change the transport. */
+  /** Declares everything again and sends a message through it. The result may change the transport. */
   async restore(): Promise<ProbeResult> {
     const { client } = this.plan;
     const { transport } = this;
@@ -127,7 +127,7 @@ export class TransportSwitch {
     this.plan.declared(false);
   }
 
-  /** What works again right after it failed is not believed yet, so that nothing goes to and fro. */
+  /** A plugin that works again within ten minutes of failing is not used yet, so that the transport does not flap. */
   private believed(probe: ProbeResult): ProbeResult {
     const isSoon = this.current === 'ladder' && this.clock.monotonic() - this.leftMs < RETURN_MS;
     if (probe.type !== 'works' || !isSoon) return probe;

@@ -1,9 +1,9 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
 /**
- * Since when a row is there, whatever claims have done to it, and why it was parked. A parked row is `available_at`
- * infinity, which the relay of the release before leaves alone, too. Events get an index of their own, so that a claim of
- * events does not read past the wake-ups that wait. The default is stored once for all rows: no row is rewritten.
+ * Adds when a row was written, which claims do not change, and why it was parked. A parked row has `available_at` infinity,
+ * so the relay of the release before leaves it alone too. Events get an index of their own, so that a claim of
+ * events does not read past waiting wake-ups. The default is stored once for all rows: no row is rewritten.
  */
 export function addOutboxAge(schema: string): new () => MigrationInterface {
   return class AddOutboxAge1765300001100 implements MigrationInterface {

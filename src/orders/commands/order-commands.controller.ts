@@ -25,7 +25,7 @@ const PATIENCE_MS = 1_000;
 
 /**
  * Commands that arrive over AMQP; the routing key is the pattern. They come at least once, so each is harmless when
- * repeated. RabbitServer works those of one order off in the order they were sent. What is refused is parked with its reason.
+ * repeated. RabbitServer runs those of one order in the order they were sent. What is refused is parked with its reason.
  */
 @Controller()
 @UseFilters(CommandErrorFilter)
@@ -60,7 +60,7 @@ export class OrderCommandsController {
     @Payload(new InputPipe(paidSchema)) payment: ReportedPayment,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    // Asked first, as money for an unknown order is kept apart for good: the order would close although it was paid.
+    // Checked first: money for an unknown order is kept apart for good, and the order would close although it was paid.
     if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
     await this.markPaid.execute(payment, senderOf(context));
   }

@@ -5,14 +5,14 @@ import { CallerScope } from './caller-scope.decorator';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
-/** What an operator does about all pending timeouts together. Not for a key that is limited to merchants. */
+/** An operator's actions on all pending timeouts. Refused for keys that are limited to merchants. */
 @Controller('timeouts')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class TimeoutOperatorController {
   constructor(private readonly engine: TimeoutEngine) {}
 
-  /** Publishes the wake-ups of everything pending once more, in the background; `off` when none are published at all. */
+  /** Publishes the wake-ups of everything pending again, in the background; `off` with the transport `none`. */
   @Post('republish')
   @RequireScope('admin')
   @HttpCode(202)

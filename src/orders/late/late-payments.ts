@@ -67,7 +67,7 @@ export class LatePayments {
     if (revived.length > 0) await this.plan.store.lockStock(tx, [...revived, ...others]);
   }
 
-  /** Whether its money makes the order PAID again, for which it takes its goods from stock once more. */
+  /** Whether its money makes the order PAID, which takes its goods from stock again. */
   revives(order: LockedOrder): boolean {
     return this.decide(order, {}).type === 'revive';
   }

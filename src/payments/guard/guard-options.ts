@@ -30,7 +30,7 @@ export interface GuardOptions {
   readonly burst?: number;
   /** Outages (no answer, 5xx, throw) in a row after which the provider is left alone. @default 5 */
   readonly breakerThreshold?: number;
-  /** How long it is left alone before one call tries again; orders are decided so much later than it is back. @default 2000 */
+  /** Milliseconds before one call tries it again. Once it is back, orders are decided up to this much later. @default 2000 */
   readonly breakerOpenMs?: number;
 }
 
