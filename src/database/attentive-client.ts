@@ -126,7 +126,7 @@ export class AttentiveClient extends Client {
   }
 }
 
-const silence = (): Error => new NoAnswerError('a connection beside this one had no answer', 0);
+const silence = (): Error => new NoAnswerError('a connection beside this one had no answer');
 
 /** The password of a pool's options is hidden from copies. */
 function withDefaults(config: ClientConfig, { password }: ClientConfig): ClientConfig {

@@ -4,8 +4,9 @@ import { CodedError } from '../errors';
 export class NoAnswerError extends CodedError {
   constructor(
     what: string,
-    readonly limitMs: number,
+    readonly limitMs?: number,
   ) {
-    super('DATABASE_NO_ANSWER', `${what} within ${limitMs} ms; the connection is closed, and the work is tried again`);
+    const within = limitMs === undefined ? '' : ` within ${limitMs} ms`;
+    super('DATABASE_NO_ANSWER', `${what}${within}; the connection is closed, and the work is tried again`);
   }
 }

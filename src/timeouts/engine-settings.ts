@@ -1,5 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { randomUUID } from 'node:crypto';
+import { ownQuery } from '../postgres';
 
 /**
  * What all instances of this database have to agree on. Earlier releases read and write `delay-transport`, the name of the
@@ -7,12 +8,15 @@ import { randomUUID } from 'node:crypto';
  */
 export type EngineSetting = 'message-path' | 'delay-transport' | 'republication' | 'database-id' | 'owned-prefix';
 
+type Connection = DataSource | EntityManager;
+
 /** Rows of the table `engine_setting`, one a setting. */
 export class EngineSettings {
   constructor(private readonly schema: string) {}
 
-  async read(on: DataSource | EntityManager, name: EngineSetting): Promise<string | undefined> {
-    const [row] = await on.query<{ value: string }[]>(
+  async read(on: Connection, name: EngineSetting): Promise<string | undefined> {
+    const [row] = await send<{ value: string }[]>(
+      on,
       `SELECT value FROM ${this.schema}.engine_setting WHERE name = $1`,
       [name],
     );
@@ -41,8 +45,9 @@ export class EngineSettings {
     return row?.value;
   }
 
-  async write(on: DataSource | EntityManager, name: EngineSetting, value: string): Promise<void> {
-    await on.query(
+  async write(on: Connection, name: EngineSetting, value: string): Promise<void> {
+    await send(
+      on,
       `INSERT INTO ${this.schema}.engine_setting (name, value) VALUES ($1, $2)
        ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, changed_at = now()`,
       [name, value],
@@ -51,7 +56,8 @@ export class EngineSettings {
 
   /** Seconds since it was written; undefined: never. */
   async age(on: DataSource, name: EngineSetting): Promise<number | undefined> {
-    const [row] = await on.query<{ seconds: number }[]>(
+    const [row] = await send<{ seconds: number }[]>(
+      on,
       `SELECT extract(epoch FROM now() - changed_at)::float8 AS seconds FROM ${this.schema}.engine_setting WHERE name = $1`,
       [name],
     );
@@ -60,10 +66,16 @@ export class EngineSettings {
 
   /** Identifies this database; created at the first call. A restored copy has the same id. */
   async databaseId(on: DataSource): Promise<string> {
-    await on.query(
+    await send(
+      on,
       `INSERT INTO ${this.schema}.engine_setting (name, value) VALUES ('database-id', $1) ON CONFLICT (name) DO NOTHING`,
       [randomUUID()],
     );
     return (await this.read(on, 'database-id')) ?? '';
   }
+}
+
+/** A pool of a host may wait for an answer without any limit. */
+function send<T>(on: Connection, sql: string, values: unknown[]): Promise<T> {
+  return 'createQueryRunner' in on ? ownQuery(on, sql, values) : on.query<T>(sql, values);
 }

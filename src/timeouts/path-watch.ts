@@ -24,6 +24,8 @@ const RETRY_MS = 5_000;
 /** How often an instance looks whether another one has left a republication unfinished. */
 const POLL_MS = 10_000;
 const ANSWER_MS = 10_000;
+/** A run declares, probes, and publishes a page: a minute on a slow broker. A second one beside it finds the page locked. */
+const STUCK_MS = 120_000;
 
 /** Watches the transport and broker that hold the pending wake-ups, and publishes these again when they may be lost. */
 export class PathWatch {
@@ -52,6 +54,7 @@ export class PathWatch {
     this.recovery = new PathRecovery({ client, partitions, switch: plan.switch, republication }, clock);
     this.loop = new PollingLoop(clock, {
       name: 'message-path',
+      limitMs: STUCK_MS,
       runOnce: () => this.look(),
       intervalMs: () => TICK_MS,
     });
