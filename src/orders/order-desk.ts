@@ -4,6 +4,8 @@ import { type LockedOrder } from './order';
 import { type OrderStore } from './order-store';
 import { paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
+import { isUndecided } from './order-status';
+import { moneyReceived } from './money-received';
 import { runTransaction } from './run-transaction';
 import { ReadViews } from './sql/read-views';
 
@@ -20,6 +22,11 @@ export interface OpenFile {
   readonly order: LockedOrder;
   /** The database's time, read under the lock. */
   readonly now: Date;
+}
+
+/** Booked while another session held its stock, or the order would not be undecided: only its timeout makes it PAID. */
+function isPaidFor(order: LockedOrder): boolean {
+  return isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
 }
 
 /** What every use case about one order begins and ends with: its lock, and the view that it answers with. */
@@ -53,7 +60,8 @@ export class OrderDesk {
       if (!order) return missing(tx, now);
       const result = await work({ tx, order, now });
       // After the work, which may call timeouts off or move them: the closing decides at once what the money means.
-      if (locked.unclaimed.length > 0) await this.scheduler.schedule(tx, [{ ...paymentTimeout(orderId), afterMs: 0 }]);
+      if (locked.unclaimed.length > 0 || isPaidFor(order))
+        await this.scheduler.schedule(tx, [{ ...paymentTimeout(orderId), afterMs: 0 }]);
       return result;
     });
   }

@@ -1,5 +1,5 @@
 export { canWrite } from './can-write';
-export { discard, hangUp } from './hang-up';
+export { cancel, discard, hangUp, type PooledClient } from './hang-up';
 export { NoAnswerError } from './no-answer-error';
 export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
 export { ownQuery } from './own-query';

@@ -1,4 +1,4 @@
-import { blameFor } from './blame';
+import { type Blame, blameFor } from './blame';
 
 export interface IsolatePlan<T> {
   /** One transaction over the items; a rejection means that nothing was written. */
@@ -26,7 +26,7 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
   try {
     await settleOnceMore(items, plan);
   } catch (error) {
-    const blame = blameFor(error);
+    const blame = await blameOnce(error, plan);
     if (blame === 'away') return plan.away(items, error);
     if (items.length === 1) {
       const written = blame === 'contention' ? plan.held(only, error) : plan.failed(only, error);
@@ -37,6 +37,15 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
     await settleIsolated(items.slice(0, half), plan);
     await settleIsolated(items.slice(half), plan);
   }
+}
+
+/**
+ * A connection is lost twice while the database is there: then these items cost it, by a statement that takes longer than the
+ * pool waits, for instance. Given back together they would come again together, and hold up their kind for good.
+ */
+async function blameOnce<T>(error: unknown, plan: IsolatePlan<T>): Promise<Blame> {
+  const blame = blameFor(error);
+  return blame === 'away' && (await plan.isDatabaseThere()) ? 'contention' : blame;
 }
 
 /** A connection that was cut, while the database is there, says nothing about the items: they get a second go. */

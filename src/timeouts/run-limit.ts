@@ -9,7 +9,7 @@ interface RunLimit {
   readonly ms: number;
 }
 
-/** Time for a statement under way to reach its own limit. If cut earlier, the server would go on with it and keep its locks. */
+/** Time for a statement under way to end. One that takes longer is canceled on the server: it would go on and keep its locks. */
 const STATEMENT_MS = 10_000;
 
 /**
@@ -43,7 +43,9 @@ export async function withinRunLimit<T>(
   });
   const run = async (): Promise<T> => {
     try {
-      return await work();
+      const result = await work();
+      // It has tolerated the refusal of a statement. To commit would be to lose that effect.
+      return statements.wasRefused ? await limit : result;
     } catch (error) {
       // Errors after the limit are a consequence, not the cause.
       if (isLate) return limit;

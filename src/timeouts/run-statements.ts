@@ -1,10 +1,8 @@
 import { type EntityManager, type QueryRunner } from 'typeorm';
+import { cancel, hangUp, type PooledClient } from '../postgres';
 
-/** The part of pg's client that ends it at once; `end` would wait for what is under way. */
-interface Client {
-  readonly connection?: { readonly stream?: { destroy(error: Error): void } };
-  on(event: 'error', listener: () => void): unknown;
-}
+/** Of pg's client, what ends it at once; `end` would wait for what is under way. */
+type Client = PooledClient & { on(event: 'error', listener: () => void): unknown };
 
 type Send = (...given: unknown[]) => Promise<unknown>;
 
@@ -13,6 +11,7 @@ export class RunStatements {
   private readonly own: PropertyDescriptor | undefined;
   private readonly send: Send;
   private refusal: Error | undefined;
+  private refused = false;
   private open = 0;
   private since = 0;
   private passedMs = 0;
@@ -39,6 +38,11 @@ export class RunStatements {
     return this.passedMs + (this.open > 0 ? performance.now() - this.since : 0);
   }
 
+  /** The handler has sent a statement that was refused. */
+  get wasRefused(): boolean {
+    return this.refused;
+  }
+
   /** Resolves when no statement is under way. */
   whenIdle(): Promise<void> {
     return this.open === 0 ? Promise.resolve() : new Promise((resolve) => this.idle.push(resolve));
@@ -53,7 +57,8 @@ export class RunStatements {
   cut(error: Error): void {
     // pg reports the cut by an event, which ends the process without a listener.
     this.client.on('error', () => undefined);
-    this.client.connection?.stream?.destroy(error);
+    if (this.open > 0) cancel(this.client);
+    hangUp(this.client, error);
   }
 
   /** Looks at no more statements. */
@@ -63,7 +68,10 @@ export class RunStatements {
   }
 
   private async query(given: unknown[]): Promise<unknown> {
-    if (this.refusal) throw this.refusal;
+    if (this.refusal) {
+      this.refused = true;
+      throw this.refusal;
+    }
     if (this.open++ === 0) this.since = performance.now();
     try {
       return await this.send(...given);

@@ -1,12 +1,14 @@
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
   CancelOrder,
+  ExtendDeadline,
   MarkPaid,
   ORDER_PROVIDERS,
   ORDERS_OPTIONS,
   PlaceOrders,
   ReadHistory,
   ReadOrder,
+  SetAutoClose,
 } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
 import { PaymentObservers, PaymentProviders } from '../../../src/payments';
@@ -148,6 +150,24 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     expect([await statusOf(paid), await statusOf(closed)]).toEqual(['PAID', 'CLOSED']);
     const rows = settled.rows.filter(({ due }) => due.key === paid || due.key === closed);
     expect(rows.filter(({ due }) => due.attempts > 0)).toEqual([]);
+  });
+
+  it('makes an order PAID that was booked without its stock, whatever happens to its deadline meanwhile', async () => {
+    const lines = [{ sku: 'held', quantity: 1, unitAmount: 1_999 }];
+    const ids = await place([1, 2].map(() => newOrder({ lines, paymentWindowMs: 3_600_000 })));
+    const [extended = '', left = ''] = ids;
+    const holder = database.dataSource.createQueryRunner();
+    await holder.startTransaction();
+    await holder.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'held' FOR UPDATE`);
+    for (const orderId of ids) {
+      const payment = { orderId, provider: 'fake', reference: `booked-${orderId}`, amount: 1_999, currency: 'EUR' };
+      expect(await module.get(MarkPaid).execute(payment)).toMatchObject({ outcome: 'booked' });
+    }
+    await module.get(ExtendDeadline).execute({ orderId: extended, byMs: 60_000 });
+    await module.get(SetAutoClose).execute({ orderId: left, enabled: false });
+    await holder.commitTransaction();
+    await holder.release();
+    await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === 'PAID'));
   });
 
   it('answers a read of an overdue order at once, and closes it', async () => {

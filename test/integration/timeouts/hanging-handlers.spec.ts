@@ -49,6 +49,17 @@ class Late implements TimeoutHandlerSingle {
   }
 }
 
+/** Takes a statement that fails for nothing, and ends. */
+@TimeoutHandler('hang.tolerant', { runTimeoutMs: 300, statementTimeoutMs: 5_000, maxAttempts: 1 })
+class Tolerant implements TimeoutHandlerSingle {
+  async handle({ key }: DueTimeout, tx: EntityManager): Promise<void> {
+    const first = tx.query('SELECT pg_sleep(0.6)');
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    await tx.query('INSERT INTO effect VALUES ($1)', [key]).catch(() => undefined);
+    await first;
+  }
+}
+
 /** Slow is not hanging: the server takes the time. */
 @TimeoutHandler('hang.slow', { runTimeoutMs: 400, maxAttempts: 1 })
 class Slow implements TimeoutHandlerSingle {
@@ -74,7 +85,7 @@ describe('the engine with a handler that does not end', () => {
   beforeAll(async () => {
     [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
     await database.dataSource.query('CREATE TABLE effect (key text)');
-    engine = await startEngine(database, vhost.url, [single, new Batch(), late, slow], {
+    engine = await startEngine(database, vhost.url, [single, new Batch(), late, slow, new Tolerant()], {
       sweep: { intervalMs: 500, marginMs: 0 },
     });
     await until(() => engine.engine.isMessagePathUp);
@@ -143,6 +154,13 @@ describe('the engine with a handler that does not end', () => {
     await until(async () => (await database.dataSource.query<object[]>(open)).length === 0);
     expect((await effects()).filter((key) => key.startsWith('late'))).toEqual([]);
     expect(outcomesOf('late').map(({ outcome }) => outcome.type)).toEqual(['park']);
+  });
+
+  it('does not take for done what had a statement refused, though the handler did not mind', async () => {
+    await schedule('hang.tolerant', ['tolerant']);
+    await engine.settled.until((rows) => rows.some(({ due }) => due.key === 'tolerant'), 5_000);
+    expect(outcomesOf('tolerant')[0]?.outcome.type).toBe('retry');
+    await database.dataSource.query(`DELETE FROM order_timeout.timeout WHERE key = 'tolerant'`);
   });
 
   it('counts nothing where the database takes the time', async () => {

@@ -110,7 +110,7 @@ describe('settleIsolated', () => {
     const seen = { failed: [] as number[], away: [] as number[] };
     const plan = (errors: Error[]) => ({
       ...nobodyWaits,
-      isDatabaseThere: async () => true,
+      isDatabaseThere: async () => errors.length > 0,
       settle: async () => {
         const error = errors.shift();
         if (error) throw error;
@@ -118,12 +118,29 @@ describe('settleIsolated', () => {
       failed: async (item: number) => void seen.failed.push(item),
       away: (items: readonly number[]) => void seen.away.push(...items),
     });
-    await settleIsolated([1], plan([databaseAway()]));
+    await settleIsolated([1], { ...plan([databaseAway()]), isDatabaseThere: async () => true });
     expect(seen).toEqual({ failed: [], away: [] });
     await settleIsolated([2], plan([databaseAway(), databaseAway()]));
     expect(seen).toEqual({ failed: [], away: [2] });
     await settleIsolated([3], plan([new HandlerFailure(databaseAway())]));
     expect(seen).toEqual({ failed: [3], away: [2] });
+  });
+
+  it('sets apart a batch that costs each connection while the database is there, and puts off the one that does alone', async () => {
+    const seen = { apart: [] as number[][], held: [] as number[] };
+    const plan = {
+      isDatabaseThere: async () => true,
+      settle: () => Promise.reject(databaseAway()),
+      failed: () => Promise.reject(new Error('nobody is to blame')),
+      held: async (item: number) => void seen.held.push(item),
+      apart: (items: readonly number[]) => void seen.apart.push([...items]),
+      away: () => {
+        throw new Error('the database is there');
+      },
+    };
+    await settleIsolated([1, 2, 3], plan);
+    await settleIsolated([2], plan);
+    expect(seen).toEqual({ apart: [[1, 2, 3]], held: [2] });
   });
 
   const inTime = { limitMs: 1_000, statementsMs: 10 };
