@@ -31,8 +31,8 @@ export interface ScannedPage {
 const OVERLAP_MS = 1_000;
 /** Limits for reading the past: how often, and which share of the time. */
 const PAST_PAUSE_MS = 1_000;
-const PAST_SHARE = 0.03;
-const MOST_CREDIT_MS = 1_000;
+const PAST_SHARE = 0.02;
+const MOST_CREDIT_MS = 200;
 /** A slice of the past that costs less may be wider, one that costs more should be narrower. */
 const CHEAP_MS = 10;
 const DEAR_MS = 50;
@@ -47,7 +47,7 @@ const LEAST_GROWTH = 1.05;
  * PostgreSQL cannot remove the index entries of rows that are gone, and a scan from the beginning reads all of them: 0.6 µs
  * each, 233 ms at 400 000. So a scan begins shortly before the last one that came to the end. Rows that
  * appear before that point, from transactions that took longer than the overlap, or because they were locked, are found in
- * the past. It is read in slices, back to its beginning, for at most 3 % of the time. At the start nothing is known,
+ * the past. It is read in slices, back to its beginning, for at most 2 % of the time. At the start nothing is known,
  * so the first reading of the past is not limited.
  */
 export class ScanWindow {
