@@ -13,8 +13,11 @@ import { isDatabaseWritable, RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOpt
 
 /** Commands that run at once: enough to use a pool of 20 connections, and to leave some of it free. */
 const COMMAND_CONCURRENCY = 16;
-/** In hand at once: 240 may wait for a lock, or for the command before them, while others run. */
-const COMMAND_PREFETCH = 256;
+/**
+ * In hand at once: 1 000 may wait for a lock, or for the command before them, while others come. Giving them back would not
+ * let others in: a quorum queue with a delivery limit puts them back in front.
+ */
+const COMMAND_PREFETCH = 1_016;
 
 const apiKeys: Provider = {
   provide: API_KEYS,

@@ -63,6 +63,12 @@ export class KeptDeliveries {
     return this.mayGoOn(delivery) || this.giveBack(delivery);
   }
 
+  /** False when it is settled, is older than 20 min, or the consumer has stopped: then it is to be given back. */
+  mayGoOn({ isSettled, receivedAt }: Delivery): boolean {
+    const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
+    return !isSettled && !isOld && !this.plan.consumer.stopped.aborted;
+  }
+
   private async wait(): Promise<void> {
     const { consumer } = this.plan;
     // An outage that returns a moment after its end keeps the longer pause.
@@ -85,11 +91,6 @@ export class KeptDeliveries {
       this.kept.delete(kept);
       kept.resolve(this.mayGoOn(kept.delivery) || this.giveBack(kept.delivery));
     }
-  }
-
-  private mayGoOn({ isSettled, receivedAt }: Delivery): boolean {
-    const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
-    return !isSettled && !isOld && !this.plan.consumer.stopped.aborted;
   }
 
   private giveBack(delivery: Delivery): false {

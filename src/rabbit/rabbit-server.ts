@@ -47,6 +47,11 @@ interface Command {
   readonly body: unknown;
 }
 
+/**
+ * Of the handlers that run at once, the part that may be retries. A retry may wait 2 s for a row that somebody holds for an
+ * hour; without the limit 50 of those keep all slots, and a payment of another row waits beyond its deadline.
+ */
+const RETRY_PART = 1 / 4;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 /** Pause before a delivery is given back; it keeps its place of the prefetch for this time. */
@@ -63,12 +68,14 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   override readonly transportId = RABBIT_TRANSPORT;
   private readonly turns = new OneAtATime();
   private readonly slots: Slots;
+  private readonly retries: Slots;
   private readonly reminder: Reminder;
   private consumption: { readonly consumer: ManualAckConsumer; readonly kept: KeptDeliveries } | undefined;
 
   constructor(private readonly plan: ServerPlan) {
     super();
     this.slots = new Slots(plan.concurrency);
+    this.retries = new Slots(Math.max(1, Math.floor(plan.concurrency * RETRY_PART)));
     this.reminder = new Reminder(plan.clock);
     plan.handlers.mark();
   }
@@ -118,21 +125,24 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   /** Resolves when it is settled. Later commands of its key wait: a payment must not overtake the order that it is for. */
   private async work(command: Command, kept: KeptDeliveries): Promise<void> {
+    const attempt = (): Promise<Retry | undefined> => this.slots.run(() => this.attempt(command, kept));
+    let wasReady = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      const verdict = await this.slots.run(() => this.attempt(command));
+      // After an outage all are tried again at once; a problem of this command alone lets the others go first.
+      const verdict = await (wasReady ? this.retries.run(attempt) : attempt());
       if (!verdict) return;
       const isReady = await kept.isThere();
       if (isReady && verdict.type === 'redeliver') return this.redeliver(command.delivery, kept);
       const isOurs = await (isReady ? kept.keepAlone(command.delivery, pauseMs) : kept.keep(command.delivery));
       if (!isOurs) return;
+      wasReady = isReady;
     }
   }
 
   /** Undefined when nothing remains to be done. */
-  private async attempt({ delivery, pattern, body }: Command): Promise<Retry | undefined> {
-    // Stopped, or its channel lost, while it waited for its turn.
-    if (this.consumption?.consumer.stopped.aborted) delivery.settle('requeue');
-    if (delivery.isSettled) return undefined;
+  private async attempt({ delivery, pattern, body }: Command, kept: KeptDeliveries): Promise<Retry | undefined> {
+    // Stopped, its channel lost, or kept for too long, while it waited for its turn.
+    if (!kept.mayGoOn(delivery)) return void delivery.settle('requeue');
     try {
       const rejected = await this.run(pattern, body, delivery);
       if (rejected) await this.plan.client.parked.park(delivery, rejected);

@@ -1,0 +1,172 @@
+import { setMaxListeners } from 'node:events';
+import { type FactoryProvider, Logger } from '@nestjs/common';
+import { EventPattern } from '@nestjs/microservices';
+import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
+import { ORDER_TIMEOUT_PROVIDERS } from '../../../src/order-timeout.providers';
+import { RABBIT_TRANSPORT, RabbitServer } from '../../../src/rabbit';
+import { Delivery } from '../../../src/rabbit/delivery';
+import { dataSourceStub } from '../../support/data-source-stub';
+import { ManualClock } from '../delay/manual-clock';
+import { deliveryOn, recordingChannel } from './deliveries';
+
+/** As long as an order waits for locked stock: in its group, then alone. */
+const HELD_MS = 2_200;
+/** The broker closes the channel at this age of a delivery, and delivers all of them again. */
+const CONSUMER_TIMEOUT_MS = 30 * 60_000;
+const lockTimeout = (): Error => Object.assign(new Error('lock timeout'), { code: '55P03' });
+
+interface Sent {
+  readonly orderId: string;
+  readonly sku: string;
+}
+
+interface Plan {
+  readonly prefetch: number;
+  onDelivery(delivery: Delivery): void;
+}
+
+class Handlers {
+  @EventPattern<string>('sell', RABBIT_TRANSPORT)
+  sell(): void {}
+}
+
+/** Hands over what was sent while fewer than the prefetch are unsettled, as the broker does. */
+class FakeQueue {
+  private readonly ready: Sent[] = [];
+  private readonly unsettled = new Set<Delivery>();
+  private plan: Plan = { prefetch: 0, onDelivery: () => undefined };
+
+  constructor(private readonly clock: ManualClock) {}
+
+  readonly names = { commands: 'commands' };
+  readonly options = {};
+
+  consume(plan: Plan): unknown {
+    this.plan = plan;
+    const { signal: stopped } = new AbortController();
+    setMaxListeners(0, stopped);
+    return { stopped };
+  }
+
+  get oldestMs(): number {
+    return Math.max(0, ...[...this.unsettled].map(({ receivedAt }) => this.clock.monotonic() - receivedAt));
+  }
+
+  send(...sent: Sent[]): void {
+    this.ready.push(...sent);
+    this.deliver();
+  }
+
+  private deliver(): void {
+    while (this.unsettled.size < this.plan.prefetch) {
+      const sent = this.ready.shift();
+      if (!sent) return;
+      const delivery = this.deliveryOf(sent);
+      this.unsettled.add(delivery);
+      this.plan.onDelivery(delivery);
+    }
+  }
+
+  private deliveryOf(sent: Sent): Delivery {
+    const { message } = deliveryOn(recordingChannel().channel);
+    const content = Buffer.from(JSON.stringify(sent));
+    const onSettled = (delivery: Delivery): void => {
+      this.unsettled.delete(delivery);
+      this.deliver();
+    };
+    // A quorum queue with a delivery limit puts what is given back in front.
+    const channel = { ack: () => undefined, nack: () => void this.ready.unshift(sent) };
+    const fields = { ...message.fields, routingKey: 'sell' };
+    return new Delivery({ ...message, content, fields }, channel, onSettled, this.clock.monotonic());
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('commands that wait for a locked row', () => {
+  let clock: ManualClock;
+  let queue: FakeQueue;
+  let isLocked: boolean;
+  let heldMs: number;
+  let running: number;
+  let mostAtOnce: number;
+  let done: string[];
+
+  beforeEach(() => {
+    Logger.overrideLogger(false);
+    clock = new ManualClock();
+    queue = new FakeQueue(clock);
+    isLocked = true;
+    heldMs = HELD_MS;
+    [running, mostAtOnce, done] = [0, 0, []];
+    startServer();
+  });
+
+  function startServer(): void {
+    const provider = ORDER_TIMEOUT_PROVIDERS.find(
+      (one) => typeof one === 'object' && one.provide === RabbitServer,
+    ) as FactoryProvider<RabbitServer>;
+    const discovery = { getControllers: () => [{ metatype: Handlers }] };
+    const dataSource = dataSourceStub({}, async () => [{ can_write: true }]);
+    const server = provider.useFactory(queue, discovery, { dataSource }, clock) as RabbitServer;
+    const method = Reflect.get(Handlers.prototype, 'sell') as object;
+    const extras = Reflect.getMetadata(PATTERN_EXTRAS_METADATA, method) as Record<string, unknown>;
+    server.addHandler('sell', sell as never, true, extras);
+    server.listen(() => undefined);
+  }
+
+  async function sell({ orderId, sku }: Sent): Promise<void> {
+    running += 1;
+    mostAtOnce = Math.max(mostAtOnce, running);
+    try {
+      if (sku === 'locked' && isLocked) {
+        await clock.sleep(heldMs);
+        throw lockTimeout();
+      }
+      done.push(`${orderId} ${sku}`);
+    } finally {
+      running -= 1;
+    }
+  }
+
+  async function pass(ms: number, stepMs = 50): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      clock.advance(stepMs);
+      for (let turns = 0; turns < 3; turns++) await turn();
+    }
+  }
+
+  const held = (count: number): Sent[] =>
+    Array.from({ length: count }, (_, index) => ({ orderId: `held-${index}`, sku: 'locked' }));
+
+  it('keep no command of another row waiting, however many they are', async () => {
+    queue.send(...held(300));
+    await pass(90_000);
+    expect(done).toEqual([]);
+    queue.send({ orderId: 'free', sku: 'apple' });
+    await pass(100);
+    expect(done).toEqual(['free apple']);
+    expect(mostAtOnce).toBeLessThanOrEqual(16);
+  }, 30_000);
+
+  it('are all done soon after the lock is gone, those of one order in the order they came', async () => {
+    queue.send(...held(60), { orderId: 'held-0', sku: 'apple' });
+    await pass(30_000);
+    expect(done).toEqual([]);
+    isLocked = false;
+    await pass(8_000);
+    expect(done).toHaveLength(61);
+    expect(done.filter((one) => one.startsWith('held-0 '))).toEqual(['held-0 locked', 'held-0 apple']);
+  }, 30_000);
+
+  it('are given back before the broker closes their channel', async () => {
+    heldMs = 2 * HELD_MS;
+    queue.send(...held(1_100));
+    let oldestMs = 0;
+    for (let minute = 0; minute < 40; minute++) {
+      await pass(60_000, 1_000);
+      oldestMs = Math.max(oldestMs, queue.oldestMs);
+    }
+    expect(oldestMs).toBeLessThan(CONSUMER_TIMEOUT_MS - 60_000);
+  }, 30_000);
+});
