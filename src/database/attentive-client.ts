@@ -27,7 +27,7 @@ let questions = 0;
  * one that takes writes. Nothing comes of a connect within ten seconds: it fails, if the pool says nothing else.
  */
 export class AttentiveClient extends Client {
-  private open = 0;
+  private unanswered = 0;
   private heardAt = 0;
   private isGone = false;
   private readonly server: WritableServer | undefined;
@@ -50,8 +50,7 @@ export class AttentiveClient extends Client {
   override connect(): Promise<Client>;
   override connect(connected: Connected): void;
   override connect(connected?: Connected): Promise<Client> | void {
-    clients.add(this);
-    const connecting = this.server ? this.connectTo(this.server) : super.connect();
+    const connecting = this.server ? this.connectTo(this.server) : this.open();
     if (!connected) return connecting;
     // Not in the promise: what the pool's callback throws is not ours.
     connecting.then(
@@ -68,7 +67,7 @@ export class AttentiveClient extends Client {
     const reported = new ReportedParameters(this.connection);
     this.on('error', () => server.forget(address));
     try {
-      await super.connect();
+      await this.open();
       if (!(await reported.isWritable(this))) throw new ReadOnlySessionError();
       return this;
     } catch (error) {
@@ -79,10 +78,23 @@ export class AttentiveClient extends Client {
     }
   }
 
+  /** It is not among the open clients before: its socket has no listener, so cutting it would end the process. */
+  private async open(): Promise<Client> {
+    clients.add(this);
+    try {
+      await super.connect();
+      return this;
+    } catch (error) {
+      // pg may tell of no end.
+      clients.delete(this);
+      throw error;
+    }
+  }
+
   private watch(answer: unknown): unknown {
     if (!(answer instanceof Promise)) return answer;
     const askedAt = ++questions;
-    this.open += 1;
+    this.unanswered += 1;
     answer.then(
       () => this.heard(),
       (error: unknown) => this.failed(error, askedAt),
@@ -91,7 +103,7 @@ export class AttentiveClient extends Client {
   }
 
   private heard(): void {
-    this.open -= 1;
+    this.unanswered -= 1;
     this.heardAt = questions;
   }
 
@@ -118,7 +130,7 @@ export class AttentiveClient extends Client {
   private hangUpBeside(isMeant: (client: AttentiveClient) => boolean, why: () => Error): void {
     for (const client of clients) {
       const isBeside = client !== this && client.host === this.host && client.port === this.port;
-      if (isBeside && client.open === 0 && !client.isGone && isMeant(client)) {
+      if (isBeside && client.unanswered === 0 && !client.isGone && isMeant(client)) {
         client.isGone = true;
         hangUp(client, why());
       }

@@ -1,0 +1,63 @@
+import { Client } from 'pg';
+import { AttentiveClient } from '../../../src/database';
+import { NoAnswerError } from '../../../src/postgres';
+
+/** Nothing listens on ports 1 and 2. */
+const SERVER = 'postgresql://u:p@127.0.0.1:1/db';
+const SERVERS = 'postgresql://u:p@127.0.0.1:1,127.0.0.1:2/db?target_session_attrs=read-write';
+
+const readOnly = (): Error => Object.assign(new Error('read-only transaction'), { code: '25006' });
+
+describe('when a statement on another connection fails, a client', () => {
+  let clients: AttentiveClient[];
+
+  beforeEach(() => (clients = []));
+  afterEach(() => {
+    jest.restoreAllMocks();
+    // Nobody is connected: the end takes them out of what is open.
+    for (const client of clients) client.emit('end');
+  });
+
+  function make(url: string): AttentiveClient {
+    const client = new AttentiveClient(url);
+    clients.push(client);
+    return client;
+  }
+
+  async function connected(): Promise<AttentiveClient> {
+    const connecting = (jest.spyOn(Client.prototype, 'connect') as jest.SpyInstance).mockResolvedValue(undefined);
+    const client = make(SERVER);
+    await client.connect();
+    connecting.mockRestore();
+    return client;
+  }
+
+  /** Whether `client` is cut when a statement of `failing` fails with `error`. */
+  async function isCut(client: AttentiveClient, error: Error) {
+    const cut = jest.spyOn(client.connection.stream, 'destroy').mockReturnThis();
+    (jest.spyOn(Client.prototype, 'query') as jest.SpyInstance).mockRejectedValue(error);
+    const failing = make(SERVER);
+    jest.spyOn(failing.connection.stream, 'destroy').mockReturnThis();
+    await expect(failing.query('SELECT 1')).rejects.toBe(error);
+    return cut.mock.calls.length > 0;
+  }
+
+  it('that is idle is closed, be it silence or a server that takes no writes', async () => {
+    expect(await isCut(await connected(), new NoAnswerError('silence'))).toBe(true);
+    expect(await isCut(await connected(), readOnly())).toBe(true);
+  });
+
+  it('that still looks for its server is not open: nobody would hear the error of its socket', async () => {
+    const client = make(SERVERS);
+    const connecting = client.connect().catch((error: unknown) => error);
+    expect(await isCut(client, readOnly())).toBe(false);
+    jest.restoreAllMocks();
+    await connecting;
+  });
+
+  it('that could not connect is not open', async () => {
+    const client = make(SERVERS);
+    await expect(client.connect()).rejects.toMatchObject({ code: 'ORDER_TIMEOUT/NO_WRITABLE_SERVER' });
+    expect(await isCut(client, readOnly())).toBe(false);
+  });
+});
