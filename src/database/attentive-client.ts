@@ -21,7 +21,8 @@ let questions = 0;
  *
  * A connection whose other end is gone without a word is closed at the first answer that does not come, as the pool
  * would hand it out again and again; so are those beside it that lie idle and have not been heard of since, or each of
- * them would cost somebody the same wait. So is a connection whose server takes no writes any more, and all idle ones beside it.
+ * them would cost somebody the same wait. So is a connection whose server takes no writes any more, and all idle ones beside it that
+ * are in no transaction; those in one find out themselves.
  *
  * Knows URLs of several servers (`postgresql://login@host1,host2/db?target_session_attrs=read-write`): it connects to the
  * one that takes writes. Nothing comes of a connect within ten seconds: it fails, if the pool says nothing else.
@@ -30,6 +31,8 @@ export class AttentiveClient extends Client {
   private unanswered = 0;
   private heardAt = 0;
   private isGone = false;
+  private isInTransaction = false;
+  private readonly reported: ReportedParameters;
   private readonly server: WritableServer | undefined;
   private readonly config: ClientConfig;
 
@@ -41,6 +44,8 @@ export class AttentiveClient extends Client {
     super(whole);
     this.config = whole;
     this.server = servers?.mustWrite ? WritableServer.of(servers.urls) : undefined;
+    this.reported = new ReportedParameters(this.connection);
+    this.connection.on('readyForQuery', ({ status }: { status: string }) => (this.isInTransaction = status !== 'I'));
     this.on('error', () => undefined);
     this.once('end', () => clients.delete(this));
     const query = this.query.bind(this) as (...given: unknown[]) => unknown;
@@ -64,11 +69,10 @@ export class AttentiveClient extends Client {
     const connectionTimeoutMillis = (this.config.connectionTimeoutMillis ?? CONNECT_MS) / 2;
     const address = await server.find({ ...this.config, connectionTimeoutMillis });
     Object.assign(this, address);
-    const reported = new ReportedParameters(this.connection);
     this.on('error', () => server.forget(address));
     try {
       await this.open();
-      if (!(await reported.isWritable(this))) throw new ReadOnlySessionError();
+      if (!(await this.reported.isWritable(this))) throw new ReadOnlySessionError();
       return this;
     } catch (error) {
       server.forget(address);
@@ -118,9 +122,10 @@ export class AttentiveClient extends Client {
     } else {
       // At once, before whoever asked gives it back: the pool throws away what is ending.
       void this.end().catch(() => undefined);
-      if (isReadOnly(error))
+      // Else only its own transaction is read-only.
+      if (isReadOnly(error) && !this.reported.saysWritable)
         this.hangUpBeside(
-          () => true,
+          ({ isInTransaction }) => !isInTransaction,
           () => new ReadOnlySessionError(),
         );
     }

@@ -68,6 +68,25 @@ describe('a client of the service', () => {
     expect((await pool.query('CREATE TEMPORARY TABLE t ()')).command).toBe('CREATE');
   });
 
+  it('leaves those in a transaction alone, and all when only its own transaction takes no writes', async () => {
+    const [reading, idle, booking] = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+    await booking.query('START TRANSACTION');
+    await reading.query('START TRANSACTION READ ONLY');
+    await expect(reading.query('CREATE TABLE t ()')).rejects.toMatchObject({ code: '25006' });
+    reading.release(true);
+    expect((await idle.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    const ended = endOf(idle);
+    const writing = await pool.connect();
+    await writing.query('SET default_transaction_read_only = on');
+    await expect(writing.query('CREATE TABLE t ()')).rejects.toMatchObject({ code: '25006' });
+    writing.release(true);
+    await ended;
+    idle.release(true);
+    await booking.query('CREATE TEMPORARY TABLE t ()');
+    await booking.query('COMMIT');
+    booking.release();
+  });
+
   describe('with a URL of several servers', () => {
     const ofServers = (change: (url: URL) => void, attributes = ''): AttentiveClient => {
       const url = new URL(database.url);

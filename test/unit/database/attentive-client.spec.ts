@@ -32,12 +32,16 @@ describe('when a statement on another connection fails, a client', () => {
     return client;
   }
 
+  const say = (client: AttentiveClient, parameterName: string, parameterValue: string): boolean =>
+    client.connection.emit('parameterStatus', { parameterName, parameterValue });
+
   /** Whether `client` is cut when a statement of `failing` fails with `error`. */
-  async function isCut(client: AttentiveClient, error: Error) {
+  async function isCut(client: AttentiveClient, error: Error, prepare?: (failing: AttentiveClient) => void) {
     const cut = jest.spyOn(client.connection.stream, 'destroy').mockReturnThis();
     (jest.spyOn(Client.prototype, 'query') as jest.SpyInstance).mockRejectedValue(error);
     const failing = make(SERVER);
     jest.spyOn(failing.connection.stream, 'destroy').mockReturnThis();
+    prepare?.(failing);
     await expect(failing.query('SELECT 1')).rejects.toBe(error);
     return cut.mock.calls.length > 0;
   }
@@ -59,5 +63,30 @@ describe('when a statement on another connection fails, a client', () => {
     const client = make(SERVERS);
     await expect(client.connect()).rejects.toMatchObject({ code: 'ORDER_TIMEOUT/NO_WRITABLE_SERVER' });
     expect(await isCut(client, readOnly())).toBe(false);
+  });
+
+  it.each(['T', 'E'])(
+    'that is in a transaction (%s) finds out itself that the server takes no writes',
+    async (status) => {
+      const client = await connected();
+      client.connection.emit('readyForQuery', { status });
+      expect(await isCut(client, readOnly())).toBe(false);
+      client.connection.emit('readyForQuery', { status: 'I' });
+      expect(await isCut(client, readOnly())).toBe(true);
+    },
+  );
+
+  it('stays when the other one’s server takes writes, and only its transaction does not', async () => {
+    const client = await connected();
+    const takesWrites = (failing: AttentiveClient): void => {
+      say(failing, 'in_hot_standby', 'off');
+      say(failing, 'default_transaction_read_only', 'off');
+    };
+    expect(await isCut(client, readOnly(), takesWrites)).toBe(false);
+    const takesNone = (failing: AttentiveClient): void => {
+      takesWrites(failing);
+      say(failing, 'default_transaction_read_only', 'on');
+    };
+    expect(await isCut(client, readOnly(), takesNone)).toBe(true);
   });
 });
