@@ -8,7 +8,7 @@ export { Ladder } from './ladder';
 export { findLadderProblems, type LadderOptions } from './ladder-shape';
 export { NoBrokerWaitError } from './no-broker-wait-error';
 export { None } from './none';
-export { probeTransport, type ProbeOptions, type ProbeResult } from './probe-transport';
+export { isProbeable, probeTransport, type ProbeOptions, type ProbeResult } from './probe-transport';
 export {
   asksTheBroker,
   selectTransport,

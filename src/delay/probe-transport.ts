@@ -33,6 +33,11 @@ const CLOSE_MS = 1_000;
 /** Takes messages that arrive after the probe has ended, so that they are not parked. */
 const SINK = { 'x-message-ttl': 1_000, 'x-expires': 3_600_000 };
 
+/** Whether a message through it arrives soon enough to be waited for. */
+export function isProbeable(transport: DelayTransport): boolean {
+  return transport.maxEarlyMs <= LONGEST_DELAY_MS;
+}
+
 /**
  * Finds out whether wake-ups come through: declares the transport, sends one message through it and waits for it.
  * Declaring alone proves nothing: a plugin whose tables are gone accepts it and fails on every message. Costs a
@@ -48,7 +53,7 @@ export async function probeTransport(
 ): Promise<ProbeResult> {
   const { timeoutMs = 10_000, clock = new SystemClock() } = options;
   const delayMs = Math.max(transport.maxEarlyMs, DELAY_MS);
-  if (delayMs > LONGEST_DELAY_MS) return { type: 'unknown', reason: `one unit of the ladder is ${delayMs} ms` };
+  if (!isProbeable(transport)) return { type: 'unknown', reason: `one unit of the ladder is ${delayMs} ms` };
   const progress: Progress = { isTaken: false, isBlocked: false };
   const opening = Promise.resolve().then(open);
   const asking = opening.then((connection) => ask(connection, { transport, delayMs, options, clock, progress }));

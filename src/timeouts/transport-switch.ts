@@ -5,6 +5,7 @@ import {
   DelayedExchange,
   type DelayTransport,
   type DelayTransportName,
+  isProbeable,
   Ladder,
   None,
   type ProbeResult,
@@ -87,7 +88,7 @@ export class TransportSwitch {
     if (transport === 'auto' && asksTheBroker(transport, rabbit.urls)) await this.follow(await this.probePlugin());
   }
 
-  /** Declares everything again and sends a message through it. The result may change the transport. */
+  /** Declares everything again and sends a message through it, unless that takes too long. The result may change the transport. */
   async restore(): Promise<ProbeResult> {
     const { client } = this.plan;
     const { transport } = this;
@@ -95,10 +96,25 @@ export class TransportSwitch {
     const prepare = (channel: Channel, model: ChannelModel): Promise<void> =>
       this.declareAll(model, channel, transport);
     const open = (): ReturnType<RabbitClient['throwAwayConnection']> => client.throwAwayConnection();
+    if (!isProbeable(transport)) return this.declareAlone(prepare);
     const options = { prefix: client.names.prefix, timeoutMs: DECLARE_MS, prepare, clock: this.clock };
     const probe = await probeTransport(open, transport, options);
     if (transport.name === 'delayed-exchange') await this.follow(probe);
     return probe;
+  }
+
+  /** Where one unit of the ladder is too long to wait for a message: what is declared anew counts as working. */
+  private async declareAlone(prepare: (channel: Channel, model: ChannelModel) => Promise<void>): Promise<ProbeResult> {
+    const declaring = throwAway(this.plan.client, this.clock, DECLARE_MS, async (connection) => {
+      const channel = await connection.createChannel();
+      channel.on('error', () => undefined);
+      connection.on('error', () => undefined);
+      await prepare(channel, connection);
+    });
+    return declaring.then(
+      (): ProbeResult => ({ type: 'works' }),
+      (error: unknown): ProbeResult => ({ type: 'unknown', reason: String(error) }),
+    );
   }
 
   /** Chooses, then declares the waiting room. A rejection makes the channel try again. */

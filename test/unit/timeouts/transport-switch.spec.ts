@@ -4,6 +4,7 @@ import {
   DelayedExchangeMissingError,
   DelayedExchangeUnusableError,
   type DelayTransportSetting,
+  type LadderOptions,
 } from '../../../src/delay';
 import {
   type Channel,
@@ -22,14 +23,15 @@ type Plugin = 'works' | 'absent' | 'fails';
 
 const MINUTE = 60_000;
 
-function setup(transport: DelayTransportSetting, urls = ['amqp://one']) {
-  const broker = { plugin: 'works' as Plugin, probes: 0, isReady: true };
+function setup(transport: DelayTransportSetting, urls = ['amqp://one'], ladder: LadderOptions = {}) {
+  const broker = { plugin: 'works' as Plugin, probes: 0, isReady: true, isRefusing: false };
   const bound: string[] = [];
   const open = () => {
     const connection = new EventEmitter();
     let deliver = (): void => undefined;
     const channel = Object.assign(new EventEmitter(), {
       assertExchange: async (_: string, type: string) => {
+        if (broker.isRefusing) throw new Error('refused');
         const isRefused = type === 'x-delayed-message' && broker.plugin === 'absent';
         if (isRefused) throw Object.assign(new Error(`unknown exchange type 'x-delayed-message'`), { code: 406 });
       },
@@ -68,7 +70,13 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one']) {
   const transportSwitch = new TransportSwitch(
     {
       client,
-      options: { transport, rabbit: options, partitions: 1, ladder: {}, horizonMs: 1_000 } as ResolvedTimeoutsOptions,
+      options: {
+        transport,
+        rabbit: options,
+        partitions: 1,
+        ladder,
+        horizonMs: ladder.unitMs ?? 1_000,
+      } as ResolvedTimeoutsOptions,
       observer: new TimeoutObservers(),
       kinds: () => ['test'],
       declared: (wasRefused) => void refusals.push(wasRefused),
@@ -152,6 +160,22 @@ describe('the choice of the transport', () => {
     await connect();
     await connect();
     expect(refusals).toEqual([false, true, false]);
+  });
+
+  it('is restored without a message where one unit of the ladder is too long to wait for it', async () => {
+    const { transportSwitch, broker, connect, bound } = setup('ladder', ['amqp://one'], { unitMs: 60_000 });
+    await connect();
+    bound.length = 0;
+    expect(await transportSwitch.restore()).toEqual({ type: 'works' });
+    expect(bound.at(-1)).toBe('p.work.test to p.delay-b64-u60000-classic.delivery');
+    expect(broker.probes).toBe(0);
+  });
+
+  it('is not restored where it cannot be declared again, as long as the unit is', async () => {
+    const { transportSwitch, broker, connect } = setup('ladder', ['amqp://one'], { unitMs: 60_000 });
+    await connect();
+    broker.isRefusing = true;
+    expect(await transportSwitch.restore()).toEqual({ type: 'unknown', reason: 'Error: refused' });
   });
 
   it('binds no queue to what is not declared on this connection yet', async () => {
