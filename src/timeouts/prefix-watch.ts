@@ -1,9 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock } from '../clock';
+import { ownTransaction } from '../events';
 import { type ChannelModel, type PrefixOwner, readPrefixOwner, takePrefix, type TopologyNames } from '../rabbit';
 import { type EngineSettings } from './engine-settings';
-import { type Republication } from './republication';
+import { type Republication, type RepublicationAnswer } from './republication';
 
 interface PrefixPlan {
   readonly dataSource: DataSource;
@@ -14,10 +15,11 @@ interface PrefixPlan {
 
 /** Both services look once a minute. A rival that does not show for this long is gone. */
 const RIVAL_MS = 300_000;
-/** If several instances find the same broker empty within this time, only the first acts. */
+/** If several instances start on a prefix that another database has used within this time, only the first acts. */
 const QUIET_S = 30;
 /** Instances that still use the plugin during a deployment have this many seconds to follow. */
 const LEFT_S = 3_600;
+const LOST = 'the broker is another one than before, or has lost its data';
 
 /** Checks whether the broker still has the pending wake-ups, and whether another service uses the prefix. */
 export class PrefixWatch {
@@ -49,22 +51,40 @@ export class PrefixWatch {
     const owner = await readPrefixOwner(connection, names, this.databaseId);
     const isKnown = (await settings.read(dataSource, 'owned-prefix')) === names.prefix;
     // Before the prefix is taken: if this process dies in between, the next one notices the loss.
-    const isLost = isKnown && (await this.notice(owner));
+    const isLost = isKnown && (await this.notice(owner, connection));
     if (owner.type === 'other') this.warn(owner.databaseId);
-    if (owner.type !== 'us') await takePrefix(connection, names, this.databaseId);
+    const isTaken = owner.type === 'us' || (owner.type === 'nobody' && isKnown && !isLost);
+    if (!isTaken) await takePrefix(connection, names, this.databaseId);
     if (!isKnown) await settings.write(dataSource, 'owned-prefix', names.prefix);
     this.hasOwned = true;
     await this.removeLeft(connection);
     return isLost;
   }
 
-  private async notice(owner: PrefixOwner): Promise<boolean> {
+  private async notice(owner: PrefixOwner, connection: ChannelModel): Promise<boolean> {
     // Where this process has been before, a rival has taken the prefix, and nothing is lost.
     if (owner.type === 'us' || (owner.type === 'other' && this.hasOwned)) return false;
-    const cause = 'the broker is another one than before, or has lost its data';
-    const answer = await this.plan.republication.request({ cause, quietS: QUIET_S });
-    if (answer === 'requested') this.logger.warn(`${cause}: what is pending is published again`);
+    const isEmpty = owner.type === 'nobody';
+    const answer = isEmpty ? await this.restart(connection) : await this.request();
+    if (answer === 'requested') this.logger.warn(`${LOST}: what is pending is published again`);
     return answer !== 'too-soon';
+  }
+
+  private request(): Promise<RepublicationAnswer> {
+    return this.plan.republication.request({ cause: LOST, quietS: QUIET_S });
+  }
+
+  /**
+   * Begins anew although a republication is running or has just ended: what it published is gone with the broker's data. Looks
+   * again under the lock, because another instance may have acted and taken the prefix meanwhile.
+   */
+  private restart(connection: ChannelModel): Promise<RepublicationAnswer> {
+    const { dataSource, settings, republication, names } = this.plan;
+    return ownTransaction(dataSource, async (tx) => {
+      await settings.lock(tx, 'owned-prefix');
+      const owner = await readPrefixOwner(connection, names, this.databaseId ?? '');
+      return owner.type === 'nobody' ? republication.requestIn(tx, { cause: LOST }) : 'too-soon';
+    });
   }
 
   private warn(databaseId: string): void {
