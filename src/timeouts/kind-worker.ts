@@ -14,6 +14,7 @@ import { sortItems } from './sort-items';
 import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweptPage } from './swept-page';
 import { OverduePages } from './overdue-pages';
+import { OverdueWakeUps } from './overdue-wake-ups';
 import { wakeLater } from './wake-later';
 import { identitiesOf } from './wake-up';
 import { type WorkItem } from './work-item';
@@ -22,6 +23,7 @@ import { type WorkerPlan } from './worker-plan';
 /** All work on the timeouts of one kind in this process, whichever clock brings it. */
 export class KindWorker {
   readonly kind: string;
+  readonly overdue = new OverdueWakeUps();
   private readonly logger: Logger;
   private readonly hold: Hold<WorkItem>;
   private readonly batcher: MicroBatcher<WorkItem>;
@@ -60,9 +62,9 @@ export class KindWorker {
       },
       clock,
     );
+    const { overdue } = this;
     this.pages = new OverduePages({
-      ...plan,
-      clock,
+      ...{ ...plan, clock, overdue },
       pageSize: options.batchSize,
       committed: (batch) => this.committed(batch),
       recover: (items) => this.batches.settle(items),
@@ -94,11 +96,11 @@ export class KindWorker {
     this.onAwayListeners.push(listener);
   }
 
-  /** Takes a wake-up over and handles it when it is due. */
-  add(item: WorkItem): void {
+  /** Handles a wake-up when it is due. If that is far off, it goes round through the outbox, and frees its place of the prefetch. */
+  add(given: WorkItem): void {
+    const item = this.overdue.track(given);
     const { dueAtMs } = item.wakeUp;
     const earlyMs = dueAtMs - this.plan.databaseClock.nowMs();
-    // Far too early: it must not take a place of the prefetch for long, and goes round through the outbox.
     if (earlyMs > this.plan.longestHoldMs) this.batcher.add([item]);
     else this.hold.add(item, dueAtMs);
   }

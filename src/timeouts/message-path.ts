@@ -74,8 +74,8 @@ export class MessagePath {
     return this.switch.bind(channel, partition, queue);
   }
 
-  /** Call it when a run of the sweep has found `count` timeouts whose wake-ups should have come. */
-  missed(kind: string, count: number): void {
+  /** Call it when a run of the sweep has found timeouts whose wake-ups should have come; `count` tells how many still lack one. */
+  missed(kind: string, count: () => number): void {
     this.watch.missed(kind, count);
   }
 

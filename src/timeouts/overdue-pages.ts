@@ -3,6 +3,7 @@ import { type Clock } from '../clock';
 import { type ScanRange, ScanWindow } from '../events';
 import { type DatabaseClock } from './database-clock';
 import { type LockedRow } from './locked-timeout';
+import { type OverdueWakeUps } from './overdue-wake-ups';
 import { type SettlementQueries } from './settlement-queries';
 import { type SweptPage } from './swept-page';
 import { type TimeoutCause } from './timeout';
@@ -19,6 +20,8 @@ interface PagesPlan {
   readonly clock: Clock;
   readonly pageSize: number;
   committed(batch: SettledBatch): void;
+  /** Hears of the rows of a page as soon as they are locked. */
+  readonly overdue: Pick<OverdueWakeUps, 'found'>;
   /** Handles the rows of a page that could not be handled together. */
   recover(items: readonly WorkItem[]): Promise<void>;
 }
@@ -61,6 +64,7 @@ export class OverduePages {
       rows = await tx
         .query<CursorRow[]>(queries.lockOverdue, args)
         .finally(() => (costMs = clock.monotonic() - beganAt));
+      this.plan.overdue.found(rows);
       return { due: rows };
     };
     try {

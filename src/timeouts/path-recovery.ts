@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
 import { type Clock } from '../clock';
 import { type RabbitClient } from '../rabbit';
+import { countUnsent } from './count-unsent';
 import { countWaiting } from './count-waiting';
 import { Partitions } from './partitions';
 import { PathSuspicion } from './path-suspicion';
@@ -9,6 +11,8 @@ import { type TransportSwitch } from './transport-switch';
 
 interface RecoveryPlan {
   readonly client: RabbitClient;
+  readonly dataSource: DataSource;
+  readonly schema: string;
   readonly partitions: number;
   readonly switch: Pick<TransportSwitch, 'restore'>;
   readonly republication: Republication;
@@ -25,8 +29,8 @@ export class PathRecovery {
   private readonly logger = new Logger(PathRecovery.name);
   private readonly suspicion: PathSuspicion;
   private readonly partitions: Partitions;
-  /** Kinds with missed wake-ups that wait for an explanation, and how many. */
-  private readonly questioned = new Map<string, number>();
+  /** Kinds with missed wake-ups that wait for an explanation, and how many still lack one. */
+  private readonly questioned = new Map<string, () => number>();
   private attempts = 0;
   private attemptedMs = -Infinity;
   /** What is pending has been published again since the path became suspect. */
@@ -49,25 +53,26 @@ export class PathRecovery {
     return this.suspicion.cause;
   }
 
-  /** Notes `count` timeouts of a run of the sweep whose wake-ups should have come. Returns true when there is something to `examine`. */
-  missed(kind: string, count: number): boolean {
+  /** Notes a run of the sweep with timeouts whose wake-ups should have come. Returns true when there is something to `examine`. */
+  missed(kind: string, count: () => number): boolean {
     if (!this.suspicion.missed(kind) || this.isSuspect) return false;
     this.questioned.set(kind, count);
     return true;
   }
 
-  /** Looks for another explanation: the wake-ups have arrived, and wait in the work queue. */
+  /** Looks for another explanation: the wake-ups were not sent yet, wait in the work queue, or have come meanwhile. */
   async examine(): Promise<void> {
     const missed = [...this.questioned];
     if (missed.length === 0) return;
     this.questioned.clear();
     const kinds = missed.map(([kind]) => kind);
-    const queues = kinds
-      .flatMap((kind) => this.partitions.of(kind))
-      .map((key) => this.plan.client.names.workQueue(key));
-    const waiting = await countWaiting(this.plan.client, this.clock, queues).catch(() => 0);
-    const count = missed.reduce((sum, [, each]) => sum + each, 0);
-    if (waiting >= count) this.suspicion.excuse(kinds);
+    const { client, dataSource, schema } = this.plan;
+    // In the order of their way: what moves on meanwhile is seen twice and not missed.
+    const unsent = await countUnsent(dataSource, schema, kinds);
+    const queues = kinds.flatMap((kind) => this.partitions.of(kind)).map((key) => client.names.workQueue(key));
+    const waiting = await countWaiting(client, this.clock, queues).catch(() => 0);
+    const count = missed.reduce((sum, [, each]) => sum + each(), 0);
+    if (unsent + waiting >= count) this.suspicion.excuse(kinds);
     else this.suspect(`wake-ups keep going missing (${count} of ${kinds.join(', ')} in the last run of the sweep)`);
   }
 

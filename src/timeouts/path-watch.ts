@@ -45,13 +45,13 @@ export class PathWatch {
     private readonly clock: Clock,
   ) {
     const { client, options } = plan;
-    const { dataSource, schema, horizonMs, partitions } = options;
+    const { dataSource, schema, horizonMs } = options;
     const settings = new EngineSettings(schema);
     const republication = new Republication(dataSource, settings, schema, horizonMs);
     this.republication = republication;
     this.record = new PathRecord(dataSource, settings, republication, options);
     this.prefix = new PrefixWatch({ dataSource, settings, republication, names: client.names }, clock);
-    this.recovery = new PathRecovery({ client, partitions, switch: plan.switch, republication }, clock);
+    this.recovery = new PathRecovery({ ...options, client, switch: plan.switch, republication }, clock);
     this.loop = new PollingLoop(clock, {
       name: 'message-path',
       limitMs: STUCK_MS,
@@ -85,8 +85,8 @@ export class PathWatch {
     this.loop.wake();
   }
 
-  /** Call it when a run of the sweep has found `count` timeouts whose wake-ups should have come. */
-  missed(kind: string, count: number): void {
+  /** Call it when a run of the sweep has found timeouts whose wake-ups should have come; `count` tells how many still lack one. */
+  missed(kind: string, count: () => number): void {
     if (this.recovery.missed(kind, count)) this.loop.wake();
   }
 

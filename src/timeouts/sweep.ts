@@ -8,7 +8,7 @@ import { type TimeoutObserver } from './timeout-observer';
 import { type ResolvedSweepOptions } from './timeouts-options';
 
 interface SweepPlan {
-  readonly worker: Pick<KindWorker, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add'>;
+  readonly worker: Pick<KindWorker, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
   readonly dataSource: DataSource;
   /** Statement that lists what is due soon: $1 kind, $2 within ms, $3 limit. */
   readonly upcomingSql: string;
@@ -18,8 +18,8 @@ interface SweepPlan {
   readonly concurrency: number;
   /** True while no broker wakes us: then the sweep is the clock. */
   isClock(): boolean;
-  /** Called when a run has found `count` timeouts that a wake-up should have brought. */
-  missed(count: number): void;
+  /** Called when a run has found timeouts that a wake-up should have brought; `count` tells how many still lack one. */
+  missed(count: () => number): void;
 }
 
 interface Upcoming {
@@ -122,6 +122,7 @@ export class Sweep {
     const isFullDue = startedMs - this.lastFullMs >= this.intervalMs(startedMs);
     if (!isClock && !isFullDue && !this.hasMore) return false;
     this.isSecond = !isClock && this.caughtUp;
+    this.plan.worker.overdue.begin();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
     const { rows, hasMore } = await this.runOnce(this.isSecond ? this.plan.options.marginMs : 0, signal);
     this.reportMissed();
@@ -143,7 +144,8 @@ export class Sweep {
     if (this.missed === 0) return;
     const { observer, worker } = this.plan;
     observer.wakeUpsMissed(worker.kind, this.missed);
-    this.plan.missed(this.missed);
+    const count = worker.overdue.end();
+    if (count() > 0) this.plan.missed(count);
     this.logger.warn(`took over ${this.missed} overdue timeouts whose wake-ups were lost or are stalled at the broker`);
     this.missed = 0;
   }

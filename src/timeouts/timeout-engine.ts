@@ -164,7 +164,7 @@ export class TimeoutEngine {
     );
     const upcomingSql = new TimeoutQueries(schema).upcoming;
     const { sweep } = this.options;
-    const watched = { isClock: () => !this.isMessagePathUp, missed: (count: number) => this.path.missed(kind, count) };
+    const watched = { isClock: () => !this.isMessagePathUp, missed: this.path.missed.bind(this.path, kind) };
     const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, ...watched };
     this.workers.set(kind, worker);
     this.sweeps.set(kind, new Sweep(plan, this.clock));

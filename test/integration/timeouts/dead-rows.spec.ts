@@ -59,6 +59,7 @@ describe('the sweep while somebody holds an old snapshot', () => {
       databaseClock: { nowMs: () => Date.now() },
       clock,
       pageSize: 100,
+      overdue: { found: () => undefined },
       committed: () => undefined,
       recover: () => Promise.reject(new Error('nothing to recover')),
     };

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { Sweep } from '../../../src/timeouts/sweep';
 import { TimeoutObservers } from '../../../src/timeouts';
+import { OverdueWakeUps } from '../../../src/timeouts/overdue-wake-ups';
 import { ManualClock } from '../delay/manual-clock';
 
 const INTERVAL_MS = 30_000;
@@ -15,10 +16,13 @@ function setup() {
   const state = { isClock: false, overdue: 0 };
   const sweptAt: number[] = [];
   const missed: number[] = [];
+  const suspected: number[] = [];
+  const overdue = new OverdueWakeUps();
   const sweep = new Sweep(
     {
       worker: {
         kind: 'test',
+        overdue,
         isIdle: true,
         isSaturated: false,
         add: () => undefined,
@@ -26,6 +30,9 @@ function setup() {
           sweptAt.push(clock.monotonic() - beganAt);
           const rows = state.overdue;
           state.overdue = 0;
+          overdue.found(
+            Array.from({ length: rows }, (_, key) => ({ key: String(key), generation: '1', leased: false })),
+          );
           return { rows, missed: rows, next: undefined };
         },
       },
@@ -36,7 +43,7 @@ function setup() {
         wakeUpsMissed: (_: string, count: number) => missed.push(count),
       }),
       isClock: () => state.isClock,
-      missed: () => undefined,
+      missed: (count) => void suspected.push(Number(count())),
     },
     clock,
   );
@@ -47,7 +54,7 @@ function setup() {
       await settled();
     }
   };
-  return { sweep, state, sweptAt, missed, pass };
+  return { sweep, state, sweptAt, missed, suspected, overdue, pass };
 }
 
 describe('the sweep', () => {
@@ -82,6 +89,22 @@ describe('the sweep', () => {
     state.isClock = false;
     await pass(10);
     expect(sweptAt).toEqual([0, 1_000, 2_000, 7_000, 12_000]);
+    await sweep.stop();
+  });
+
+  it('does not suspect the path for what it finds while wake-ups wait in this process', async () => {
+    const { sweep, state, missed, suspected, overdue, pass } = setup();
+    sweep.start();
+    await settled();
+    const wakeUp = { key: '0', generation: '1', dueAtMs: 0, cause: 'message' } as const;
+    const item = overdue.track({ wakeUp, finish: () => undefined });
+    state.overdue = 2;
+    await pass(31);
+    expect([missed, suspected]).toEqual([[2], []]);
+    item.finish('finished');
+    state.overdue = 2;
+    await pass(31);
+    expect([missed, suspected]).toEqual([[2, 2], [2]]);
     await sweep.stop();
   });
 
