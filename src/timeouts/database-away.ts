@@ -2,6 +2,7 @@ import { TypeORMError } from 'typeorm';
 
 /** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
 const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
+const NO_ANSWER = 'ORDER_TIMEOUT/DATABASE_NO_ANSWER';
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,7 +11,7 @@ const AWAY_CODES = new Set([
   'ENOTFOUND',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'ORDER_TIMEOUT/DATABASE_NO_ANSWER',
+  NO_ANSWER,
   'ORDER_TIMEOUT/DATABASE_READ_ONLY',
   'ORDER_TIMEOUT/NO_WRITABLE_SERVER',
 ]);
@@ -42,6 +43,13 @@ export function isDatabaseAway(error: unknown): boolean {
     if (typeof name === 'string' && AWAY_NAMES.has(name)) return true;
     return typeof code !== 'string' && typeof message === 'string' && AWAY_MESSAGE.test(message);
   });
+}
+
+/** True when our side gave the connection up, because no answer came in time. */
+export function isGivenUp(error: unknown): boolean {
+  return chain(error).some(
+    ({ code, message }) => code === NO_ANSWER || (typeof message === 'string' && /query read timeout/i.test(message)),
+  );
 }
 
 /** True when running the whole transaction again at once is the right answer. */

@@ -1,4 +1,5 @@
 import { type Blame, blameFor } from './blame';
+import { isGivenUp } from './database-away';
 
 export interface IsolatePlan<T> {
   /** One transaction over the items; a rejection means that nothing was written. */
@@ -40,12 +41,12 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
 }
 
 /**
- * A connection is lost twice while the database is there: then these items cost it, by a statement that takes longer than the
- * pool waits, for instance. Given back together they would come again together, and hold up their kind for good.
+ * A connection that our side gave up twice while the database is there: these items cost it, by a statement that takes
+ * longer than the pool waits, for instance. Given back together they would come again together, and stop their kind for good.
  */
 async function blameOnce<T>(error: unknown, plan: IsolatePlan<T>): Promise<Blame> {
   const blame = blameFor(error);
-  return blame === 'away' && (await plan.isDatabaseThere()) ? 'contention' : blame;
+  return blame === 'away' && isGivenUp(error) && (await plan.isDatabaseThere()) ? 'contention' : blame;
 }
 
 /** A connection that was cut, while the database is there, says nothing about the items: they get a second go. */

@@ -35,7 +35,7 @@ describe('a connection of our own in the pool of a host that sets no limits', ()
     const before = await pid();
     const limited = onOwnConnection(pool, 100, (runner) => runner.query('SELECT pg_sleep(60)'));
     const error = await failure(limited);
-    expect(error.message).toContain('ORDER_TIMEOUT/DATABASE_NO_ANSWER: the database has not answered within 2100 ms');
+    expect(error.message).toContain('ORDER_TIMEOUT/DATABASE_NO_ANSWER: the database has not answered within 1100 ms');
     expect(isDatabaseAway(error)).toBe(true);
     await until(async () => !(await isAsleep()));
     expect(await pid()).not.toBe(before);
