@@ -1,5 +1,6 @@
 export { CLOCK, type Clock, type Timer } from './clock';
 export { Deadline } from './deadline';
+export { inTime } from './in-time';
 export { PollingLoop } from './polling-loop';
 export { SystemClock } from './system-clock';
 export { within } from './within';

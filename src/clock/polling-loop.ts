@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from './clock';
+import { inTime } from './in-time';
 import { StuckLoopError } from './stuck-loop-error';
 
 interface LoopPlan {
@@ -75,24 +76,21 @@ export class PollingLoop {
     }
   }
 
-  private runLimited(): Promise<boolean> {
+  private async runLimited(): Promise<boolean> {
     const { name, limitMs } = this.plan;
     if (limitMs === undefined) return this.plan.runOnce(this.stopping.signal);
     // Not AbortSignal.any: Node 20 keeps each of those for as long as the signal of the loop lives.
     const run = new AbortController();
     const stop = (): void => run.abort();
     this.stopping.signal.addEventListener('abort', stop, { once: true });
-    const working = this.plan.runOnce(run.signal);
-    return new Promise((resolve, reject) => {
-      const limit = this.clock.after(limitMs, () => {
+    try {
+      return await inTime(this.clock, limitMs, this.plan.runOnce(run.signal), () => {
         run.abort();
-        reject(new StuckLoopError(name, limitMs));
+        return new StuckLoopError(name, limitMs);
       });
-      void working.then(resolve, reject).finally(() => {
-        limit.cancel();
-        this.stopping.signal.removeEventListener('abort', stop);
-      });
-    });
+    } finally {
+      this.stopping.signal.removeEventListener('abort', stop);
+    }
   }
 
   /** The same failure every second fills a log without telling more. */

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
-import { onOwnConnection, STATEMENT_MS } from '../postgres';
+import { interceptQueries, onOwnConnection, STATEMENT_MS } from '../postgres';
 
 const LEVEL = 'READ COMMITTED';
 
@@ -47,25 +47,20 @@ export async function ownTransaction<T>(
  * nothing else.
  */
 async function begin(runner: QueryRunner, limits: TransactionLimits): Promise<void> {
-  const own = Object.getOwnPropertyDescriptor(runner, 'query');
-  const send = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
   const setLimits = limitsSql(limits);
   let isSaid = false;
   let isLimited = false;
-  const query = (sql: string, ...rest: unknown[]): Promise<unknown> => {
+  const restore = interceptQueries(runner, (send) => (sql, ...rest) => {
     if (isSaid && sql === `SET TRANSACTION ISOLATION LEVEL ${LEVEL}`) return Promise.resolve();
     isSaid = sql === 'START TRANSACTION';
     isLimited ||= isSaid;
-    return send(isSaid ? `${sql} ISOLATION LEVEL ${LEVEL}; ${setLimits}` : sql, ...rest);
-  };
-  Object.defineProperty(runner, 'query', { value: query, configurable: true });
+    return send(isSaid ? `START TRANSACTION ISOLATION LEVEL ${LEVEL}; ${setLimits}` : sql, ...rest);
+  });
   try {
     await runner.startTransaction(LEVEL);
     if (!isLimited) await runner.query(setLimits);
   } finally {
-    // Back to the method of the class, or to what somebody put in its place.
-    if (own) Object.defineProperty(runner, 'query', own);
-    else Reflect.deleteProperty(runner, 'query');
+    restore();
   }
 }
 

@@ -1,5 +1,6 @@
 export { canWrite } from './can-write';
 export { cancel, discard, hangUp, type PooledClient } from './hang-up';
+export { interceptQueries, type Send } from './intercept-queries';
 export { NoAnswerError } from './no-answer-error';
 export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
 export { ownQuery } from './own-query';

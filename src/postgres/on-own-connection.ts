@@ -1,6 +1,7 @@
 import { type DataSource, type QueryRunner } from 'typeorm';
-import { SystemClock } from '../clock';
+import { inTime, SystemClock } from '../clock';
 import { cancel, discard, hangUp, type PooledClient } from './hang-up';
+import { interceptQueries } from './intercept-queries';
 import { NoAnswerError } from './no-answer-error';
 import { isSessionLost } from './session-lost';
 
@@ -41,11 +42,8 @@ export async function onOwnConnection<T>(
 async function checkOut(runner: QueryRunner): Promise<PooledClient | undefined> {
   const connecting = runner.connect() as Promise<PooledClient | undefined>;
   try {
-    return await new Promise((resolve, reject) => {
-      const late = (): void => reject(new NoAnswerError('the pool has given no connection', CHECKOUT_MS));
-      const limit = clock.after(CHECKOUT_MS, late);
-      void connecting.then(resolve, reject).finally(() => limit.cancel());
-    });
+    const late = (): Error => new NoAnswerError('the pool has given no connection', CHECKOUT_MS);
+    return await inTime(clock, CHECKOUT_MS, connecting, late);
   } catch (error) {
     // A connection that comes late goes back. Released before it came, it would never return to the pool.
     void connecting.then(() => runner.release()).catch(() => undefined);
@@ -55,16 +53,14 @@ async function checkOut(runner: QueryRunner): Promise<PooledClient | undefined> 
 
 /** Whatever is sent, by handlers too, must be answered in time. */
 function guard(runner: QueryRunner, client: PooledClient | undefined, limitMs: number): void {
-  const send = runner.query.bind(runner) as (...given: unknown[]) => Promise<unknown>;
-  const query = async (...given: unknown[]): Promise<unknown> => {
+  interceptQueries(runner, (send) => async (...given) => {
     const limit = clock.after(limitMs, () => giveUp(client, limitMs));
     try {
       return await send(...given);
     } finally {
       limit.cancel();
     }
-  };
-  Object.defineProperty(runner, 'query', { value: query, configurable: true });
+  });
 }
 
 function giveUp(client: PooledClient | undefined, limitMs: number): void {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
-import { type Clock, type Timer, within } from '../clock';
+import { type Clock, inTime, type Timer, within } from '../clock';
 import { type RabbitConnection } from './rabbit-connection';
 import { Reminder } from './reminder';
 
@@ -82,7 +82,9 @@ export class KeptChannel<C extends Channel> {
     try {
       channel = await this.plan.create(model);
       this.watch(channel);
-      await this.inTime(this.plan.open(channel, model));
+      const opening = this.plan.open(channel, model);
+      const late = (): Error => new Error(`no answer within ${OPEN_MS} ms`);
+      await inTime(this.clock, OPEN_MS, opening, late, this.closing.signal);
       if (this.isClosed) return await channel.close();
       if (this.ended.has(channel)) throw new Error('the channel closed while it was prepared');
       this.current = channel;
@@ -96,12 +98,6 @@ export class KeptChannel<C extends Channel> {
 
   private get isClosed(): boolean {
     return this.closing.signal.aborted;
-  }
-
-  private async inTime(opening: Promise<void>): Promise<void> {
-    const isOpen = opening.then(() => true);
-    if (!(await within(this.clock, OPEN_MS, isOpen, false, this.closing.signal)))
-      throw new Error(`no answer within ${OPEN_MS} ms`);
   }
 
   private watch(channel: C): void {

@@ -1,15 +1,13 @@
 import { type EntityManager, type QueryRunner } from 'typeorm';
-import { cancel, hangUp, type PooledClient } from '../postgres';
+import { cancel, hangUp, interceptQueries, type PooledClient, type Send } from '../postgres';
 
 /** Of pg's client, what ends it at once; `end` would wait for what is under way. */
 type Client = PooledClient & { on(event: 'error', listener: () => void): unknown };
 
-type Send = (...given: unknown[]) => Promise<unknown>;
-
 /** The statements that a handler sends through the transaction it is given. */
 export class RunStatements {
-  private readonly own: PropertyDescriptor | undefined;
-  private readonly send: Send;
+  /** Looks at no more statements. */
+  readonly release: () => void;
   private refusal: Error | undefined;
   private refused = false;
   private open = 0;
@@ -18,13 +16,15 @@ export class RunStatements {
   private idle: (() => void)[] = [];
 
   private constructor(
-    private readonly runner: QueryRunner,
+    runner: QueryRunner,
     private readonly client: Client,
   ) {
-    this.own = Object.getOwnPropertyDescriptor(runner, 'query');
-    this.send = runner.query.bind(runner) as Send;
-    const value: Send = (...given) => this.query(given);
-    Object.defineProperty(runner, 'query', { value, configurable: true });
+    this.release = interceptQueries(
+      runner,
+      (send) =>
+        (...given) =>
+          this.query(send, given),
+    );
   }
 
   static async of({ queryRunner }: EntityManager): Promise<RunStatements> {
@@ -61,20 +61,14 @@ export class RunStatements {
     hangUp(this.client, error);
   }
 
-  /** Looks at no more statements. */
-  release(): void {
-    if (this.own) Object.defineProperty(this.runner, 'query', this.own);
-    else Reflect.deleteProperty(this.runner, 'query');
-  }
-
-  private async query(given: unknown[]): Promise<unknown> {
+  private async query(send: Send, given: unknown[]): Promise<unknown> {
     if (this.refusal) {
       this.refused = true;
       throw this.refusal;
     }
     if (this.open++ === 0) this.since = performance.now();
     try {
-      return await this.send(...given);
+      return await send(...given);
     } finally {
       this.open--;
       if (this.open === 0) {

@@ -1,4 +1,4 @@
-import { type Clock, within } from '../clock';
+import { type Clock, inTime, within } from '../clock';
 import { type ChannelModel, type RabbitClient } from '../rabbit';
 
 const CLOSE_MS = 1_000;
@@ -16,12 +16,7 @@ export async function throwAway<T>(
 ): Promise<T> {
   const connection = await client.throwAwayConnection();
   try {
-    const working = work(connection).then((value) => ({ value }));
-    // After the limit nobody handles its rejection.
-    working.catch(() => undefined);
-    const answer = await within(clock, ms, working, undefined);
-    if (!answer) throw new Error(`the broker did not answer within ${ms} ms`);
-    return answer.value;
+    return await inTime(clock, ms, work(connection), () => new Error(`the broker did not answer within ${ms} ms`));
   } finally {
     await within(
       clock,
