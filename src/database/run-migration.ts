@@ -3,6 +3,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
 import { present } from '../errors';
 import { ownTransaction } from '../events';
+import { isLockTimeout } from '../timeouts';
 import { LockedTablesError } from './locked-tables-error';
 import { type Migration, nameOf, recordMigration } from './migrations-table';
 
@@ -13,8 +14,6 @@ import { type Migration, nameOf, recordMigration } from './migrations-table';
 const LOCK_MS = 1_000;
 const PAUSE_MS = 2_000;
 const TRIES = 20;
-/** lock_not_available */
-const LOCKED = '55P03';
 
 const clock = new SystemClock();
 const logger = new Logger('Migrations');
@@ -40,14 +39,10 @@ export async function runMigration(
       // No limit for statements: an index on a large table takes minutes.
       return await ownTransaction(dataSource, run, { statementMs: 0, idleMs: 0, lockMs: LOCK_MS });
     } catch (error) {
-      if (!isLocked(error)) throw error;
+      if (!isLockTimeout(error)) throw error;
       if (tries >= TRIES) throw new LockedTablesError(name, error);
       if (tries === 1) logger.warn(`${name} waits for a table that another session uses`);
       await clock.sleep(PAUSE_MS);
     }
   }
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof Error && (error as Error & { code?: unknown }).code === LOCKED;
 }

@@ -47,9 +47,6 @@ export interface ClaimLimits {
 
 const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true)`;
 
-/** A process that freezes between claim and commit would keep its rows from everybody; a commit takes milliseconds. */
-const IDLE_LIMIT_MS = 5_000;
-
 /**
  * For the rest of the transaction. A queue that is empty whenever it is vacuumed looks small to the planner for a minute,
  * with a hundred thousand dead rows or live ones in it: it reads and sorts all of them for each claim (88 ms instead of 1).
@@ -58,7 +55,6 @@ const IDLE_LIMIT_MS = 5_000;
 const SETTINGS = `
   SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
          ${WITHOUT_FLUSH},
-         set_config('idle_in_transaction_session_timeout', '${IDLE_LIMIT_MS}', true),
          (extract(epoch FROM now()) * 1000)::float8 AS now_ms`;
 const NONE = { found: 0, last_at: '', last_id: '' };
 /** Before every id. */

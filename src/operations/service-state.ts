@@ -1,10 +1,10 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
 import { Outbox, type OutboxBacklog } from '../events';
-import { canWrite } from '../postgres';
 import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
 import {
+  isDatabaseWritable,
   oldestOverdue,
   oldestUndecided,
   ParkedTimeouts,
@@ -58,39 +58,42 @@ export class ServiceState {
 
   /** Whether the database answers within 2 s and takes writes; a standby does not. */
   isDatabaseUp(): Promise<boolean> {
-    const answer = canWrite(this.options.dataSource).catch(() => false);
-    return within(this.clock, PATIENCE_MS, answer, false);
+    return within(this.clock, PATIENCE_MS, isDatabaseWritable(this.options.dataSource), false);
   }
 
   /** Parked timeouts by kind; undefined when the database does not answer within 2 s. */
   parked(): Promise<ReadonlyMap<string, number> | undefined> {
-    const answer = this.parkedTimeouts.count().catch(() => undefined);
-    return within(this.clock, PATIENCE_MS, answer, undefined);
+    return this.inTime(this.parkedTimeouts.count());
   }
 
   /** Seconds by which the oldest due timeout of each kind is late; undefined when the database does not answer within 2 s. */
   overdue(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
-    const answer = oldestOverdue(dataSource, schema).catch(() => undefined);
-    return within(this.clock, PATIENCE_MS, answer, undefined);
+    return this.inTime(oldestOverdue(dataSource, schema));
   }
 
   /** Seconds since the deadline of the oldest timeout of each kind that is being asked again; undefined as in `overdue`. */
   undecided(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
-    const answer = oldestUndecided(dataSource, schema).catch(() => undefined);
-    return within(this.clock, PATIENCE_MS, answer, undefined);
+    return this.inTime(oldestUndecided(dataSource, schema));
   }
 
   /** Payments that wait for a person; undefined when the database does not answer within 2 s. */
-  unmatched(): Promise<number | undefined> {
-    const answer = this.unmatchedPayments?.countKept().catch(() => undefined);
-    return within(this.clock, PATIENCE_MS, answer ?? Promise.resolve(undefined), undefined);
+  async unmatched(): Promise<number | undefined> {
+    return this.unmatchedPayments && this.inTime(this.unmatchedPayments.countKept());
   }
 
   /** Undefined when the database does not answer within 2 s. */
   backlog(): Promise<OutboxBacklog | undefined> {
-    const answer = this.outbox.backlog(this.options.dataSource).catch(() => undefined);
-    return within(this.clock, PATIENCE_MS, answer, undefined);
+    return this.inTime(this.outbox.backlog(this.options.dataSource));
+  }
+
+  private inTime<T>(answer: Promise<T>): Promise<T | undefined> {
+    return within<T | undefined>(
+      this.clock,
+      PATIENCE_MS,
+      answer.catch(() => undefined),
+      undefined,
+    );
   }
 }

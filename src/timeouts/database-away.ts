@@ -1,8 +1,8 @@
 import { TypeORMError } from 'typeorm';
+import { isUnanswered } from '../postgres';
 
 /** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
 const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
-const NO_ANSWER = 'ORDER_TIMEOUT/DATABASE_NO_ANSWER';
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -11,7 +11,7 @@ const AWAY_CODES = new Set([
   'ENOTFOUND',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  NO_ANSWER,
+  'ORDER_TIMEOUT/DATABASE_NO_ANSWER',
   'ORDER_TIMEOUT/DATABASE_READ_ONLY',
   'ORDER_TIMEOUT/NO_WRITABLE_SERVER',
 ]);
@@ -47,9 +47,7 @@ export function isDatabaseAway(error: unknown): boolean {
 
 /** True when our side gave the connection up, because no answer came in time. */
 export function isGivenUp(error: unknown): boolean {
-  return chain(error).some(
-    ({ code, message }) => code === NO_ANSWER || (typeof message === 'string' && /query read timeout/i.test(message)),
-  );
+  return chain(error).some(isUnanswered);
 }
 
 /** True when running the whole transaction again at once is the right answer. */

@@ -1,6 +1,6 @@
 export { assertTables } from './assert-tables';
 export { contentionBackoffMs } from './contention-backoff';
-export { isContention, isDatabaseAway, isPermissionDenied, isRetryableConflict } from './database-away';
+export { isContention, isDatabaseAway, isLockTimeout, isPermissionDenied, isRetryableConflict } from './database-away';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
