@@ -14,11 +14,19 @@ const EVALUATE = `
   {value, Value, _} = rpc:call('${NODE}', erl_eval, exprs, [Expressions, []], 15000),
   io:format("~tp", [Value]), halt(0).`;
 
-/** Runs Erlang in a broker of scripts/broker.mjs. @returns the value of the last expression, as Erlang prints it */
-export async function evalOnBroker(directory: string, amqpUrl: string, expressions: string): Promise<string> {
-  // The port block of scripts/stack/rabbitmq-server.mjs begins with the AMQP port.
-  const port = Number(new URL(amqpUrl).port);
-  const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
+/** Where a broker of scripts/broker.mjs is. */
+export interface BrokerPlace {
+  readonly directory: string;
+  /** The port block of scripts/stack/rabbitmq-server.mjs begins with the AMQP port. */
+  readonly amqpPort: number;
+  readonly erlangBin: string;
+}
+
+/** Runs Erlang in a broker. @returns the value of the last expression, as Erlang prints it */
+export async function evalOnBroker(
+  { directory, amqpPort: port, erlangBin }: BrokerPlace,
+  expressions: string,
+): Promise<string> {
   const cookie = readFileSync(join(directory, 'home', '.erlang.cookie'), 'utf8').trim();
   const kernel = `-kernel inet_dist_listen_min ${port + 5} inet_dist_listen_max ${port + 6} inet_dist_use_interface {127,0,0,1}`;
   const args = ['-noinput', '-sname', `test-${process.pid}@localhost`, '-setcookie', cookie, '-hidden'];

@@ -1,7 +1,7 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { scriptAnswers } from './script-answers';
 
 interface Access {
   readonly databaseUrl: string;
@@ -39,7 +39,7 @@ export async function startReplicatedDatabase(): Promise<ReplicatedDatabase> {
   const script = join(__dirname, '../../scripts/replicated-database.mjs');
   const child = spawn(process.execPath, [script], { stdio: 'pipe' });
   const exited = once(child, 'exit');
-  const answers = answersOf(child);
+  const answers = scriptAnswers<ClusterEvent>(child, 'the replicated database');
   let access: Access = await answers.next();
   const tell = async (command: string): Promise<void> => {
     child.stdin.write(`${command}\n`);
@@ -57,22 +57,6 @@ export async function startReplicatedDatabase(): Promise<ReplicatedDatabase> {
     close: async () => {
       child.stdin.end();
       await exited;
-    },
-  };
-}
-
-/** One answer per command; rejects when the servers fail or end. */
-function answersOf(child: ChildProcessWithoutNullStreams): { next(): Promise<ClusterEvent> } {
-  let stderr = '';
-  child.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-4_000)));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return {
-    next: async () => {
-      const { value, done } = (await lines.next()) as IteratorResult<string, undefined>;
-      if (done) throw new Error(`the replicated database ended: ${stderr}`);
-      const event = JSON.parse(value) as ClusterEvent;
-      if (event.event === 'error') throw new Error(`the replicated database failed: ${value} ${stderr}`);
-      return event;
     },
   };
 }

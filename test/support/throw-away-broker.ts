@@ -1,10 +1,10 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { evalOnBroker } from './broker-eval';
+import { scriptAnswers } from './script-answers';
 
 interface BrokerEvent {
   readonly event: 'ready' | 'stopped' | 'killed' | 'exited' | 'error';
@@ -45,7 +45,7 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
   const directory = mkdtempSync(join(tmpdir(), 'throw-away-broker-'));
   const child = spawn(process.execPath, [script, '--profile', profile, '--directory', directory], { stdio: 'pipe' });
   const exited = once(child, 'exit');
-  const answers = answersOf(child);
+  const answers = scriptAnswers<BrokerEvent>(child, 'the throw-away broker', ['error', 'exited']);
   const tell = async (command: string): Promise<BrokerEvent> => {
     child.stdin.write(`${command}\n`);
     return answers.next();
@@ -55,9 +55,14 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
   const ready = async (command: string): Promise<void> => void ({ pid } = await tell(command));
   const signal = (name: NodeJS.Signals): void => void (pid !== undefined && process.kill(pid, name));
   if (!amqpUrl || !managementUrl) throw new Error('the broker did not say where it is');
+  const place = {
+    directory,
+    amqpPort: Number(new URL(amqpUrl).port),
+    erlangBin: process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin',
+  };
   const onQueue = async (name: string, call: string): Promise<void> => {
     const find = `{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"${name}">>))`;
-    await evalOnBroker(directory, amqpUrl, `${find}, ok = ${call}(amqqueue:get_pid(Queue)).`);
+    await evalOnBroker(place, `${find}, ok = ${call}(amqqueue:get_pid(Queue)).`);
   };
   return {
     amqpUrl,
@@ -68,7 +73,7 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
     limitMessages: async (bytes) => {
       // Up to 3.12 a channel reads the first, later the second.
       const set = `application:set_env(rabbit, max_message_size, ${bytes}), persistent_term:put(max_message_size, ${bytes}).`;
-      await evalOnBroker(directory, amqpUrl, set);
+      await evalOnBroker(place, set);
     },
     restart: () => ready('restart'),
     stop: async () => void (await tell('stop')),
@@ -80,23 +85,6 @@ export async function startThrowAwayBroker(profile: 'plain' | 'plugin'): Promise
       child.stdin.end();
       await exited;
       rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
-    },
-  };
-}
-
-/** The events of the broker, one per command; rejects when it fails or ends. */
-function answersOf(child: ChildProcessWithoutNullStreams): { next(): Promise<BrokerEvent> } {
-  let stderr = '';
-  child.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-4_000)));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return {
-    next: async () => {
-      const { value, done } = (await lines.next()) as IteratorResult<string, undefined>;
-      if (done) throw new Error(`the throw-away broker ended: ${stderr}`);
-      const event = JSON.parse(value) as BrokerEvent;
-      if (event.event === 'error' || event.event === 'exited')
-        throw new Error(`the throw-away broker failed: ${value} ${stderr}`);
-      return event;
     },
   };
 }

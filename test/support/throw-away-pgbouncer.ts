@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { scriptAnswers } from './script-answers';
 
 /** A PgBouncer that pools by transaction. */
 export interface ThrowAwayPgbouncer {
@@ -16,12 +16,7 @@ export async function startThrowAwayPgbouncer(urls: readonly string[]): Promise<
   const env = { ...process.env, DATABASE_URLS: urls.join(',') };
   const child = spawn(process.execPath, [script], { stdio: 'pipe', env });
   const exited = once(child, 'exit');
-  let stderr = '';
-  child.stderr.on('data', (chunk: Buffer) => (stderr = (stderr + chunk.toString()).slice(-4_000)));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const { value, done } = (await lines.next()) as IteratorResult<string, undefined>;
-  if (done) throw new Error(`PgBouncer did not start: ${stderr}`);
-  const { address } = JSON.parse(value) as { address: string };
+  const { address } = await scriptAnswers<{ event?: string; address: string }>(child, 'PgBouncer').next();
   return {
     through: (url) => {
       const changed = new URL(url);

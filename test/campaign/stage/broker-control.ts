@@ -1,36 +1,17 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import { type BrokerPlace, evalOnBroker } from '../../support/broker-eval';
 
 /** What a healthy broker of ours has: rabbitmq-server.mjs. */
 const NORMAL_BYTES = 209_715_200;
 /** More than any disk has. */
 const IMPOSSIBLE_BYTES = 10 ** 18;
-const LIMIT_MS = 20_000;
-const NODE = 'throw-away@localhost';
-/** What `rabbitmqctl eval` does, without the seconds that it takes to start. */
-const EVALUATE = `
-  [Text] = init:get_plain_arguments(),
-  {ok, Tokens, _} = erl_scan:string(Text),
-  {ok, Expressions} = erl_parse:parse_exprs(Tokens),
-  {value, Value, _} = rpc:call('${NODE}', erl_eval, exprs, [Expressions, []], 15000),
-  io:format("~tp", [Value]), halt(0).`;
-
-interface Place {
-  readonly directory: string;
-  /** The port block of scripts/stack/rabbitmq-server.mjs begins with the AMQP port. */
-  readonly amqpPort: number;
-  readonly erlangBin: string;
-}
 
 /** An operator at the broker's own machine. */
 export class BrokerControl {
   private queue: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly place: Place) {}
+  constructor(private readonly place: BrokerPlace) {}
 
   async fillDisk(): Promise<void> {
     await this.setDiskLimit(IMPOSSIBLE_BYTES);
@@ -97,27 +78,8 @@ export class BrokerControl {
 
   /** One after the other, as each takes the same ports. @returns the value, as Erlang prints it. */
   private eval(expressions: string): Promise<string> {
-    const result = this.queue.then(() => this.evalOnce(expressions));
+    const result = this.queue.then(() => evalOnBroker(this.place, expressions));
     this.queue = result.catch(() => undefined);
     return result;
-  }
-
-  private async evalOnce(expressions: string): Promise<string> {
-    const { directory, amqpPort, erlangBin } = this.place;
-    const cookie = readFileSync(join(directory, 'home', '.erlang.cookie'), 'utf8').trim();
-    const name = `campaign-${process.pid}@localhost`;
-    const ports = [`inet_dist_listen_min ${amqpPort + 5}`, `inet_dist_listen_max ${amqpPort + 6}`];
-    const kernel = ['-kernel', ...[...ports, 'inet_dist_use_interface {127,0,0,1}'].flatMap((one) => one.split(' '))];
-    const args = ['-noinput', '-sname', name, '-setcookie', cookie, '-hidden', '-eval', EVALUATE];
-    const { stdout } = await run(join(erlangBin, 'erl'), [...kernel, ...args, '-extra', expressions], {
-      timeout: LIMIT_MS,
-      env: {
-        PATH: `${erlangBin}:/usr/local/bin:/usr/bin:/bin`,
-        HOME: process.env.HOME,
-        ERL_EPMD_PORT: String(amqpPort + 4),
-        ERL_EPMD_ADDRESS: '127.0.0.1',
-      },
-    });
-    return stdout;
   }
 }
