@@ -21,6 +21,11 @@ export class Delivery {
     return this.message.properties.headers ?? {};
   }
 
+  /** Whoever had it before has not acknowledged it. */
+  get isRedelivered(): boolean {
+    return this.message.fields.redelivered;
+  }
+
   /** How often it was delivered before: absent on classic queues, which do not count, and at the first time. */
   get deliveries(): number | undefined {
     // 4.3 counts what was given back in `x-acquired-count` only.

@@ -43,7 +43,7 @@ export class AskRound {
   /** One for each open question. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal for ever. */
   private readonly limits = new Set<AbortController>();
   private isStopping = false;
-  private open = 0;
+  private readonly open = new Set<DueTimeout>();
   private drained: (() => void)[] = [];
 
   constructor(
@@ -72,14 +72,19 @@ export class AskRound {
 
   /** Questions asked whose answers are not written yet. */
   get openCount(): number {
-    return this.open;
+    return this.open.size;
+  }
+
+  /** Whether the answer to a question about this key is awaited, or is being written. */
+  isAsking(key: string): boolean {
+    return [...this.open].some((due) => due.key === key);
   }
 
   /** Asks one question; `done` is called when its answer is committed, or could not be. Never rejects. */
   async ask(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
-    this.open++;
+    this.open.add(due);
     const finish = (result: WakeUpResult): void => {
-      this.close();
+      this.close(due);
       done(result);
     };
     try {
@@ -97,7 +102,7 @@ export class AskRound {
   }
 
   whenIdle(): Promise<void> {
-    return this.open === 0 ? Promise.resolve() : new Promise((resolve) => this.drained.push(resolve));
+    return this.open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.drained.push(resolve));
   }
 
   private async askWithin(due: DueTimeout, ms: number): Promise<unknown> {
@@ -161,10 +166,10 @@ export class AskRound {
     }
   }
 
-  private close(): void {
-    this.open--;
+  private close(due: DueTimeout): void {
+    this.open.delete(due);
     this.plan.closed();
-    if (this.open === 0) for (const resolve of this.drained.splice(0)) resolve();
+    if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
   }
 }
 

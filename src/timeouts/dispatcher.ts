@@ -67,7 +67,7 @@ export class Dispatcher {
         decoded.type === 'invalid' ? decoded.reason : `kind "${decoded.kind}" came to the queue of "${worker.kind}"`;
       return void client.parked.park(delivery, { code: 'INVALID_WAKE_UP', reason });
     }
-    this.work(delivery, decoded.wakeUp);
+    this.work(delivery, { ...decoded.wakeUp, isRedelivered: delivery.isRedelivered });
   }
 
   private work(delivery: Delivery, wakeUp: WakeUp): void {

@@ -11,6 +11,7 @@ import { BUSY_MS, type BusyRow, type LockedRow } from './locked-timeout';
 import { logParked } from './log-parked';
 import { GATHER, MicroBatcher } from './micro-batcher';
 import { sortItems } from './sort-items';
+import { splitDue } from './split-due';
 import { type SettledBatch, type Selection } from './timeout-settler';
 import { type SweptPage } from './swept-page';
 import { OverduePages } from './overdue-pages';
@@ -153,10 +154,10 @@ export class KindWorker {
   private async select(tx: EntityManager, items: readonly WorkItem[]): Promise<Selection> {
     const { keys, generations } = identitiesOf(items.map(({ wakeUp }) => wakeUp));
     const rows = await tx.query<BusyRow[]>(this.plan.queries.lockByKeys, [this.plan.kind, keys, generations]);
-    const early = rows.filter((row) => row.busy || row.remaining_ms > 0);
+    const { due, early } = splitDue(rows, items, (key) => this.asks.isAsking(key));
     const far = early.filter((row) => row.remaining_ms > this.plan.longestHoldMs);
     await this.plan.recorder.wakeLater(tx, wakeLater(far, items, this.plan.databaseClock.nowMs()));
-    return { due: rows.filter((row) => !row.busy && row.remaining_ms <= 0), early };
+    return { due, early };
   }
 
   /** Everything in `batch` is durable now: tell those who brought it, and ask what has to be asked. */
@@ -178,11 +179,8 @@ export class KindWorker {
   }
 
   private async fail(item: WorkItem, error: unknown): Promise<void> {
-    const reason = error instanceof Error ? error.message : String(error);
-    this.logger.error(
-      `handling "${item.wakeUp.key}" failed: ${reason}`,
-      error instanceof Error ? error.stack : undefined,
-    );
+    const { message, stack } = error instanceof Error ? error : new Error(String(error));
+    this.logger.error(`handling "${item.wakeUp.key}" failed: ${message}`, stack);
     await this.putOff(item, error);
   }
 

@@ -12,9 +12,9 @@ import { findSchemaNameProblems } from './schema-name';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {
-  /** A timeout whose wake-up is lost is late by up to this and the margin, milliseconds. An empty run costs about ten statements of less than 1 ms. @default 5000 */
+  /** A timeout whose wake-up is lost is late by up to this and the margin, milliseconds. An empty run costs about ten statements of less than 1 ms. @default 2000 */
   readonly intervalMs?: number;
-  /** How long the normal path has the first go at a due timeout. @default 5000 */
+  /** How long the normal path has the first go at a due timeout. @default 3000 */
   readonly marginMs?: number;
   /** Most work of one run. @default 20000 */
   readonly budgetMs?: number;
@@ -107,7 +107,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     ...withoutUndefined(options),
     ownsDatabase: options[OWNS_DATABASE] ?? false,
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
-    sweep: { intervalMs: 5_000, marginMs: 5_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
+    sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
   const problems = [...findStrayOptions(options, TIMEOUTS_OPTIONS, ['isGlobal']), ...problemsOf(resolved)];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);

@@ -24,6 +24,8 @@ export interface WakeUp {
   /** Epoch milliseconds by the database's clock. */
   readonly dueAtMs: number;
   readonly cause: TimeoutCause;
+  /** The broker has delivered it before: the process that was asking about the timeout may be gone. */
+  readonly isRedelivered?: boolean;
 }
 
 export type DecodedWakeUp =

@@ -17,11 +17,11 @@ export interface EventExcuse {
   readonly stops: boolean;
 }
 
-/** A message was lost or is held by somebody dead: the sweep comes every 5 s for what is overdue by 5 s, of which 5 are free. */
+/** A message was lost or is held by somebody dead: the sweep comes every 2 s for what is overdue by 3 s, and other faults keep it from its work. */
 const SWEEP_MS = 10_000;
 /** The lease of an outbox row or of a question, and then the sweep. */
 const LEASE_MS = 30_000;
-/** Questions are repeated after 5 s, + 20 %, and not before the breaker closes after 5 s. */
+/** Questions are repeated after 2 s, + 20 %, each has 5 s, and the breaker closes after 2 s. */
 const QUESTION_MS = 15_000;
 /** A client gives up a silent session after 10 s, the server ends its transaction after 5 s; then comes who waited. */
 const DEAD_SESSION_MS = 20_000;

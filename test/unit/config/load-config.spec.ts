@@ -33,7 +33,7 @@ describe('loadConfig', () => {
       ladder: {},
       partitions: 1,
       horizonMs: 86_400_000,
-      sweep: { intervalMs: 5_000, marginMs: 5_000 },
+      sweep: { intervalMs: 2_000, marginMs: 3_000 },
       orders: {},
       retention: {},
       paymentProvider: undefined,

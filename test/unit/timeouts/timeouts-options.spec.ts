@@ -27,7 +27,7 @@ describe('the options of TimeoutsModule', () => {
       ladder: {},
       partitions: 1,
       horizonMs: DAY_MS,
-      sweep: { intervalMs: 5_000, marginMs: 5_000, budgetMs: 20_000 },
+      sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000 },
       consume: true,
       shutdownTimeoutMs: 10_000,
     });
@@ -37,7 +37,7 @@ describe('the options of TimeoutsModule', () => {
     const sweep = { marginMs: 0 };
     const rabbit = { urls: ['amqps://a', 'amqp://b'], prefix: 'shop.v2' };
     expect(resolveTimeoutsOptions({ ...least, sweep, rabbit, schema: 'shop', consume: false })).toMatchObject({
-      sweep: { intervalMs: 5_000, marginMs: 0 },
+      sweep: { intervalMs: 2_000, marginMs: 0 },
       rabbit: { prefix: 'shop.v2', queueType: 'quorum' },
       schema: 'shop',
       consume: false,

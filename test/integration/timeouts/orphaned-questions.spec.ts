@@ -1,0 +1,68 @@
+import {
+  DONE,
+  type DueTimeout,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+} from '../../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { startEngine, type TestEngine, until } from '../../support/engine';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+
+const LEASE_MS = 20_000;
+
+@TimeoutHandler('orphaned', { leaseMs: LEASE_MS })
+class Asking implements TimeoutHandlerBatch<string> {
+  readonly asked: string[] = [];
+  readonly settled: (string | undefined)[] = [];
+
+  constructor(private readonly question: (signal: AbortSignal) => Promise<string>) {}
+
+  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+    this.settled.push(...due.flatMap(({ answer }) => answer ?? []));
+    return due.map(({ answer }) => (answer === undefined ? { type: 'ask' } : DONE));
+  }
+
+  ask({ key }: DueTimeout<string>, signal: AbortSignal): Promise<string> {
+    this.asked.push(key);
+    return this.question(signal);
+  }
+}
+
+describe('a question whose process is gone', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  const engines: TestEngine[] = [];
+
+  beforeAll(async () => void ([database, vhost] = await Promise.all([createDatabase(), createVhost()])));
+
+  afterAll(async () => {
+    await Promise.all(engines.map((engine) => engine.close()));
+    await database.drop();
+    await vhost.drop();
+  });
+
+  const start = async (handler: Asking): Promise<TestEngine> => {
+    const engine = await startEngine(database, vhost.url, [handler], { shutdownTimeoutMs: 100 });
+    await until(() => engine.engine.isMessagePathUp);
+    return engine;
+  };
+
+  it('is asked by another one as soon as the wake-up comes back, and not when the lease ends', async () => {
+    const hanging = new Asking((signal) => new Promise((_, reject) => signal.addEventListener('abort', reject)));
+    const answering = new Asking(async () => 'answered');
+    const first = await start(hanging);
+    await database.dataSource.transaction((tx) =>
+      first.scheduler.schedule(tx, [{ kind: 'orphaned', key: 'one', afterMs: 300 }]),
+    );
+    await until(() => hanging.asked.length === 1);
+    const second = await start(answering);
+    engines.push(second);
+    const beganAt = performance.now();
+    await first.close();
+    await second.settled.done(1, LEASE_MS + 10_000);
+    expect(performance.now() - beganAt).toBeLessThan(LEASE_MS / 4);
+    expect(answering.settled).toEqual(['answered']);
+    expect(hanging.settled).toEqual([]);
+  });
+});
