@@ -1,11 +1,14 @@
 import { type DataSource } from 'typeorm';
 import { type DelayTransport } from '../delay';
 import { ownTransaction } from '../events';
+import { ownQuery } from '../postgres';
 import { type EngineSettings } from './engine-settings';
 import { type Republication } from './republication';
 
 /** What wake-ups are handed to: a name for the log, and where they wait. */
 export type Path = Pick<DelayTransport, 'name' | 'address'>;
+
+const PAGE = 10_000;
 
 /**
  * Records in the database what the pending wake-ups were handed to, and has them published again when that changes: the
@@ -32,11 +35,24 @@ export class PathRecord {
       const isNeeded = isOther && path.name !== 'none';
       const cause = `wake-ups are handed to ${value}, and no longer to ${previous || String(name)}`;
       if (isNeeded) await this.republication.requestIn(tx, { cause, all: name === 'none' });
-      // Nobody will publish them in this mode, and they would pile up.
-      if (path.name === 'none') await tx.query(`DELETE FROM ${this.plan.schema}.outbox WHERE route = 'wake-up'`);
       await this.settings.write(tx, 'message-path', value);
       await this.settings.write(tx, 'delay-transport', path.name);
       return isNeeded;
     });
+  }
+
+  /**
+   * Deletes a page of the wake-ups in the outbox: without a transport nobody publishes them, and they would pile up. A million
+   * in one statement would take longer than a statement may. Returns true when there may be more.
+   */
+  async dropPage(): Promise<boolean> {
+    const rows = await ownQuery<unknown[]>(
+      this.dataSource,
+      `WITH page AS (
+         SELECT ctid FROM ${this.plan.schema}.outbox WHERE route = 'wake-up' LIMIT ${PAGE} FOR UPDATE SKIP LOCKED),
+       gone AS (DELETE FROM ${this.plan.schema}.outbox WHERE ctid = ANY(ARRAY(SELECT ctid FROM page)) RETURNING 1)
+       SELECT 1 FROM gone`,
+    );
+    return rows.length === PAGE;
   }
 }

@@ -39,6 +39,7 @@ export class PathWatch {
   private inspectAtMs = -Infinity;
   private pollAtMs = -Infinity;
   private wasRefused = false;
+  private mayHaveUnneeded = false;
 
   constructor(
     private readonly plan: WatchPlan,
@@ -100,7 +101,7 @@ export class PathWatch {
     const { path } = this.plan.switch;
     if (!path) return false;
     if (this.recorded !== path) await this.remember(path);
-    if (path.name === 'none') return false;
+    if (path.name === 'none') return this.drop();
     if (this.wasRefused) await this.republish('the plugin was not there, or did not work');
     this.wasRefused = false;
     await this.recovery.examine();
@@ -112,6 +113,13 @@ export class PathWatch {
   private async remember(path: Path): Promise<void> {
     if (await this.record.record(path)) this.publishSoon();
     this.recorded = path;
+    this.mayHaveUnneeded = path.name === 'none';
+  }
+
+  private async drop(): Promise<boolean> {
+    if (!this.mayHaveUnneeded) return false;
+    this.mayHaveUnneeded = await this.record.dropPage();
+    return this.mayHaveUnneeded;
   }
 
   private async inspect(): Promise<void> {

@@ -8,11 +8,11 @@ import { ManualClock } from '../delay/manual-clock';
 
 function setup() {
   /** `onAsked` runs while the broker is asked. */
-  const state = { unsent: 0, ready: 0, onAsked: (): void => undefined };
+  const state = { unsent: 0, ready: 0, consumers: 1, onAsked: (): void => undefined };
   const channel = Object.assign(new EventEmitter(), {
     checkQueue: async () => {
       state.onAsked();
-      return { messageCount: state.ready };
+      return { messageCount: state.ready, consumerCount: state.consumers };
     },
   });
   const connection = { createChannel: async () => channel, close: async () => undefined };
@@ -50,6 +50,12 @@ describe('a path whose wake-ups are missed', () => {
     state.ready = 1;
     expect(await miss(() => 3)).toBe(false);
     expect(await miss(() => 4)).toBe(true);
+  });
+
+  it('is suspect when they wait in a work queue that nobody consumes', async () => {
+    const { state, miss } = setup();
+    Object.assign(state, { ready: 3, consumers: 0 });
+    expect(await miss(() => 3)).toBe(true);
   });
 
   it('is not suspect when they arrive while the broker is asked', async () => {

@@ -1,0 +1,39 @@
+import { EngineSettings } from '../../../src/timeouts/engine-settings';
+import { PathRecord } from '../../../src/timeouts/path-record';
+import { Republication } from '../../../src/timeouts/republication';
+import { createDatabase, type TestDatabase } from '../../support/database';
+
+describe('what wake-ups are handed to', () => {
+  let database: TestDatabase;
+  let record: PathRecord;
+
+  beforeEach(async () => {
+    database = await createDatabase();
+    const { dataSource } = database;
+    const settings = new EngineSettings('order_timeout');
+    const republication = new Republication(dataSource, settings, 'order_timeout', 60_000);
+    record = new PathRecord(dataSource, settings, republication, { schema: 'order_timeout', partitions: 1 });
+  });
+
+  afterEach(() => database.drop());
+
+  const rows = async (route: string): Promise<number> => {
+    const [row] = await database.dataSource.query<{ n: number }[]>(
+      'SELECT count(*)::int AS n FROM order_timeout.outbox WHERE route = $1',
+      [route],
+    );
+    return row?.n ?? -1;
+  };
+
+  it('is recorded at once when it becomes nothing, and what the outbox holds is deleted in pages', async () => {
+    await record.record({ name: 'ladder', address: 'ladder' });
+    await database.dataSource.query(`
+      INSERT INTO order_timeout.outbox (id, route, routing_key, body, available_at)
+      SELECT gen_random_uuid(), CASE WHEN n <= 25000 THEN 'wake-up' ELSE 'event' END, 'a.kind', '{}', now()
+        FROM generate_series(1, 25010) AS n`);
+    expect(await record.record({ name: 'none', address: 'none' })).toBe(false);
+    expect(await rows('wake-up')).toBe(25_000);
+    expect([await record.dropPage(), await record.dropPage(), await record.dropPage()]).toEqual([true, true, false]);
+    expect([await rows('wake-up'), await rows('event')]).toEqual([0, 10]);
+  });
+});
