@@ -83,6 +83,14 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     breaks: ['stuck-events'],
   },
   {
+    name: 'claims-read-dead-rows',
+    says: 'a claim begins at the oldest entry of the index each time, dead or not',
+    patches: [patch('events/scan-window.js', 'sinceMs: this.floorMs, untilMs', 'sinceMs: -Infinity, untilMs')],
+    kinds: ['long-snapshot'],
+    faults: 2,
+    breaks: ['slow-claims'],
+  },
+  {
     name: 'read-only-counts-as-failure',
     says: 'a server that only reads counts as a failure of the command or of the timeout',
     patches: [
