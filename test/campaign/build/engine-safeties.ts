@@ -6,6 +6,22 @@ const SHARED_LANE = patch(
   "route: 'event', ...event, publisher: wakeUp.publisher }",
 );
 
+const ONE_RELAY = [
+  patch(
+    'events/outbox-relays.js',
+    "const { event, 'wake-up': wakeUp } = lanes;",
+    `const wakeUp = {
+       publisher: lanes['wake-up'].publisher,
+       router() {
+         const [event, wakeUp] = [lanes.event.router(), lanes['wake-up'].router()];
+         return event && wakeUp && ((row, ms) => (row.route === 'event' ? event : wakeUp)(row, ms));
+       },
+     };
+     const event = wakeUp;`,
+  ),
+  patch('events/outbox-claims.js', "route = '${route}' AND available_at <= now()", 'available_at <= now()'),
+];
+
 /** Of what the engine waits for: locks, handlers, queues, connections. */
 export const ENGINE_SAFETIES: readonly Safety[] = [
   {
@@ -59,9 +75,9 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
   },
   {
     name: 'stragglers-are-waited-for',
-    says: 'events share the connection of the wake-ups, and a late confirm keeps its place in the window',
+    says: 'events and wake-ups leave in the same batches, and a batch waits for every confirm',
     patches: [
-      SHARED_LANE,
+      ...ONE_RELAY,
       patch(
         'rabbit/unconfirmed-publications.js',
         'endsAfterMs: Math.min(LATE_MS, confirmTimeoutMs)',
@@ -69,7 +85,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
       ),
     ],
     kinds: ['suspend-one-queue'],
-    faults: 3,
+    faults: 4,
     breaks: ['late-events'],
   },
   {
@@ -93,17 +109,6 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     kinds: ['long-snapshot'],
     faults: 2,
     breaks: ['slow-claims'],
-  },
-  {
-    name: 'read-only-counts-as-failure',
-    says: 'a server that only reads counts as a failure of the command or of the timeout',
-    patches: [
-      patch('timeouts/database-away.js', '/^(08|25006|53|57P|58|XX000)/', '/^(08|53|57P|58|XX000)/'),
-      patch('timeouts/database-away.js', "'ORDER_TIMEOUT/DATABASE_READ_ONLY',", ''),
-    ],
-    kinds: ['read-only-failover'],
-    faults: 2,
-    breaks: ['parked', 'unclosed'],
   },
   {
     name: 'read-only-sessions-stay',
