@@ -1,4 +1,4 @@
-// Who may know whom (docs/architecture.md, "Rooms"). Every rule says what goes wrong without it.
+// Who may know whom (docs/architecture.md, "Modules"). Every rule says what goes wrong without it.
 const rooms = {
   clock: [],
   errors: [],
