@@ -1,0 +1,48 @@
+import { EVENT_OF_STATUS } from '../../src/orders/order-events';
+import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../src/orders/order-status';
+import { stateDiagram } from './state-diagram';
+
+/** The compiler asks for a line here when the code gets another status. */
+const MEANINGS: Readonly<Record<OrderStatus, string>> = {
+  PENDING: 'waits for the buyer',
+  CLOSING: 'takes no new payment attempt; its open attempts are closed at their providers',
+  CLOSED: 'not paid in full in time; its stock is released',
+  CANCELLED: 'canceled by the buyer or the shop; its stock is released',
+  PAID: 'paid; its stock is sold',
+  REFUNDING: 'a payment that came too late, or was too small, is being refunded',
+  CLOSED_REFUNDED: 'all such payments are refunded',
+};
+
+const nextOf = (status: OrderStatus): readonly OrderStatus[] => TRANSITIONS[status];
+
+/** The section about orders, from the table that every step of an order is checked against. */
+export function orderStatusSection(): string {
+  const diagram = stateDiagram(ORDER_STATUSES, nextOf, (status) => EVENT_OF_STATUS[status]);
+  const rows = ORDER_STATUSES.map((status) => {
+    const event = EVENT_OF_STATUS[status];
+    return `| ${code(status)} | ${MEANINGS[status]} | ${event ? code(event) : '–'} | ${listOf(nextOf(status))} |`;
+  });
+  return `## Order status
+
+\`TRANSITIONS\` in \`src/orders/order-status.ts\` lists every step that an order may take.
+Any other step throws an error, and nothing is written.
+An arrow is labeled with the event that the step emits.
+
+${diagram}
+
+| status | meaning | event | next status |
+|---|---|---|---|
+${rows.join('\n')}
+
+\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are ends too, unless the provider holds money for the order.
+[Late payments](late-payments.md) describes when such a payment revives the order and when it is refunded.
+`;
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function listOf(statuses: readonly OrderStatus[]): string {
+  return statuses.length === 0 ? '–' : statuses.map(code).join(', ');
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { PAGE, renderPage } from '../../diagrams/render-page';
+import { stateDiagram } from '../../diagrams/state-diagram';
+
+describe('docs/state-diagrams.md', () => {
+  it('is what the tables in the code say (npm run diagrams writes it)', () => {
+    expect(readFileSync(PAGE, 'utf8')).toBe(renderPage());
+  });
+});
+
+describe('a state diagram', () => {
+  const steps = { a: ['b', 'c'], b: ['c'], c: [] } as const;
+  const states = ['a', 'b', 'c'] as const;
+
+  it('has an arrow for each step, from the start to the end', () => {
+    const diagram = stateDiagram<'a' | 'b' | 'c'>(
+      states,
+      (state) => steps[state],
+      (state) => (state === 'c' ? 'event.c' : undefined),
+    );
+    expect(diagram.split('\n')).toEqual([
+      '```mermaid',
+      'stateDiagram-v2',
+      '  [*] --> a',
+      '  a --> b',
+      '  a --> c: event.c',
+      '  b --> c: event.c',
+      '  c --> [*]',
+      '```',
+    ]);
+  });
+});
