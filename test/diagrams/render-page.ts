@@ -7,7 +7,8 @@ export const PAGE = join(__dirname, '../../docs/state-diagrams.md');
 export function renderPage(): string {
   return `# State diagrams
 
-This page is generated from the tables in the code. \`npm run diagrams\` writes it, and a unit test fails if it is out of date.
+This page is generated from the tables in the code.
+\`npm run diagrams\` writes it, and a unit test fails if it is out of date.
 
 ${orderStatusSection()}`;
 }
