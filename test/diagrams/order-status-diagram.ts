@@ -35,7 +35,7 @@ ${diagram}
 ${rows.join('\n')}
 
 \`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are ends too, unless the provider holds money for the order.
-[Late payments](late-payments.md) describes when such a payment revives the order and when it is refunded.
+[Unmatched payments](unmatched-payments.md) describes when such a payment revives the order and when it is refunded.
 `;
 }
 
