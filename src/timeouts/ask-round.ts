@@ -6,6 +6,7 @@ import { type HandlerAdapter } from './handler-adapter';
 import { IsolatedBatches } from './isolated-batches';
 import { BUSY_MS, type BusyRow } from './locked-timeout';
 import { GATHER, MicroBatcher } from './micro-batcher';
+import { rejectedBy } from './rejected-by';
 import { type SettlementQueries } from './settlement-queries';
 import { type DueTimeout } from './timeout';
 import { type Selection, type SettledBatch, type TimeoutSettler } from './timeout-settler';
@@ -29,12 +30,16 @@ interface AskPlan {
 interface Answered {
   readonly due: DueTimeout;
   readonly lease: string;
+  /** When the lease ends, by the monotonic clock. */
+  readonly endsAtMs: number;
   readonly answer: unknown;
   done(result: WakeUpResult): void;
 }
 
 /** The answer must be written while the lease still holds, so the question ends this long before it. */
 const LEASE_MARGIN_MS = 2_000;
+/** Pause after an answer that could not be written. While the lease holds, nobody else may ask. */
+const REWRITE_MS = 500;
 
 /** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
 export class AskRound {
@@ -87,11 +92,12 @@ export class AskRound {
       this.close(due);
       done(result);
     };
+    const endsAtMs = this.clock.monotonic() + this.plan.leaseMs;
     try {
       const answer = await this.askWithin(due, this.plan.leaseMs - LEASE_MARGIN_MS);
-      this.answered.add([{ due, lease, answer, done: finish }]);
+      this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);
     } catch (error) {
-      await this.fail({ due, lease }, error).then(finish);
+      await this.fail({ due, lease, endsAtMs }, error).then(finish);
     }
   }
 
@@ -121,9 +127,17 @@ export class AskRound {
     }
   }
 
+  /** Keeps the answers until the database can be asked again, or their leases end. */
   private giveBack(items: readonly Answered[], error: unknown): void {
     this.plan.away(error);
-    for (const item of items) item.done('unwritten');
+    for (const item of items) {
+      if (this.mayWrite(item)) this.clock.after(REWRITE_MS, () => this.answered.add([item]));
+      else item.done('unwritten');
+    }
+  }
+
+  private mayWrite({ endsAtMs }: Pick<Answered, 'endsAtMs'>): boolean {
+    return !this.isStopping && this.clock.monotonic() + REWRITE_MS < endsAtMs;
   }
 
   private async settleTogether(items: readonly Answered[]): Promise<void> {
@@ -153,17 +167,21 @@ export class AskRound {
     return { due: rows.filter((row) => !row.busy), early: rows.filter((row) => row.busy) };
   }
 
-  private async fail({ due, lease }: Pick<Answered, 'due' | 'lease'>, error: unknown): Promise<WakeUpResult> {
+  private async fail(asked: Pick<Answered, 'due' | 'lease' | 'endsAtMs'>, error: unknown): Promise<WakeUpResult> {
+    const { due, lease } = asked;
     // Cut short by us: nobody's fault, and due again when the lease ends.
-    if (this.isStopping) return 'unwritten';
-    try {
-      const failure = failureOf(error, this.plan.databaseClock.nowMs());
-      this.plan.committed(await this.plan.settler.fail(due, due.cause, { ...failure, lease }));
-      return 'finished';
-    } catch (fault) {
-      this.plan.away(fault);
-      return 'unwritten';
+    while (!this.isStopping) {
+      try {
+        const failure = failureOf(error, this.plan.databaseClock.nowMs());
+        this.plan.committed(await this.plan.settler.fail(due, due.cause, { ...failure, lease }));
+        return 'finished';
+      } catch (fault) {
+        this.plan.away(fault);
+        if (!this.mayWrite(asked)) break;
+        await this.clock.sleep(REWRITE_MS);
+      }
     }
+    return 'unwritten';
   }
 
   private close(due: DueTimeout): void {
@@ -171,15 +189,4 @@ export class AskRound {
     this.plan.closed();
     if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
   }
-}
-
-/** Rejects when `signal` aborts. Node keeps a combined signal for ever while somebody listens to it, so: `forget`. */
-function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
-  let abort = (): void => undefined;
-  const promise = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(new Error(`ask() did not end within ${ms} ms`));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
-  return { promise, forget: () => signal.removeEventListener('abort', abort) };
 }

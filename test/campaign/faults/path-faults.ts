@@ -114,15 +114,13 @@ const EXPIRED: Way = {
   mend: ({ stage }) => stage.brokerControl.dropPolicy(),
 };
 
-async function untilFetched(scene: Scene, name: string): Promise<void> {
+/** Resolves when everything in the queue has been taken and settled. @throws when that takes too long: then it must not be lost. */
+async function untilFetched({ stage, signal }: Scene, name: string): Promise<void> {
   const endsAt = performance.now() + PATIENCE_MS;
-  let emptyLooks = 0;
-  while (emptyLooks < 3 && performance.now() < endsAt) {
-    let count = 0;
-    await onChannel(scene, async (channel) => {
-      ({ messageCount: count } = await channel.checkQueue(`${scene.stage.prefix}.${name}`));
-    });
-    emptyLooks = count === 0 ? emptyLooks + 1 : 0;
-    await sleep(LOOK_MS, undefined, { signal: scene.signal });
+  for (;;) {
+    const count = await stage.brokerControl.messagesIn(`${stage.prefix}.${name}`);
+    if (count === 0) return;
+    if (performance.now() > endsAt) throw new Error(`${count} messages are still in ${name} after ${PATIENCE_MS} ms`);
+    await sleep(LOOK_MS, undefined, { signal });
   }
 }

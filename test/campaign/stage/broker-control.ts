@@ -27,7 +27,19 @@ export class BrokerControl {
   }
 
   async resumeQueue(name: string): Promise<void> {
-    await this.onQueue(name, 'sys:resume(Pid)');
+    // A queue that was deleted or restarted meanwhile has no such process any more.
+    await this.onQueue(name, 'catch sys:resume(Pid)');
+  }
+
+  /** Messages in the queue, those that somebody has and has not settled included; 0 if there is no such queue. */
+  async messagesIn(name: string): Promise<number> {
+    // The totals that a quorum queue reports are up to 5 s old.
+    const count = `case amqqueue:get_type(Queue) of
+        rabbit_quorum_queue -> {ok, {_, N}, _} = ra:leader_query(Pid, fun rabbit_fifo:query_messages_total/1), N;
+        _ -> [{messages, N}] = rabbit_amqqueue:info(Queue, [messages]), N
+      end`;
+    const answer = await this.onQueue(name, count);
+    return answer === 'none' ? 0 : Number(answer);
   }
 
   /** Keys by which the exchange leads to the queue. */
