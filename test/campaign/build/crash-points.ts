@@ -32,8 +32,8 @@ export const HOOKS: readonly Patch[] = [
   {
     name: 'between-provider-and-commit',
     file: 'timeouts/ask-round.js',
-    find: 'this.answered.add([{ due, lease, answer, done: finish }]);',
-    replace: `${at('between-provider-and-commit')} this.answered.add([{ due, lease, answer, done: finish }]);`,
+    find: 'this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);',
+    replace: `${at('between-provider-and-commit')} this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);`,
   },
   {
     name: 'between-commit-and-ack',
