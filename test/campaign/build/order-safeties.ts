@@ -7,9 +7,9 @@ const NO_SWEEP = patch(
 );
 
 const BELIEVE_THE_HINT = patch(
-  'timeouts/kind-worker.js',
-  'due: rows.filter((row) => !row.busy && row.remaining_ms <= 0)',
-  'due: rows.filter((row) => !row.busy)',
+  'timeouts/split-due.js',
+  '!row.busy && (row.remaining_ms <= 0 || isOrphaned(row))',
+  '!row.busy',
 );
 
 /** Of messages, stock and money. */
