@@ -30,7 +30,6 @@ const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) =>
 
 /** One at a time: each of them fills a core, and the servers start beside them. */
 const checks = {
-  // First: the examples import the product by its name, so their lint needs what the build makes.
   build: (/** @type {AbortSignal} */ signal) => ensureBuild(serviceBuild, { signal }),
   format: npmScript('format:check'),
   lint: npmScript('lint'),
