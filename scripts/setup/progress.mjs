@@ -5,6 +5,10 @@ const lively = Boolean(process.stderr.isTTY) && process.env.CI === undefined;
 const tickMs = lively ? 100 : 10_000;
 
 /** @typedef {{ label: string, note: string, startedAt: number }} RunningTask */
+/**
+ * @typedef {{ signal?: AbortSignal | undefined, note?: ((text: string) => void) | undefined }} StepOptions
+ *   what ends a long step, and what it tells where it is
+ */
 
 /** @type {Set<RunningTask>} */
 const running = new Set();
@@ -67,18 +71,21 @@ export async function showProgress(label, work) {
   running.add(task);
   ticker ??= setInterval(tick, tickMs).unref();
   return work(note).then(
-    (result) => report(task, '✔', 'ok', result),
-    (error) => {
-      report(task, '✖', 'FAIL', undefined);
+    (result) => {
+      report(task, '✔', 'ok');
+      return result;
+    },
+    (/** @type {unknown} */ error) => {
+      report(task, '✖', 'FAIL');
       throw error;
     },
   );
 }
 
-function report(task, sign, word, result) {
+/** @param {RunningTask} task @param {string} sign @param {string} word */
+function report(task, sign, word) {
   end(task);
   printLine(`${lively ? sign : word.padEnd(5)} ${task.label} (${seconds(performance.now() - task.startedAt)})`);
-  return result;
 }
 
 /**
@@ -86,8 +93,9 @@ function report(task, sign, word, result) {
  *
  * @param {((text: string) => void) | undefined} note
  * @param {string} text
+ * @returns {import('./lock.mjs').WhileWaiting}
  */
-export const noteWhileWaiting = (note, text) => (/** @type {() => Promise<any>} */ wait) => {
+export const noteWhileWaiting = (note, text) => (wait) => {
   note?.(text);
   return wait();
 };
