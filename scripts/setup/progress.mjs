@@ -5,8 +5,9 @@ const lively = Boolean(process.stderr.isTTY) && process.env.CI === undefined;
 const tickMs = lively ? 100 : 10_000;
 
 /** @typedef {{ label: string, note: string, startedAt: number }} RunningTask */
+/** @typedef {(text: string) => void} Note Written out in showProgress, its T comes out as any. */
 /**
- * @typedef {{ signal?: AbortSignal | undefined, note?: ((text: string) => void) | undefined }} StepOptions
+ * @typedef {{ signal?: AbortSignal | undefined, note?: Note | undefined }} StepOptions
  *   what ends a long step, and what it tells where it is
  */
 
@@ -58,7 +59,7 @@ export const say = (text) => printLine(text);
  *
  * @template T
  * @param {string} label
- * @param {(note: (text: string) => void) => Promise<T>} work  may tell what it is at by `note`
+ * @param {(note: Note) => Promise<T>} work  may tell what it is at by `note`
  * @returns {Promise<T>}
  */
 export async function showProgress(label, work) {
@@ -91,7 +92,7 @@ function report(task, sign, word) {
 /**
  * For a lock that somebody else holds.
  *
- * @param {((text: string) => void) | undefined} note
+ * @param {Note | undefined} note
  * @param {string} text
  * @returns {import('./lock.mjs').WhileWaiting}
  */

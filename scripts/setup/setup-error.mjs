@@ -25,6 +25,12 @@ export class SetupError extends Error {
   }
 }
 
+/** @param {unknown} error @returns {string[] | undefined} the end of the log, where the error has one */
+export const logTailOf = (error) => (error instanceof SetupError ? error.logTail : undefined);
+
+/** @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
 /**
  * The whole story for a terminal: what, how to mend it, and the end of the log.
  *
