@@ -66,7 +66,7 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
-    // The runner itself waits for what node:test is given.
+    // node:test itself awaits the promise that test() returns.
     files: ['scripts/tests/**'],
     rules: {
       '@typescript-eslint/no-floating-promises': [

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
-// By its path: the types are those of src, as dist need not be there when they are checked.
+// A computed path, so that the type check does not need dist.
 /** @type {unknown} */
 const built = require(fileURLToPath(new URL('../dist/rabbit/broker-definitions.js', import.meta.url)));
 const { brokerDefinitions } = /** @type {typeof import('../src/rabbit/broker-definitions.js')} */ (built);

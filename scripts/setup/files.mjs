@@ -24,7 +24,7 @@ export function writeJson(path, value, mode) {
   writeAtomically(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
-/** @param {string} text @returns {unknown} what is in it is for the caller to say */
+/** @param {string} text @returns {unknown} the caller states the type */
 export const parseJson = (text) => JSON.parse(text);
 
 /**

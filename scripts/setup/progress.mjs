@@ -5,10 +5,10 @@ const lively = Boolean(process.stderr.isTTY) && process.env.CI === undefined;
 const tickMs = lively ? 100 : 10_000;
 
 /** @typedef {{ label: string, note: string, startedAt: number }} RunningTask */
-/** @typedef {(text: string) => void} Note Written out in showProgress, its T comes out as any. */
+/** @typedef {(text: string) => void} Note  If showProgress spells it out, TypeScript infers `any` for T. */
 /**
  * @typedef {{ signal?: AbortSignal | undefined, note?: Note | undefined }} StepOptions
- *   what ends a long step, and what it tells where it is
+ *   `signal` aborts a long step, `note` reports what it is doing
  */
 
 /** @type {Set<RunningTask>} */

@@ -45,7 +45,7 @@ export async function openPeer({ amqpUrl, shape }) {
         consumer.ack(message);
         acked += 1;
       };
-      // A failure is nobody's to handle: it ends the process.
+      // A rejection ends the process.
       await consumer.consume(work, (message) => void take(message));
     },
     // The broker answers on the channel after it has taken the acknowledgements before it.

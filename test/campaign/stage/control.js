@@ -17,7 +17,7 @@ const hanging = new Set();
 let jumpMs = 0;
 let hangs = 0;
 
-// What crash-points.ts calls from the build under test.
+// crash-points.ts adds calls of it to the build under test.
 const campaign = {
   /** @param {string} point */
   at(point) {
