@@ -4,22 +4,13 @@ const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'cl
 
 export default tseslint.config(
   {
-    ignores: [
-      'dist',
-      'dist-examples',
-      'coverage',
-      '.stack',
-      'test/architecture/fixtures',
-      '**/*.js',
-      '**/*.mjs',
-      '**/*.cjs',
-    ],
+    ignores: ['dist', 'dist-examples', 'coverage', '.stack', 'test/architecture/fixtures'],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', './examples/tsconfig.json'],
+        project: ['./tsconfig.json'],
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -68,6 +59,21 @@ export default tseslint.config(
     // The two places that own what the rule above protects.
     files: ['src/clock/system-clock.ts', 'src/config.ts', 'src/main.ts', 'src/testing/**'],
     rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
+  },
+  {
+    // Files that Node loads as CommonJS.
+    files: ['**/*.js', '**/*.cjs'],
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
+  },
+  {
+    // node:test itself awaits the promise that test() returns.
+    files: ['scripts/tests/**'],
+    rules: {
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: 'test' }] },
+      ],
+    },
   },
   {
     // A describe block is one function and a table of cases is long by nature.

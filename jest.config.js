@@ -20,7 +20,7 @@ const base = {
   transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/dist-examples', '<rootDir>/.stack'],
 };
-const project = (displayName, extra = {}) => ({
+const project = (/** @type {string} */ displayName, extra = {}) => ({
   ...base,
   displayName,
   testMatch: [`<rootDir>/test/${displayName}/**/*.spec.ts`],
@@ -31,8 +31,7 @@ const onServers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-guard.ts'],
 };
-/** @type {import('jest').Config} */
-module.exports = {
+module.exports = /** @satisfies {import('jest').Config} */ ({
   collectCoverageFrom: ['src/**/*.ts', '!src/main.ts'],
   coverageProvider: 'v8',
   testTimeout: 30_000,
@@ -47,4 +46,4 @@ module.exports = {
     project('fault', onServers),
     project('e2e', onServers),
   ],
-};
+});

@@ -25,6 +25,8 @@ await main(async ({ args, signal }) => {
 
 /** @param {AbortSignal} signal @returns {Promise<Record<string, string>>} environment of the program */
 async function obtain(signal) {
-  const { obtainPeers } = await import(peers);
+  /** @type {unknown} */
+  const module = await import(peers);
+  const { obtainPeers } = /** @type {typeof import('./bench/obtain-peers.mjs')} */ (module);
   return showProgress('preparing what is compared', (note) => obtainPeers({ signal, note }));
 }

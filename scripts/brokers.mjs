@@ -56,13 +56,14 @@ async function runThreeNodes(series, options) {
   return [{ broker: `3 × ${version}`, ...(await runCluster(series.name, options)) }];
 }
 
-/** @type {{ part: string, series: import('./brokers/series.mjs').Series, work: typeof runOneNode }[]} */
+/** @typedef {{ part: string, series: import('./brokers/series.mjs').Series, work: typeof runOneNode }} Step */
+/** @type {Step[]} */
 const plan = [
   ...allSeries.map((series) => ({ part: series.name, series, work: runOneNode })),
   ...clusterSeries.map((series) => ({ part: cluster, series, work: runThreeNodes })),
 ];
 
-/** What cannot be run is a failure of its own; the others are still worth knowing. @returns {Promise<MatrixRow[]>} */
+/** What cannot be run is a failure of its own; the others are still worth knowing. @param {Step} step @param {Options} options @returns {Promise<MatrixRow[]>} */
 async function tryToRun({ series, part, work }, options) {
   try {
     return await work(series, options);
@@ -76,7 +77,7 @@ async function tryToRun({ series, part, work }, options) {
 await main(async ({ args, signal }) => {
   const parts = readParts(args);
   const servers = await prepare(signal);
-  const options = { databaseUrl: servers.postgres.url ?? '', signal };
+  const options = { databaseUrl: servers.postgres?.url ?? '', signal };
   const rows = [];
   for (const step of plan.filter(({ part }) => parts.includes(part))) rows.push(...(await tryToRun(step, options)));
   printMatrix(rows);

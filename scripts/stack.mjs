@@ -21,6 +21,8 @@ const usage = `npm run stack -- COMMAND
   reset [--all]                    stop them and delete their data; --all: the downloaded programs too
 `;
 
+/** @typedef {import('./stack/servers.mjs').ServerName} ServerName */
+/** @type {Record<string, ServerName[]>} */
 const brokersOf = {
   plain: ['rabbitmq-plain'],
   plugin: ['rabbitmq-plugin'],
@@ -29,7 +31,7 @@ const brokersOf = {
 
 /** @param {string[]} args @param {AbortSignal} signal */
 async function up(args, signal) {
-  const profile = args[args.indexOf('--profile') + 1];
+  const profile = args[args.indexOf('--profile') + 1] ?? '';
   const brokers = args.includes('--profile') ? brokersOf[profile] : brokersOf.plain;
   if (!brokers) throw new SetupError('USAGE', `unknown profile "${profile}"`, { remedy: usage });
   const servers = await ensureServers([...brokers, 'postgres'], { signal });

@@ -30,18 +30,21 @@ const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) =>
 
 /** One at a time: each of them fills a core, and the servers start beside them. */
 const checks = {
-  // First: the examples import the product by its name, so their lint needs what the build makes.
   build: (/** @type {AbortSignal} */ signal) => ensureBuild(serviceBuild, { signal }),
   format: npmScript('format:check'),
   lint: npmScript('lint'),
   types: npmScript('typecheck'),
-  'set-up types': node(join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'scripts'),
   'set-up tests': node('--test', ...ownTests),
 };
 
 /** @typedef {{ name: string, ms: number, error?: unknown }} CheckResult */
 
-/** @returns {Promise<CheckResult>} a failed check is a result: the others are still worth knowing */
+/**
+ * @param {string} name
+ * @param {(signal: AbortSignal) => Promise<unknown>} check
+ * @param {AbortSignal} signal
+ * @returns {Promise<CheckResult>} a failed check is a result: the others are still worth knowing
+ */
 async function runCheck(name, check, signal) {
   const startedAt = performance.now();
   const ms = () => performance.now() - startedAt;
@@ -54,6 +57,7 @@ async function runCheck(name, check, signal) {
   }
 }
 
+/** @param {AbortSignal} signal */
 async function runChecks(signal) {
   const results = [];
   for (const [name, check] of Object.entries(checks)) results.push(await runCheck(name, check, signal));

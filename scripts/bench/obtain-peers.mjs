@@ -5,7 +5,7 @@ import { obtainPeerPackages } from './peer-packages.mjs';
 /**
  * What the product is measured against, downloaded the first time.
  *
- * @param {{ signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions} options
  * @returns {Promise<{ OT_BENCH_PEERS: string, OT_BENCH_NODE: string, OT_BENCH_REDIS: string }>} environment of the
  *   program: folder with node_modules, the Node to run them with, and redis-server
  */

@@ -5,7 +5,7 @@ import { withLock } from '../setup/lock.mjs';
 import { stackFolder } from '../setup/paths.mjs';
 import { noteWhileWaiting } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
+import { logTailOf, SetupError } from '../setup/setup-error.mjs';
 import { newPackages, privateApt } from '../stack/debian-packages.mjs';
 
 const limitMs = 3 * 60_000;
@@ -16,7 +16,7 @@ const isUsable = (binary) => existsSync(binary) && spawnSync(binary, ['--version
 /**
  * The installed redis-server, else Debian's, unpacked below `home`, downloaded the first time.
  *
- * @param {{ home: string, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { home: string }} options
  * @returns {Promise<string>} path of a program that takes the arguments of redis-server
  */
 export async function obtainRedis({ home, signal, note }) {
@@ -32,6 +32,7 @@ export async function obtainRedis({ home, signal, note }) {
   });
 }
 
+/** @param {import('../setup/progress.mjs').StepOptions & { target: string }} options */
 async function download({ target, signal, note }) {
   const work = `${target}.download`;
   for (const path of [work, target]) rmSync(path, { recursive: true, force: true });
@@ -52,7 +53,10 @@ async function download({ target, signal, note }) {
   }
 }
 
-/** @returns {Promise<string[]>} paths of .deb files: the server and the libraries that the machine lacks */
+/**
+ * @param {import('../setup/progress.mjs').StepOptions & { work: string }} options
+ * @returns {Promise<string[]>} paths of .deb files: the server and the libraries that the machine lacks
+ */
 async function fetchPackages({ work, signal, note }) {
   const env = privateApt(work);
   const folder = join(work, 'packages');
@@ -68,7 +72,7 @@ async function fetchPackages({ work, signal, note }) {
   return files.map((name) => join(folder, name));
 }
 
-/** What came along is not where the dynamic loader looks. */
+/** What came along is not where the dynamic loader looks. @param {string} target @param {string} unpacked */
 function startScript(target, unpacked) {
   const parents = ['usr/lib', 'lib'].filter((parent) => existsSync(join(unpacked, parent)));
   const folders = parents.flatMap((parent) =>
@@ -80,11 +84,11 @@ function startScript(target, unpacked) {
   return `#!/bin/sh\n${call}\n`;
 }
 
-/** @param {any} [cause] @returns {never} */
+/** @param {unknown} [cause] @returns {never} */
 function fail(cause) {
   throw new SetupError('NO_REDIS', 'Redis is neither installed nor to be had from apt', {
     remedy: 'install Redis (apt-get install redis-server), or measure without the peers',
-    logTail: cause?.logTail,
+    logTail: logTailOf(cause),
     cause,
   });
 }

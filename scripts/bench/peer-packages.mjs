@@ -5,11 +5,11 @@ import { withLock } from '../setup/lock.mjs';
 import { noteWhileWaiting } from '../setup/progress.mjs';
 import { npm } from '../setup/npm.mjs';
 import { run } from '../setup/run.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
+import { logTailOf, SetupError } from '../setup/setup-error.mjs';
 
 const limitMs = 5 * 60_000;
 // The oldest that graphile-worker 0.18 runs on; pg-boss 12 takes an older one.
-const oldestNode = [22, 18];
+const oldestNode = /** @type {const} */ ([22, 18]);
 const nodeVersion = '24.21.0';
 
 const versions = {
@@ -26,7 +26,7 @@ const versions = {
 /**
  * The packages of the peers in a folder of their own, which the product never sees, and a Node that they run on.
  *
- * @param {{ home: string, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { home: string }} options
  * @returns {Promise<PeerPackages>}
  */
 export async function obtainPeerPackages({ home, signal, note }) {
@@ -51,6 +51,10 @@ export function isNewEnough(version) {
   return major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
 }
 
+/**
+ * @param {Record<string, string>} packages  versions by name
+ * @param {import('../setup/progress.mjs').StepOptions & { parent: string, folder: string }} options
+ */
 async function install(packages, { parent, folder, signal, note }) {
   const aside = `${folder}.download`;
   // Folders of other versions are of no use any more, and a Node is 100 MB.
@@ -65,7 +69,7 @@ async function install(packages, { parent, folder, signal, note }) {
     if (signal?.aborted) throw error;
     throw new SetupError('NO_PEERS', 'the packages of the peers are not to be had from npm', {
       remedy: 'look whether the npm registry can be reached',
-      logTail: error.logTail,
+      logTail: logTailOf(error),
       cause: error,
     });
   } finally {

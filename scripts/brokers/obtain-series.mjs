@@ -19,7 +19,7 @@ const unpackLimitMs = 60_000;
  * suite, unpacked below `home` and kept there.
  *
  * @param {import('./series.mjs').Series} series
- * @param {{ home: string, shared: boolean, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  *   `shared`: another user runs the servers and must be able to read the files
  * @returns {Promise<RabbitmqInstallation>}
  */
@@ -52,6 +52,10 @@ function unpackedIn(target) {
   return found && { ...found, libraryFolders: [] };
 }
 
+/**
+ * @param {import('./series.mjs').Series} series
+ * @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options
+ */
 async function download({ name, suite }, { target, shared, signal, note }) {
   const work = `${target}.download`;
   const logFile = join(stackFolder('log'), `rabbitmq-${name}-download.log`);
@@ -81,6 +85,7 @@ function relocateErlang(unpacked, target) {
   }
 }
 
+/** @param {string} path @param {string} target */
 function relocateScript(path, target) {
   const text = readFileSync(path, 'latin1');
   if (!text.startsWith('#!')) return;

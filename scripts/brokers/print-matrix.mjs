@@ -17,9 +17,9 @@ const cellsOf = ({ broker, suite, passed, failed, skipped, ms }) =>
  */
 export function renderMatrix(rows) {
   const lines = [heads, ...rows.map(cellsOf)];
-  const widths = heads.map((_, column) => Math.max(...lines.map((cells) => cells[column].length)));
+  const widths = heads.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
   const pad = (/** @type {string} */ cell, /** @type {number} */ column) =>
-    column < 2 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]);
+    column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
   return lines.map((cells) => cells.map(pad).join('  ')).join('\n');
 }
 

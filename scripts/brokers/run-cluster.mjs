@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../setup/error-code.mjs';
 import { stackFolder } from '../setup/paths.mjs';
 import { showProgress } from '../setup/progress.mjs';
 import { ownSpecs, runJest } from './run-jest.mjs';
@@ -21,12 +22,12 @@ export function runCluster(name, { databaseUrl, signal }) {
   });
 }
 
-/** A spec that failed early has measured nothing. */
+/** A spec that failed early has measured nothing. @param {string} path */
 function readFigures(path) {
   try {
     return readFileSync(path, 'utf8').trim().split('\n');
   } catch (error) {
-    if (error.code === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { parseJson } from '../setup/files.mjs';
 import { repository, stackFolder } from '../setup/paths.mjs';
 import { run } from '../setup/run.mjs';
 
@@ -8,6 +9,16 @@ const jest = join(repository, 'node_modules', 'jest', 'bin', 'jest.js');
 
 /** Arguments that name the specs in test/brokers, which `npm test` leaves out. */
 export const ownSpecs = ['--config', join(repository, 'test', 'brokers', 'jest.config.js')];
+
+/**
+ * @typedef {object} JestFile  what jest says of one file
+ * @property {string} name     its path
+ * @property {string} status
+ * @property {string} message
+ * @property {number} startTime
+ * @property {number} endTime
+ * @property {{ status: string }[]} assertionResults
+ */
 
 /**
  * @typedef {object} SuiteResult
@@ -36,10 +47,11 @@ export async function runJest({ name, args, env, signal }) {
     // Failed tests are a result; anything else left none.
     if (!existsSync(outputFile)) throw error;
   }
-  return resultsByFolder(JSON.parse(readFileSync(outputFile, 'utf8')).testResults);
+  const report = /** @type {{ testResults: JestFile[] }} */ (parseJson(readFileSync(outputFile, 'utf8')));
+  return resultsByFolder(report.testResults);
 }
 
-/** @param {any[]} files @returns {SuiteResult[]} */
+/** @param {JestFile[]} files @returns {SuiteResult[]} */
 export function resultsByFolder(files) {
   /** @type {Map<string, SuiteResult>} */
   const suites = new Map();
@@ -52,6 +64,7 @@ export function resultsByFolder(files) {
   return [...suites.values()];
 }
 
+/** @param {SuiteResult} sum @param {JestFile} file */
 function addFile(sum, { assertionResults: tests, status, message, startTime, endTime, name }) {
   const count = (/** @type {string[]} */ ...wanted) => tests.filter((test) => wanted.includes(test.status)).length;
   sum.passed += count('passed');

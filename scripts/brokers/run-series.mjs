@@ -10,14 +10,18 @@ const demoLimitMs = 10 * 60_000;
 const specs = 'test/integration/(delay|rabbit|timeouts)/';
 
 /** @typedef {import('./run-jest.mjs').SuiteResult} SuiteResult */
+/** @typedef {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} RabbitmqInstallation */
+/** @typedef {import('../stack/rabbitmq-server.mjs').RabbitmqAccess} RabbitmqAccess */
+/** @typedef {Record<string, string | undefined>} Environment */
+/** @typedef {'plain' | 'plugin'} Profile */
 
 /**
  * What the tests read from their environment to meet this broker and no other.
  *
- * @param {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} installation
- * @param {Record<string, string>} plain   access to the node without x-delayed-message
- * @param {Record<string, string>} plugin  access to the node with it
- * @returns {Record<string, string | undefined>}
+ * @param {RabbitmqInstallation} installation
+ * @param {RabbitmqAccess} plain   access to the node without x-delayed-message
+ * @param {RabbitmqAccess} plugin  access to the node with it
+ * @returns {Environment}
  */
 export const environmentOf = (installation, plain, plugin) => ({
   RABBITMQ_URLS: plain.url,
@@ -29,24 +33,29 @@ export const environmentOf = (installation, plain, plugin) => ({
 });
 
 /** A test that starts a broker of its own, to kill it, finds the same programs by these. */
-export const programsOf = ({ rabbitHome, erlangBin }) => ({
+export const programsOf = (/** @type {RabbitmqInstallation} */ { rabbitHome, erlangBin }) => ({
   RABBITMQ_HOME: rabbitHome,
   PATH: [erlangBin, process.env.PATH].join(delimiter),
 });
 
 /**
  * @param {string} name  of the series
- * @param {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} installation
+ * @param {RabbitmqInstallation} installation
  * @param {{ databaseUrl: string, signal: AbortSignal }} options
  * @returns {Promise<SuiteResult[]>}
  */
 export async function runSeries(name, installation, { databaseUrl, signal }) {
-  const start = (/** @type {'plain' | 'plugin'} */ profile) =>
-    showProgress(`RabbitMQ ${installation.version}, ${profile}`, () => startNode(installation, { profile, signal }));
+  /** @type {import('./start-node.mjs').Node[]} */
   const nodes = [];
+  const start = async (/** @type {Profile} */ profile) => {
+    const what = `RabbitMQ ${installation.version}, ${profile}`;
+    const node = await showProgress(what, () => startNode(installation, { profile, signal }));
+    nodes.push(node);
+    return node.access;
+  };
   try {
-    for (const profile of /** @type {const} */ (['plain', 'plugin'])) nodes.push(await start(profile));
-    const [plain, plugin] = nodes.map(({ access }) => access);
+    const plain = await start('plain');
+    const plugin = await start('plugin');
     const env = { DATABASE_URL: databaseUrl, ...environmentOf(installation, plain, plugin) };
     const suites = await runSpecs(name, env, signal);
     const demos = [await runDemo(name, 'plain', env, signal)];
@@ -57,7 +66,7 @@ export async function runSeries(name, installation, { databaseUrl, signal }) {
   }
 }
 
-/** @returns {Promise<SuiteResult[]>} */
+/** @param {string} name @param {Environment} env @param {AbortSignal} signal @returns {Promise<SuiteResult[]>} */
 function runSpecs(name, env, signal) {
   return showProgress(`specs on RabbitMQ ${name}`, async () => {
     const args = ['--selectProjects', 'integration', '--testPathPatterns', specs];
@@ -68,9 +77,20 @@ function runSpecs(name, env, signal) {
   });
 }
 
-const asMain = (access) => ({ RABBITMQ_URLS: access.url, RABBITMQ_MANAGEMENT_URL: access.managementUrl });
+const asMain = (/** @type {RabbitmqAccess} */ { url, managementUrl }) => ({
+  RABBITMQ_URLS: url,
+  RABBITMQ_MANAGEMENT_URL: managementUrl,
+});
 
-/** The main scenario. `auto` has to find out by itself what the broker can do. @returns {Promise<SuiteResult>} */
+/**
+ * The main scenario. `auto` has to find out by itself what the broker can do.
+ *
+ * @param {string} name
+ * @param {Profile} profile
+ * @param {Environment} env
+ * @param {AbortSignal} signal
+ * @returns {Promise<SuiteResult>}
+ */
 async function runDemo(name, profile, env, signal) {
   const suite = `demo, ${profile}`;
   const logFile = join(stackFolder('log'), `brokers-${name}-demo-${profile}.log`);
@@ -79,7 +99,7 @@ async function runDemo(name, profile, env, signal) {
   const args = [...program, '--transport', 'auto', '--orders', '150'];
   const options = { cwd: repository, env: { ...process.env, ...env }, limitMs: demoLimitMs, signal, logFile };
   const beganAt = performance.now();
-  const result = (failures) => {
+  const result = (/** @type {string[]} */ failures) => {
     const ms = performance.now() - beganAt;
     return { suite, passed: failures.length === 0 ? 1 : 0, failed: failures.length, skipped: 0, ms, failures };
   };

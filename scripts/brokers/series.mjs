@@ -4,7 +4,7 @@
  * @property {string} suite  the Debian suite whose packages are of this series
  */
 
-/** @type {Series[]} */
+/** @type {[Series, Series, Series]} */
 export const allSeries = [
   { name: '3.10', suite: 'bookworm' },
   { name: '4.0', suite: 'trixie' },

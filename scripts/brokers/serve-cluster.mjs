@@ -19,12 +19,16 @@ await main(async ({ args, signal }) => {
   const { home, user } = serverHome();
   const installation = await obtainSeries(series, { home, shared: Boolean(user), signal });
   const cluster = await startCluster(installation, { signal });
-  const commands = { kill: cluster.kill, start: cluster.start };
+  /** @type {Record<string, (name: string) => Promise<void>>} */
+  const commands = { kill: cluster.kill, start: (name) => cluster.start(name) };
   try {
     tell({ event: 'ready', version: installation.version, nodes: cluster.nodes });
     for await (const line of createInterface({ input: process.stdin, signal })) {
-      const [command, name] = line.trim().split(' ');
-      await commands[command](name);
+      const [command = '', name = ''] = line.trim().split(' ');
+      const obey = commands[command];
+      if (!obey)
+        throw new SetupError('USAGE', `unknown command ${command}; one of ${Object.keys(commands).join(', ')}`);
+      await obey(name);
       tell({ event: 'done', command, name });
     }
   } finally {

@@ -1,6 +1,7 @@
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { run } from '../setup/run.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
 import { together } from '../setup/together.mjs';
 import { binaryNextTo } from '../stack/rabbitmq-installation.mjs';
 import { rabbitmqServer } from '../stack/rabbitmq-server.mjs';
@@ -10,7 +11,11 @@ import { killServer, startServer } from '../stack/supervisor.mjs';
 import { throwAwayPlace } from '../stack/throw-away-place.mjs';
 import { managementReady } from './start-node.mjs';
 
+/** @typedef {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} RabbitmqInstallation */
+/** @typedef {import('../stack/rabbitmq-server.mjs').RabbitmqAccess} RabbitmqAccess */
 /** @typedef {import('../stack/supervisor.mjs').ServerSpec} ServerSpec */
+/** @typedef {import('../stack/supervisor.mjs').ServerSpec<RabbitmqAccess>} NodeSpec */
+/** @typedef {Awaited<ReturnType<typeof throwAwayPlace>>} Place */
 
 const names = ['a', 'b', 'c'];
 const fullName = (/** @type {string} */ name) => `matrix-${name}@localhost`;
@@ -21,19 +26,24 @@ const cookie = 'NESTJSORDERTIMEOUTMATRIX';
 /**
  * Three nodes on one machine that form a cluster, each to be killed and started again.
  *
- * @param {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} installation
+ * @param {RabbitmqInstallation} installation
  * @param {{ signal: AbortSignal }} options
  */
 export async function startCluster(installation, { signal }) {
-  const places = [];
-  for (const _ of names) places.push(await throwAwayPlace(undefined));
-  const epmdPort = places[0].basePort + 4;
-  const specs = names.map((name, index) => nodeSpec(installation, { name, place: places[index], epmdPort }));
-  const epmd = await startServer(epmdSpec(installation, places[0], epmdPort), { signal });
+  const first = await throwAwayPlace(undefined);
+  const epmdPort = first.basePort + 4;
+  /** @type {Map<string, NodeSpec>} */
+  const specs = new Map();
+  for (const name of names) {
+    const place = specs.size === 0 ? first : await throwAwayPlace(undefined);
+    specs.set(name, nodeSpec(installation, { name, place, epmdPort }));
+  }
+  const epmd = await startServer(epmdSpec(installation, first, epmdPort), { signal });
   /** @type {Map<string, import('../stack/supervisor.mjs').Server>} */
   const running = new Map();
   const start = async (/** @type {string} */ name, either = signal) => {
-    const spec = specs[names.indexOf(name)];
+    const spec = specs.get(name);
+    if (!spec) throw new SetupError('USAGE', `no node ${name}; one of ${names.join(', ')}`);
     running.set(name, await startServer(spec, { signal: either }));
     await managementReady(spec, either);
   };
@@ -52,17 +62,21 @@ export async function startCluster(installation, { signal }) {
       names.map((name) => (/** @type {AbortSignal} */ either) => start(name, either)),
     );
     // One after the other: two that join at once may lock each other out.
-    for (const spec of specs.slice(1)) await join(installation, spec, signal);
-    for (const spec of specs) await managementReady(spec, signal);
+    for (const spec of [...specs.values()].slice(1)) await join(installation, spec, signal);
+    for (const spec of specs.values()) await managementReady(spec, signal);
   } catch (error) {
     await close();
     throw error;
   }
-  const nodes = names.map((name, index) => ({ name, node: fullName(name), ...specs[index].access }));
+  const nodes = [...specs].map(([name, { access }]) => ({ name, node: fullName(name), ...access }));
   return { nodes, start, kill, close };
 }
 
-/** @returns {ServerSpec} */
+/**
+ * @param {RabbitmqInstallation} installation
+ * @param {{ name: string, place: Place, epmdPort: number }} options
+ * @returns {NodeSpec}
+ */
 function nodeSpec(installation, { name, place, epmdPort }) {
   const { directory, user, home } = place;
   const logFile = path.join(directory, 'rabbitmq.log');
@@ -90,7 +104,14 @@ async function join(installation, { cwd, env, user }, signal) {
   }
 }
 
-/** What tells nodes each other's ports. @returns {ServerSpec} */
+/**
+ * What tells nodes each other's ports.
+ *
+ * @param {RabbitmqInstallation} installation
+ * @param {Place} place
+ * @param {number} port
+ * @returns {ServerSpec}
+ */
 function epmdSpec(installation, { directory, user }, port) {
   return {
     name: 'epmd',

@@ -10,7 +10,8 @@ import { throwAwayPlace } from '../stack/throw-away-place.mjs';
 const readyLimitMs = 30_000;
 
 /** @typedef {import('../stack/rabbitmq-installation.mjs').RabbitmqInstallation} RabbitmqInstallation */
-/** @typedef {{ access: Record<string, string>, stop: () => Promise<void> }} Node */
+/** @typedef {import('../stack/rabbitmq-server.mjs').RabbitmqAccess} RabbitmqAccess */
+/** @typedef {{ access: RabbitmqAccess, stop: () => Promise<void> }} Node */
 
 /**
  * One broker with data of its own, on ports of its own. The data goes with this process.
@@ -35,7 +36,7 @@ export async function startNode(installation, { profile, signal }) {
 /**
  * RabbitMQ 4.3 takes connections before its management API answers.
  *
- * @param {import('../stack/supervisor.mjs').ServerSpec} spec
+ * @param {import('../stack/supervisor.mjs').ServerSpec<RabbitmqAccess>} spec
  * @param {AbortSignal} signal
  */
 export async function managementReady({ name, access, logFile }, signal) {

@@ -84,7 +84,7 @@ Acquire::http::Timeout "30";
 `;
 
 /**
- * @param {{ suite: string, work: string, logFile: string, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { suite: string, work: string, logFile: string }} options
  * @returns {Promise<string[]>} paths of .deb files
  */
 export async function fetchSuitePackages({ suite, work, logFile, signal, note }) {

@@ -22,9 +22,9 @@ export const examplesBuild = {
 };
 
 // Inside the output, so that whoever deletes the output deletes the claim that it is up to date.
-const stampFile = ({ output }) => join(repository, output, '.content-stamp');
+const stampFile = (/** @type {Build} */ { output }) => join(repository, output, '.content-stamp');
 
-/** @param {Build} build */
+/** @param {Build} build @param {string} stamp */
 function isUpToDate(build, stamp) {
   return existsSync(stampFile(build)) && readFileSync(stampFile(build), 'utf8') === stamp;
 }
@@ -33,7 +33,7 @@ function isUpToDate(build, stamp) {
  * Builds what has changed since it was built last.
  *
  * @param {Build} build
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  */
 export async function ensureBuild(build, { signal } = {}) {
   if (isUpToDate(build, contentStamp(repository, build.inputs))) return;
@@ -44,7 +44,7 @@ export async function ensureBuild(build, { signal } = {}) {
   );
 }
 
-/** @param {Build} build */
+/** @param {Build} build @param {AbortSignal | undefined} signal */
 async function make(build, signal) {
   // Taken before the build: what changes meanwhile is built again next time.
   const stamp = contentStamp(repository, build.inputs);

@@ -29,11 +29,12 @@ export function isInstalled(wanted, installed) {
   });
 }
 
-const readLock = (...path) => readJson(join(repository, ...path));
+const readLock = (/** @type {string[]} */ ...path) =>
+  /** @type {LockFile | undefined} */ (readJson(join(repository, ...path)));
 const areInstalled = () => isInstalled(readLock('package-lock.json'), readLock('node_modules', '.package-lock.json'));
 
 /**
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  */
 export async function ensureDependencies({ signal } = {}) {
   if (areInstalled()) return;
@@ -48,6 +49,7 @@ export async function ensureDependencies({ signal } = {}) {
   );
 }
 
+/** @param {AbortSignal | undefined} signal */
 async function install(signal) {
   const logFile = join(stackFolder('log'), 'npm-ci.log');
   rmSync(logFile, { force: true });

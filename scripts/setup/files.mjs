@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { codeOf } from './error-code.mjs';
 
 /**
  * Written aside and renamed, so that a reader never sees half a file.
@@ -23,15 +24,18 @@ export function writeJson(path, value, mode) {
   writeAtomically(path, `${JSON.stringify(value, null, 2)}\n`, mode);
 }
 
+/** @param {string} text @returns {unknown} the caller states the type */
+export const parseJson = (text) => JSON.parse(text);
+
 /**
  * @param {string} path
- * @returns {any} undefined where the file is missing or not JSON (a half-written foreign file counts as missing)
+ * @returns {unknown} undefined where the file is missing or not JSON (a half-written foreign file counts as missing)
  */
 export function readJson(path) {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return parseJson(readFileSync(path, 'utf8'));
   } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error instanceof SyntaxError) return undefined;
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR' || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -9,12 +9,13 @@ const echoMs = 1000;
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, owns?: 'group' | 'process', signal?: AbortSignal, limitMs?: number }} options
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, owns?: 'group' | 'process', signal?: AbortSignal | undefined, limitMs?: number }} options
  * @returns {Promise<number>}
  */
 export function runInForeground(command, args, { owns = 'group', signal, limitMs, ...options }) {
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
+    /** @type {import('./run.mjs').Stdio} */
     const stdio = [owns === 'group' ? 'ignore' : 'inherit', 'inherit', 'inherit'];
     const child = spawnWithLifeline(command, args, { ...options, owns, stdio });
     const stopForwarding = forwardSignals(child, owns);
@@ -32,7 +33,11 @@ export function runInForeground(command, args, { owns = 'group', signal, limitMs
   });
 }
 
-/** @returns {() => void} */
+/**
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {'group' | 'process'} owns
+ * @returns {() => void}
+ */
 function forwardSignals(child, owns) {
   /** @type {Map<string, number>} */
   const lastAt = new Map();

@@ -1,5 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from './error-code.mjs';
+import { parseJson } from './files.mjs';
 import { stackFolder } from './paths.mjs';
 import { identify, isAlive } from './process-identity.mjs';
 import { SetupError } from './setup-error.mjs';
@@ -14,7 +16,7 @@ function createOwned(path) {
     writeFileSync(path, JSON.stringify(identify(process.pid)), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    if (error.code === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }
@@ -24,7 +26,7 @@ function isStale(path) {
   try {
     const text = readFileSync(path, 'utf8');
     if (text === '') return Date.now() - statSync(path).mtimeMs > emptyForMs;
-    return !isAlive(JSON.parse(text));
+    return !isAlive(/** @type {import('./process-identity.mjs').ProcessIdentity} */ (parseJson(text)));
   } catch {
     return false;
   }
@@ -49,7 +51,7 @@ function breakIfStale(path) {
 
 /**
  * @param {string} name
- * @returns {(() => void) | undefined} what gives the lock back, or undefined when another process holds it
+ * @returns {Release | undefined} what gives the lock back, or undefined when another process holds it
  */
 export function tryLock(name) {
   const path = join(stackFolder('locks'), `${name}.lock`);
@@ -63,12 +65,15 @@ export function tryLock(name) {
   return release;
 }
 
+/** @typedef {() => void} Release */
+/** @typedef {(wait: () => Promise<Release | undefined>) => Promise<Release | undefined>} WhileWaiting */
+
 /**
  * One process of this clone at a time.
  *
  * @template T
  * @param {string} name
- * @param {{ limitMs: number, signal?: AbortSignal, whileWaiting?: (wait: () => Promise<any>) => Promise<any> }} options
+ * @param {{ limitMs: number, signal?: AbortSignal | undefined, whileWaiting?: WhileWaiting | undefined }} options
  *   `whileWaiting` shows that somebody else has the lock; not called when it is free
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
@@ -84,6 +89,7 @@ export async function withLock(name, { limitMs, signal, whileWaiting = (wait) =>
   }
 }
 
+/** @param {string} name @param {number} limitMs */
 function heldTooLong(name, limitMs) {
   return new SetupError('LOCKED', `another run of this clone holds "${name}" for more than ${limitMs / 1000} s`, {
     remedy: `end that run, or remove ${join(stackFolder('locks'), `${name}.lock`)}`,

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { watchNpm } from './npm-parent.mjs';
 import { describeError, SetupError } from './setup-error.mjs';
 
-const oldestNode = [20, 19];
+const oldestNode = /** @type {const} */ ([20, 19]);
 const secondSignalAfterMs = 1000;
 
 /**
@@ -20,9 +20,10 @@ export async function main(work) {
     const code = await work({ args: process.argv.slice(2), signal: controller.signal });
     process.exit(code ?? 0);
   } catch (error) {
+    /** @type {unknown} */
     const interruption = controller.signal.reason;
     if (!interruption) process.stderr.write(`\n${describeError(error)}\n`);
-    process.exit(interruption?.exitCode ?? 1);
+    process.exit(interruption instanceof Interruption ? interruption.exitCode : 1);
   }
 }
 
@@ -35,6 +36,14 @@ export function assertNode(version) {
   });
 }
 
+class Interruption extends Error {
+  /** @param {string} message @param {number} exitCode */
+  constructor(message, exitCode) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 /** @param {AbortController} controller */
 function abortOnSignals(controller) {
   let firstAt = 0;
@@ -43,7 +52,7 @@ function abortOnSignals(controller) {
       const exitCode = 128 + constants.signals[name];
       if (firstAt > 0 && performance.now() - firstAt > secondSignalAfterMs) process.exit(exitCode);
       firstAt ||= performance.now();
-      controller.abort(Object.assign(new Error(`ended by ${name}`), { exitCode }));
+      controller.abort(new Interruption(`ended by ${name}`, exitCode));
     });
   }
 }

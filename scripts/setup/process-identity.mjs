@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { codeOf } from './error-code.mjs';
 
 /** @typedef {{ pid: number, startTime: string }} ProcessIdentity */
 
@@ -37,7 +38,7 @@ export function isAlive(identity) {
   try {
     process.kill(identity.pid, 0);
   } catch (error) {
-    if (error.code === 'ESRCH') return false;
+    if (codeOf(error) === 'ESRCH') return false;
   }
   return !identity.startTime || readStartTime(identity.pid) === identity.startTime;
 }
@@ -52,6 +53,6 @@ export function signalProcess(identity, signal, { group = false } = {}) {
   try {
     process.kill(group ? -identity.pid : identity.pid, signal);
   } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }

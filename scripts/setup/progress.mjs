@@ -5,6 +5,11 @@ const lively = Boolean(process.stderr.isTTY) && process.env.CI === undefined;
 const tickMs = lively ? 100 : 10_000;
 
 /** @typedef {{ label: string, note: string, startedAt: number }} RunningTask */
+/** @typedef {(text: string) => void} Note  If showProgress spells it out, TypeScript infers `any` for T. */
+/**
+ * @typedef {{ signal?: AbortSignal | undefined, note?: Note | undefined }} StepOptions
+ *   `signal` aborts a long step, `note` reports what it is doing
+ */
 
 /** @type {Set<RunningTask>} */
 const running = new Set();
@@ -54,7 +59,7 @@ export const say = (text) => printLine(text);
  *
  * @template T
  * @param {string} label
- * @param {(note: (text: string) => void) => Promise<T>} work  may tell what it is at by `note`
+ * @param {(note: Note) => Promise<T>} work  may tell what it is at by `note`
  * @returns {Promise<T>}
  */
 export async function showProgress(label, work) {
@@ -67,27 +72,31 @@ export async function showProgress(label, work) {
   running.add(task);
   ticker ??= setInterval(tick, tickMs).unref();
   return work(note).then(
-    (result) => report(task, '✔', 'ok', result),
-    (error) => {
-      report(task, '✖', 'FAIL', undefined);
+    (result) => {
+      report(task, '✔', 'ok');
+      return result;
+    },
+    (/** @type {unknown} */ error) => {
+      report(task, '✖', 'FAIL');
       throw error;
     },
   );
 }
 
-function report(task, sign, word, result) {
+/** @param {RunningTask} task @param {string} sign @param {string} word */
+function report(task, sign, word) {
   end(task);
   printLine(`${lively ? sign : word.padEnd(5)} ${task.label} (${seconds(performance.now() - task.startedAt)})`);
-  return result;
 }
 
 /**
  * For a lock that somebody else holds.
  *
- * @param {((text: string) => void) | undefined} note
+ * @param {Note | undefined} note
  * @param {string} text
+ * @returns {import('./lock.mjs').WhileWaiting}
  */
-export const noteWhileWaiting = (note, text) => (/** @type {() => Promise<any>} */ wait) => {
+export const noteWhileWaiting = (note, text) => (wait) => {
   note?.(text);
   return wait();
 };

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { codeOf } from './error-code.mjs';
 import { SetupError } from './setup-error.mjs';
 
 // Handed over as text: the user that a server runs as may have no way to the file.
@@ -8,12 +9,14 @@ const lifeline = readFileSync(new URL('lifeline.sh', import.meta.url), 'utf8').r
 const hasLifeline = process.platform !== 'win32';
 const keptCharacters = 2_000_000;
 
+/** @typedef {(import('node:child_process').IOType | number)[]} Stdio  a number is that of an open file */
+
 /**
  * Starts a program that ends when this process dies, even by SIGKILL.
  *
  * @param {string} command
  * @param {string[]} args
- * @param {Omit<import('node:child_process').SpawnOptions, 'stdio'> & { owns: 'group' | 'process', stdio: any[] }} options
+ * @param {Omit<import('node:child_process').SpawnOptions, 'stdio'> & { owns: 'group' | 'process', stdio: Stdio }} options
  *   `group`: leads a process group of its own, which ends as a whole; `process`: stays in ours, so a
  *   terminal's Ctrl-C reaches it and it may read the terminal
  * @returns {import('node:child_process').ChildProcess}
@@ -32,7 +35,12 @@ export function spawnWithLifeline(command, args, { owns, stdio, ...options }) {
   return child;
 }
 
-/** The watcher is still in the group, so the number of the group cannot have been given to a stranger. */
+/**
+ * The watcher is still in the group, so the number of the group cannot have been given to a stranger.
+ *
+ * @param {number | undefined} pid
+ * @param {import('node:net').Socket} pipe
+ */
 function endGroup(pid, pipe) {
   killGroup(pid, 'SIGKILL');
   pipe.destroy();
@@ -47,7 +55,7 @@ export function killGroup(pid, signal) {
   try {
     process.kill(hasLifeline ? -pid : pid, signal);
   } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
 
@@ -56,32 +64,34 @@ export function killGroup(pid, signal) {
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ limitMs: number, signal?: AbortSignal, cwd?: string, env?: NodeJS.ProcessEnv, uid?: number, gid?: number,
- *   input?: string, logFile?: string, what?: string, remedy?: string }} options
+ * @param {{ limitMs: number, signal?: AbortSignal | undefined, cwd?: string, env?: NodeJS.ProcessEnv, uid?: number,
+ *   gid?: number, input?: string, logFile?: string, what?: string, remedy?: string }} options
  * @returns {Promise<string>} its stdout; an error shows the end of both
  */
 export function run(command, args, { limitMs, signal, input, logFile, what, remedy, ...options }) {
   signal?.throwIfAborted();
   const name = what ?? [command, ...args].join(' ');
   return new Promise((resolve, reject) => {
+    /** @type {Stdio} */
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
     const child = spawnWithLifeline(command, args, { ...options, owns: 'group', stdio });
     let [output, printed] = ['', ''];
-    const take = (/** @type {Buffer} */ chunk) => {
+    const take = (/** @type {string} */ chunk) => {
       printed = (printed + chunk).slice(-keptCharacters);
       if (logFile) appendFileSync(logFile, chunk);
     };
-    child.stdout?.on('data', (chunk) => {
+    // Decoded by the stream: a character may lie across two chunks.
+    child.stdout?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
       output = (output + chunk).slice(-keptCharacters);
       take(chunk);
     });
-    child.stderr?.on('data', take);
+    child.stderr?.setEncoding('utf8').on('data', take);
     child.stdin?.end(input);
     const stop = limitChild(child, limitMs, signal);
     child.once('error', (cause) => reject(failure(`${name} could not be started`, { cause, remedy })));
     child.once('close', (code, killedBy) => {
       const ended = stop();
-      if (ended === 'aborted') return reject(signal?.reason);
+      if (ended === 'aborted') return reject(asError(signal?.reason));
       if (code === 0) return resolve(output);
       const how =
         ended === 'late' ? `took longer than ${limitMs / 1000} s` : `ended with ${killedBy ?? `code ${code}`}`;
@@ -91,12 +101,27 @@ export function run(command, args, { limitMs, signal, input, logFile, what, reme
   });
 }
 
-const failure = (message, details) => new SetupError('COMMAND_FAILED', message, details);
+const asError = (/** @type {unknown} */ reason) =>
+  reason instanceof Error ? reason : new Error('aborted', { cause: reason });
 
-/** Ends the child's group at the limit or on abort. @returns {() => 'late' | 'aborted' | undefined} */
+/** @typedef {import('./setup-error.mjs').SetupErrorDetails} SetupErrorDetails */
+const failure = (/** @type {string} */ message, /** @type {SetupErrorDetails} */ details) =>
+  new SetupError('COMMAND_FAILED', message, details);
+
+/** @typedef {'late' | 'aborted'} Ended */
+
+/**
+ * Ends the child's group at the limit or on abort.
+ *
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {number} limitMs
+ * @param {AbortSignal | undefined} signal
+ * @returns {() => Ended | undefined}
+ */
 function limitChild(child, limitMs, signal) {
+  /** @type {Ended | undefined} */
   let ended;
-  const end = (how) => {
+  const end = (/** @type {Ended} */ how) => {
     ended ??= how;
     killGroup(child.pid, 'SIGKILL');
   };

@@ -1,4 +1,10 @@
+import { codeOf } from './error-code.mjs';
 import { stackDirectory } from './paths.mjs';
+
+/**
+ * @typedef {{ remedy?: string | undefined, logTail?: string[] | undefined, logFile?: string | undefined,
+ *   cause?: unknown }} SetupErrorDetails
+ */
 
 /**
  * A set-up step that cannot go on. `code` is stable, `remedy` is what the reader can do about it.
@@ -7,7 +13,7 @@ export class SetupError extends Error {
   /**
    * @param {string} code
    * @param {string} message
-   * @param {{ remedy?: string, logTail?: string[], logFile?: string, cause?: unknown }} [details]
+   * @param {SetupErrorDetails} [details]
    */
   constructor(code, message, { remedy, logTail, logFile, cause } = {}) {
     super(message, { cause });
@@ -18,6 +24,12 @@ export class SetupError extends Error {
     this.logFile = logFile;
   }
 }
+
+/** @param {unknown} error @returns {string[] | undefined} the end of the log, where the error has one */
+export const logTailOf = (error) => (error instanceof SetupError ? error.logTail : undefined);
+
+/** @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /**
  * The whole story for a terminal: what, how to mend it, and the end of the log.
@@ -35,14 +47,17 @@ export function describeError(error) {
   return lines.join('\n');
 }
 
-/** Files that an earlier run left as another user. @param {any} error */
+/** Files that an earlier run left as another user. @param {unknown} error @returns {error is { path: string }} */
 const isForeignFile = (error) =>
   !(error instanceof SetupError) &&
-  (error?.code === 'EACCES' || error?.code === 'EPERM') &&
+  (codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM') &&
+  typeof error === 'object' &&
+  error !== null &&
+  'path' in error &&
   typeof error.path === 'string' &&
   error.path.startsWith(stackDirectory);
 
-const foreignFile = (/** @type {any} */ error) =>
+const foreignFile = (/** @type {{ path: string }} */ error) =>
   new SetupError('FOREIGN_FILES', `${error.path} belongs to another user`, {
     remedy: `run this as the user who ran it before, or let that user run: npm run stack -- reset --all`,
     cause: error,

@@ -1,11 +1,16 @@
 /**
+ * @template {readonly [] | readonly ((signal: AbortSignal) => Promise<unknown>)[]} T
+ * @typedef {{ [K in keyof T]: Awaited<ReturnType<T[K]>> }} Results
+ */
+
+/**
  * Runs several steps side by side. When one fails the others are told to stop and waited for, so that nothing
  * goes on behind the error message.
  *
- * @template {readonly [] | readonly ((signal: AbortSignal) => Promise<any>)[]} T
+ * @template {readonly [] | readonly ((signal: AbortSignal) => Promise<unknown>)[]} T
  * @param {AbortSignal | undefined} signal
  * @param {T} steps
- * @returns {Promise<{ [K in keyof T]: Awaited<ReturnType<T[K]>> }>}
+ * @returns {Promise<Results<T>>}
  */
 export async function together(signal, steps) {
   const controller = new AbortController();
@@ -21,5 +26,7 @@ export async function together(signal, steps) {
     ),
   );
   if (errors.length > 0) throw errors[0];
-  return /** @type {any} */ (results.map((result) => (result.status === 'fulfilled' ? result.value : undefined)));
+  /** @type {unknown} */
+  const values = results.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
+  return /** @type {Results<T>} */ (values);
 }

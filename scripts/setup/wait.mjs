@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  *
  * @template T
  * @param {() => T | Promise<T>} ask
- * @param {{ everyMs?: number, limitMs: number, signal?: AbortSignal }} options
+ * @param {{ everyMs?: number, limitMs: number, signal?: AbortSignal | undefined }} options
  * @returns {Promise<T | undefined>} undefined when the limit has passed
  */
 export async function waitUntil(ask, { everyMs = 200, limitMs, signal }) {

@@ -74,7 +74,7 @@ export async function isReachable(urls) {
  * @param {string} urls
  */
 export async function assertReachable(variable, urls) {
-  const isOpen = await isReachable(urls).catch((cause) => {
+  const isOpen = await isReachable(urls).catch((/** @type {unknown} */ cause) => {
     throw new SetupError('BAD_URL', `${variable} holds something that is not a URL`, {
       remedy: `mend ${variable}`,
       cause,

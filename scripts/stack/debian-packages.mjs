@@ -2,6 +2,7 @@
 // unpacked instead of installed.
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../setup/error-code.mjs';
 import { stackFolder } from '../setup/paths.mjs';
 import { run } from '../setup/run.mjs';
 
@@ -11,7 +12,7 @@ const limitMs = 5 * 60_000;
  * @param {string} output  of `apt-get --simulate install`
  * @returns {string[]} packages that would be newly installed; upgrades of what the machine has are left out
  */
-export const newPackages = (output) => [...output.matchAll(/^Inst (\S+) \(/gm)].map(([, name]) => name);
+export const newPackages = (output) => [...output.matchAll(/^Inst (\S+) \(/gm)].map(([, name = '']) => name);
 
 /** @param {string} work */
 function aptConfiguration(work) {
@@ -52,24 +53,26 @@ export function privateApt(work) {
   return { ...process.env, APT_CONFIG: join(work, 'apt.conf'), LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
 }
 
-/** What only root may read does not concern us. */
+/** What only root may read does not concern us. @param {string} from @param {string} to */
 function tryCopy(from, to) {
   try {
     cpSync(from, to, { dereference: true });
   } catch (error) {
-    if (error.code !== 'EACCES') throw error;
+    if (codeOf(error) !== 'EACCES') throw error;
   }
 }
+
+/** @typedef {(apt: (args: string[]) => Promise<string>) => Promise<string[]>} Resolve  names of the packages */
 
 /**
  * @param {object} options
  * @param {string} options.target  the folder that becomes their root
  * @param {boolean} options.shared  another user must be able to read the files
  * @param {string} options.log  name of apt's log
- * @param {(apt: (args: string[]) => Promise<string>) => Promise<string[]>} options.resolve  names of the packages
+ * @param {Resolve} options.resolve
  * @param {(unpacked: string) => void} [options.relocate]  for what knows its place by heart
- * @param {AbortSignal} [options.signal]
- * @param {(text: string) => void} [options.note]
+ * @param {AbortSignal | undefined} [options.signal]
+ * @param {((text: string) => void) | undefined} [options.note]
  */
 export async function unpackPackages({ target, shared, log, resolve, relocate, signal, note }) {
   const work = `${target}.download`;
@@ -89,7 +92,10 @@ export async function unpackPackages({ target, shared, log, resolve, relocate, s
   }
 }
 
-/** @returns {Promise<string[]>} paths of .deb files */
+/**
+ * @param {import('../setup/progress.mjs').StepOptions & { work: string, log: string, resolve: Resolve }} options
+ * @returns {Promise<string[]>} paths of .deb files
+ */
 async function fetchPackages({ work, log, resolve, signal, note }) {
   const env = privateApt(work);
   const folder = join(work, 'packages');

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SetupError } from '../setup/setup-error.mjs';
+import { messageOf, SetupError } from '../setup/setup-error.mjs';
 
 const genuine = 'rabbitmq_delayed_message_exchange';
 
@@ -29,7 +29,7 @@ export async function obtainDelayedExchange(installation, { outDirectory }) {
     const { pluginsDirectory, pluginName } = await buildStandIn({ erlangBin, rabbitHome, outDirectory });
     return { kind: 'stand-in', pluginName, folders: [pluginsDirectory] };
   } catch (cause) {
-    throw new SetupError('NO_DELAYED_EXCHANGE', `the stand-in of ${genuine} could not be built: ${cause.message}`, {
+    throw new SetupError('NO_DELAYED_EXCHANGE', `the stand-in of ${genuine} could not be built: ${messageOf(cause)}`, {
       remedy: `put the genuine plugin into ${join(rabbitHome, 'plugins')}, or use a broker without it`,
       cause,
     });

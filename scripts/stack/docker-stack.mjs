@@ -1,7 +1,9 @@
 // Broker and database out of docker-compose.yml. What runs already is used as it is.
+import { parseJson } from '../setup/files.mjs';
 import { repository } from '../setup/paths.mjs';
 import { showProgress } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
 import { findFreeBlock, isFree } from './ports.mjs';
 
 const limitMs = 10 * 60_000;
@@ -9,7 +11,8 @@ const remedy =
   'run the same command by hand to see more; or set OT_STACK=private (Linux), or RABBITMQ_URLS and DATABASE_URL to running servers';
 
 /** @typedef {{ inside: number, variable: string, usual: number }} Published  a port, and what docker-compose.yml calls it */
-/** @type {Record<string, { service: string, main: Published, management?: Published }>} by the name a server has here */
+/** @typedef {import('./private-stack.mjs').ServerName} ServerName */
+/** @type {Record<ServerName, { service: string, main: Published, management?: Published }>} by the name a server has here */
 const services = {
   postgres: { service: 'postgres', main: { inside: 5432, variable: 'OT_POSTGRES_PORT', usual: 5432 } },
   'rabbitmq-plain': {
@@ -24,7 +27,7 @@ const services = {
   },
 };
 
-const compose = (/** @type {string[]} */ args, signal, env = {}) =>
+const compose = (/** @type {string[]} */ args, /** @type {AbortSignal | undefined} */ signal, env = {}) =>
   run('docker', ['compose', '--profile', 'plain', ...args], {
     cwd: repository,
     env: { ...process.env, ...env },
@@ -33,7 +36,12 @@ const compose = (/** @type {string[]} */ args, signal, env = {}) =>
     remedy,
   });
 
-/** @returns {Promise<string | undefined>} where a running container's port is published, as host:port */
+/**
+ * @param {string} service
+ * @param {Published} port
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<string | undefined>} where a running container's port is published, as host:port
+ */
 async function publishedAt(service, { inside }, signal) {
   const answer = await compose(['port', service, String(inside)], signal).catch(() => '');
   const port = /:(\d+)\s*$/.exec(answer)?.[1];
@@ -44,7 +52,8 @@ async function publishedAt(service, { inside }, signal) {
 /**
  * A container that runs keeps its ports; one that is started gets others where somebody has the usual ones.
  *
- * @param {string[]} names
+ * @param {ServerName[]} names
+ * @param {AbortSignal | undefined} signal
  * @returns {Promise<Record<string, string>>}
  */
 async function choosePorts(names, signal) {
@@ -62,23 +71,38 @@ async function choosePorts(names, signal) {
   return env;
 }
 
+/** @typedef {{ services?: Record<string, { environment?: Record<string, string> }> }} ComposeConfiguration */
+
 /**
- * @param {any} configuration  of `docker compose config --format json`
+ * @param {ComposeConfiguration} configuration  of `docker compose config --format json`
  * @param {string} service
  * @returns {Record<string, string>}
  */
 export const environmentOf = (configuration, service) => configuration.services?.[service]?.environment ?? {};
 
+/** @param {string} service @param {Published} port @param {AbortSignal | undefined} signal */
+async function addressOf(service, port, signal) {
+  const address = await publishedAt(service, port, signal);
+  if (address) return address;
+  throw new SetupError('NOT_PUBLISHED', `docker compose publishes no port ${port.inside} of ${service}`, { remedy });
+}
+
+/**
+ * @param {ServerName} name
+ * @param {ComposeConfiguration} configuration
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<Record<string, string>>}
+ */
 async function accessTo(name, configuration, signal) {
   const { service, main, management } = services[name];
   const env = environmentOf(configuration, service);
-  const at = await publishedAt(service, main, signal);
+  const at = await addressOf(service, main, signal);
   if (!management) {
     const login = loginOf(env.POSTGRES_USER ?? 'postgres', env.POSTGRES_PASSWORD ?? '');
     return { url: `postgresql://${login}@${at}/${env.POSTGRES_DB ?? env.POSTGRES_USER ?? 'postgres'}` };
   }
   const login = loginOf(env.RABBITMQ_DEFAULT_USER ?? 'guest', env.RABBITMQ_DEFAULT_PASS ?? 'guest');
-  const managementUrl = `http://${login}@${await publishedAt(service, management, signal)}`;
+  const managementUrl = `http://${login}@${await addressOf(service, management, signal)}`;
   return {
     url: `amqp://${login}@${at}`,
     managementUrl,
@@ -89,20 +113,23 @@ async function accessTo(name, configuration, signal) {
 const loginOf = (/** @type {string[]} */ ...parts) => parts.map(encodeURIComponent).join(':');
 
 /**
- * @param {string[]} names  as in private-stack.mjs
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {ServerName[]} names
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  * @returns {Promise<Record<string, Record<string, string>>>} how to reach them, by name
  */
 export function ensureDockerServers(names, { signal } = {}) {
   const wanted = names.map((name) => services[name].service);
   return showProgress(`docker compose up ${wanted.join(' ')}`, async () => {
     await compose(['up', '--detach', '--wait', ...wanted], signal, await choosePorts(names, signal));
-    const configuration = JSON.parse(await compose(['config', '--format', 'json'], signal));
-    const entries = names.map(async (name) => [name, await accessTo(name, configuration, signal)]);
+    const json = await compose(['config', '--format', 'json'], signal);
+    const configuration = /** @type {ComposeConfiguration} */ (parseJson(json));
+    const entries = names.map(
+      async (name) => /** @type {const} */ ([name, await accessTo(name, configuration, signal)]),
+    );
     return Object.fromEntries(await Promise.all(entries));
   });
 }
 
-/** @param {{ withData?: boolean, signal?: AbortSignal }} options */
+/** @param {{ withData?: boolean, signal?: AbortSignal | undefined }} options */
 export const stopDockerServers = ({ withData = false, signal }) =>
   compose(['down', ...(withData ? ['--volumes'] : [])], signal);

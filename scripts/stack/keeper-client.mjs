@@ -50,7 +50,7 @@ function spawnKeeper() {
 /**
  * Call with the lock "stack" held.
  *
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  * @returns {Promise<import('./state.mjs').StackState>}
  */
 export async function ensureKeeper({ signal } = {}) {
@@ -69,7 +69,7 @@ export async function ensureKeeper({ signal } = {}) {
 
 /**
  * @param {import('./supervisor.mjs').ServerSpec} spec
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  * @returns {Promise<import('./state.mjs').ServerState>} once it is ready
  */
 export async function requestServer(spec, { signal } = {}) {
@@ -96,7 +96,7 @@ function answerTo(name) {
 }
 
 /**
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  * @returns {Promise<boolean>} whether anything ran
  */
 export async function stopKeeper({ signal } = {}) {
@@ -111,6 +111,7 @@ export async function stopKeeper({ signal } = {}) {
   return true;
 }
 
+/** @param {number[]} ports */
 async function areClosed(ports) {
   for (const port of ports) if (await canConnect(port)) return false;
   return true;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lastLines } from '../setup/files.mjs';
 import { tryLock } from '../setup/lock.mjs';
 import { identify } from '../setup/process-identity.mjs';
+import { messageOf } from '../setup/setup-error.mjs';
 import { readRequests, readState, removeRequest, removeState, writeState } from './state.mjs';
 import { startServer, stopServer } from './supervisor.mjs';
 import { isPinned, livingUsers } from './users.mjs';
@@ -12,23 +13,31 @@ const pollMs = 200;
 const pollsPerUserCheck = 5;
 const self = identify(process.pid);
 
-/** @type {Map<string, { spec: import('./supervisor.mjs').ServerSpec, server?: import('./supervisor.mjs').Server }>} */
+/** @typedef {{ spec: import('./supervisor.mjs').ServerSpec, server?: import('./supervisor.mjs').Server }} Owned */
+/** @type {Map<string, Owned>} */
 const owned = new Map();
 /** @type {import('./state.mjs').StackState} */
 const state = { keeper: self, stopping: false, servers: {} };
 let shouldStop = false;
 
+/** @param {string} name */
+function stateOf(name) {
+  const known = state.servers[name];
+  if (!known) throw new Error(`no state of ${name}`);
+  return known;
+}
+
 /** @param {string} name @param {Partial<import('./state.mjs').ServerState>} change */
 function tell(name, change) {
-  state.servers[name] = { ...state.servers[name], ...change };
+  state.servers[name] = { ...stateOf(name), ...change };
   writeState(state);
 }
 
-/** @param {string} name @param {Error} error */
+/** @param {string} name @param {unknown} error */
 function tellFailure(name, error) {
   owned.delete(name);
-  const { logFile } = state.servers[name];
-  tell(name, { status: 'failed', pid: 0, startTime: '', problem: error.message, logTail: lastLines(logFile) });
+  const { logFile } = stateOf(name);
+  tell(name, { status: 'failed', pid: 0, startTime: '', problem: messageOf(error), logTail: lastLines(logFile) });
 }
 
 /** @param {import('./supervisor.mjs').ServerSpec} spec */
@@ -40,7 +49,7 @@ async function start(spec) {
   writeState(state);
   removeRequest(name);
   try {
-    const onSpawn = (server) => {
+    const onSpawn = (/** @type {import('./supervisor.mjs').Server} */ server) => {
       owned.set(name, { spec, server });
       tell(name, identify(server.pid));
     };
@@ -93,7 +102,10 @@ async function keep() {
 
 async function stopAll() {
   shouldStop = true;
-  await Promise.all([...owned.values()].map(({ server, spec }) => server && stopServer(server, spec)));
+  const stop = async (/** @type {Owned} */ { server, spec }) => {
+    if (server) await stopServer(server, spec);
+  };
+  await Promise.all([...owned.values()].map(stop));
 }
 
 process.on('SIGTERM', () => {

@@ -7,7 +7,7 @@ import { findRabbitmq } from './rabbitmq-installation.mjs';
 /**
  * The installed RabbitMQ, else one unpacked below `home`, downloaded the first time.
  *
- * @param {{ home: string, shared: boolean, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  *   `shared`: another user runs the servers and must be able to read the files
  * @returns {Promise<import('./rabbitmq-installation.mjs').RabbitmqInstallation>}
  */

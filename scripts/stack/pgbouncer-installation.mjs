@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from '../setup/lock.mjs';
 import { noteWhileWaiting } from '../setup/progress.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
+import { logTailOf, SetupError } from '../setup/setup-error.mjs';
 import { newPackages, unpackPackages } from './debian-packages.mjs';
 import { findLibraryFolders } from './rabbitmq-installation.mjs';
 
@@ -25,7 +25,7 @@ async function resolvePackages(apt) {
 /**
  * The installed PgBouncer, else one unpacked below `home`, downloaded the first time.
  *
- * @param {{ home: string, shared: boolean, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  * @returns {Promise<PgbouncerInstallation>}
  */
 export async function obtainPgbouncer({ home, shared, signal, note }) {
@@ -42,6 +42,7 @@ export async function obtainPgbouncer({ home, shared, signal, note }) {
   });
 }
 
+/** @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options */
 async function download(options) {
   try {
     await unpackPackages({ ...options, log: 'pgbouncer-download', resolve: resolvePackages });
@@ -50,8 +51,8 @@ async function download(options) {
   }
 }
 
-/** @param {any} [cause] */
+/** @param {unknown} [cause] */
 function noPgbouncer(cause) {
   const what = 'PgBouncer is neither installed nor to be had from apt';
-  return new SetupError('NO_PGBOUNCER', what, { remedy, logTail: cause?.logTail, cause });
+  return new SetupError('NO_PGBOUNCER', what, { remedy, logTail: logTailOf(cause), cause });
 }

@@ -9,7 +9,7 @@ import { writeServerFile } from './server-user.mjs';
  * @param {number} options.basePort
  * @param {string[]} options.urls  logins of one and the same server
  * @param {import('./pgbouncer-installation.mjs').PgbouncerInstallation} options.installation
- * @param {import('./server-user.mjs').ServerUser} [options.user]
+ * @param {import('./server-user.mjs').ServerUser | undefined} [options.user]
  * @param {string} options.logFile
  * @returns {import('./supervisor.mjs').ServerSpec}
  */

@@ -13,10 +13,11 @@ const mostTries = 50;
 function ephemeralRange() {
   try {
     const [from, to] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').trim().split(/\s+/).map(Number);
-    return [from, to];
+    if (from !== undefined && to !== undefined) return [from, to];
   } catch {
-    return [32_768, 60_999];
+    // Not on Linux.
   }
+  return [32_768, 60_999];
 }
 
 /**

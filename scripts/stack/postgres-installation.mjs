@@ -6,7 +6,7 @@ import { withLock } from '../setup/lock.mjs';
 import { noteWhileWaiting } from '../setup/progress.mjs';
 import { npm } from '../setup/npm.mjs';
 import { run } from '../setup/run.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
+import { logTailOf, SetupError } from '../setup/setup-error.mjs';
 
 const embeddedVersion = '18.4.0-beta.17';
 const limitMs = 5 * 60_000;
@@ -48,7 +48,7 @@ const embeddedBin = (/** @type {string} */ target) => join(target, 'node_modules
 /**
  * The installed PostgreSQL, else the one that is published as an npm package.
  *
- * @param {{ home: string, shared: boolean, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  * @returns {Promise<PostgresInstallation>}
  */
 export async function obtainPostgres({ home, shared, signal, note }) {
@@ -63,6 +63,7 @@ export async function obtainPostgres({ home, shared, signal, note }) {
   });
 }
 
+/** @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options */
 async function download({ target, shared, signal, note }) {
   note?.(`downloading ${packageName()}`);
   const aside = `${target}.download`;
@@ -84,19 +85,20 @@ async function download({ target, shared, signal, note }) {
   }
 }
 
-/** npm packages cannot hold symbolic links; this one lists them for a script that we do not let run. */
+/** npm packages cannot hold symbolic links; this one lists them for a script that we do not let run. @param {string} folder */
 function restoreLinks(folder) {
-  for (const { source, target } of readJson(join(folder, 'native', 'pg-symlinks.json')) ?? []) {
+  const links = readJson(join(folder, 'native', 'pg-symlinks.json')) ?? [];
+  for (const { source, target } of /** @type {{ source: string, target: string }[]} */ (links)) {
     const path = join(folder, target);
     if (!existsSync(path)) symlinkSync(relative(dirname(path), join(folder, source)), path);
   }
 }
 
-/** @param {any} [cause] @returns {never} */
+/** @param {unknown} [cause] @returns {never} */
 function fail(cause) {
   throw new SetupError('NO_POSTGRES', 'PostgreSQL is neither installed nor to be had from npm', {
     remedy: postgresRemedy,
-    logTail: cause?.logTail,
+    logTail: logTailOf(cause),
     cause,
   });
 }

@@ -8,10 +8,16 @@ const databaseName = 'order_timeout';
 const limitMs = 60_000;
 const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
+/** @typedef {{ url: string, version: string, directory: string }} PostgresAccess */
+/**
+ * @typedef {{ bin: string, directory: string, password: string,
+ *   user?: import('./server-user.mjs').ServerUser | undefined }} ClusterOptions
+ */
+
 /**
  * Makes a cluster with our user and database in it. Aside and then renamed: one that was cut short is never used.
  *
- * @param {{ bin: string, directory: string, password: string, user?: import('./server-user.mjs').ServerUser, signal?: AbortSignal }} options
+ * @param {ClusterOptions & { signal?: AbortSignal | undefined }} options
  */
 async function initialise({ bin, directory, password, user, signal }) {
   const cluster = join(directory, 'cluster');
@@ -35,7 +41,11 @@ async function initialise({ bin, directory, password, user, signal }) {
 /** Names the user that a cluster has for us. */
 const userFile = (/** @type {string} */ directory) => join(directory, 'user');
 
-/** To a cluster that an earlier release has made for a user with another name, who cannot be renamed. */
+/**
+ * To a cluster that an earlier release has made for a user with another name, who cannot be renamed.
+ *
+ * @param {ClusterOptions & { options: Parameters<typeof run>[2] }} options
+ */
 async function addUser({ bin, directory, password, user, options }) {
   const file = userFile(directory);
   if (existsSync(file) && readFileSync(file, 'utf8') === userName) return;
@@ -58,15 +68,15 @@ async function addUser({ bin, directory, password, user, options }) {
  * @property {number} basePort
  * @property {string} password
  * @property {import('./postgres-installation.mjs').PostgresInstallation} installation
- * @property {import('./server-user.mjs').ServerUser} [user]
+ * @property {import('./server-user.mjs').ServerUser | undefined} [user]
  * @property {string} logFile
- * @property {AbortSignal} [signal]
+ * @property {AbortSignal | undefined} [signal]
  * @property {Record<string, string | number>} [settings]  beside the usual ones
  */
 
 /**
  * @param {PostgresOptions} options
- * @returns {Promise<import('./supervisor.mjs').ServerSpec>}
+ * @returns {Promise<import('./supervisor.mjs').ServerSpec<PostgresAccess>>}
  */
 export async function postgresServer(options) {
   const { directory, password, installation, user, signal } = options;
@@ -79,7 +89,7 @@ export async function postgresServer(options) {
  * How to run the cluster in this directory, which somebody else makes.
  *
  * @param {PostgresOptions} options
- * @returns {import('./supervisor.mjs').ServerSpec}
+ * @returns {import('./supervisor.mjs').ServerSpec<PostgresAccess>}
  */
 export function postgresSpec({ name, directory, basePort, password, installation, user, logFile, settings }) {
   const cluster = join(directory, 'cluster');

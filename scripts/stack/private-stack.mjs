@@ -23,16 +23,27 @@ const lockLimitMs = 12 * 60_000;
 /** @typedef {{ signal: AbortSignal | undefined, note: (text: string) => void }} Step */
 
 const portsFile = () => join(stackFolder(), 'ports.json');
-/** @param {ServerName} name @returns {number} */
-const basePortOf = (name) => readJson(portsFile())[name];
+const readPorts = () => /** @type {Partial<Record<ServerName, number>>} */ (readJson(portsFile()) ?? {});
 
-/** The ports a server had last time, so that a URL written down stays true; others where they are taken. */
+/** @param {ServerName} name */
+function basePortOf(name) {
+  const base = readPorts()[name];
+  if (base === undefined) throw new Error(`no ports are settled for ${name}`);
+  return base;
+}
+
+/** The ports a server had last time, so that a URL written down stays true; others where they are taken. @param {ServerName} name */
 async function settlePorts(name) {
-  const { [name]: known, ...others } = readJson(portsFile()) ?? {};
+  const { [name]: known, ...others } = readPorts();
   if (known && (await isBlockFree(known))) return;
   const base = await findFreeBlock(`${repository}\n${name}`, Object.values(others));
   writeJson(portsFile(), { ...others, [name]: base });
 }
+
+/**
+ * @typedef {{ name: ServerName, home: string, user: import('./server-user.mjs').ServerUser | undefined,
+ *   logFile: string, signal: AbortSignal | undefined }} Common
+ */
 
 /** @param {ServerName} name @param {Step} step */
 async function specOf(name, step) {
@@ -43,22 +54,26 @@ async function specOf(name, step) {
 }
 
 /** The version stands in the name: neither server opens the data of a newer one. */
-const dataFolder = (home, name, version) => join(home, 'data', `${name}-${version}`);
+const dataFolder = (/** @type {Common} */ { home, name }, /** @type {string} */ version) =>
+  join(home, 'data', `${name}-${version}`);
 
+/** @param {Common} options @param {Step} step */
 async function postgresSpec(options, { signal, note }) {
   const { home, user, name } = options;
   const installation = await obtainPostgres({ home, shared: Boolean(user), signal, note });
-  const directory = dataFolder(home, name, installation.version.split('.')[0]);
+  const [major = ''] = installation.version.split('.');
+  const directory = dataFolder(options, major);
   note('starting');
   const password = passwords(home).postgres;
   return postgresServer({ ...options, directory, basePort: basePortOf(name), password, installation });
 }
 
+/** @param {Common} options @param {Step} step */
 async function rabbitmqSpec(options, { signal, note }) {
   const { home, user, name } = options;
   const installation = await obtainRabbitmq({ home, shared: Boolean(user), signal, note });
   const delayedExchange = name === 'rabbitmq-plugin' ? await delayedExchangeFor(installation, options) : undefined;
-  const directory = dataFolder(home, name, installation.version);
+  const directory = dataFolder(options, installation.version);
   note('starting');
   const basePort = basePortOf(name);
   const password = passwords(home).rabbitmq;
@@ -67,7 +82,7 @@ async function rabbitmqSpec(options, { signal, note }) {
 
 /**
  * @param {import('./rabbitmq-installation.mjs').RabbitmqInstallation} installation
- * @param {{ home: string, user?: import('./server-user.mjs').ServerUser, signal?: AbortSignal }} options
+ * @param {{ home: string, user?: import('./server-user.mjs').ServerUser | undefined, signal?: AbortSignal | undefined }} options
  */
 export async function delayedExchangeFor(installation, { home, user, signal }) {
   // A folder per version: what one broker has loaded is not compiled anew for another.
@@ -83,7 +98,7 @@ const titles = {
   'rabbitmq-plugin': 'private RabbitMQ with delayed exchange',
 };
 
-/** @param {ServerName} name */
+/** @param {ServerName} name @param {AbortSignal | undefined} signal */
 function ensureServer(name, signal) {
   return showProgress(titles[name], async (note) => {
     const spec = await specOf(name, { signal, note });
@@ -99,8 +114,8 @@ function ensureServer(name, signal) {
  * @param {() => Promise<T>} work
  */
 export function withStackLock(signal, work) {
-  const whileWaiting = (/** @type {() => Promise<any>} */ wait) =>
-    showProgress('waiting for another run of this clone', wait);
+  /** @type {import('../setup/lock.mjs').WhileWaiting} */
+  const whileWaiting = (wait) => showProgress('waiting for another run of this clone', wait);
   return withLock('stack', { limitMs: lockLimitMs, signal, whileWaiting }, work);
 }
 
@@ -109,7 +124,7 @@ export function withStackLock(signal, work) {
  * that called this is gone.
  *
  * @param {ServerName[]} names
- * @param {{ signal?: AbortSignal }} [options]
+ * @param {{ signal?: AbortSignal | undefined }} [options]
  * @returns {Promise<Record<string, Record<string, string>>>} how to reach them, by name
  */
 export function ensurePrivateServers(names, { signal } = {}) {
@@ -117,11 +132,11 @@ export function ensurePrivateServers(names, { signal } = {}) {
   return withStackLock(signal, async () => {
     const missing = names.filter((name) => !readyServer(name));
     if (missing.length > 0) await startMissing(missing, signal);
-    return Object.fromEntries(names.map((name) => [name, readyServer(name)?.access ?? {}]));
+    return Object.fromEntries(names.map((name) => /** @type {const} */ ([name, readyServer(name)?.access ?? {}])));
   });
 }
 
-/** @param {ServerName[]} names */
+/** @param {ServerName[]} names @param {AbortSignal | undefined} signal */
 async function startMissing(names, signal) {
   const { home, movedBecause } = serverHome();
   if (movedBecause) say(`The servers live in ${home} and not in this clone: ${movedBecause}.`);

@@ -9,7 +9,7 @@
  */
 export function brokerForDemo(args, { isGiven }) {
   const at = args.findIndex((arg) => arg === '--transport' || arg.startsWith('--transport='));
-  const transport = at < 0 ? undefined : (args[at].split('=')[1] ?? args[at + 1]);
+  const transport = at < 0 ? undefined : (args[at]?.split('=')[1] ?? args[at + 1]);
   const wantsPlugin = transport === 'delayed-exchange' || transport === 'auto';
   return wantsPlugin && !isGiven ? 'rabbitmq-plugin' : 'rabbitmq-plain';
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SetupError } from '../setup/setup-error.mjs';
+import { codeOf } from '../setup/error-code.mjs';
+import { logTailOf, SetupError } from '../setup/setup-error.mjs';
 import { newPackages, unpackPackages } from './debian-packages.mjs';
 
 const rabbitmqRemedy =
@@ -21,11 +22,11 @@ async function resolvePackages(apt) {
   return [...wanted, ...missing.filter((name) => name.startsWith('lib'))];
 }
 
-/** @param {any} [cause] */
+/** @param {unknown} [cause] */
 export function noRabbitmq(cause) {
   return new SetupError('NO_RABBITMQ', 'RabbitMQ is neither installed nor to be had from apt', {
     remedy: rabbitmqRemedy,
-    logTail: cause?.logTail,
+    logTail: logTailOf(cause),
     cause,
   });
 }
@@ -38,7 +39,7 @@ function relocateErlang(unpacked, target) {
 }
 
 /**
- * @param {{ target: string, shared: boolean, signal?: AbortSignal, note?: (text: string) => void }} options
+ * @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options
  */
 export async function downloadRabbitmq(options) {
   const { target, signal } = options;
@@ -46,7 +47,7 @@ export async function downloadRabbitmq(options) {
   try {
     await unpackPackages({ ...options, log: 'rabbitmq-download', resolve: resolvePackages, relocate });
   } catch (error) {
-    if (signal?.aborted || error.code === 'SETUP/NO_RABBITMQ') throw error;
+    if (signal?.aborted || codeOf(error) === 'SETUP/NO_RABBITMQ') throw error;
     throw noRabbitmq(error);
   }
 }

@@ -34,7 +34,7 @@ function findRabbitHome(root) {
 /**
  * Where Erlang is looked for, in order. Whoever gives a RabbitMQ puts the Erlang that belongs to it into PATH; the
  * system's may be of a series that the given one does not start on.
- * @param {string} root @param {{ isGiven: boolean, path?: string }} options @returns {string[]}
+ * @param {string} root @param {{ isGiven: boolean, path?: string | undefined }} options @returns {string[]}
  */
 export function erlangFolders(root, { isGiven, path = '' }) {
   const ofSystem = join(root, 'usr/lib/erlang/bin');
@@ -53,7 +53,7 @@ export function findLibraryFolders(root) {
   );
 }
 
-/** RABBITMQ_PLUGINS_DIR is RabbitMQ's own name for "further plugins are here". */
+/** RABBITMQ_PLUGINS_DIR is RabbitMQ's own name for "further plugins are here". @param {string} root @param {string} rabbitHome */
 function pluginFoldersOf(root, rabbitHome) {
   const folders = [
     join(rabbitHome, 'plugins'),
@@ -83,7 +83,7 @@ export function findRabbitmq(root) {
   };
 }
 
-/** @param {RabbitmqInstallation} installation */
+/** @param {Pick<RabbitmqInstallation, 'erlangBin'>} installation @param {string} name */
 export const binaryNextTo = ({ erlangBin }, name) => {
   const erts = namesIn(dirname(erlangBin)).filter((entry) => entry.startsWith('erts-'));
   const folders = [erlangBin, ...erts.map((entry) => join(dirname(erlangBin), entry, 'bin'))];

@@ -5,6 +5,13 @@ import { makeServerFolder, writeServerFile } from './server-user.mjs';
 
 /** @typedef {'plain' | 'plugin'} Profile */
 
+/**
+ * @typedef {{ url: string, managementUrl: string, version: string, directory: string,
+ *   delayedExchange?: import('./delayed-exchange.mjs').DelayedExchange['kind'] }} RabbitmqAccess
+ */
+/** @typedef {import('./rabbitmq-installation.mjs').RabbitmqInstallation} RabbitmqInstallation */
+/** @typedef {ReturnType<typeof portsOf>} Ports */
+
 /** Which port of the block is for what. */
 const portsOf = (/** @type {number} */ base) => ({
   amqp: base,
@@ -21,7 +28,7 @@ const listener = (/** @type {number} */ port) => `{tcp_config,[{ip,"127.0.0.1"},
  * In Erlang's own terms, all of it: reading a rabbitmq.conf costs 1 to 2 seconds of every start.
  *
  * @param {string} directory
- * @param {ReturnType<typeof portsOf>} ports
+ * @param {Ports} ports
  * @param {number} [maxMessageSize]  bytes; the broker's own limit without it
  */
 export function configuration(directory, ports, maxMessageSize) {
@@ -43,6 +50,7 @@ export function configuration(directory, ports, maxMessageSize) {
   return `[${applications.join(',\n')}].\n`;
 }
 
+/** @param {string} password */
 function definitions(password) {
   const everything = { configure: '.*', write: '.*', read: '.*' };
   return JSON.stringify({
@@ -52,6 +60,10 @@ function definitions(password) {
   });
 }
 
+/**
+ * @param {{ directory: string, ports: Ports, installation: RabbitmqInstallation, nodeName: string,
+ *   pluginFolders: string[] }} options
+ */
 function environment({ directory, ports, installation, nodeName, pluginFolders }) {
   return {
     PATH: `${installation.erlangBin}:/usr/local/bin:/usr/bin:/bin`,
@@ -86,6 +98,10 @@ function environment({ directory, ports, installation, nodeName, pluginFolders }
   };
 }
 
+/**
+ * @param {{ directory: string, ports: Ports, password: string, plugins: string[],
+ *   user: import('./server-user.mjs').ServerUser | undefined, maxMessageSize: number | undefined }} options
+ */
 function writeConfiguration({ directory, ports, password, plugins, user, maxMessageSize }) {
   for (const folder of ['', 'home', 'log', 'mnesia', 'etc']) makeServerFolder(join(directory, folder), user);
   const write = (/** @type {string} */ name, /** @type {string} */ text) =>
@@ -106,14 +122,14 @@ const startScript = '[ -z "$1" ] || "$1" & exec "$2"';
  * @param {string} options.directory   for data and configuration
  * @param {number} options.basePort
  * @param {string} options.password
- * @param {import('./rabbitmq-installation.mjs').RabbitmqInstallation} options.installation
- * @param {import('./delayed-exchange.mjs').DelayedExchange} [options.delayedExchange]
- * @param {import('./server-user.mjs').ServerUser} [options.user]
+ * @param {RabbitmqInstallation} options.installation
+ * @param {import('./delayed-exchange.mjs').DelayedExchange | undefined} [options.delayedExchange]
+ * @param {import('./server-user.mjs').ServerUser | undefined} [options.user]
  * @param {string} options.logFile
- * @param {boolean} [options.prometheus]
- * @param {number} [options.maxMessageSize]  bytes
+ * @param {boolean | undefined} [options.prometheus]
+ * @param {number | undefined} [options.maxMessageSize]  bytes
  * @param {{ amqp?: number, management?: number }} [options.ports]  instead of those of the block
- * @returns {import('./supervisor.mjs').ServerSpec}
+ * @returns {import('./supervisor.mjs').ServerSpec<RabbitmqAccess>}
  */
 export function rabbitmqServer(options) {
   const { name, directory, basePort, password, installation, delayedExchange, user, logFile, prometheus } = options;
@@ -145,4 +161,4 @@ export function rabbitmqServer(options) {
   };
 }
 
-const epmdOf = (installation) => binaryNextTo(installation, 'epmd') ?? '';
+const epmdOf = (/** @type {RabbitmqInstallation} */ installation) => binaryNextTo(installation, 'epmd') ?? '';

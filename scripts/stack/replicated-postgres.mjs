@@ -1,6 +1,7 @@
 import { chownSync, copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { codeOf } from '../setup/error-code.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
 import { waitUntil } from '../setup/wait.mjs';
 import { postgresServer, postgresSpec } from './postgres-server.mjs';
@@ -13,18 +14,23 @@ const settings = { wal_keep_size: '512MB', hot_standby: 'on' };
 /** Of the primary's run alone, or sent to the standby by the primary. */
 const leftOut = new Set(['postmaster.pid', 'postmaster.opts', 'pg_stat_tmp', 'pg_replslot', 'pgsql_tmp']);
 
-/** @typedef {{ spec: import('./supervisor.mjs').ServerSpec, server?: import('./supervisor.mjs').Server }} Member */
+/** @typedef {import('./server-user.mjs').ServerUser | undefined} MaybeUser */
+/** @typedef {import('./supervisor.mjs').ServerSpec<import('./postgres-server.mjs').PostgresAccess>} PostgresSpec */
+/** @typedef {{ spec: PostgresSpec, server?: import('./supervisor.mjs').Server }} Member */
+
+const otherOf = (/** @type {0 | 1} */ index) => (index === 0 ? 1 : 0);
 
 /**
  * Two PostgreSQL servers with synchronous replication: what is committed on the primary is on the standby's disk. Knows
  * who is who, as the program that watches over a cluster does.
  */
 export class ReplicatedPostgres {
-  /** @type {Member[]} */
+  /** @type {[Member, Member]} */
   #members;
+  /** @type {0 | 1} */
   #primary = 0;
 
-  /** @param {Member[]} members @param {{ user?: import('./server-user.mjs').ServerUser, signal: AbortSignal }} options */
+  /** @param {[Member, Member]} members @param {{ user?: MaybeUser, signal: AbortSignal }} options */
   constructor(members, { user, signal }) {
     this.#members = members;
     this.user = user;
@@ -41,14 +47,16 @@ export class ReplicatedPostgres {
       directory: makeServerFolder(join(directory, `member-${number + 1}`), user),
       logFile: join(directory, `member-${number + 1}.log`),
     });
+    /** @type {[Member, Member]} */
     const members = [{ spec: await postgresServer(memberOf(0)) }, { spec: postgresSpec(memberOf(1)) }];
     return new ReplicatedPostgres(members, { user, signal });
   }
 
   /** URLs of both servers, the first one's first; process ids of those that run. */
   get access() {
-    const urls = this.#members.map(({ spec }) => spec.access.url);
-    const [url = ''] = urls;
+    const [first, second] = this.#members;
+    const url = first.spec.access.url;
+    const urls = [url, second.spec.access.url];
     const hosts = urls.map((each) => new URL(each).host).join(',');
     const databaseUrl = `${url.replace(new URL(url).host, hosts)}?target_session_attrs=read-write`;
     return {
@@ -85,7 +93,7 @@ export class ReplicatedPostgres {
   async promote() {
     if (isRunning(this.#primaryMember)) throw refused('promote', 'the primary runs');
     await withClient(this.#standbyMember, (client) => client.query('SELECT pg_promote(true, 60)'));
-    this.#primary = 1 - this.#primary;
+    this.#primary = otherOf(this.#primary);
   }
 
   /** The server that is down becomes the standby, with a fresh copy of the data. */
@@ -111,18 +119,21 @@ export class ReplicatedPostgres {
   }
 
   get #standbyMember() {
-    return this.#members[1 - this.#primary];
+    return this.#members[otherOf(this.#primary)];
   }
 
   /** A base backup by PostgreSQL's own functions: its npm package has no pg_basebackup. @param {pg.Client} client */
   async #copyData(client) {
     const { user } = this;
-    const [from, to] = [this.#primaryMember, this.#standbyMember].map(clusterOf);
+    const [from, to] = [clusterOf(this.#primaryMember), clusterOf(this.#standbyMember)];
     rmSync(to, { recursive: true, force: true });
     await client.query("SELECT pg_backup_start('rejoin', true)");
     copyFolder(from, to, user);
+    /** @type {pg.QueryResult<{ labelfile: string }>} */
     const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
-    writeServerFile(join(to, 'backup_label'), rows[0].labelfile, user);
+    const [stopped] = rows;
+    if (!stopped) throw refused('rejoin', 'the backup ended without a label');
+    writeServerFile(join(to, 'backup_label'), stopped.labelfile, user);
     writeServerFile(join(to, 'standby.signal'), '', user);
     const { hostname, port, username, password } = new URL(this.#primaryMember.spec.access.url);
     const way = `host=${hostname} port=${port} user=${username} password=${password} application_name=standby`;
@@ -135,7 +146,7 @@ const clusterOf = ({ spec }) => join(spec.cwd, 'cluster');
 /** @param {Member} member */
 const isRunning = ({ server }) => server !== undefined && !server.hasExited();
 
-const refused = (command, why) =>
+const refused = (/** @type {string} */ command, /** @type {string} */ why) =>
   new SetupError('REFUSED', `cannot ${command}: ${why}`, { remedy: 'kill-primary, promote, rejoin, in this order' });
 
 /** @param {Member} member @param {(client: pg.Client) => Promise<unknown>} work */
@@ -158,7 +169,7 @@ async function until(client, sql) {
     });
 }
 
-/** Files may vanish meanwhile, and the write-ahead log comes by replication. */
+/** Files may vanish meanwhile, and the write-ahead log comes by replication. @param {string} from @param {string} to @param {MaybeUser} user */
 function copyFolder(from, to, user) {
   makeServerFolder(to, user);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -170,11 +181,12 @@ function copyFolder(from, to, user) {
   }
 }
 
+/** @param {string} source @param {string} target @param {MaybeUser} user */
 function copyFile(source, target, user) {
   try {
     copyFileSync(source, target);
   } catch (error) {
-    if (error.code === 'ENOENT') return;
+    if (codeOf(error) === 'ENOENT') return;
     throw error;
   }
   if (user) chownSync(target, user.uid, user.gid);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../setup/error-code.mjs';
 import { readJson, writeAtomically, writeJson } from '../setup/files.mjs';
 import { openFolder, stackFolder } from '../setup/paths.mjs';
 
@@ -21,7 +22,7 @@ export const userName = 'shop';
 export function passwords(home) {
   const path = join(home, 'data', 'passwords.json');
   if (!existsSync(path)) makePasswords(path);
-  return readJson(path);
+  return /** @type {{ rabbitmq: string, postgres: string }} */ (readJson(path));
 }
 
 /** Of two processes that find none, one makes them and both use them. @param {string} path */
@@ -32,7 +33,7 @@ function makePasswords(path) {
   try {
     linkSync(aside, path);
   } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
   rmSync(aside);
 }

@@ -71,7 +71,7 @@ export function serverHome() {
   });
 }
 
-/** In a folder that everybody writes to, a stranger may have made this name first. */
+/** In a folder that everybody writes to, a stranger may have made this name first. @param {string} path */
 function ownFolder(path) {
   openFolder(path);
   const found = lstatSync(path);

@@ -1,4 +1,6 @@
+import { codeOf } from '../setup/error-code.mjs';
 import { say } from '../setup/progress.mjs';
+import { messageOf } from '../setup/setup-error.mjs';
 import { assertReachable, chooseSource, explainChoice, hasDockerEngine } from './choose-source.mjs';
 import { ensureDockerServers } from './docker-stack.mjs';
 import { ensurePrivateServers } from './private-stack.mjs';
@@ -12,7 +14,7 @@ const what = {
   'rabbitmq-plugin': 'RabbitMQ with delayed exchange',
 };
 
-/** What names a server that runs already, and its management API. @type {Record<ServerName, string[]>} */
+/** What names a server that runs already, and its management API. @type {Record<ServerName, [string, string?]>} */
 const variables = {
   postgres: ['DATABASE_URL'],
   'rabbitmq-plain': ['RABBITMQ_URLS', 'RABBITMQ_MANAGEMENT_URL'],
@@ -27,7 +29,8 @@ const isGiven = (/** @type {ServerName} */ name) => Boolean(process.env[variable
  * @returns {string}
  */
 export function managementUrlOf(urls) {
-  const { protocol, username, password, hostname } = new URL(urls.split(',')[0]);
+  const [first = ''] = urls.split(',');
+  const { protocol, username, password, hostname } = new URL(first);
   const [scheme, port] = protocol === 'amqps:' ? ['https', 15_671] : ['http', 15_672];
   return `${scheme}://${username || 'guest'}:${password || 'guest'}@${hostname}:${port}`;
 }
@@ -36,9 +39,9 @@ export function managementUrlOf(urls) {
 async function accessGiven(name, { mayBeDown }) {
   const [variable, managementVariable] = variables[name];
   const url = process.env[variable] ?? '';
-  await assertReachable(variable, url).catch((error) => {
-    if (!mayBeDown || error.code !== 'SETUP/NOT_REACHABLE') throw error;
-    say(`Warning: ${error.message}. The service starts and waits for it.`);
+  await assertReachable(variable, url).catch((/** @type {unknown} */ error) => {
+    if (!mayBeDown || codeOf(error) !== 'SETUP/NOT_REACHABLE') throw error;
+    say(`Warning: ${messageOf(error)}. The service starts and waits for it.`);
   });
   if (!managementVariable) return { url };
   const managementUrl = process.env[managementVariable] ?? managementUrlOf(url);
@@ -46,19 +49,23 @@ async function accessGiven(name, { mayBeDown }) {
   return { url, managementUrl, delayedExchange: process.env.DELAYED_EXCHANGE ?? 'genuine' };
 }
 
-/** @param {ServerName[]} names @returns {Record<import('./choose-source.mjs').SourceKind, ServerName[]>} */
+/** @typedef {import('./choose-source.mjs').SourceKind} SourceKind */
+
+/** @param {ServerName[]} names @returns {Record<SourceKind, ServerName[]>} */
 function sortBySource(names) {
   const hasDocker = !names.every(isGiven) && hasDockerEngine();
-  /** @type {Record<string, ServerName[]>} */
+  /** @type {Record<SourceKind, ServerName[]>} */
   const sorted = { given: [], docker: [], private: [] };
   for (const name of names) {
     const facts = { variable: variables[name][0], isGiven: isGiven(name), hasDocker, platform: process.platform };
     sorted[chooseSource(facts)].push(name);
   }
-  for (const [kind, members] of Object.entries(sorted).filter(([, { length }]) => length > 0)) {
+  for (const kind of /** @type {const} */ (['given', 'docker', 'private'])) {
+    const members = sorted[kind];
+    if (members.length === 0) continue;
     const titles = members.map((name) => what[name]);
     const named = members.map((name) => variables[name][0]);
-    say(explainChoice(/** @type {any} */ (kind), titles, named));
+    say(explainChoice(kind, titles, named));
   }
   return sorted;
 }
@@ -67,15 +74,15 @@ function sortBySource(names) {
  * Each server from the best place there is: named by the environment, Docker, or a private one.
  *
  * @param {ServerName[]} names
- * @param {{ signal?: AbortSignal, brokerMayBeDown?: boolean }} [options]
- * @returns {Promise<Record<ServerName, Access>>}
+ * @param {{ signal?: AbortSignal | undefined, brokerMayBeDown?: boolean }} [options]
+ * @returns {Promise<Partial<Record<ServerName, Access>>>} those that were named
  */
 export async function ensureServers(names, { signal, brokerMayBeDown = false } = {}) {
   const sorted = sortBySource(names);
   // First, because a wrong variable is told at once, and not after a download.
   const given = sorted.given.map(async (name) => {
     const mayBeDown = brokerMayBeDown && name !== 'postgres';
-    return [name, await accessGiven(name, { mayBeDown })];
+    return /** @type {const} */ ([name, await accessGiven(name, { mayBeDown })]);
   });
   const ofGiven = Object.fromEntries(await Promise.all(given));
   const ofDocker = sorted.docker.length > 0 ? await ensureDockerServers(sorted.docker, { signal }) : {};
@@ -92,8 +99,7 @@ export async function ensureServers(names, { signal, brokerMayBeDown = false } =
 export function environmentFor(servers) {
   const { postgres, 'rabbitmq-plain': plain, 'rabbitmq-plugin': plugin } = servers;
   const main = plain ?? plugin;
-  /** @type {Record<string, string | undefined>} */
-  const env = {
+  const all = {
     DATABASE_URL: postgres?.url,
     RABBITMQ_URLS: main?.url,
     RABBITMQ_MANAGEMENT_URL: main?.managementUrl,
@@ -101,5 +107,8 @@ export function environmentFor(servers) {
     RABBITMQ_PLUGIN_MANAGEMENT_URL: plugin?.managementUrl,
     DELAYED_EXCHANGE: plugin?.delayedExchange,
   };
-  return /** @type {any} */ (Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)));
+  /** @type {Record<string, string>} */
+  const env = {};
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) env[name] = value;
+  return env;
 }

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { codeOf } from '../setup/error-code.mjs';
 
 const pluginName = 'rabbitmq_delayed_exchange_stand_in';
 const thisFile = fileURLToPath(import.meta.url);
@@ -55,7 +56,7 @@ async function readVersion() {
   return version;
 }
 
-/** Folder of the broker's own modules. Its name carries the version. */
+/** Folder of the broker's own modules. Its name carries the version. @param {string} rabbitHome */
 async function findBrokerModules(rabbitHome) {
   const plugins = join(rabbitHome, 'plugins');
   const names = existsSync(plugins) ? await readdir(plugins) : [];
@@ -74,6 +75,7 @@ async function findBrokerModules(rabbitHome) {
   return join(plugins, rabbit, 'ebin');
 }
 
+/** @param {string} target @param {string[]} inputs @param {string} builtFor */
 async function isUpToDate(target, inputs, builtFor) {
   const stamp = join(target, 'built-for');
   if (!existsSync(stamp) || (await readFile(stamp, 'utf8')) !== builtFor) return false;
@@ -82,6 +84,7 @@ async function isUpToDate(target, inputs, builtFor) {
   return Math.max(...changedAt) < builtAt;
 }
 
+/** @param {{ erlangBin: string, rabbitHome: string, brokerModules: string, sources: string[], into: string }} options */
 function compile({ erlangBin, rabbitHome, brokerModules, sources, into }) {
   const erlc = join(erlangBin, 'erlc');
   if (!existsSync(erlc)) {
@@ -115,6 +118,10 @@ function compile({ erlangBin, rabbitHome, brokerModules, sources, into }) {
 /**
  * A folder cannot be renamed over one that is there, so that is renamed away first. Two builds may do so at the same
  * time: the one that finds the place taken again looks whether the other's result serves, and tries once more if not.
+ *
+ * @param {string} building
+ * @param {string} target
+ * @param {string} builtFor
  */
 async function moveInPlace(building, target, builtFor) {
   const replaced = `${building}-replaced`;
@@ -135,7 +142,7 @@ async function moveInPlace(building, target, builtFor) {
 }
 
 const ignoring =
-  (...codes) =>
-  (error) => {
-    if (!codes.includes(error.code)) throw error;
+  (/** @type {string[]} */ ...codes) =>
+  (/** @type {unknown} */ error) => {
+    if (!codes.includes(codeOf(error) ?? '')) throw error;
   };

@@ -27,7 +27,7 @@ const stateFile = () => join(stackFolder(), 'state.json');
 const requestFolder = () => stackFolder('requests');
 
 /** @returns {StackState | undefined} */
-export const readState = () => readJson(stateFile());
+export const readState = () => /** @type {StackState | undefined} */ (readJson(stateFile()));
 /** @param {StackState} state */
 export const writeState = (state) => writeJson(stateFile(), state);
 export const removeState = () => rmSync(stateFile(), { force: true });
@@ -40,5 +40,6 @@ export const removeRequest = (name) => rmSync(join(requestFolder(), `${name}.jso
 /** @returns {import('./supervisor.mjs').ServerSpec[]} */
 export function readRequests() {
   const names = readdirSync(requestFolder()).filter((name) => name.endsWith('.json'));
-  return names.map((name) => readJson(join(requestFolder(), name))).filter(Boolean);
+  const found = names.map((name) => readJson(join(requestFolder(), name)));
+  return /** @type {import('./supervisor.mjs').ServerSpec[]} */ (found.filter(Boolean));
 }

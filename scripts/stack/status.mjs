@@ -21,7 +21,12 @@ function sizeOf(path) {
 
 const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 2 ** 20)} MB`;
 
-/** @param {[string, import('./state.mjs').ServerState]} entry @returns {Record<string, any>} */
+/**
+ * @typedef {{ name: string, status: string, pid?: number, version?: string, url?: string, managementUrl?: string,
+ *   directory?: string, bytes: number, logFile: string, problem?: string, logTail?: string[] | undefined }} ServerStatus
+ */
+
+/** @param {[string, import('./state.mjs').ServerState]} entry @returns {ServerStatus} */
 function serverStatus([name, { status, pid, startTime, access, logFile, problem, logTail }]) {
   const isRunning = status !== 'failed' && isAlive({ pid, startTime });
   const seen = status === 'ready' && !isRunning ? 'failed' : status;
@@ -51,18 +56,19 @@ function collect() {
   };
 }
 
-/** @param {Record<string, any>} server */
+/** @param {ServerStatus} server */
 function describeServer(server) {
   const lines = [
     `${server.name}: ${server.status}${server.pid ? `, pid ${server.pid}` : ''}, version ${server.version}`,
   ];
   if (server.problem) lines.push(`  ${server.problem}`);
-  lines.push(`  ${hidePassword(server.url)}`);
+  lines.push(`  ${hidePassword(server.url ?? '')}`);
   if (server.managementUrl) lines.push(`  ${hidePassword(server.managementUrl)}`);
   lines.push(`  data ${server.directory} (${megabytes(server.bytes)}), log ${server.logFile}`);
   return lines.join('\n');
 }
 
+/** @param {ReturnType<typeof collect>} status */
 function describe(status) {
   if (!status.running) return `nothing runs; ${status.home} holds ${megabytes(status.bytes)}`;
   const until = status.pinned ? 'until `npm run stack -- down`' : 'until its users are gone';

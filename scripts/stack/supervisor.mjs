@@ -1,24 +1,26 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs';
+import { codeOf } from '../setup/error-code.mjs';
 import { lastLines } from '../setup/files.mjs';
 import { killGroup, spawnWithLifeline } from '../setup/run.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
 import { canConnect, waitUntil } from '../setup/wait.mjs';
 
 /**
+ * @template {Record<string, string>} [Access=Record<string, string>]
  * @typedef {object} ServerSpec  how to run one server
  * @property {string} name
  * @property {string} command
  * @property {string[]} args
  * @property {string} cwd
  * @property {Record<string, string>} env
- * @property {import('./server-user.mjs').ServerUser} [user]
+ * @property {import('./server-user.mjs').ServerUser | undefined} [user]
  * @property {number[]} ports          open when it is ready
  * @property {{ path: string, line: number, text: string }} [readyFile]  written by it when it is ready; line 1 is its pid
  * @property {NodeJS.Signals} stopSignal
  * @property {number} stopLimitMs
  * @property {number} startLimitMs
  * @property {string} logFile
- * @property {Record<string, string>} access  handed to whoever uses it
+ * @property {Access} access  handed to whoever uses it
  */
 
 /**
@@ -28,7 +30,7 @@ import { canConnect, waitUntil } from '../setup/wait.mjs';
  * @property {() => boolean} hasExited
  */
 
-/** One earlier log is kept: the interesting one is often that of the run before. */
+/** One earlier log is kept: the interesting one is often that of the run before. @param {string} path */
 function openLog(path) {
   if (existsSync(path)) renameSync(path, `${path}.1`);
   return openSync(path, 'w', 0o600);
@@ -43,7 +45,7 @@ function spawnServer({ command, args, cwd, env, user, logFile }) {
   const child = spawnWithLifeline(command, args, { owns: 'group', stdio: ['ignore', log, log], cwd, env, ...user });
   closeSync(log);
   let isOver = false;
-  const exited = new Promise((resolve) => {
+  const exited = new Promise((/** @type {(how: string) => void} */ resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
     child.once('error', (error) => resolve(error.message));
   });
@@ -63,7 +65,7 @@ async function isReady({ ports, readyFile }, server) {
 
 /**
  * @param {ServerSpec} spec
- * @param {{ signal?: AbortSignal, onSpawn?: (server: Server) => void }} [options]
+ * @param {{ signal?: AbortSignal | undefined, onSpawn?: (server: Server) => void }} [options]
  * @returns {Promise<Server>} ready for use
  */
 export async function startServer(spec, { signal, onSpawn } = {}) {
@@ -81,6 +83,7 @@ export async function startServer(spec, { signal, onSpawn } = {}) {
   }
 }
 
+/** @param {ServerSpec} spec @param {string} what */
 function startFailure({ name, logFile }, what) {
   return new SetupError('SERVER_FAILED', `${name} ${what}`, {
     logTail: lastLines(logFile),
@@ -106,7 +109,7 @@ export async function stopServer(server, { stopSignal, stopLimitMs }) {
   try {
     process.kill(server.pid, stopSignal);
   } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
   await waitUntil(server.hasExited, { everyMs: 20, limitMs: stopLimitMs });
   await killServer(server);

@@ -5,7 +5,7 @@ import { openFolder } from '../setup/paths.mjs';
 import { isAlive } from '../setup/process-identity.mjs';
 import { reserveFreeBlock } from './ports.mjs';
 import { isPlainPath, makeServerFolder, serverHome } from './server-user.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
+import { messageOf, SetupError } from '../setup/setup-error.mjs';
 
 /**
  * Folder, ports and user of a throw-away server.
@@ -25,6 +25,7 @@ export async function throwAwayPlace(wanted) {
   return { home, user, directory, basePort: await reserveFreeBlock(directory) };
 }
 
+/** @param {string} home */
 function temporaryFolder(home) {
   const parent = openFolder(join(home, 'throw-away'));
   removeAbandoned(parent);
@@ -50,6 +51,6 @@ export function readOptions(args, names) {
     return parseArgs({ args, options }).values;
   } catch (cause) {
     const remedy = `options: ${names.map((name) => `--${name}`).join(' ')}`;
-    throw new SetupError('USAGE', cause.message, { remedy, cause });
+    throw new SetupError('USAGE', messageOf(cause), { remedy, cause });
   }
 }

@@ -1,6 +1,8 @@
 // One server in the foreground, for a test that restarts or kills it. One JSON line per event on stdout,
 // one command per line on stdin. It ends with its owner: when stdin closes, the server is killed.
 import { createInterface } from 'node:readline';
+import { codeOf } from '../setup/error-code.mjs';
+import { logTailOf, messageOf } from '../setup/setup-error.mjs';
 import { killServer, startServer, stopServer } from './supervisor.mjs';
 
 /** @param {Record<string, unknown>} event */
@@ -50,7 +52,12 @@ export async function serveThrowAway(spec, { signal, access }) {
   }
 }
 
-/** One after the other, in order, until the input or the patience of our owner ends. */
+/**
+ * One after the other, in order, until the input or the patience of our owner ends.
+ *
+ * @param {(command: string) => Promise<unknown>} obey
+ * @param {AbortSignal} signal
+ */
 export async function obeyLines(obey, signal) {
   const lines = createInterface({ input: process.stdin, signal });
   for await (const line of lines) {
@@ -59,7 +66,7 @@ export async function obeyLines(obey, signal) {
     try {
       await obey(command);
     } catch (error) {
-      tell({ event: 'error', command, code: error.code, message: error.message, logTail: error.logTail });
+      tell({ event: 'error', command, code: codeOf(error), message: messageOf(error), logTail: logTailOf(error) });
     }
   }
 }

@@ -9,6 +9,7 @@ import { identify, isAlive } from '../setup/process-identity.mjs';
 
 const folder = () => stackFolder('users');
 const pinFile = () => join(folder(), 'pinned');
+const readIdentity = (/** @type {string} */ path) => /** @type {ProcessIdentity | undefined} */ (readJson(path));
 
 /** Counts this process among the users until it ends, however it ends. */
 export function registerUser() {
@@ -22,7 +23,7 @@ export function livingUsers() {
   const pids = readdirSync(folder()).filter((name) => /^\d+$/.test(name));
   /** @type {[string[], string[]]} */
   const [alive, dead] = [[], []];
-  for (const pid of pids) (isAlive(readJson(join(folder(), pid))) ? alive : dead).push(pid);
+  for (const pid of pids) (isAlive(readIdentity(join(folder(), pid))) ? alive : dead).push(pid);
   for (const pid of dead) rmSync(join(folder(), pid), { force: true });
   return alive.map(Number);
 }
@@ -37,6 +38,6 @@ export const unpin = () => rmSync(pinFile(), { force: true });
 
 /** @param {ProcessIdentity | undefined} keeper */
 export function isPinned(keeper) {
-  const pinned = readJson(pinFile());
+  const pinned = readIdentity(pinFile());
   return pinned !== undefined && pinned.pid === keeper?.pid && pinned.startTime === keeper?.startTime;
 }

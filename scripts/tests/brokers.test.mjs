@@ -38,7 +38,7 @@ test('the mirror is that of the own suite, not that of its security updates or o
 });
 
 test('results are counted per folder, and a file that does not load has failed', () => {
-  const file = (name, status, ...tests) => ({
+  const file = (/** @type {string} */ name, /** @type {string} */ status, /** @type {string[]} */ ...tests) => ({
     name: join(repository, 'test', name),
     status,
     message: 'why',

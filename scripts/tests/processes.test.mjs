@@ -12,6 +12,7 @@ import { tryLock, withLock } from '../setup/lock.mjs';
 import { stackFolder } from '../setup/paths.mjs';
 import { identify, isAlive } from '../setup/process-identity.mjs';
 import { run } from '../setup/run.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
 import { together } from '../setup/together.mjs';
 import { waitUntil } from '../setup/wait.mjs';
 import { findFreeBlock, isBlockFree, reserveFreeBlock } from '../stack/ports.mjs';
@@ -33,8 +34,9 @@ for (const owns of /** @type {const} */ (['group', 'process'])) {
     const parent = spawn(process.execPath, ['--input-type=module', '-e', owner(owns)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [line] = await once(createInterface({ input: parent.stdout }), 'line');
-    const child = identify(Number(line));
+    /** @type {unknown[]} */
+    const lines = await once(createInterface({ input: parent.stdout }), 'line');
+    const child = identify(Number(lines[0]));
     assert.ok(isAlive(child));
     parent.kill('SIGKILL');
     assert.ok(await waitUntil(() => !isAlive(child), { everyMs: 20, limitMs: 5000 }), 'still alive after 5 s');
@@ -49,7 +51,7 @@ test('a failed command shows the end of its output', { skip: onWindows }, async 
   const failing = run('sh', ['-c', 'echo first; echo last; exit 3'], { limitMs: 5000 });
   await assert.rejects(
     failing,
-    (/** @type {any} */ error) => /code 3/.test(error.message) && error.logTail.at(-1) === 'last',
+    (error) => error instanceof SetupError && /code 3/.test(error.message) && error.logTail.at(-1) === 'last',
   );
 });
 

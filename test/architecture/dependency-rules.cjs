@@ -26,6 +26,13 @@ const roomRules = Object.entries(rooms).map(([room, may]) => ({
   to: { path: '^src/', pathNot: `^src/(${[room, ...may, ...free].join('|')})/` },
 }));
 
+/**
+ * @param {string} name
+ * @param {string} packages
+ * @param {string} where
+ * @param {string} reason
+ * @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
 const onlyIn = (name, packages, where, reason) => ({
   name,
   comment: reason,

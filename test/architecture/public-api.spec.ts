@@ -17,14 +17,17 @@ function exportsOf(entry: string): string[] {
   });
 }
 
+const entries = {
+  'nestjs-order-timeout': 'src/index.ts',
+  'nestjs-order-timeout/testing': 'src/testing/index.ts',
+  'nestjs-order-timeout/alipay': 'src/payments/alipay/index.ts',
+  'nestjs-order-timeout/wechat-pay': 'src/payments/wechat-pay/index.ts',
+  'nestjs-order-timeout/stripe': 'src/payments/stripe/index.ts',
+};
+
+const read = (path: string) => readFileSync(path, 'utf8');
+
 function describeApi(): string {
-  const entries = {
-    'nestjs-order-timeout': 'src/index.ts',
-    'nestjs-order-timeout/testing': 'src/testing/index.ts',
-    'nestjs-order-timeout/alipay': 'src/payments/alipay/index.ts',
-    'nestjs-order-timeout/wechat-pay': 'src/payments/wechat-pay/index.ts',
-    'nestjs-order-timeout/stripe': 'src/payments/stripe/index.ts',
-  };
   return Object.entries(entries)
     .map(([name, entry]) => `# ${name}\n${exportsOf(entry).sort().join('\n')}\n`)
     .join('\n');
@@ -40,5 +43,13 @@ describe('the public API', () => {
   it('is what the package lets in, and nothing deeper', () => {
     const { exports } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { exports: object };
     expect(Object.keys(exports)).toEqual(['.', './testing', './alipay', './wechat-pay', './stripe', './package.json']);
+  });
+
+  it('is type-checked from src, so that the examples need no build', () => {
+    const { config } = ts.readConfigFile(join(repository, 'tsconfig.json'), read) as {
+      config: { compilerOptions: { paths: Record<string, string[]> } };
+    };
+    const expected = Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, [`./${entry}`]]));
+    expect(config.compilerOptions.paths).toEqual(expected);
   });
 });

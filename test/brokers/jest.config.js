@@ -1,8 +1,8 @@
 // On a cluster that the specs start themselves, by npm run test:brokers: too long and too heavy for npm test.
-const { join } = require('node:path');
+const path = require('node:path');
 const root = require('../../jest.config.js');
 
-const rootDir = join(__dirname, '..', '..');
+const rootDir = path.join(__dirname, '..', '..');
 const integration = root.projects.find(({ displayName }) => displayName === 'integration');
 
 /** @type {import('jest').Config} */

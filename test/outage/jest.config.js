@@ -1,9 +1,9 @@
 // npm run test:outages. Apart from npm test, as most of it is waiting: for a broker that restarts, or a loss that shows.
-const { join } = require('node:path');
+const path = require('node:path');
 const base = require('../../jest.config.js');
 
 const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e2e');
-const rootDir = join(__dirname, '../..');
+const rootDir = path.join(__dirname, '../..');
 
 /** @type {import('jest').Config} */
 module.exports = {

@@ -1,5 +1,5 @@
 // npm run test:security. Apart from npm test, as some 11 000 hostile inputs take minutes.
-const { join } = require('node:path');
+const path = require('node:path');
 const base = require('../../jest.config.js');
 
 const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e2e');
@@ -7,12 +7,12 @@ const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e
 /** @type {import('jest').Config} */
 module.exports = {
   ...base,
-  rootDir: join(__dirname, '../..'),
+  rootDir: path.join(__dirname, '../..'),
   testTimeout: 120_000,
   projects: [
     {
       ...onServers,
-      rootDir: join(__dirname, '../..'),
+      rootDir: path.join(__dirname, '../..'),
       displayName: 'security',
       testMatch: ['<rootDir>/test/security/**/*.spec.ts', '<rootDir>/test/soak/**/*.spec.ts'],
     },

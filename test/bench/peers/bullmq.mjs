@@ -1,6 +1,24 @@
 import { load } from './packages.mjs';
 
-const { Queue, Worker } = load('bullmq');
+/**
+ * @typedef {{ timestamp: number, delay: number }} JobOptions
+ * @typedef {{ name: string, data: import('./shapes.mjs').Job, opts: JobOptions }} NewJob
+ *
+ * @typedef {object} Queue
+ * @property {() => Promise<unknown>} waitUntilReady
+ * @property {(name: string, data: import('./shapes.mjs').Job, options: JobOptions) => Promise<unknown>} add
+ * @property {(jobs: NewJob[]) => Promise<unknown>} addBulk
+ * @property {(...types: string[]) => Promise<number>} getJobCountByTypes
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {{ waitUntilReady(): Promise<unknown>, close(): Promise<void> }} Worker
+ * @typedef {(job: { data: import('./shapes.mjs').Job }) => Promise<unknown> | void} Processor
+ *
+ * @typedef {object} Bullmq
+ * @property {new (name: string, options: object) => Queue} Queue
+ * @property {new (name: string, process: Processor, options: object) => Worker} Worker
+ */
+const { Queue, Worker } = /** @type {Bullmq} */ (load('bullmq'));
 
 // With 20 it drains at less than half the speed; 100, 200, and four workers of 50 each were not faster in single runs.
 // With a transaction each, ten are in the database and the others wait for a connection.
@@ -12,13 +30,13 @@ export async function openPeer({ redisUrl, shape }) {
   const connection = { host, port: Number(port), maxRetriesPerRequest: null };
   const queue = new Queue(shape, { connection, defaultJobOptions: { removeOnComplete: true } });
   await queue.waitUntilReady();
-  /** @type {any[]} */
+  /** @type {Worker[]} */
   const workers = [];
   return {
     schedule: (job) => queue.add('job', job, optionsOf(job)),
     scheduleMany: (jobs) => queue.addBulk(jobs.map((job) => ({ name: 'job', data: job, opts: optionsOf(job) }))),
     work: async (handle) => {
-      const worker = new Worker(shape, (/** @type {any} */ job) => handle([job.data]), { connection, concurrency });
+      const worker = new Worker(shape, (job) => handle([job.data]), { connection, concurrency });
       workers.push(worker);
       await worker.waitUntilReady();
     },

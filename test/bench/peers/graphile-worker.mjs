@@ -1,7 +1,26 @@
 import { load } from './packages.mjs';
 
-const { run, makeWorkerUtils, Logger } = load('graphile-worker');
-const { Pool } = load('pg');
+/**
+ * @typedef {import('./shapes.mjs').Job} Job
+ *
+ * @typedef {object} WorkerUtils
+ * @property {() => Promise<void>} migrate
+ * @property {(identifier: string, payload: Job, options: { runAt: Date }) => Promise<unknown>} addJob
+ * @property {(jobs: { identifier: string, payload: Job, runAt: Date }[]) => Promise<unknown>} addJobs
+ * @property {() => Promise<void>} release
+ *
+ * @typedef {{ pgPool: import('pg').Pool, schema: string, logger: object }} UtilsOptions
+ * @typedef {{ preset: object, pgPool: import('pg').Pool, noHandleSignals: boolean,
+ *   taskList: { job: (job: Job) => Promise<void> } }} RunnerOptions
+ * @typedef {{ stop(): Promise<void> }} Runner
+ *
+ * @typedef {object} GraphileWorker
+ * @property {(options: RunnerOptions) => Promise<Runner>} run
+ * @property {(options: UtilsOptions) => Promise<WorkerUtils>} makeWorkerUtils
+ * @property {new (logFactory: () => () => void) => object} Logger
+ */
+const { run, makeWorkerUtils, Logger } = /** @type {GraphileWorker} */ (load('graphile-worker'));
+const { Pool } = /** @type {typeof import('pg')} */ (load('pg'));
 
 const logger = new Logger(() => () => undefined);
 // As its page on performance has it for many small jobs: a local queue and completion in batches.
@@ -17,11 +36,11 @@ const poolSize = 10;
 export async function openPeer({ databaseUrl, shape }) {
   const schema = `graphile_${shape}`;
   const pgPool = new Pool({ connectionString: databaseUrl, max: poolSize });
-  for (const event of ['error', 'connect'])
-    pgPool.on(event, (/** @type {any} */ it) => it.on?.('error', () => undefined));
+  pgPool.on('error', () => undefined);
+  pgPool.on('connect', (client) => client.on('error', () => undefined));
   const utils = await makeWorkerUtils({ pgPool, schema, logger });
   await utils.migrate();
-  /** @type {any} */
+  /** @type {Runner | undefined} */
   let runner;
   return {
     schedule: (job) => utils.addJob('job', job, { runAt: new Date(job.dueAtMs) }),
@@ -32,12 +51,13 @@ export async function openPeer({ databaseUrl, shape }) {
         preset: { worker: { schema, logger, concurrentJobs, pollInterval, ...batching } },
         pgPool,
         noHandleSignals: true,
-        taskList: { job: async (/** @type {any} */ job) => void (await handle([job])) },
+        taskList: { job: async (job) => void (await handle([job])) },
       });
     },
     waiting: async () => {
+      /** @type {import('pg').QueryResult<{ count: number }>} */
       const { rows } = await pgPool.query(`select count(*)::int as count from ${schema}._private_jobs`);
-      return rows[0].count;
+      return rows[0]?.count ?? Number.NaN;
     },
     close: async () => {
       await runner?.stop();

@@ -13,10 +13,14 @@ import { shapes } from './shapes.mjs';
  * @property {string} amqpUrl
  * @property {string} redisUrl
  * @property {boolean} [isBatched]  `close`: many orders in one transaction, where the peer hands out batches
+ * @property {import('../../../src/index.js').DelayTransportSetting} [transport]  of the product
  */
 
-/** @type {Task} */
-const task = JSON.parse(process.argv[2] ?? '{}');
-const { openPeer } = await import(`./${task.peer}.mjs`);
+/** @type {unknown} */
+const given = JSON.parse(process.argv[2] ?? '{}');
+const task = /** @type {Task} */ (given);
+/** @type {unknown} */
+const peer = await import(`./${task.peer}.mjs`);
+const { openPeer } = /** @type {{ openPeer: import('./shapes.mjs').OpenPeer }} */ (peer);
 process.stdout.write(`${JSON.stringify(await shapes[task.shape](openPeer, task))}\n`);
 process.exit(0);

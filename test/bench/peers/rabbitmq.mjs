@@ -1,6 +1,6 @@
 import { load } from './packages.mjs';
 
-const amqp = load('amqplib');
+const amqp = /** @type {typeof import('amqplib')} */ (load('amqplib'));
 
 // Without any one of the last two, dead-lettering falls back to at-most-once.
 const quorum = { 'x-queue-type': 'quorum', 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' };
@@ -27,7 +27,7 @@ export async function openPeer({ amqpUrl, shape }) {
       const expiration = String(Math.max(0, job.dueAtMs - Date.now()));
       const options = { persistent: true, expiration };
       scheduled += 1;
-      const onConfirm = (/** @type {unknown} */ error) => (error ? reject(error) : resolve(undefined));
+      const onConfirm = (/** @type {Error | null} */ error) => (error ? reject(error) : resolve(undefined));
       publisher.sendToQueue(wait, Buffer.from(JSON.stringify(job)), options, onConfirm);
     });
 
@@ -36,11 +36,17 @@ export async function openPeer({ amqpUrl, shape }) {
     scheduleMany: (jobs) => Promise.all(jobs.map(publish)),
     work: async (handle) => {
       await consumer.prefetch(prefetch);
-      await consumer.consume(work, async (/** @type {any} */ message) => {
-        await handle([JSON.parse(message.content.toString())]);
+      /** @param {import('amqplib').ConsumeMessage | null} message */
+      const take = async (message) => {
+        if (!message) throw new Error('the broker has cancelled the consumer');
+        /** @type {unknown} */
+        const job = JSON.parse(message.content.toString());
+        await handle([/** @type {import('./shapes.mjs').Job} */ (job)]);
         consumer.ack(message);
         acked += 1;
-      });
+      };
+      // A rejection ends the process.
+      await consumer.consume(work, (message) => void take(message));
     },
     // The broker answers on the channel after it has taken the acknowledgements before it.
     waiting: async () => {

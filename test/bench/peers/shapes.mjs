@@ -3,12 +3,12 @@ import { Tally } from './tally.mjs';
 
 /**
  * @typedef {{ index: number, dueAtMs: number }} Job
- * @typedef {(sql: string, values?: unknown[]) => Promise<any[]>} Query
+ * @typedef {(sql: string, values?: unknown[]) => Promise<unknown[]>} Query
  *
  * @typedef {object} Peer
  * @property {(job: Job) => Promise<unknown>} schedule
  * @property {(jobs: Job[]) => Promise<unknown>} scheduleMany
- * @property {(handle: (jobs: Job[], query?: Query) => Promise<unknown> | void) => Promise<unknown>} work
+ * @property {(handle: (jobs: readonly Job[], query?: Query) => Promise<unknown> | void) => Promise<unknown>} work
  *   starts the workers; `handle` gets one job at a time, except where the peer itself hands out more; `query` is of
  *   the transaction that the job ends with, where the peer has such a thing
  * @property {() => Promise<number>} waiting  jobs that are not done
@@ -30,11 +30,11 @@ const perSecond = (/** @type {number} */ count, /** @type {number} */ sinceMs, e
 const jobsOf = ({ count, spreadMs }, /** @type {number} */ instant) =>
   Array.from({ length: count }, (_, index) => ({ index, dueAtMs: instant + Math.floor((index * spreadMs) / count) }));
 
-/** @param {Job[]} jobs @param {number} at @param {(items: any) => Promise<unknown>} send */
-async function sendAll(jobs, at, send) {
-  const items = jobs[Symbol.iterator]();
+/** @template T @param {T[]} all @param {number} at @param {(item: T) => Promise<unknown>} send */
+async function sendAll(all, at, send) {
+  const items = all[Symbol.iterator]();
   const caller = async () => {
-    for (const job of items) await send(job);
+    for (const item of items) await send(item);
   };
   await Promise.all(Array.from({ length: at }, caller));
 }
@@ -67,7 +67,7 @@ async function bulk(open, task) {
   const jobs = jobsOf(task, Date.now() + farAwayMs);
   const startedAt = performance.now();
   // Two chunks under way: the one is made while the other is stored.
-  await sendAll(/** @type {any} */ (chunksOf(jobs)), 2, (chunk) => peer.scheduleMany(chunk));
+  await sendAll(chunksOf(jobs), 2, (chunk) => peer.scheduleMany(chunk));
   const result = { perSecond: perSecond(jobs.length, startedAt) };
   await assertWaiting(peer, jobs.length);
   await peer.close();
@@ -78,7 +78,7 @@ async function bulk(open, task) {
  * Everything is scheduled before it is due, and the workers wait for it.
  *
  * @param {OpenPeer} open @param {import('./program.mjs').Task} task
- * @param {(jobs: Job[], query?: Query) => Promise<unknown> | void} [handle]
+ * @param {(jobs: readonly Job[], query?: Query) => Promise<unknown> | void} [handle]
  */
 async function runWhenDue(open, task, handle) {
   const peer = await open(task);

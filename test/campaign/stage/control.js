@@ -2,13 +2,24 @@
 // message of the harness.
 'use strict';
 
+/**
+ * @typedef {{ on(event: 'close', listener: () => void): unknown, checkQueue(name: string): Promise<unknown> }} Channel
+ * @typedef {{ arm?: string, skip?: number, disarm?: boolean, hang?: number, jumpMs?: number, breakChannel?: number }}
+ *   Instruction  of instance.ts
+ */
+
+/** @type {Map<string, number>} */
 const armed = new Map();
+/** @type {Set<{ channel: Channel, name: string }>} */
 const channels = new Set();
+/** @type {Set<(value: unknown) => void>} */
 const hanging = new Set();
 let jumpMs = 0;
 let hangs = 0;
 
-globalThis.campaign = {
+// crash-points.ts adds calls of it to the build under test.
+const campaign = {
+  /** @param {string} point */
   at(point) {
     const left = armed.get(point);
     if (left === undefined) return;
@@ -23,6 +34,7 @@ globalThis.campaign = {
     hangs -= 1;
     return new Promise((resolve) => hanging.add(resolve));
   },
+  /** @param {Channel} channel @param {string} name */
   sees(channel, name) {
     channels.add({ channel, name });
     channel.on('close', () => {
@@ -30,19 +42,25 @@ globalThis.campaign = {
     });
   },
 };
+Object.assign(globalThis, { campaign });
 
 const RealDate = Date;
-globalThis.Date = class extends RealDate {
-  constructor(...args) {
-    if (args.length === 0) super(RealDate.now() + jumpMs);
-    else super(...args);
-  }
-  static now() {
-    return RealDate.now() + jumpMs;
-  }
-};
+Object.assign(globalThis, {
+  Date: class extends RealDate {
+    /** @param {[] | [value: number | string | Date]} args */
+    constructor(...args) {
+      if (args.length === 0) super(RealDate.now() + jumpMs);
+      else super(...args);
+    }
+    /** @override */
+    static now() {
+      return RealDate.now() + jumpMs;
+    }
+  },
+});
 
-process.on('message', (message) => {
+process.on('message', (received) => {
+  const message = /** @type {Instruction} */ (received);
   if (message.arm) armed.set(message.arm, message.skip ?? 0);
   if (message.disarm) armed.clear();
   if (message.hang !== undefined) hangs = message.hang;

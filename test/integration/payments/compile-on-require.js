@@ -2,7 +2,9 @@
 const { readFileSync } = require('node:fs');
 const { transformSync } = require('@swc/core');
 
-require.extensions['.ts'] = (module, filename) => {
+/** @typedef {NodeJS.Module & { _compile(code: string, filename: string): void }} CompilingModule */
+
+require.extensions['.ts'] = (/** @type {NodeJS.Module} */ module, /** @type {string} */ filename) => {
   const { code } = transformSync(readFileSync(filename, 'utf8'), {
     filename,
     swcrc: false,
@@ -14,5 +16,5 @@ require.extensions['.ts'] = (module, filename) => {
       transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
     },
   });
-  module._compile(code, filename);
+  /** @type {CompilingModule} */ (module)._compile(code, filename);
 };
