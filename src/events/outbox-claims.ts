@@ -26,6 +26,9 @@ export interface Claim {
   readonly isFull: boolean;
 }
 
+/** Longest pauses before a row is claimed again, seconds: refused by its queue or exchange; lost with its channel, which blames no row. */
+export const PAUSES_S = { refused: 60, lost: 5 } as const;
+
 export const NOTHING: Claim = { rows: [], isFull: false };
 
 /** Identity of a claimed row, and the lease that proves whose it is. */
@@ -66,8 +69,8 @@ const NO_ID = '00000000-0000-0000-0000-000000000000';
  */
 const BODY_BYTES = 'pg_column_size(body) * 10';
 
-/** Doubled with each attempt up to a minute, and spread, so that what failed together does not come together again. */
-const BACK_OFF = `LEAST(60, 2 ^ LEAST(attempts - 1, 6)) * (0.75 + random() / 4) * interval '1 second'`;
+/** Doubled with each attempt up to $3 seconds, and spread, so that what failed together does not come together again. */
+const BACK_OFF = `LEAST($3, 2 ^ LEAST(attempts - 1, 6)) * (0.75 + random() / 4) * interval '1 second'`;
 
 /**
  * What the relay of one route does to the table. Claim and deletion do not wait for the disk: if a crash of PostgreSQL undoes
@@ -156,9 +159,9 @@ export class OutboxClaims {
     for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.deleteSql, [lease, ids]);
   }
 
-  /** Gives rows back; they can be claimed again after a time that grows with their attempts. */
-  async release(dataSource: DataSource, rows: readonly Leased[]): Promise<void> {
-    for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.releaseSql, [lease, ids]);
+  /** Gives rows back; they can be claimed again after a time that grows with their attempts, up to `longestS` seconds. */
+  async release(dataSource: DataSource, rows: readonly Leased[], longestS: number): Promise<void> {
+    for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.releaseSql, [lease, ids, longestS]);
   }
 
   /** Keeps rows from being claimed for `leaseMs` more. Returns those that were still ours, with their new lease. */

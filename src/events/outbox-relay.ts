@@ -4,7 +4,7 @@ import { type Clock, PollingLoop } from '../clock';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../rabbit';
 import { type OutboxRoute } from './outbox-entry';
 import { BatchesInHand } from './batches-in-hand';
-import { type Claim, type ClaimedRow, NOTHING, OutboxClaims } from './outbox-claims';
+import { type Claim, type ClaimedRow, NOTHING, OutboxClaims, PAUSES_S } from './outbox-claims';
 import { onAnnouncedCommit } from './commit-announcer';
 import { LateRows } from './late-rows';
 import { PublishFailures } from './publish-failures';
@@ -159,7 +159,8 @@ export class OutboxRelay {
     const { dataSource } = this.plan;
     for (const [outcome, text] of FAILURES) this.failures.add(text, outcomes.filter((each) => each === outcome).length);
     await this.claims.delete(dataSource, sent.where(outcomes, 'confirmed'));
-    await this.claims.release(dataSource, sent.where(outcomes, 'nacked', 'returned', 'unknown'));
+    await this.claims.release(dataSource, sent.where(outcomes, 'nacked', 'returned'), PAUSES_S.refused);
+    await this.claims.release(dataSource, sent.where(outcomes, 'unknown'), PAUSES_S.lost);
     for (const [row, reason] of sent.refusedRows) {
       this.logger.error(`parked the message ${row.id} of "${row.routingKey}": ${reason}`);
       await this.claims.park(dataSource, row, reason);

@@ -21,6 +21,12 @@ export function discard(client: PooledClient | undefined): void {
   void client?.end?.().catch(() => undefined);
 }
 
+/** Closes an idle connection that may be dead, and does not wait for the server. */
+export function drop(client: PooledClient | undefined): void {
+  discard(client);
+  client?.connection?.stream.destroy();
+}
+
 /**
  * Asks the server to cancel a session's statement, as psql does at Ctrl-C. Otherwise a statement that waits for a lock would
  * go on after we have left, and so would each retry, until the server has no session left.

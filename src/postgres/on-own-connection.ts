@@ -1,6 +1,7 @@
 import { type DataSource, type QueryRunner } from 'typeorm';
 import { inTime, SystemClock } from '../clock';
-import { cancel, discard, hangUp, type PooledClient } from './hang-up';
+import { hasAnswered, isDoubtful, wasSilent } from './doubtful-connections';
+import { cancel, discard, drop, hangUp, type PooledClient } from './hang-up';
 import { interceptQueries } from './intercept-queries';
 import { NoAnswerError } from './no-answer-error';
 import { isSessionLost } from './session-lost';
@@ -26,8 +27,7 @@ export async function onOwnConnection<T>(
   statementMs: number,
   work: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  const runner = dataSource.createQueryRunner();
-  const client = await checkOut(runner);
+  const { runner, client } = await checkOut(dataSource);
   if (statementMs > 0) guard(runner, client, statementMs + ANSWER_MARGIN_MS);
   try {
     return await work(runner);
@@ -39,7 +39,23 @@ export async function onOwnConnection<T>(
   }
 }
 
-async function checkOut(runner: QueryRunner): Promise<PooledClient | undefined> {
+interface OwnConnection {
+  readonly runner: QueryRunner;
+  readonly client: PooledClient | undefined;
+}
+
+/** Takes a connection of the pool that may be trusted. What cannot be is closed; new ones are trusted, so this ends. */
+async function checkOut(dataSource: DataSource): Promise<OwnConnection> {
+  for (;;) {
+    const runner = dataSource.createQueryRunner();
+    const client = await connect(runner);
+    if (!isDoubtful(client)) return { runner, client };
+    drop(client);
+    await runner.release();
+  }
+}
+
+async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
   const connecting = runner.connect() as Promise<PooledClient | undefined>;
   try {
     const late = (): Error => new NoAnswerError('the pool has given no connection', CHECKOUT_MS);
@@ -54,17 +70,21 @@ async function checkOut(runner: QueryRunner): Promise<PooledClient | undefined> 
 /** Whatever is sent, by handlers too, must be answered in time. */
 function guard(runner: QueryRunner, client: PooledClient | undefined, limitMs: number): void {
   interceptQueries(runner, (send) => async (...given) => {
-    const limit = clock.after(limitMs, () => giveUp(client, limitMs));
+    const sentAtMs = clock.monotonic();
+    const limit = clock.after(limitMs, () => giveUp(client, sentAtMs, limitMs));
     try {
-      return await send(...given);
+      const result = await send(...given);
+      hasAnswered(client);
+      return result;
     } finally {
       limit.cancel();
     }
   });
 }
 
-function giveUp(client: PooledClient | undefined, limitMs: number): void {
+function giveUp(client: PooledClient | undefined, sentAtMs: number, limitMs: number): void {
   if (!client) return;
+  wasSilent(client, sentAtMs);
   cancel(client);
   hangUp(client, new NoAnswerError('the database has not answered', limitMs));
 }

@@ -38,6 +38,8 @@ export async function evalOnBroker(
       HOME: process.env.HOME,
       ERL_EPMD_PORT: String(port + 4),
       ERL_EPMD_ADDRESS: '127.0.0.1',
+      // None is written to the working directory.
+      ERL_CRASH_DUMP_BYTES: '0',
     },
   });
   return stdout;

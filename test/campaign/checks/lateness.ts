@@ -34,7 +34,8 @@ const BY_SHOP: readonly string[] = ['api', 'command', 'notify'];
 
 /**
  * Pure: undefined when the order ended before its deadline, or did not end. The bound is 5 s (more on an overloaded machine), plus the time in which a
- * fault had stopped what the order waits for, plus the longest after-effect among the faults of its life.
+ * fault had stopped what the order waits for, plus the longest after-effect among the faults of its life, and the longest
+ * among those that came after the deadline: whoever takes over a lost lease may lose it as well.
  */
 export function latenessOf(
   order: OrderRecord,
@@ -49,7 +50,7 @@ export function latenessOf(
     const isThen = fault.beganAt <= end.at && fault.endedAt >= order.createdAt && dueAt <= fault.endedAt + withinMs;
     return isThen && (fault.sku === undefined || needs.skus.includes(fault.sku));
   });
-  const afterMs = mine.reduce((longest, { kind }) => Math.max(longest, EXCUSES[kind].afterMs), 0);
+  const afterMs = afterEffectsMs(mine, dueAt, ({ kind }) => EXCUSES[kind].afterMs);
   const stopped = mine.filter(({ kind }) => {
     const { stops } = EXCUSES[kind];
     return stops === 'everything' || (stops === 'questions' && needs.asks);
@@ -76,9 +77,20 @@ export function eventAllowedMs(from: number, to: number, { faults, load }: Circu
     const excuse = EVENT_EXCUSES[kind];
     return excuse && beganAt <= to && endedAt + excuse.afterMs >= from;
   });
-  const afterMs = mine.reduce((longest, { kind }) => Math.max(longest, EVENT_EXCUSES[kind]?.afterMs ?? 0), 0);
+  const afterMs = afterEffectsMs(mine, from, ({ kind }) => EVENT_EXCUSES[kind]?.afterMs ?? 0);
   const stopped = mine.filter(({ kind }) => EVENT_EXCUSES[kind]?.stops);
   return BASE_MS * load.factorAt(to) + afterMs + coveredMs(stopped, from, to);
+}
+
+/** The longest after-effect of a fault, and that of another one that came later than `from`. */
+function afterEffectsMs(
+  faults: readonly InjectedFault[],
+  from: number,
+  afterMsOf: (fault: InjectedFault) => number,
+): number {
+  const [first, ...others] = [...faults].sort((a, b) => afterMsOf(b) - afterMsOf(a));
+  const second = others.find(({ beganAt }) => beganAt >= from);
+  return (first ? afterMsOf(first) : 0) + (second ? afterMsOf(second) : 0);
 }
 
 /** How much of the time from `from` to `to` the faults cover together. */

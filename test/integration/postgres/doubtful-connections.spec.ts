@@ -1,0 +1,38 @@
+import { type DataSource } from 'typeorm';
+import { onOwnConnection } from '../../../src/postgres';
+import { TcpProxy } from '../../campaign/stage/tcp-proxy';
+import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
+
+const POOL = 5;
+
+describe('a pool whose connections have all fallen silent', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let pool: DataSource;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    const { hostname, port } = new URL(database.url);
+    proxy = await TcpProxy.open({ host: hostname, port: Number(port) });
+    pool = await connectTo(proxy.through(database.url), POOL);
+  });
+
+  afterAll(async () => {
+    await pool.destroy();
+    await proxy.close();
+    await database.drop();
+  });
+
+  const ask = (sql: string): Promise<unknown> => onOwnConnection(pool, 1_000, (runner) => runner.query(sql));
+
+  it('is given up at the first statement without an answer, and the next one goes by a new connection', async () => {
+    // All at once, so that each connection answers and is idle again.
+    await Promise.all(Array.from({ length: POOL }, () => ask('SELECT pg_sleep(0.2)')));
+    proxy.swallow();
+    proxy.restore();
+    await expect(ask('SELECT 1')).rejects.toThrow('the database has not answered');
+    const beganAt = performance.now();
+    await ask('SELECT 1');
+    expect(performance.now() - beganAt).toBeLessThan(1_000);
+  });
+});
