@@ -1,5 +1,5 @@
 import { type z } from 'zod';
-import { MAX_PROBLEMS, problemsOf, toSentence } from './input/parse-input';
+import { MAX_PROBLEMS, problemsOf, toSentence } from './input/input-problem';
 import { moduleSchemas } from './input/module-schemas';
 import { InvalidOrderError } from './invalid-order-error';
 import { type NewAttempt, type NewOrder } from './new-order';
