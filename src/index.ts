@@ -1,8 +1,9 @@
 // The module
-export { OrderTimeoutModule } from './order-timeout.module';
-export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './order-timeout.module-definition';
-export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './order-timeout-options';
-export { AttentiveClient, migrate, NewerSchemaError, orderTimeoutMigrations, PreparingClient } from './database';
+export { OrderTimeoutModule } from './module';
+export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './module';
+export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './module';
+export { AttentiveClient, NewerSchemaError, PreparingClient } from './database';
+export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
 export {
@@ -121,10 +122,10 @@ export {
   type UnmatchedPayment,
   UnmatchedPayments,
   type UnmatchedSettlement,
-  UnsupportedIsolationLevelError,
 } from './orders';
+export { UnsupportedIsolationLevelError } from './database';
 
-export { type RateLimitOptions } from './orders/http';
+export { type RateLimitOptions } from './api/http';
 
 // Stock
 export {
@@ -170,7 +171,7 @@ export {
 } from './payments';
 
 // RabbitMQ and events
-export { Outbox, type OutboxEntry } from './events';
+export { Outbox, type OutboxEntry } from './outbox';
 export {
   DuplicateCommandHandlerError,
   type QueueType,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { loadConfig } from './config';
-import { createService, startService } from './create-service';
+import { loadConfig } from './service';
+import { createService, startService } from './service';
 
 /** Runs the service until SIGTERM or SIGINT. */
 async function main(): Promise<void> {

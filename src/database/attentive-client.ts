@@ -1,5 +1,8 @@
 import { Client, type ClientConfig } from 'pg';
-import { hangUp, isReadOnly, isSessionLost, isUnanswered, NoAnswerError, ReadOnlySessionError } from '../postgres';
+import { hangUp } from './hang-up';
+import { isReadOnly, isSessionLost, isUnanswered } from './session-lost';
+import { NoAnswerError } from './no-answer-error';
+import { ReadOnlySessionError } from './read-only-session-error';
 import { ReportedParameters } from './reported-parameters';
 import { parseServerUrls } from './server-urls';
 import { WritableServer } from './writable-server';

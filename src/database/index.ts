@@ -1,7 +1,40 @@
-export { assertMigrated } from './assert-migrated';
 export { AttentiveClient } from './attentive-client';
-export { migrate, migrateTarget } from './migrate';
-export { orderTimeoutMigrations } from './migrations';
 export { findSessionProblem, parseServerUrls } from './server-urls';
 export { NewerSchemaError } from './newer-schema-error';
 export { PLAN_BY_INDEX, PreparingClient } from './preparing-client';
+export { findSchemaNameProblems, validateSchemaName } from './schema-name';
+export { UnsupportedIsolationLevelError } from './unsupported-isolation-level-error';
+export { throughOutage } from './through-outage';
+export { isDatabaseWritable } from './is-database-writable';
+export {
+  isDatabaseAway,
+  isPermissionDenied,
+  isContention,
+  isFromDatabase,
+  isGivenUp,
+  isLockTimeout,
+  isRetryableConflict,
+} from './database-away';
+export {
+  nameOf,
+  readRecorded,
+  readRecordedEarlier,
+  type RecordedMigration,
+  type Migration,
+  prepareRecord,
+  timestampOf,
+} from './migrations-table';
+export { refuseNewerSchema } from './refuse-newer-schema';
+export { ownTransaction, type TransactionLimits } from './own-transaction';
+export { runMigration } from './run-migration';
+export { ownQuery } from './own-query';
+export { type ScanRange, ScanWindow } from './scan-window';
+export { storableJson, storableText } from './storable-json';
+export { contentionBackoffMs } from './contention-backoff';
+export { runTransaction } from './run-transaction';
+export { GROUP_COMMIT, GroupCommit } from './group-commit';
+export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
+export { cancel, hangUp, type PooledClient } from './hang-up';
+export { interceptQueries, type Send } from './intercept-queries';
+export { canWrite } from './can-write';
+export { NoAnswerError } from './no-answer-error';

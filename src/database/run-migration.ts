@@ -2,8 +2,8 @@ import { Logger } from '@nestjs/common';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
 import { present } from '../errors';
-import { ownTransaction } from '../events';
-import { isLockTimeout } from '../timeouts';
+import { ownTransaction } from './own-transaction';
+import { isLockTimeout } from './database-away';
 import { LockedTablesError } from './locked-tables-error';
 import { type Migration, nameOf, recordMigration } from './migrations-table';
 

@@ -1,10 +1,10 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CLOCK, type Clock, within } from '../clock';
-import { Outbox, type OutboxBacklog } from '../events';
+import { Outbox, type OutboxBacklog } from '../outbox';
 import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
+import { isDatabaseWritable } from '../database';
 import {
-  isDatabaseWritable,
   oldestOverdue,
   oldestUndecided,
   ParkedTimeouts,

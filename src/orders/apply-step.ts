@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { type OrderStore } from './order-store';
+import { type OrderStore } from './sql/order-store';
 import { type Transition } from './transition';
 
 /** Writes one step of an order that the caller holds locked; throws where that was not so: a bug, rolled back. */

@@ -1,4 +1,5 @@
-import { contentionBackoffMs, type DueTimeout, type TimeoutOutcome } from '../timeouts';
+import { contentionBackoffMs } from '../database';
+import { type DueTimeout, type TimeoutOutcome } from '../timeouts';
 
 /**
  * Another transaction holds what the timeout needs. Ours are short, because none waits for anything remote. Others may be

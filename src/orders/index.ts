@@ -1,25 +1,26 @@
-export { AskProviders } from './ask-providers';
-export { type AttemptFinding, type Finding } from './attempt-finding';
-export { CancelOrder, type CancelOrderResult } from './cancel-order';
-export { CheckPayment, type CheckPaymentResult } from './check-payment';
-export { CloseUnpaidOrders } from './close-unpaid-orders';
-export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './extend-deadline';
+export { AskProviders } from './lookup/ask-providers';
+export { type AttemptFinding, type Finding } from './lookup/attempt-finding';
+export { CancelOrder, type CancelOrderResult } from './close/cancel-order';
+export { CheckPayment, type CheckPaymentResult } from './pay/check-payment';
+export { CloseUnpaidOrders } from './close/close-unpaid-orders';
+export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './deadline/extend-deadline';
 export { InvalidOrderError } from './invalid-order-error';
-export { LatePayments } from './late/late-payments';
-export { LateWatch } from './late/late-watch';
-export { type Refund, refundNumber, type RefundReason } from './late/refund';
-export { RefundPayments } from './late/refund-payments';
-export { WatchEndedOrders } from './late/watch-ended-orders';
+export { LatePayments } from './unmatched/late-payments';
+export { LateWatch } from './unmatched/late-watch';
+export { type Refund, refundNumber, type RefundReason } from './unmatched/refund';
+export { RefundPayments } from './unmatched/refund-payments';
+export { WatchEndedOrders } from './unmatched/watch-ended-orders';
 export { LIMITS } from './limits';
-export { MarkPaid, type MarkPaidResult } from './mark-paid';
-export { type ReportedPayment } from './reported-payment';
-export { AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './operator/assign-unmatched';
+export { MarkPaid } from './pay/mark-paid';
+export { type MarkPaidResult } from './pay/mark-paid-result';
+export { type ReportedPayment } from './pay/reported-payment';
+export { AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './unmatched/assign-unmatched';
 export { CloseOrder, type CloseOrderResult, type ManualClose } from './operator/close-order';
 export { type ManualRefund, RefundPayment, type RefundPaymentResult } from './operator/refund-payment';
 export { ReviveOrder, type ReviveOrderResult } from './operator/revive-order';
-export { SettleUnmatched, type SettleUnmatchedResult, type UnmatchedSettlement } from './operator/settle-unmatched';
-export { type UnmatchedPayment } from './operator/unmatched-payment';
-export { UnmatchedPayments } from './operator/unmatched-payments';
+export { SettleUnmatched, type SettleUnmatchedResult, type UnmatchedSettlement } from './unmatched/settle-unmatched';
+export { type UnmatchedPayment } from './unmatched/unmatched-payment';
+export { UnmatchedPayments } from './unmatched/unmatched-payments';
 export { orderMigrations } from './migrations/order-migrations';
 export {
   type MinorUnits,
@@ -28,7 +29,7 @@ export {
   type NewOrderLine,
   type PlaceRejection,
   type PlaceResult,
-} from './new-order';
+} from './place/new-order';
 export { type ClosingReason, type LockedOrder, type Order } from './order';
 export { type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
@@ -42,7 +43,7 @@ export {
   type UnexpectedHandling,
   type UnexpectedMoney,
   type UnexpectedReason,
-} from './order-store';
+} from './sql/order-store';
 export {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
@@ -55,19 +56,20 @@ export {
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export { ATTEMPT_STATUSES, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
-export { PlaceOrders } from './place-orders';
-export { type HistoryEntry, ReadHistory } from './read-history';
-export { ReadOrder } from './read-order';
-export { RegisterAttempt, type RegisterAttemptResult } from './register-attempt';
-export { ReconcilePayments } from './reconcile-payments';
-export { RemindBeforeDeadline } from './remind-before-deadline';
+export { PlaceOrders } from './place/place-orders';
+export { type HistoryEntry, ReadHistory } from './read/read-history';
+export { ReadOrder } from './read/read-order';
+export { RegisterAttempt, type RegisterAttemptResult } from './pay/register-attempt';
+export { ReconcilePayments } from './pay/reconcile-payments';
+export { RemindBeforeDeadline } from './deadline/remind-before-deadline';
 export { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
 export { type OpenItem } from './retention/open-items';
 export { Purge, type PurgeCounts, type PurgeRun } from './retention/purge';
 export { resolveRetention, type RetentionOptions } from './retention/retention-options';
-export { SetAutoClose, type SetAutoCloseResult } from './set-auto-close';
-export { SqlOrderStore } from './sql-order-store';
-export { UnsupportedIsolationLevelError } from './unsupported-isolation-level-error';
-export { TakeNotification } from './take-notification';
+export { SetAutoClose, type SetAutoCloseResult } from './deadline/set-auto-close';
+export { SqlOrderStore } from './sql/sql-order-store';
+export { TakeNotification } from './pay/take-notification';
 export { type Transition } from './transition';
 export { type ActionContext, BY_API, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';
+export { OrderMerchants } from './sql/order-merchants';
+export { merchantTimeouts } from './sql/merchant-timeouts';

@@ -1,12 +1,12 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type TimeoutScheduler } from '../timeouts';
 import { type LockedOrder } from './order';
-import { type OrderStore } from './order-store';
+import { type OrderStore } from './sql/order-store';
 import { paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
 import { isUndecided } from './order-status';
-import { moneyReceived } from './money-received';
-import { runTransaction } from './run-transaction';
+import { moneyReceived } from './pay/money-received';
+import { runTransaction } from '../database';
 import { ReadViews } from './sql/read-views';
 
 interface DeskPlan {

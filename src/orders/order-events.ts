@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7';
-import { type OutboxEntry } from '../events';
+import { type OutboxEntry } from '../outbox';
 import { type Order } from './order';
 import { type OrderStatus } from './order-status';
 

@@ -1,5 +1,5 @@
 import { type ScheduleTimeout, type TimeoutRef } from '../timeouts';
-import { closesAt } from './decide-closing';
+import { closesAt } from './close/decide-closing';
 import { type Order } from './order';
 
 /** Kind of the timeout that closes an order; its key is the order id. */

@@ -1,4 +1,4 @@
-import { type JsonObject, type OutboxEntry } from '../events';
+import { type JsonObject, type OutboxEntry } from '../outbox';
 import { canTransition, type OrderStatus } from './order-status';
 import { type ClosingReason, type LockedOrder } from './order';
 import { EVENT_OF_STATUS, type EventDetails, orderEvent } from './order-events';

@@ -1,11 +1,8 @@
-export { assertTables } from './assert-tables';
-export { contentionBackoffMs } from './contention-backoff';
-export { isContention, isDatabaseAway, isLockTimeout, isPermissionDenied, isRetryableConflict } from './database-away';
-export { GROUP_COMMIT, GroupCommit } from './group-commit';
+export { assertTables } from './startup/assert-tables';
 export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
-export { oldestOverdue } from './oldest-overdue';
-export { oldestUndecided } from './oldest-undecided';
+export { oldestOverdue } from './sweeping/oldest-overdue';
+export { oldestUndecided } from './sweeping/oldest-undecided';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,
@@ -24,22 +21,19 @@ export {
   MissingTimeoutHandlerError,
   UnknownTimeoutKindError,
 } from './timeout-errors';
-export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './timeout-handler';
-export { TimeoutHandler, type TimeoutHandlerOptions } from './timeout-handler.decorator';
+export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';
+export { TimeoutHandler, type TimeoutHandlerOptions } from './handlers/timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
-export { timeoutExists } from './timeout-exists';
-export { ASK, DONE, type TimeoutOutcome } from './timeout-outcome';
-export { type ScheduledTimeout, TimeoutScheduler } from './timeout-scheduler';
-export { type TimeoutScope } from './timeout-scope';
-export { throughOutage } from './through-outage';
-export { MissingRightsError } from './missing-rights-error';
-export { MissingTablesError } from './missing-tables-error';
-export { isDatabaseWritable } from './is-database-writable';
-export { ImportedTwiceError, refuseSecondImport } from './refuse-second-import';
-export { refuseCurrentSchema, refuseSharedSchema } from './refuse-shared-schema';
-export { SharedSchemaError } from './shared-schema-error';
-export { findSchemaNameProblems, validateSchemaName } from './schema-name';
-export { type SettledRow } from './timeout-settler';
+export { timeoutExists } from './scheduling/timeout-exists';
+export { ASK, DONE, type TimeoutOutcome } from './handlers/timeout-outcome';
+export { type ScheduledTimeout, TimeoutScheduler } from './scheduling/timeout-scheduler';
+export { type TimeoutScope } from './scheduling/timeout-scope';
+export { MissingRightsError } from './startup/missing-rights-error';
+export { MissingTablesError } from './startup/missing-tables-error';
+export { ImportedTwiceError, refuseSecondImport } from './startup/refuse-second-import';
+export { refuseCurrentSchema, refuseSharedSchema } from './startup/refuse-shared-schema';
+export { SharedSchemaError } from './startup/shared-schema-error';
+export { type SettledRow } from './settling/timeout-settler';
 export { TimeoutsModule } from './timeouts.module';
 export {
   OWNS_DATABASE,

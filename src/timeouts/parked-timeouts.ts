@@ -1,9 +1,9 @@
-import { ownTransaction } from '../events';
+import { ownTransaction } from '../database';
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../postgres';
-import { announceAfterCommit, type AnnouncedWakeUp } from '../events';
+import { ownQuery } from '../database';
+import { announceAfterCommit, type AnnouncedWakeUp } from '../outbox';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
-import { EVERY_TIMEOUT, type TimeoutScope } from './timeout-scope';
+import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scope';
 
 interface ParkedPlan {
   readonly dataSource: DataSource;

@@ -7,26 +7,26 @@ import {
   OutboxRelays,
   type OutboxRouter,
   routeEvent,
-} from '../events';
+} from '../outbox';
 import { type Channel, type RabbitClient } from '../rabbit';
-import { ownQuery } from '../postgres';
-import { assertDatabase } from './assert-database';
-import { DatabaseClock } from './database-clock';
-import { Dispatcher } from './dispatcher';
-import { HandlerAdapter } from './handler-adapter';
-import { KindWorker } from './kind-worker';
-import { MessagePath } from './message-path';
-import { OutcomeRecorder } from './outcome-recorder';
-import { Partitions } from './partitions';
-import { type RegisteredHandler } from './registered-handler';
-import { SettlementQueries } from './settlement-queries';
-import { Sweep } from './sweep';
+import { ownQuery } from '../database';
+import { assertDatabase } from './startup/assert-database';
+import { DatabaseClock } from './settling/database-clock';
+import { Dispatcher } from './wake-ups/dispatcher';
+import { HandlerAdapter } from './handlers/handler-adapter';
+import { KindWorker } from './settling/kind-worker';
+import { MessagePath } from './message-path/message-path';
+import { OutcomeRecorder } from './settling/outcome-recorder';
+import { Partitions } from './wake-ups/partitions';
+import { type RegisteredHandler } from './handlers/registered-handler';
+import { SettlementQueries } from './settling/settlement-queries';
+import { Sweep } from './sweeping/sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
-import { throughOutage } from './through-outage';
+import { throughOutage } from '../database';
 import { type TimeoutObservers } from './timeout-observer';
-import { TimeoutQueries } from './timeout-queries';
-import { TimeoutSettler } from './timeout-settler';
-import { HEAD_START_MS } from './route-wake-up';
+import { TimeoutQueries } from './scheduling/timeout-queries';
+import { TimeoutSettler } from './settling/timeout-settler';
+import { HEAD_START_MS } from './wake-ups/route-wake-up';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
 

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../events';
+import { type JsonObject } from '../outbox';
 
 /** What identifies a timeout: one pending row per (kind, key). */
 export interface TimeoutRef {

@@ -8,7 +8,7 @@ import {
   withoutUndefined,
 } from '../errors';
 import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
-import { findSchemaNameProblems } from './schema-name';
+import { findSchemaNameProblems } from '../database';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {

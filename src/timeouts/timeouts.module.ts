@@ -1,14 +1,14 @@
 import { type BeforeApplicationShutdown, Module, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { CLOCK } from '../clock';
-import { Outbox } from '../events';
+import { Outbox } from '../outbox';
 import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
-import { refuseSecondImport } from './refuse-second-import';
+import { refuseSecondImport } from './startup/refuse-second-import';
 import { TimeoutEngine } from './timeout-engine';
-import { TimeoutHandlerExplorer } from './timeout-handler.explorer';
+import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
-import { TimeoutScheduler } from './timeout-scheduler';
+import { TimeoutScheduler } from './scheduling/timeout-scheduler';
 import { ConfigurableModuleClass } from './timeouts.module-definition';
 import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.providers';
 

@@ -1,14 +1,14 @@
 import { type Provider } from '@nestjs/common';
 import { CLOCK, type Clock, SystemClock } from '../clock';
-import { Outbox } from '../events';
+import { Outbox } from '../outbox';
 import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
 import { TimeoutEngine } from './timeout-engine';
 import { UnknownTimeoutKindError } from './timeout-errors';
-import { TimeoutHandlerExplorer } from './timeout-handler.explorer';
+import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
-import { TimeoutQueries } from './timeout-queries';
-import { TimeoutScheduler } from './timeout-scheduler';
+import { TimeoutQueries } from './scheduling/timeout-queries';
+import { TimeoutScheduler } from './scheduling/timeout-scheduler';
 import { TIMEOUTS_OPTIONS } from './timeouts.module-definition';
 import { type ResolvedTimeoutsOptions, resolveTimeoutsOptions, type TimeoutsOptions } from './timeouts-options';
 

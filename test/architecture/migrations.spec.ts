@@ -1,4 +1,4 @@
-import { orderTimeoutMigrations } from '../../src/database';
+import { orderTimeoutMigrations } from '../../src/module';
 import { COMPATIBLE_SINCE } from '../../src/database/compatible-since';
 import { nameOf } from '../../src/database/migrations-table';
 

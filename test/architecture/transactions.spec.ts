@@ -15,7 +15,7 @@ function code(name: string): string {
 
 describe('transactions', () => {
   it('are opened in one place, which names the isolation level, and as savepoints of the caller in another', () => {
-    expect(opening.sort()).toEqual(['events/own-transaction.ts', 'orders/run-transaction.ts']);
-    expect(code('orders/run-transaction.ts').match(/\S+\.transaction\(/g)).toEqual(['caller.transaction(']);
+    expect(opening.sort()).toEqual(['database/own-transaction.ts', 'database/run-transaction.ts']);
+    expect(code('database/run-transaction.ts').match(/\S+\.transaction\(/g)).toEqual(['caller.transaction(']);
   });
 });

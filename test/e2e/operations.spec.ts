@@ -1,6 +1,6 @@
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { loadConfig } from '../../src/config';
-import { createService, startService } from '../../src/create-service';
+import { loadConfig } from '../../src/service/config';
+import { createService, startService } from '../../src/service/create-service';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

@@ -1,8 +1,8 @@
-import { bookMoney, type Money } from '../../src/orders/book-money';
-import { decidePayment } from '../../src/orders/decide-payment';
+import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { type UnexpectedReason } from '../../src/orders/order-store';
+import { type UnexpectedReason } from '../../src/orders/sql/order-store';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
@@ -18,7 +18,7 @@ interface Booked {
   readonly settlesLater?: boolean;
 }
 
-/** src/orders/take-notification.ts: finds the order of a payment that a provider tells of. */
+/** src/orders/pay/take-notification.ts: finds the order of a payment that a provider tells of. */
 export function bookNotified(world: World, late: LatePath, told: Money, by: ActionContext): void {
   const { store, agenda, random, trace } = world;
   const known = store.findAttempt(told);
@@ -28,7 +28,7 @@ export function bookNotified(world: World, late: LatePath, told: Money, by: Acti
   agenda.after(random.between(0, 20), () => store.keepUnclaimed(world.wiring.believes(told)));
 }
 
-/** src/orders/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
+/** src/orders/pay/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
 export function bookPayment(world: World, late: LatePath, told: Money, booked: Booked): void {
   const { store, trace, wiring } = world;
   const { orderId, by, verified = false, settlesLater = false } = booked;

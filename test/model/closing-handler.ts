@@ -1,10 +1,10 @@
-import { type AttemptFinding } from '../../src/orders/attempt-finding';
-import { isWatched } from '../../src/orders/late/plan-watch';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { isWatched } from '../../src/orders/unmatched/plan-watch';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTakeMoney, isUnconfirmed } from '../../src/orders/payment-attempt';
-import { type ClosingPlan, planClosing } from '../../src/orders/plan-closing';
+import { type ClosingPlan, planClosing } from '../../src/orders/close/plan-closing';
 import { type DueTimeout } from '../../src/timeouts/timeout';
-import { DONE, type TimeoutOutcome } from '../../src/timeouts/timeout-outcome';
+import { DONE, type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-outcome';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
@@ -13,7 +13,7 @@ import { type World } from './world';
 
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
 
-/** src/orders/close-unpaid-orders.ts for one order at a time, with planClosing as it is. */
+/** src/orders/close/close-unpaid-orders.ts for one order at a time, with planClosing as it is. */
 export function closingHandler(world: World, late: LatePath): ModelHandler<AttemptFinding[]> {
   const { store, trace, random } = world;
   return {

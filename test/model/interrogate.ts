@@ -1,5 +1,5 @@
-import { type AttemptFinding } from '../../src/orders/attempt-finding';
-import { type Facts, readConfirmation, readQuery } from '../../src/orders/next-step';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { type Facts, readConfirmation, readQuery } from '../../src/orders/lookup/next-step';
 import { canTakeMoney, isBooked, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { moneyOf } from './book-payment';
 import { type World } from './world';
@@ -7,7 +7,7 @@ import { type Errand } from './workers';
 
 type Ask = (attempt: PaymentAttempt, found: (finding: AttemptFinding['finding'] | undefined) => void) => void;
 
-/** src/orders/ask-providers.ts over callbacks; what to ask and what it means comes from src. */
+/** src/orders/lookup/ask-providers.ts over callbacks; what to ask and what it means comes from src. */
 export function interrogateAll(
   world: World,
   attempts: readonly PaymentAttempt[],

@@ -1,11 +1,11 @@
-import { decideLate, type GiveBack, type LateReason } from '../../src/orders/late/decide-late-payment';
-import { type LateContext } from '../../src/orders/late/late-context';
-import { isWatched, nextWatchAt } from '../../src/orders/late/plan-watch';
-import { refundOf, type RefundReason } from '../../src/orders/late/refund';
-import { strayMoney } from '../../src/orders/late/stray-money';
+import { decideLate, type GiveBack, type LateReason } from '../../src/orders/unmatched/decide-late-payment';
+import { type LateContext } from '../../src/orders/unmatched/late-context';
+import { isWatched, nextWatchAt } from '../../src/orders/unmatched/plan-watch';
+import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
+import { strayMoney } from '../../src/orders/unmatched/stray-money';
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { type UnexpectedHandling } from '../../src/orders/order-store';
+import { type UnexpectedHandling } from '../../src/orders/sql/order-store';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
@@ -15,7 +15,7 @@ import { type World } from './world';
 /** As in LateContext. */
 type Asked = Pick<LateContext, 'verified' | 'isAsking'>;
 
-/** src/orders/late/late-payments.ts and late-watch.ts: what decideLatePayment says, done in the given transaction. */
+/** src/orders/unmatched/late-payments.ts and late-watch.ts: what decideLatePayment says, done in the given transaction. */
 export class LatePath {
   constructor(private readonly world: World) {}
 

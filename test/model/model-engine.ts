@@ -1,7 +1,7 @@
-import { type JsonObject } from '../../src/events';
+import { type JsonObject } from '../../src/outbox';
 import { type DueTimeout, type TimeoutCause, type TimeoutRef } from '../../src/timeouts/timeout';
-import { type TimeoutOutcome } from '../../src/timeouts/timeout-outcome';
-import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/resolve-outcome';
+import { type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-outcome';
+import { type ResolvedOutcome, resolveOutcome } from '../../src/timeouts/settling/resolve-outcome';
 import { type Agenda } from './agenda';
 import { type Random } from './random';
 import { type TimeoutRow, TimeoutTable } from './timeout-table';

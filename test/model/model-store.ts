@@ -1,9 +1,9 @@
-import { bookMoney, type Money } from '../../src/orders/book-money';
-import { type AttemptFinding } from '../../src/orders/attempt-finding';
-import { type Refund } from '../../src/orders/late/refund';
+import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTransition, type OrderStatus } from '../../src/orders/order-status';
-import { type UnexpectedMoney } from '../../src/orders/order-store';
+import { type UnexpectedMoney } from '../../src/orders/sql/order-store';
 import {
   type AttemptKey,
   type AttemptStatus,
@@ -16,7 +16,7 @@ import {
 } from '../../src/orders/payment-attempt';
 import { type Transition } from '../../src/orders/transition';
 import { type TransitionCause } from '../../src/orders/transition-cause';
-import { withFindings } from '../../src/orders/with-findings';
+import { withFindings } from '../../src/orders/lookup/with-findings';
 import { type ModelStock } from './model-stock';
 
 /** One row of order_history. */
@@ -137,7 +137,7 @@ export class ModelStore {
     this.unclaimed.set(this.idOf(money), money);
   }
 
-  /** src/orders/register-attempt.ts for an attempt that is there already, without a limit. */
+  /** src/orders/pay/register-attempt.ts for an attempt that is there already, without a limit. */
   limitTime(orderId: string, timeExpire: Date): void {
     this.mapAttempts(orderId, (attempt) =>
       canTakeMoney(attempt) && attempt.timeExpire === null ? { ...attempt, timeExpire } : attempt,

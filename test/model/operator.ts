@@ -1,5 +1,5 @@
-import { closesAt } from '../../src/orders/decide-closing';
-import { readConfirmation } from '../../src/orders/next-step';
+import { closesAt } from '../../src/orders/close/decide-closing';
+import { readConfirmation } from '../../src/orders/lookup/next-step';
 import { declareClosed } from '../../src/orders/operator/decide-manual-close';
 import { decideManualRefund } from '../../src/orders/operator/decide-manual-refund';
 import { decideRevival } from '../../src/orders/operator/decide-revival';

@@ -1,5 +1,5 @@
 import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/order-timeouts';
-import { readQuery } from '../../src/orders/next-step';
+import { readQuery } from '../../src/orders/lookup/next-step';
 import { canTakeMoney } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
@@ -27,7 +27,7 @@ export function sendPeople(shop: Shop, orderId: string): void {
   if (random.chance(0.1)) around(0, 5 * MINUTE, () => engine.wake({ kind: ORDER_LATE_WATCH, key: orderId }, 'passive'));
 }
 
-/** src/orders/cancel-order.ts. */
+/** src/orders/close/cancel-order.ts. */
 export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: string): void {
   const { store, engine, agenda, trace } = world;
   lockAtDesk(world, orderId);
@@ -50,7 +50,7 @@ export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: s
   if (isClear) late.watch(orderId);
 }
 
-/** src/orders/extend-deadline.ts. */
+/** src/orders/deadline/extend-deadline.ts. */
 function extend({ world }: Shop, orderId: string): void {
   const { store, engine, agenda, random, trace } = world;
   const order = lockAtDesk(world, orderId);
@@ -61,7 +61,7 @@ function extend({ world }: Shop, orderId: string): void {
   trace.note(() => `operator moves the deadline of ${orderId} by ${byMs} ms`);
 }
 
-/** src/orders/check-payment.ts: the buyer comes back to the shop. */
+/** src/orders/pay/check-payment.ts: the buyer comes back to the shop. */
 function checkPayment({ world, late }: Shop, orderId: string): void {
   const { now } = world.agenda;
   for (const attempt of world.store.lock(orderId).attempts.filter(canTakeMoney)) {

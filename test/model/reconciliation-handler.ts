@@ -1,14 +1,14 @@
-import { type AttemptFinding } from '../../src/orders/attempt-finding';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { isBooked, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
-import { waitForProviders } from '../../src/orders/wait-for-providers';
-import { ASK, DONE } from '../../src/timeouts/timeout-outcome';
+import { waitForProviders } from '../../src/orders/lookup/wait-for-providers';
+import { ASK, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { bookPayment, moneyOf } from './book-payment';
 import { queryAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
 import { type World } from './world';
 
-/** src/orders/reconcile-payments.ts. */
+/** src/orders/pay/reconcile-payments.ts. */
 export function reconciliationHandler(world: World, late: LatePath): ModelHandler<AttemptFinding[]> {
   const { store, agenda } = world;
   return {

@@ -1,12 +1,12 @@
-import { decideRefund, type RefundAnswer } from '../../src/orders/late/decide-refund';
+import { decideRefund, type RefundAnswer } from '../../src/orders/unmatched/decide-refund';
 import { isSameAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
-import { ASK, DONE } from '../../src/timeouts/timeout-outcome';
+import { ASK, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { type ModelHandler } from './model-engine';
 import { type RefundRow } from './model-store';
 import { type World } from './world';
 
-/** src/orders/late/refund-payments.ts: asks with the same number until the provider says that the money is back. */
+/** src/orders/unmatched/refund-payments.ts: asks with the same number until the provider says that the money is back. */
 export function refundHandler(world: World): ModelHandler<RefundAnswer> {
   const { store, agenda } = world;
   return {

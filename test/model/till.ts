@@ -1,4 +1,4 @@
-import { draftAttempt } from '../../src/orders/attempt-draft';
+import { draftAttempt } from '../../src/orders/pay/attempt-draft';
 import { deadlineTimeouts, paymentTimeout } from '../../src/orders/order-timeouts';
 import { isPayable } from '../../src/orders/order-view';
 import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
@@ -9,7 +9,7 @@ import { ProviderPayment } from './provider-payment';
 import { type Random } from './random';
 import { type Shop } from './shop';
 
-/** src/orders/register-attempt.ts, and what the shop and its buyer do with the attempt. */
+/** src/orders/pay/register-attempt.ts, and what the shop and its buyer do with the attempt. */
 export function offerAttempts(shop: Shop, orderId: string): void {
   const { agenda, random, store } = shop.world;
   const closesInMs = store.lock(orderId).expiresAt.getTime() - agenda.nowMs;

@@ -1,4 +1,4 @@
-import { type JsonObject } from '../../src/events';
+import { type JsonObject } from '../../src/outbox';
 import { type TimeoutRef } from '../../src/timeouts/timeout';
 
 /** A row of the timeout table, as src/timeouts/migrations describes it. Times in milliseconds since 1970. */

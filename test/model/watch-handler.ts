@@ -1,13 +1,13 @@
-import { type AttemptFinding } from '../../src/orders/attempt-finding';
-import { isWatched, planWatch } from '../../src/orders/late/plan-watch';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { isWatched, planWatch } from '../../src/orders/unmatched/plan-watch';
 import { isUndecided } from '../../src/orders/order-status';
-import { ASK, DONE } from '../../src/timeouts/timeout-outcome';
+import { ASK, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
 import { type World } from './world';
 
-/** src/orders/late/watch-ended-orders.ts: asks once more about attempts that were taken for closed. */
+/** src/orders/unmatched/watch-ended-orders.ts: asks once more about attempts that were taken for closed. */
 export function watchHandler(world: World, late: LatePath): ModelHandler<AttemptFinding[]> {
   const { store, agenda, policy } = world;
   return {

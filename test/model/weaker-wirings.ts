@@ -1,5 +1,5 @@
-import { decideLatePayment } from '../../src/orders/late/decide-late-payment';
-import { type Facts, nextStep, type Step } from '../../src/orders/next-step';
+import { decideLatePayment } from '../../src/orders/unmatched/decide-late-payment';
+import { type Facts, nextStep, type Step } from '../../src/orders/lookup/next-step';
 import { OURS, type Wiring } from './wiring';
 
 const closed: Step = { type: 'conclude', finding: { type: 'CLOSED', evidence: {} } };

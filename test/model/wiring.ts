@@ -1,8 +1,8 @@
-import { type Money } from '../../src/orders/book-money';
+import { type Money } from '../../src/orders/pay/book-money';
 import { type Violation } from './check-end';
-import { decideLatePayment } from '../../src/orders/late/decide-late-payment';
+import { decideLatePayment } from '../../src/orders/unmatched/decide-late-payment';
 import { decideManualClose } from '../../src/orders/operator/decide-manual-close';
-import { nextStep } from '../../src/orders/next-step';
+import { nextStep } from '../../src/orders/lookup/next-step';
 
 /** The decisions that a weaker variant replaces. */
 export interface Wiring {

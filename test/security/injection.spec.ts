@@ -1,5 +1,5 @@
-import { loadConfig } from '../../src/config';
-import { migrate } from '../../src/database';
+import { loadConfig } from '../../src/service/config';
+import { migrate } from '../../src/module';
 import { anOrder, environmentOf, type Method } from '../e2e/running-service';
 import { NASTY_TEXTS } from './arbitrary-values';
 import { type AttackStage, openAttackStage } from './attack-stage';

@@ -1,8 +1,8 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
 import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
 import { anOrder, environmentOf, PREFIX } from '../e2e/running-service';
-import { loadConfig } from '../../src/config';
-import { createService, startService } from '../../src/create-service';
+import { loadConfig } from '../../src/service/config';
+import { createService, startService } from '../../src/service/create-service';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { migrate } from '../../src/database';
+import { migrate } from '../../src/module';
 import { environmentOf } from '../e2e/running-service';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { createVhost } from '../support/rabbit-vhost';

@@ -1,4 +1,4 @@
-import { migrate } from '../../src/database';
+import { migrate } from '../../src/module';
 import { connectTo, onServer, TEMPLATE_ENV, urlOf } from './database';
 
 /** Migrates one database that the test files copy, instead of migrating once per file. */

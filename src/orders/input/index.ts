@@ -1,14 +1,6 @@
 export { fields } from './fields';
-export { InputPipe } from './input-pipe';
 export { newAttemptSchema } from './new-attempt-schema';
 export { newDeadlineCommandSchema, newDeadlineSchema } from './new-deadline-schema';
 export { newOrderSchema } from './new-order-schema';
-export { newOrdersSchema } from './new-orders-schema';
-export { type InputProblem } from './input-problem';
-export { parseInput } from './parse-input';
-export { accepted, notFound, type Rejection, reject } from './reject';
-export { rejectOperator } from './reject-operator';
-export { rejectStock } from './reject-stock';
+export { type InputProblem, MAX_PROBLEMS, problemsOf, toSentence } from './input-problem';
 export { reportedPaymentSchema } from './reported-payment-schema';
-export { type RejectionCode, RequestRejectedError } from './request-rejected-error';
-export { type StockChange, stockChangeSchema } from './stock-change-schema';

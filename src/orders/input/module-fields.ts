@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { z } from 'zod';
 import { LIMITS } from '../limits';
-import { type MinorUnits } from '../new-order';
+import { type MinorUnits } from '../place/new-order';
 import { fields, MINOR_UNITS, says } from './fields';
 
 const money = (min: number) =>

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { applyStep } from '../apply-step';
-import { checkRequest } from '../check-new-order';
-import { type LateWatch } from '../late/late-watch';
+import { checkRequest } from '../input/check-new-order';
+import { type LateWatch } from '../unmatched/late-watch';
 import { type OpenFile, type OrderDesk } from '../order-desk';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';

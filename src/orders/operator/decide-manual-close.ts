@@ -1,4 +1,4 @@
-import { decideWithoutOpenAttempts } from '../decide-closing';
+import { decideWithoutOpenAttempts } from '../close/decide-closing';
 import { type LockedOrder } from '../order';
 import { isUndecided, type OrderStatus } from '../order-status';
 import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';

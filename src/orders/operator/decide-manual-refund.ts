@@ -1,5 +1,5 @@
 import { assertNever } from '../../errors';
-import { moneyReceived } from '../money-received';
+import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderStatus } from '../order-status';
 import { isBooked, isSamePayment, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../payment-attempt';

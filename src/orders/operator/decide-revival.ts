@@ -1,4 +1,4 @@
-import { moneyReceived } from '../money-received';
+import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderStatus } from '../order-status';
 import { type PaymentAttempt } from '../payment-attempt';

@@ -2,19 +2,19 @@ import { type Provider } from '@nestjs/common';
 import { Inventory } from '../../inventory';
 import { PaymentProviders } from '../../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { AskProviders } from '../ask-providers';
-import { LatePayments } from '../late/late-payments';
-import { LateWatch } from '../late/late-watch';
-import { NoteFoundMoney } from '../late/note-found-money';
-import { MarkPaid } from '../mark-paid';
+import { AskProviders } from '../lookup/ask-providers';
+import { LatePayments } from '../unmatched/late-payments';
+import { LateWatch } from '../unmatched/late-watch';
+import { NoteFoundMoney } from '../unmatched/note-found-money';
+import { MarkPaid } from '../pay/mark-paid';
 import { OrderDesk } from '../order-desk';
-import { AssignUnmatched } from './assign-unmatched';
+import { AssignUnmatched } from '../unmatched/assign-unmatched';
 import { CloseOrder } from './close-order';
 import { RefundPayment } from './refund-payment';
 import { ReviveOrder } from './revive-order';
-import { SettleUnmatched } from './settle-unmatched';
-import { UnmatchedPayments } from './unmatched-payments';
-import { UnmatchedRows } from './unmatched-rows';
+import { SettleUnmatched } from '../unmatched/settle-unmatched';
+import { UnmatchedPayments } from '../unmatched/unmatched-payments';
+import { UnmatchedRows } from '../unmatched/unmatched-rows';
 
 /** Everything that only a person decides. */
 export const OPERATOR_PROVIDERS: Provider[] = [

@@ -1,14 +1,14 @@
 import { type EntityManager } from 'typeorm';
 import { type Inventory, type StockShortage } from '../../inventory';
-import { checkRequest } from '../check-new-order';
-import { type LatePayments } from '../late/late-payments';
-import { type NoteFoundMoney } from '../late/note-found-money';
+import { checkRequest } from '../input/check-new-order';
+import { type LatePayments } from '../unmatched/late-payments';
+import { type NoteFoundMoney } from '../unmatched/note-found-money';
 import { type OpenFile, type OrderDesk } from '../order-desk';
 import { type OrderView } from '../order-view';
 import { type ActionContext, BY_API } from '../transition-cause';
 import { byOperator } from './by-operator';
 import { decideRevival, type RevivalRefusal } from './decide-revival';
-import { type UnmatchedRows } from './unmatched-rows';
+import { type UnmatchedRows } from '../unmatched/unmatched-rows';
 
 export type ReviveOrderResult =
   | { readonly outcome: 'revived' | 'already-paid'; readonly order: OrderView }

@@ -3,7 +3,7 @@ import { type LockedOrder } from '../order';
 import { type OrderDesk } from '../order-desk';
 import { type OrderStatus } from '../order-status';
 import { type OrderView } from '../order-view';
-import { runTransaction } from '../run-transaction';
+import { runTransaction } from '../../database';
 import { type ActionContext, BY_API } from '../transition-cause';
 import { EraseRows } from './erase-rows';
 import { type OpenItem, OpenItems } from './open-items';

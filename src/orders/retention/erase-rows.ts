@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { storableText } from '../../events';
+import { storableText } from '../../database';
 import { type Order } from '../order';
 import { type ActionContext } from '../transition-cause';
 

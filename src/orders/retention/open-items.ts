@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { unsentEvents } from '../../events';
+import { unsentEvents } from '../../outbox';
 import { holdsStock } from '../../inventory';
 import { timeoutExists } from '../../timeouts';
 import {

@@ -1,6 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery } from '../../postgres';
-import { ownTransaction } from '../../events';
+import { ownQuery } from '../../database';
+import { ownTransaction } from '../../database';
 import { type Inventory } from '../../inventory';
 import { type OrderStatus } from '../order-status';
 import { OpenItems } from './open-items';

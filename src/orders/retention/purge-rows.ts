@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../../postgres';
+import { ownQuery } from '../../database';
 import { isSettled } from './settled-money';
 import { PAGE_SIZE, type PurgedKind, type PurgedPage, type PurgeStep } from './purge-step';
 

@@ -1,4 +1,4 @@
-import { type UnexpectedHandling } from '../order-store';
+import { type UnexpectedHandling } from '../sql/order-store';
 
 /**
  * Handlings after which nothing is left to do. Every other one counts as open, so that a new one is never purged before

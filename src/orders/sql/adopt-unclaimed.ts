@@ -1,8 +1,8 @@
 import { type EntityManager } from 'typeorm';
-import { bookMoney, type Money } from '../book-money';
+import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
-import { writeBooking } from '../write-booking';
-import { type LockedBatch, type OrderStore, type UnclaimedMoney } from '../order-store';
+import { writeBooking } from '../pay/write-booking';
+import { type LockedBatch, type OrderStore, type UnclaimedMoney } from './order-store';
 
 type Store = Pick<OrderStore, 'insertPaid' | 'writeAttempts' | 'samePayments' | 'closeUnmatched'>;
 

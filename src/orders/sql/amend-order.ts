@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
-import { type JsonObject, storableJson } from '../../events';
+import { type JsonObject } from '../../outbox';
+import { storableJson } from '../../database';
 import { type ClosingReason, type Order } from '../order';
 import { type ActionContext } from '../transition-cause';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';

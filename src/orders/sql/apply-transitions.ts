@@ -1,6 +1,7 @@
 import { type OrderStatus } from '../order-status';
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit, storableJson } from '../../events';
+import { announceAfterCommit } from '../../outbox';
+import { storableJson } from '../../database';
 import { type Inventory, type StockEffect } from '../../inventory';
 import { type Transition } from '../transition';
 

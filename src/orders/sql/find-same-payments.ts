@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
-import { storableText } from '../../events';
-import { type SamePayments } from '../order-store';
+import { storableText } from '../../database';
+import { type SamePayments } from './order-store';
 import { type PaymentNames } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
 

@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { storableJson, storableText } from '../../events';
+import { storableJson, storableText } from '../../database';
 import { type PaymentAttempt } from '../payment-attempt';
 
 /** Writes one attempt of a locked order. */

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
-import { draftAttempt } from '../attempt-draft';
-import { type OrderDraft } from '../order-draft';
+import { draftAttempt } from '../pay/attempt-draft';
+import { type OrderDraft } from '../place/order-draft';
 
 /** An order that was not there before. */
 export interface InsertedRow {

@@ -1,7 +1,8 @@
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit, storableJson } from '../../events';
+import { announceAfterCommit } from '../../outbox';
+import { storableJson } from '../../database';
 import { outboxEvent } from '../order-events';
-import { type UnexpectedMoney } from '../order-store';
+import { type UnexpectedMoney } from './order-store';
 
 /**
  * Keeps money that fits no order, with its event, once per payment and reason, as reports come in doubles. Once more when what

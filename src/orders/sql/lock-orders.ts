@@ -1,8 +1,8 @@
 import { present, validInstant } from '../../errors';
-import { UnsupportedIsolationLevelError } from '../unsupported-isolation-level-error';
+import { UnsupportedIsolationLevelError } from '../../database';
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
-import { type LockedBatch, type UnclaimedMoney } from '../order-store';
+import { type LockedBatch, type UnclaimedMoney } from './order-store';
 import { type PaidSource, type PaymentAttempt } from '../payment-attempt';
 import {
   type AttemptRow,

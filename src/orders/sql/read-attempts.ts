@@ -1,8 +1,8 @@
 import { present, validInstant } from '../../errors';
 import DataLoader from 'dataloader';
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../../postgres';
-import { type AttemptsNow } from '../order-store';
+import { ownQuery } from '../../database';
+import { type AttemptsNow } from './order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptsByOrder, toAttempt } from './order-row';
 

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
-import { storableJson, storableText } from '../../events';
-import { type AttemptWrite } from '../order-store';
+import { storableJson, storableText } from '../../database';
+import { type AttemptWrite } from './order-store';
 
 /** Writes attempts of locked orders as they are now; one statement, however many. */
 export class WriteAttempts {

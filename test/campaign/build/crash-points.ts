@@ -24,29 +24,29 @@ const before = (point: CrashPoint, file: string, find: string): Patch => {
 export const HOOKS: readonly Patch[] = [
   {
     name: 'within-transaction',
-    file: 'timeouts/timeout-settler.js',
+    file: 'timeouts/settling/timeout-settler.js',
     find: 'const { due: rows, early = [] } = await select(tx);',
     replace: `const { due: rows, early = [] } = await select(tx); if (rows.length > 0) ${at('within-transaction')}`,
   },
-  before('between-claim-and-provider', 'timeouts/ask-round.js', 'const answer = await this.askWithin('),
+  before('between-claim-and-provider', 'timeouts/settling/ask-round.js', 'const answer = await this.askWithin('),
   {
     name: 'between-provider-and-commit',
-    file: 'timeouts/ask-round.js',
+    file: 'timeouts/settling/ask-round.js',
     find: 'this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);',
     replace: `${at('between-provider-and-commit')} this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);`,
   },
   {
     name: 'between-commit-and-ack',
-    file: 'timeouts/kind-worker.js',
+    file: 'timeouts/settling/kind-worker.js',
     find: 'committed(batch, items = []) {',
     replace: `committed(batch, items = []) { if (items.length > 0) ${at('between-commit-and-ack')}`,
   },
   before(
     'between-outbox-claim-and-publish',
-    'events/outbox-relay.js',
+    'outbox/outbox-relay.js',
     'const outcomes = await this.plan.publisher.publish(',
   ),
-  before('between-publish-and-delete', 'events/outbox-relay.js', 'return this.finish(sent,'),
+  before('between-publish-and-delete', 'outbox/outbox-relay.js', 'return this.finish(sent,'),
   {
     name: 'between-command-commit-and-ack',
     file: 'rabbit/rabbit-server.js',
@@ -56,7 +56,7 @@ export const HOOKS: readonly Patch[] = [
   before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
   {
     name: 'hanging-handler',
-    file: 'timeouts/handler-adapter.js',
+    file: 'timeouts/handlers/handler-adapter.js',
     find: 'const outcomes = await this.run(due, tx',
     replace: 'await globalThis.campaign?.mayHang(); const outcomes = await this.run(due, tx',
   },

@@ -1,14 +1,14 @@
 import { patch, type Safety } from './safety';
 
 const SHARED_LANE = patch(
-  'events/outbox-relays.js',
+  'outbox/outbox-relays.js',
   "route: 'event', ...event }",
   "route: 'event', ...event, publisher: wakeUp.publisher }",
 );
 
 const ONE_RELAY = [
   patch(
-    'events/outbox-relays.js',
+    'outbox/outbox-relays.js',
     "const { event, 'wake-up': wakeUp } = lanes;",
     `const wakeUp = {
        publisher: lanes['wake-up'].publisher,
@@ -19,7 +19,7 @@ const ONE_RELAY = [
      };
      const event = wakeUp;`,
   ),
-  patch('events/outbox-claims.js', "route = '${route}' AND available_at <= now()", 'available_at <= now()'),
+  patch('outbox/outbox-claims.js', "route = '${route}' AND available_at <= now()", 'available_at <= now()'),
 ];
 
 /** Of what the engine waits for: locks, handlers, queues, connections. */
@@ -29,7 +29,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'a run of a handler that never ends keeps its lane, its rows and its connection',
     patches: [
       patch(
-        'timeouts/timeout-settler.js',
+        'timeouts/settling/timeout-settler.js',
         'return (0, run_limit_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.settle(due, tx, run));',
         'return handler.settle(due, tx, run);',
       ),
@@ -47,7 +47,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'a settlement waits for a locked row for as long as a statement may take',
     patches: [
       patch(
-        'timeouts/lock-patience.js',
+        'timeouts/settling/lock-patience.js',
         'return this.clock.monotonic() < this.shortUntilMs ? SHORT_MS : exports.LOCK_LIMIT_MS;',
         'return 20_000;',
       ),
@@ -59,7 +59,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
   {
     name: 'locked-rows-are-to-blame',
     says: 'a lock that was not to be had counts as a failure of the order',
-    patches: [patch('timeouts/database-away.js', "const LIMITS = ['55P03', '57014', '25P03'];", 'const LIMITS = [];')],
+    patches: [patch('database/database-away.js', "const LIMITS = ['55P03', '57014', '25P03'];", 'const LIMITS = [];')],
     kinds: ['lock-a-stock-row'],
     faults: 3,
     breaks: ['parked', 'late'],
@@ -93,7 +93,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'what can never be sent is given back to be sent',
     patches: [
       patch(
-        'events/outbox-relay.js',
+        'outbox/outbox-relay.js',
         'await this.claims.park(dataSource, row, reason);',
         'await this.claims.release(dataSource, [row]);',
       ),
@@ -105,7 +105,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
   {
     name: 'claims-read-dead-rows',
     says: 'a claim begins at the oldest entry of the index each time, dead or not',
-    patches: [patch('events/scan-window.js', 'sinceMs: this.floorMs, untilMs', 'sinceMs: -Infinity, untilMs')],
+    patches: [patch('database/scan-window.js', 'sinceMs: this.floorMs, untilMs', 'sinceMs: -Infinity, untilMs')],
     kinds: ['long-snapshot'],
     faults: 2,
     breaks: ['slow-claims'],
@@ -115,7 +115,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'a session whose server only reads goes back to the pool',
     patches: [
       patch(
-        'postgres/session-lost.js',
+        'database/session-lost.js',
         'return isReadOnly(error) || isUnanswered(error)',
         'return isUnanswered(error)',
       ),
@@ -127,7 +127,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
   {
     name: 'own-work-waits-for-ever',
     says: "an answer that does not come is waited for as long as the host's pool says",
-    patches: [patch('postgres/on-own-connection.js', 'if (statementMs > 0)', 'if (statementMs > Infinity)')],
+    patches: [patch('database/on-own-connection.js', 'if (statementMs > 0)', 'if (statementMs > Infinity)')],
     kinds: ['silent-database-connection'],
     faults: 3,
     breaks: ['late', 'unclosed', 'refused'],

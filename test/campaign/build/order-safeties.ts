@@ -1,13 +1,13 @@
 import { patch, type Safety } from './safety';
 
 const NO_SWEEP = patch(
-  'timeouts/sweep.js',
+  'timeouts/sweeping/sweep.js',
   'async tick(signal) {',
   'async tick(signal) { this.caughtUp = true; if (signal) return false;',
 );
 
 const BELIEVE_THE_HINT = patch(
-  'timeouts/split-due.js',
+  'timeouts/settling/split-due.js',
   '!row.busy && (row.remaining_ms <= 0 || isOrphaned(row))',
   '!row.busy',
 );
@@ -33,12 +33,12 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: "a message of an older generation is believed, and nobody looks at the row's own time",
     patches: [
       patch(
-        'timeouts/wake-up.js',
+        'timeouts/wake-ups/wake-up.js',
         'const wanted = anyGeneration.has(key) ? null : generation;',
         'const wanted = null;',
       ),
       BELIEVE_THE_HINT,
-      patch('orders/decide-closing.js', 'if (now < dueAt)', 'if (now < 0)'),
+      patch('orders/close/decide-closing.js', 'if (now < dueAt)', 'if (now < 0)'),
     ],
     kinds: [],
     faults: 0,
@@ -49,7 +49,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: 'outbox rows are deleted before the broker has confirmed their messages',
     patches: [
       patch(
-        'events/outbox-relay.js',
+        'outbox/outbox-relay.js',
         'const sent = new',
         'await this.claims.delete(this.plan.dataSource, claimed.rows); const sent = new',
       ),
@@ -119,7 +119,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     says: 'a provider that gives no clear answer is taken to have no money',
     patches: [
       patch(
-        'orders/next-step.js',
+        'orders/lookup/next-step.js',
         // Where a query is read, and not where a reported payment is confirmed.
         'return unknown(answer);\n        default:',
         "return closed('UNKNOWN', {});\n        default:",
@@ -133,9 +133,13 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     name: 'app-clock-decides',
     says: "what is due is decided by the process's clock instead of the database's",
     patches: [
-      patch('timeouts/database-clock.js', 'return this.clock.monotonic() + this.offset;', 'return Date.now();'),
+      patch(
+        'timeouts/settling/database-clock.js',
+        'return this.clock.monotonic() + this.offset;',
+        'return Date.now();',
+      ),
       BELIEVE_THE_HINT,
-      patch('orders/decide-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
+      patch('orders/close/decide-closing.js', 'if (now < dueAt)', 'if (Date.now() < dueAt)'),
     ],
     kinds: ['clock-jump'],
     faults: 10,

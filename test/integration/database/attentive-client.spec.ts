@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import { AttentiveClient } from '../../../src/database';
-import { isDatabaseAway } from '../../../src/timeouts';
+import { isDatabaseAway } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 /** Not events.once(): that would listen to errors too, which is what is tested. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
-import { orderTimeoutMigrations } from '../../../src/database';
+import { orderTimeoutMigrations } from '../../../src/module';
 import { compatibleSince } from '../../../src/database/compatible-since';
 import { nameOf } from '../../../src/database/migrations-table';
 import { connectTo, onServer, urlOf } from '../../support/database';

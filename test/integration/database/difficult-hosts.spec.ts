@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { SystemClock, within } from '../../../src/clock';
-import { migrate } from '../../../src/database';
+import { migrate } from '../../../src/module';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
 describe('migrate on a difficult host', () => {

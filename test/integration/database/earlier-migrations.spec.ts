@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
-import { migrate, orderTimeoutMigrations } from '../../../src/database';
+import { migrate, orderTimeoutMigrations } from '../../../src/module';
 import { compatibleSince } from '../../../src/database/compatible-since';
 import { connectTo, onServer, urlOf } from '../../support/database';
 

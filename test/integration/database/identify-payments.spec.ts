@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource, type QueryRunner } from 'typeorm';
-import { orderTimeoutMigrations } from '../../../src/database';
+import { orderTimeoutMigrations } from '../../../src/module';
 import { connectTo, onServer, urlOf } from '../../support/database';
 
 const NAME = 'IdentifyPayments1764000000600';

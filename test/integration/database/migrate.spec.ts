@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
-import { assertMigrated, migrate, NewerSchemaError, orderTimeoutMigrations } from '../../../src/database';
+import { assertMigrated, migrate, orderTimeoutMigrations } from '../../../src/module';
+import { NewerSchemaError } from '../../../src/database';
 import { InvalidOptionsError } from '../../../src/errors';
-import { addOutboxAge } from '../../../src/events';
+import { addOutboxAge } from '../../../src/outbox';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { until } from '../../support/engine';
 
-/** Of src/database/migrate.ts. */
+/** Of src/module/migrate.ts. */
 const LOCK = 7_263_001;
 
 describe('migrate', () => {

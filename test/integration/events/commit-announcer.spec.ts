@@ -1,4 +1,4 @@
-import { announceAfterCommit, type AnnouncedWakeUp, onAnnouncedCommit } from '../../../src/events';
+import { announceAfterCommit, type AnnouncedWakeUp, onAnnouncedCommit } from '../../../src/outbox';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('the announcement after a commit', () => {

@@ -1,5 +1,5 @@
 import { type QueryRunner } from 'typeorm';
-import { OutboxClaims } from '../../../src/events/outbox-claims';
+import { OutboxClaims } from '../../../src/outbox/outbox-claims';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
 import { ManualClock } from '../../unit/delay/manual-clock';

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type Clock, SystemClock } from '../../../src/clock';
-import { LateRows, type LateRow } from '../../../src/events/late-rows';
-import { OutboxClaims } from '../../../src/events/outbox-claims';
-import { PublishFailures } from '../../../src/events/publish-failures';
+import { LateRows, type LateRow } from '../../../src/outbox/late-rows';
+import { OutboxClaims } from '../../../src/outbox/outbox-claims';
+import { PublishFailures } from '../../../src/outbox/publish-failures';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { ManualClock } from '../../unit/delay/manual-clock';

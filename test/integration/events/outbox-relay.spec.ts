@@ -4,7 +4,7 @@ import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { type DataSource, type QueryRunner } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { SystemClock } from '../../../src/clock';
-import { Outbox, type OutboxEntry, OutboxRelay, type OutboxRouter, routeEvent } from '../../../src/events';
+import { Outbox, type OutboxEntry, OutboxRelay, type OutboxRouter, routeEvent } from '../../../src/outbox';
 import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';

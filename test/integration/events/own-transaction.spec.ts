@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { ownTransaction, type TransactionLimits } from '../../../src/events';
+import { ownTransaction, type TransactionLimits } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('a transaction of our own in the pool of a host that sets no limits', () => {

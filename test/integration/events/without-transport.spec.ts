@@ -1,6 +1,6 @@
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { uuidv7 } from 'uuidv7';
-import { Outbox } from '../../../src/events';
+import { Outbox } from '../../../src/outbox';
 import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';

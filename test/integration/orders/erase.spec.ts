@@ -1,4 +1,4 @@
-import { type NewOrder } from '../../../src/orders/new-order';
+import { type NewOrder } from '../../../src/orders/place/new-order';
 import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
 import { OrderDesk } from '../../../src/orders/order-desk';
 import { fill, newOrder, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';

@@ -1,5 +1,5 @@
 import { ORDER_LATE_WATCH, PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
-import { refundNumber } from '../../../src/orders/late/refund';
+import { refundNumber } from '../../../src/orders/unmatched/refund';
 import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { LIMITS, type NewOrder, type ReportedPayment } from '../../../src/orders';
-import { checkNewOrders, checkReportedPayment } from '../../../src/orders/check-new-order';
-import { draftOrder } from '../../../src/orders/order-draft';
+import { checkNewOrders, checkReportedPayment } from '../../../src/orders/input/check-new-order';
+import { draftOrder } from '../../../src/orders/place/order-draft';
 import { OrderPolicies } from '../../../src/orders/order-policies';
 import { InsertOrders } from '../../../src/orders/sql/insert-orders';
 import { arbitraryOrder, toModuleOrder } from '../../support/arbitrary-order';

@@ -1,5 +1,5 @@
 import { SystemClock } from '../../../src/clock';
-import { AskProviders } from '../../../src/orders/ask-providers';
+import { AskProviders } from '../../../src/orders/lookup/ask-providers';
 import { GuardedProvider, PaymentProviders } from '../../../src/payments';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 

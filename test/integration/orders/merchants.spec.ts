@@ -1,8 +1,8 @@
-import { TakeNotification } from '../../../src/orders/take-notification';
+import { TakeNotification } from '../../../src/orders/pay/take-notification';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
-import { MarkPaid } from '../../../src/orders/mark-paid';
-import { RegisterAttempt } from '../../../src/orders/register-attempt';
-import { type NewAttempt } from '../../../src/orders/new-order';
+import { MarkPaid } from '../../../src/orders/pay/mark-paid';
+import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
+import { type NewAttempt } from '../../../src/orders/place/new-order';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 const HOUR = 3_600_000;

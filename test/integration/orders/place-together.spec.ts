@@ -1,4 +1,4 @@
-import { type PlaceResult } from '../../../src/orders/new-order';
+import { type PlaceResult } from '../../../src/orders/place/new-order';
 import { fill, newOrder, openShop, type Shop, SCHEMA } from './shop';
 
 const soon = { paymentWindowMs: 600_000 };

@@ -1,6 +1,6 @@
 import { SystemClock } from '../../../src/clock';
 import { orderMigrations } from '../../../src/orders';
-import { type NewOrder } from '../../../src/orders/new-order';
+import { type NewOrder } from '../../../src/orders/place/new-order';
 import { Purge } from '../../../src/orders/retention/purge';
 import { resolveRetention, type RetentionOptions } from '../../../src/orders/retention/retention-options';
 import { purgeSteps } from '../../../src/orders/retention/retention.providers';

@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { onOwnConnection } from '../../../src/postgres';
+import { onOwnConnection } from '../../../src/database';
 import { TcpProxy } from '../../campaign/stage/tcp-proxy';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 

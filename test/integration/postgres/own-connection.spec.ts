@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
-import { canWrite, NoAnswerError, onOwnConnection, ownQuery } from '../../../src/postgres';
-import { isDatabaseAway } from '../../../src/timeouts';
+import { canWrite, NoAnswerError, onOwnConnection, ownQuery } from '../../../src/database';
+import { isDatabaseAway } from '../../../src/database';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 

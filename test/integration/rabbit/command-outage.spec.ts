@@ -13,7 +13,7 @@ import {
   resolveRabbitOptions,
   type Verdict,
 } from '../../../src/rabbit';
-import { isDatabaseAway, isDatabaseWritable } from '../../../src/timeouts';
+import { isDatabaseAway, isDatabaseWritable } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

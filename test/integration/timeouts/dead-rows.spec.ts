@@ -1,8 +1,8 @@
 import { type EntityManager } from 'typeorm';
-import { ownTransaction } from '../../../src/events';
-import { OverduePages } from '../../../src/timeouts/overdue-pages';
-import { SettlementQueries } from '../../../src/timeouts/settlement-queries';
-import { type Selection, type TimeoutSettler } from '../../../src/timeouts/timeout-settler';
+import { ownTransaction } from '../../../src/database';
+import { OverduePages } from '../../../src/timeouts/sweeping/overdue-pages';
+import { SettlementQueries } from '../../../src/timeouts/settling/settlement-queries';
+import { type Selection, type TimeoutSettler } from '../../../src/timeouts/settling/timeout-settler';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
 import { ManualClock } from '../../unit/delay/manual-clock';

@@ -1,6 +1,6 @@
-import { EngineSettings } from '../../../src/timeouts/engine-settings';
-import { PathRecord } from '../../../src/timeouts/path-record';
-import { Republication } from '../../../src/timeouts/republication';
+import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
+import { PathRecord } from '../../../src/timeouts/message-path/path-record';
+import { Republication } from '../../../src/timeouts/message-path/republication';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('what wake-ups are handed to', () => {

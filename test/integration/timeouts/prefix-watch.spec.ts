@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { connect, type ChannelModel } from 'amqplib';
 import { TopologyNames } from '../../../src/rabbit';
-import { EngineSettings } from '../../../src/timeouts/engine-settings';
-import { PrefixWatch } from '../../../src/timeouts/prefix-watch';
-import { Republication } from '../../../src/timeouts/republication';
+import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
+import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
+import { Republication } from '../../../src/timeouts/message-path/republication';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { ManualClock } from '../../unit/delay/manual-clock';

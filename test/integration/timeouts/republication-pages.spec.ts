@@ -1,5 +1,5 @@
-import { EngineSettings } from '../../../src/timeouts/engine-settings';
-import { Republication, type RepublicationStep } from '../../../src/timeouts/republication';
+import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
+import { Republication, type RepublicationStep } from '../../../src/timeouts/message-path/republication';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('a republication of many timeouts', () => {

@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
-import { judgeCommand } from '../../../src/orders/commands';
-import { RequestRejectedError } from '../../../src/orders/input';
+import { judgeCommand } from '../../../src/api/amqp';
+import { RequestRejectedError } from '../../../src/api/input';
 
 const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 const deadlock = new QueryFailedError('q', [], Object.assign(new Error('deadlock'), { code: '40P01' }));

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
-import { loadConfig, type ServiceConfig } from '../../../src/config';
+import { loadConfig, type ServiceConfig } from '../../../src/service/config';
 import { InvalidOptionsError } from '../../../src/errors';
 import { LIMITS } from '../../../src/orders';
-import { resolveOrderTimeoutOptions } from '../../../src/order-timeout-options';
+import { resolveOrderTimeoutOptions } from '../../../src/module/order-timeout-options';
 
 const minimal = {
   DATABASE_URL: 'postgresql://u@db/shop',

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../../src/config';
+import { loadConfig } from '../../../src/service/config';
 import { InvalidOptionsError } from '../../../src/errors';
 
 const HASH = 'a'.repeat(64);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SystemClock } from '../../../src/clock';
 import { InvalidOptionsError } from '../../../src/errors';
-import { loadPaymentProviders } from '../../../src/load-payment-providers';
+import { loadPaymentProviders } from '../../../src/service/load-payment-providers';
 
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const other = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { InvalidOptionsError } from '../../../src/errors';
-import { type OrderTimeoutOptions, resolveOrderTimeoutOptions } from '../../../src/order-timeout-options';
+import { type OrderTimeoutOptions, resolveOrderTimeoutOptions } from '../../../src/module/order-timeout-options';
 import { type PaymentProvider } from '../../../src/payments';
 
 const dataSource = new DataSource({ type: 'postgres' });

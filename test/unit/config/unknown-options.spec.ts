@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { InvalidOptionsError, OrderTimeoutModule, TimeoutsModule } from '../../../src';
-import { resolveOrderTimeoutOptions } from '../../../src/order-timeout-options';
+import { resolveOrderTimeoutOptions } from '../../../src/module/order-timeout-options';
 import { resolveTimeoutsOptions } from '../../../src/timeouts';
 
 const good = { dataSource: new DataSource({ type: 'postgres' }), rabbit: { urls: ['amqp://mq'] } };

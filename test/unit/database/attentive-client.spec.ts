@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { AttentiveClient } from '../../../src/database';
-import { NoAnswerError } from '../../../src/postgres';
+import { NoAnswerError } from '../../../src/database';
 
 /** Nothing listens on ports 1 and 2. */
 const SERVER = 'postgresql://u:p@127.0.0.1:1/db';

@@ -1,5 +1,5 @@
-import { routeEvent } from '../../../src/events/event-router';
-import { type ClaimedRow } from '../../../src/events/outbox-claims';
+import { routeEvent } from '../../../src/outbox/event-router';
+import { type ClaimedRow } from '../../../src/outbox/outbox-claims';
 import { TopologyNames } from '../../../src/rabbit/topology-names';
 
 const row: ClaimedRow = {

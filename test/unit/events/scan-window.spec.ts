@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type ScanRange, ScanWindow } from '../../../src/events';
+import { type ScanRange, ScanWindow } from '../../../src/database';
 import { ManualClock } from '../delay/manual-clock';
 
 const PAGE = 3;

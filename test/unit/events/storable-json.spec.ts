@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { storableJson, storableText } from '../../../src/events/storable-json';
+import { storableJson, storableText } from '../../../src/database/storable-json';
 
 /** Any 16-bit units, halves of emojis and NUL among them. */
 const nasty = fc.string({

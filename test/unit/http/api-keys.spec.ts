@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { InvalidOptionsError } from '../../../src/errors';
-import { ApiKeyGuard, ApiKeys, RateLimits, RequireScope } from '../../../src/orders/http';
+import { ApiKeyGuard, ApiKeys, RateLimits, RequireScope } from '../../../src/api/http';
 
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const keys = new ApiKeys([

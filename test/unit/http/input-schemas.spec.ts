@@ -5,11 +5,9 @@ import {
   newAttemptSchema,
   newDeadlineSchema,
   newOrderSchema,
-  newOrdersSchema,
-  parseInput,
   reportedPaymentSchema,
-  RequestRejectedError,
 } from '../../../src/orders/input';
+import { newOrdersSchema, parseInput, RequestRejectedError } from '../../../src/api/input';
 import { type z } from 'zod';
 
 const order = {

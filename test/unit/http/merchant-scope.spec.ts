@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
-import { ApiKeys, findApiKeyProblems } from '../../../src/orders/http';
-import { MerchantScope } from '../../../src/orders/http/merchant-scope';
-import { OrderScopeGuard } from '../../../src/orders/http/order-scope.guard';
-import { scopedOrders } from '../../../src/orders/http/scoped-orders';
+import { ApiKeys, findApiKeyProblems } from '../../../src/api/http';
+import { MerchantScope } from '../../../src/api/http/merchant-scope';
+import { OrderScopeGuard } from '../../../src/api/http/order-scope.guard';
+import { scopedOrders } from '../../../src/api/http/scoped-orders';
 import { type NewOrder } from '../../../src/orders';
-import { type OrderMerchants } from '../../../src/orders/order-merchants';
+import { type OrderMerchants } from '../../../src/orders/sql/order-merchants';
 
 const hash = createHash('sha256').update('k').digest('hex');
 const scopeOf = (entry: string): MerchantScope | undefined => new ApiKeys([entry]).find('k')?.scope;

@@ -1,5 +1,5 @@
-import { findRateLimitProblems, RateLimits } from '../../../src/orders/http';
-import { remoteNetworkOf } from '../../../src/orders/http/remote-network-of';
+import { findRateLimitProblems, RateLimits } from '../../../src/api/http';
+import { remoteNetworkOf } from '../../../src/api/http/remote-network-of';
 
 const from = (ip: string) => ({ method: 'GET', url: '/', headers: {}, ip });
 

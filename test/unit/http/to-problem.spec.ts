@@ -1,9 +1,9 @@
 import { BadRequestException, HttpException, NotFoundException } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
-import { methodsOf } from '../../../src/orders/http/routes';
-import { PROBLEMS } from '../../../src/orders/http/problem-catalogue';
-import { toProblem } from '../../../src/orders/http/to-problem';
-import { RequestRejectedError } from '../../../src/orders/input';
+import { methodsOf } from '../../../src/api/http/routes';
+import { PROBLEMS } from '../../../src/api/http/problem-catalogue';
+import { toProblem } from '../../../src/api/http/to-problem';
+import { RequestRejectedError } from '../../../src/api/input';
 
 const request = { method: 'GET', url: '/orders/1' };
 const withCode = (code: string, message = 'secret detail'): Error => Object.assign(new Error(message), { code });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { bookMoney } from '../../../src/orders/book-money';
+import { bookMoney } from '../../../src/orders/pay/book-money';
 import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { attempt, money, order, paid } from './orders';
 

@@ -1,4 +1,4 @@
-import { decideClosing } from '../../../src/orders/decide-closing';
+import { decideClosing } from '../../../src/orders/close/decide-closing';
 import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
 import { at, attempt, NOW, order, paid } from './orders';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decideLatePayment as decide, type LatePolicy } from '../../../src/orders/late/decide-late-payment';
+import { decideLatePayment as decide, type LatePolicy } from '../../../src/orders/unmatched/decide-late-payment';
 import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
 import { ATTEMPT_STATUSES } from '../../../src/orders/payment-attempt';

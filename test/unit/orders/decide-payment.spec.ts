@@ -1,5 +1,5 @@
-import { bookMoney } from '../../../src/orders/book-money';
-import { decidePayment } from '../../../src/orders/decide-payment';
+import { bookMoney } from '../../../src/orders/pay/book-money';
+import { decidePayment } from '../../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
 import { attempt, money, order, paid } from './orders';

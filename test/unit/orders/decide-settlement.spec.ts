@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { type AttemptFinding, type Finding } from '../../../src/orders/attempt-finding';
-import { type PartialPolicy } from '../../../src/orders/decide-closing';
-import { decideSettlement as decide } from '../../../src/orders/decide-settlement';
+import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
+import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
+import { decideSettlement as decide } from '../../../src/orders/close/decide-settlement';
 import { type LockedOrder } from '../../../src/orders/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 

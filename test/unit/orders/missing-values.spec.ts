@@ -1,10 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { applyFinding } from '../../../src/orders/attempt-finding';
-import { closesAt, decideClosing } from '../../../src/orders/decide-closing';
-import { strayMoney } from '../../../src/orders/late/stray-money';
-import { moneyReceived } from '../../../src/orders/money-received';
-import { nextStep } from '../../../src/orders/next-step';
+import { applyFinding } from '../../../src/orders/lookup/attempt-finding';
+import { closesAt, decideClosing } from '../../../src/orders/close/decide-closing';
+import { strayMoney } from '../../../src/orders/unmatched/stray-money';
+import { moneyReceived } from '../../../src/orders/pay/money-received';
+import { nextStep } from '../../../src/orders/lookup/next-step';
 import { LockOrders } from '../../../src/orders/sql/lock-orders';
 import { ReadAttempts } from '../../../src/orders/sql/read-attempts';
 import { attempt, NOW, order, paid } from './orders';

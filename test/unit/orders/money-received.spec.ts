@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { moneyReceived } from '../../../src/orders/money-received';
+import { moneyReceived } from '../../../src/orders/pay/money-received';
 import { at, attempt, order, paid } from './orders';
 
 describe('adding up the money of an order', () => {

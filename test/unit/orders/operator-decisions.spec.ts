@@ -1,9 +1,9 @@
-import { bookMoney } from '../../../src/orders/book-money';
-import { decideAssignment } from '../../../src/orders/operator/decide-assignment';
+import { bookMoney } from '../../../src/orders/pay/book-money';
+import { decideAssignment } from '../../../src/orders/unmatched/decide-assignment';
 import { decideManualClose, declareClosed } from '../../../src/orders/operator/decide-manual-close';
 import { decideManualRefund } from '../../../src/orders/operator/decide-manual-refund';
 import { decideRevival } from '../../../src/orders/operator/decide-revival';
-import { type UnmatchedPayment } from '../../../src/orders/operator/unmatched-payment';
+import { type UnmatchedPayment } from '../../../src/orders/unmatched/unmatched-payment';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
 import { attempt, money, NOW, order, paid } from './orders';
 

@@ -1,5 +1,5 @@
-import { type NewOrder } from '../../../src/orders/new-order';
-import { orderFingerprint } from '../../../src/orders/order-fingerprint';
+import { type NewOrder } from '../../../src/orders/place/new-order';
+import { orderFingerprint } from '../../../src/orders/place/order-fingerprint';
 
 const base: NewOrder = {
   id: 'o-1',

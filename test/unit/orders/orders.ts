@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Money } from '../../../src/orders/book-money';
+import { type Money } from '../../../src/orders/pay/book-money';
 import { type LockedOrder } from '../../../src/orders/order';
 import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';

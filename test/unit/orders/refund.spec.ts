@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { decideRefund, type RefundAnswer } from '../../../src/orders/late/decide-refund';
-import { nextWatchAt, planWatch } from '../../../src/orders/late/plan-watch';
-import { refundNumber, refundOf } from '../../../src/orders/late/refund';
+import { decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/decide-refund';
+import { nextWatchAt, planWatch } from '../../../src/orders/unmatched/plan-watch';
+import { refundNumber, refundOf } from '../../../src/orders/unmatched/refund';
 import { at, attempt, NOW, paid } from './orders';
 
 describe('a refund', () => {

@@ -1,10 +1,10 @@
 import { dataSourceStub } from '../../support/data-source-stub';
-import { type MarkPaid } from '../../../src/orders/mark-paid';
-import { type ReportedPayment } from '../../../src/orders/reported-payment';
-import { refundNumber } from '../../../src/orders/late/refund';
-import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/order-store';
+import { type MarkPaid } from '../../../src/orders/pay/mark-paid';
+import { type ReportedPayment } from '../../../src/orders/pay/reported-payment';
+import { refundNumber } from '../../../src/orders/unmatched/refund';
+import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/sql/order-store';
 import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/payment-attempt';
-import { TakeNotification } from '../../../src/orders/take-notification';
+import { TakeNotification } from '../../../src/orders/pay/take-notification';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';
 import { attempt, NOW } from './orders';

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type FactoryProvider, Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
-import { ORDER_TIMEOUT_PROVIDERS } from '../../../src/order-timeout.providers';
+import { ORDER_TIMEOUT_PROVIDERS } from '../../../src/module/order-timeout.providers';
 import { RABBIT_TRANSPORT, RabbitServer } from '../../../src/rabbit';
 import { Delivery } from '../../../src/rabbit/delivery';
 import { dataSourceStub } from '../../support/data-source-stub';

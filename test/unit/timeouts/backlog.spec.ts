@@ -1,6 +1,6 @@
-import { Backlog } from '../../../src/timeouts/backlog';
+import { Backlog } from '../../../src/timeouts/sweeping/backlog';
 import { type TimeoutCause } from '../../../src/timeouts';
-import { type WorkItem } from '../../../src/timeouts/work-item';
+import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
 import { ManualClock } from '../delay/manual-clock';
 
 const PAGE = 100;

@@ -1,4 +1,4 @@
-import { contentionBackoffMs } from '../../../src/timeouts/contention-backoff';
+import { contentionBackoffMs } from '../../../src/database/contention-backoff';
 
 describe('what waits for a lock', () => {
   it.each([

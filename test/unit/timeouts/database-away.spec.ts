@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm/error/QueryFailedError';
-import { isContention, isDatabaseAway, isRetryableConflict } from '../../../src/timeouts/database-away';
+import { isContention, isDatabaseAway, isRetryableConflict } from '../../../src/database/database-away';
 
 const coded = (code: string, message = 'something happened') => Object.assign(new Error(message), { code });
 /** As TypeORM wraps what the driver throws. */

@@ -1,4 +1,4 @@
-import { GroupCommit } from '../../../src/timeouts/group-commit';
+import { GroupCommit } from '../../../src/database/group-commit';
 
 interface Run {
   readonly items: readonly string[];

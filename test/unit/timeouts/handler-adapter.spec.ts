@@ -1,9 +1,9 @@
 import { type EntityManager } from 'typeorm';
-import { HandlerAdapter } from '../../../src/timeouts/handler-adapter';
+import { HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
 import { type DueTimeout } from '../../../src/timeouts/timeout';
 import { HandlerContractError } from '../../../src/timeouts/timeout-errors';
-import { type TimeoutHandlerBatch } from '../../../src/timeouts/timeout-handler';
-import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/timeout-outcome';
+import { type TimeoutHandlerBatch } from '../../../src/timeouts/handlers/timeout-handler';
+import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
 
 const tx = {} as EntityManager;
 const { signal } = new AbortController();

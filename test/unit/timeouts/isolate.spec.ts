@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { settleIsolated } from '../../../src/timeouts/isolate';
+import { settleIsolated } from '../../../src/timeouts/settling/isolate';
 import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/timeout-errors';
 
 const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });

@@ -1,5 +1,5 @@
 import { type Clock } from '../../../src/clock';
-import { LOCK_LIMIT_MS, LockPatience } from '../../../src/timeouts/lock-patience';
+import { LOCK_LIMIT_MS, LockPatience } from '../../../src/timeouts/settling/lock-patience';
 
 describe('the patience for locks', () => {
   let nowMs = 0;

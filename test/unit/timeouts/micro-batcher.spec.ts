@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { MicroBatcher } from '../../../src/timeouts/micro-batcher';
+import { MicroBatcher } from '../../../src/timeouts/settling/micro-batcher';
 import { ManualClock } from '../delay/manual-clock';
 
 const WAIT_MS = 2;

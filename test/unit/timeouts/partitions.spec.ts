@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { Partitions } from '../../../src/timeouts/partitions';
-import { wakeUpBody } from '../../../src/timeouts/wake-up';
+import { Partitions } from '../../../src/timeouts/wake-ups/partitions';
+import { wakeUpBody } from '../../../src/timeouts/wake-ups/wake-up';
 
 const KIND = 'order.payment';
 const bodyOf = (key: string): string => JSON.stringify(wakeUpBody(KIND, key, '7', 1_700_000_000_000));

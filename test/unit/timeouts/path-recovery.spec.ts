@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { type RabbitClient, TopologyNames } from '../../../src/rabbit';
-import { type Republication } from '../../../src/timeouts/republication';
-import { PathRecovery } from '../../../src/timeouts/path-recovery';
+import { type Republication } from '../../../src/timeouts/message-path/republication';
+import { PathRecovery } from '../../../src/timeouts/message-path/path-recovery';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../delay/manual-clock';
 

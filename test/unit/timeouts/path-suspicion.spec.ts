@@ -1,4 +1,4 @@
-import { PathSuspicion } from '../../../src/timeouts/path-suspicion';
+import { PathSuspicion } from '../../../src/timeouts/message-path/path-suspicion';
 import { ManualClock } from '../delay/manual-clock';
 
 const MINUTE = 60_000;

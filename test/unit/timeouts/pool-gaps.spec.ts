@@ -1,5 +1,5 @@
-import { poolGaps } from '../../../src/timeouts/pool-gaps';
-import { typeOrmOptions } from '../../../src/type-orm-options';
+import { poolGaps } from '../../../src/timeouts/startup/pool-gaps';
+import { typeOrmOptions } from '../../../src/service/type-orm-options';
 
 const gapsOf = (options: object): string | undefined => poolGaps({ options: { type: 'postgres', ...options } });
 

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { type ChannelModel, TopologyNames } from '../../../src/rabbit';
-import { type EngineSettings } from '../../../src/timeouts/engine-settings';
-import { PrefixWatch } from '../../../src/timeouts/prefix-watch';
-import { Republication } from '../../../src/timeouts/republication';
+import { type EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
+import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
+import { Republication } from '../../../src/timeouts/message-path/republication';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../delay/manual-clock';
 

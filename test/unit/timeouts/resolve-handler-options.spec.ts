@@ -1,6 +1,6 @@
 import { InvalidOptionsError } from '../../../src/errors';
-import { resolveHandlerOptions } from '../../../src/timeouts/resolve-handler-options';
-import { type TimeoutHandlerOptions } from '../../../src/timeouts/timeout-handler.decorator';
+import { resolveHandlerOptions } from '../../../src/timeouts/handlers/resolve-handler-options';
+import { type TimeoutHandlerOptions } from '../../../src/timeouts/handlers/timeout-handler.decorator';
 
 describe('the options of a handler', () => {
   it('have defaults', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { resolveOutcome } from '../../../src/timeouts/resolve-outcome';
-import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/timeout-outcome';
+import { resolveOutcome } from '../../../src/timeouts/settling/resolve-outcome';
+import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
 
 const dueAt = new Date('2026-01-01T00:00:00Z');
 const park = { type: 'park', reason: 'unreadable' } as const;

@@ -1,8 +1,8 @@
 import { DelayedExchange, Ladder } from '../../../src/delay';
-import { type ClaimedRow } from '../../../src/events';
+import { type ClaimedRow } from '../../../src/outbox';
 import { TopologyNames } from '../../../src/rabbit';
-import { Partitions } from '../../../src/timeouts/partitions';
-import { routeWakeUp } from '../../../src/timeouts/route-wake-up';
+import { Partitions } from '../../../src/timeouts/wake-ups/partitions';
+import { routeWakeUp } from '../../../src/timeouts/wake-ups/route-wake-up';
 
 const names = new TopologyNames('order-timeout.v1');
 const row: ClaimedRow = {

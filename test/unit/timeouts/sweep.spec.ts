@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { Sweep } from '../../../src/timeouts/sweep';
+import { Sweep } from '../../../src/timeouts/sweeping/sweep';
 import { TimeoutObservers } from '../../../src/timeouts';
-import { OverdueWakeUps } from '../../../src/timeouts/overdue-wake-ups';
+import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-wake-ups';
 import { ManualClock } from '../delay/manual-clock';
 
 const INTERVAL_MS = 30_000;

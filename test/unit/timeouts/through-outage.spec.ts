@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { throughOutage } from '../../../src/timeouts';
+import { throughOutage } from '../../../src/database';
 import { ManualClock } from '../delay/manual-clock';
 
 const away = () => Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });

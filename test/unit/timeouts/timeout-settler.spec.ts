@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { SystemClock } from '../../../src/clock';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { type HandlerAdapter } from '../../../src/timeouts/handler-adapter';
-import { type LockedRow } from '../../../src/timeouts/locked-timeout';
-import { type OutcomeRecorder } from '../../../src/timeouts/outcome-recorder';
-import { SettlementQueries } from '../../../src/timeouts/settlement-queries';
-import { TimeoutSettler } from '../../../src/timeouts/timeout-settler';
+import { type HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
+import { type LockedRow } from '../../../src/timeouts/settling/locked-timeout';
+import { type OutcomeRecorder } from '../../../src/timeouts/settling/outcome-recorder';
+import { SettlementQueries } from '../../../src/timeouts/settling/settlement-queries';
+import { TimeoutSettler } from '../../../src/timeouts/settling/timeout-settler';
 
 it('a timeout that the handler gave no outcome for is an error, and is not deleted', async () => {
   const recorded: unknown[] = [];

@@ -15,7 +15,7 @@ import {
 } from '../../../src/rabbit';
 import { TimeoutObservers } from '../../../src/timeouts';
 import { type ResolvedTimeoutsOptions } from '../../../src/timeouts/timeouts-options';
-import { TransportSwitch } from '../../../src/timeouts/transport-switch';
+import { TransportSwitch } from '../../../src/timeouts/message-path/transport-switch';
 import { ManualClock } from '../delay/manual-clock';
 
 /** What the broker's plugin does. `fails`: every message ends the connection with 541, as with Khepri on 4.0. */

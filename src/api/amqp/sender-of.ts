@@ -1,0 +1,13 @@
+import { type RabbitContext } from '../../rabbit';
+import { traceparentOf } from '../../outbox';
+import { type ActionContext } from '../../orders';
+
+const NAME = /^[\x20-\x7e]{1,128}$/;
+
+/** Who sent a command, for the history: the AMQP property `app-id`, else `user-id`, which the broker has checked. */
+export function senderOf(context: RabbitContext): ActionContext {
+  const { properties } = context.getArgs()[0].message;
+  const names: unknown[] = [properties.appId, properties.userId];
+  const actor = names.find((name): name is string => typeof name === 'string' && NAME.test(name));
+  return { cause: 'command', actor, traceparent: traceparentOf(context.traceparent) };
+}

@@ -1,0 +1,33 @@
+import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { z } from 'zod';
+import { accepted, InputPipe } from '../input';
+import { fields } from '../../orders/input';
+import { type OrderView } from '../../orders';
+import { ErasePersonalData } from '../../orders';
+import { type ActionContext } from '../../orders';
+import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { ByCaller } from './by-caller.decorator';
+import { OrderScopeGuard } from './order-scope.guard';
+import { ProblemFilter } from './problem.filter';
+
+const orderId = new InputPipe(fields.orderId);
+const erasure = z.strictObject({ reason: fields.reason });
+
+/** Erases personal data on request of the person. */
+@Controller('orders/:id')
+@UseGuards(ApiKeyGuard, OrderScopeGuard)
+@UseFilters(ProblemFilter)
+export class OrderErasureController {
+  constructor(private readonly erasePersonalData: ErasePersonalData) {}
+
+  @Post('erase')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async erase(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(erasure)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.erasePersonalData.execute({ orderId: id, reason }, by)).order;
+  }
+}

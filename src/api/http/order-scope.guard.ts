@@ -1,0 +1,27 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { notFound } from '../input';
+import { LIMITS } from '../../orders';
+import { OrderMerchants } from '../../orders';
+import { type ApiRequest } from './api-request';
+import { MerchantScope } from './merchant-scope';
+
+/**
+ * Behind ApiKeyGuard, for routes with an order's `:id`: to a key that is limited to merchants, an order of another one is not
+ * there, and neither is money for it. Other keys cost no query.
+ */
+@Injectable()
+export class OrderScopeGuard implements CanActivate {
+  constructor(private readonly orders: OrderMerchants) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const { params, orderTimeoutScope: scope = MerchantScope.EVERYBODY } = context
+      .switchToHttp()
+      .getRequest<ApiRequest>();
+    const id = params?.['id'];
+    // What cannot be an id is for the pipe of the parameter to refuse.
+    if (!scope.isRestricted || typeof id !== 'string' || !LIMITS.id.test(id)) return true;
+    const merchantId = await this.orders.of(id);
+    if (merchantId !== undefined && scope.allows(merchantId)) return true;
+    throw notFound(id);
+  }
+}

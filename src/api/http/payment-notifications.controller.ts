@@ -1,0 +1,60 @@
+import { Controller, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { fields } from '../../orders/input';
+import { InputPipe } from '../input';
+import { TakeNotification } from '../../orders';
+import { HttpProblem } from './http-problem';
+import { type ApiRequest } from './api-request';
+import { ProblemFilter } from './problem.filter';
+import { RateLimits } from './rate-limits';
+import { RawBodyMissingError } from './raw-body-missing-error';
+
+interface RawRequest extends ApiRequest {
+  readonly body?: unknown;
+  readonly rawBody?: Buffer;
+}
+
+interface PlainResponse {
+  status(code: number): this;
+  type(contentType: string): this;
+  send(body: string): unknown;
+  end(): unknown;
+}
+
+/** Takes what payment providers post. Without an API key: the provider's signature is the key. */
+@Controller('payments')
+@UseFilters(ProblemFilter)
+export class PaymentNotificationsController {
+  constructor(
+    private readonly takeNotification: TakeNotification,
+    private readonly limits: RateLimits,
+  ) {}
+
+  @Post(':provider/notify')
+  async notify(
+    @Param('provider', new InputPipe(fields.provider)) provider: string,
+    @Req() request: RawRequest,
+    @Res() response: PlainResponse,
+  ): Promise<void> {
+    const { headers } = request;
+    const reply = await this.takeNotification.execute(provider, { headers, rawBody: rawBodyOf(request) });
+    if (!reply) throw new HttpProblem('ROUTE_NOT_FOUND', `no provider "${provider}" posts notifications here`);
+    // After the signature was checked: forgeries from a shared address must not keep genuine notifications out.
+    if (reply.status >= 400 && reply.status < 500) await this.limits.forge(request);
+    response.status(reply.status);
+    if (reply.contentType === undefined) response.end();
+    else response.type(reply.contentType).send(reply.body);
+  }
+}
+
+/** Signatures are over the bytes, so a body that was parsed and thrown away cannot be checked any more. */
+function rawBodyOf({ body, rawBody, headers }: RawRequest): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  if (rawBody) return rawBody;
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  if (isEmpty) return Buffer.alloc(0);
+  // No provider posts anything else, so this is not the host's fault.
+  if (!/json|x-www-form-urlencoded/i.test(headers['content-type'] ?? '')) {
+    throw new HttpProblem('UNSUPPORTED_MEDIA_TYPE', 'providers post JSON or a form');
+  }
+  throw new RawBodyMissingError();
+}

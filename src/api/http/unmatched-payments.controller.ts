@@ -1,0 +1,92 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
+import { z } from 'zod';
+import { accepted, InputPipe, notFound, rejectOperator } from '../input';
+import { fields } from '../../orders/input';
+import { AssignUnmatched, type AssignUnmatchedResult } from '../../orders';
+import { SettleUnmatched } from '../../orders';
+import { type UnmatchedPayment } from '../../orders';
+import { UnmatchedPayments } from '../../orders';
+import { OrderMerchants } from '../../orders';
+import { type ActionContext } from '../../orders';
+import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { ByCaller } from './by-caller.decorator';
+import { CallerScope } from './caller-scope.decorator';
+import { type MerchantScope } from './merchant-scope';
+import { ProblemFilter } from './problem.filter';
+
+const MAX_AT_ONCE = 1_000;
+
+const page = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(MAX_AT_ONCE).default(100),
+  after: fields.unmatchedId.optional(),
+});
+const unmatchedId = new InputPipe(fields.unmatchedId);
+const settlement = z.strictObject({ reason: fields.reason });
+const assignment = z.strictObject({ orderId: fields.orderId, reason: fields.reason });
+
+/**
+ * What an operator does about money that no order takes. A key that is limited to merchants sees the money of their orders; money
+ * without an order is not there for it, as nobody knows whose it is.
+ */
+@Controller('payments/unmatched')
+@UseGuards(ApiKeyGuard)
+@UseFilters(ProblemFilter)
+export class UnmatchedPaymentsController {
+  constructor(
+    private readonly unmatched: UnmatchedPayments,
+    private readonly settleUnmatched: SettleUnmatched,
+    private readonly assignUnmatched: AssignUnmatched,
+    private readonly merchants: OrderMerchants,
+  ) {}
+
+  /** By id; `after` is that of the last one of the page before. */
+  @Get()
+  @RequireScope('admin')
+  list(
+    @Query(new InputPipe(page)) { limit, after }: z.output<typeof page>,
+    @CallerScope() { merchants }: MerchantScope,
+  ): Promise<UnmatchedPayment[]> {
+    return this.unmatched.list({ limit, ...(after === undefined ? {} : { after }), merchants });
+  }
+
+  @Post(':id/settle')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async settle(
+    @Param('id', unmatchedId) id: string,
+    @Body(new InputPipe(settlement)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<UnmatchedPayment> {
+    await this.assertVisible(id, scope);
+    return accepted(id, await this.settleUnmatched.execute({ id, reason }, by)).payment;
+  }
+
+  @Post(':id/assign')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async assign(
+    @Param('id', unmatchedId) id: string,
+    @Body(new InputPipe(assignment)) { orderId, reason }: z.output<typeof assignment>,
+    @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<Exclude<AssignUnmatchedResult, { outcome: 'rejected' }>> {
+    await this.assertVisible(id, scope);
+    await this.assertTheirs(orderId, scope);
+    const result = await this.assignUnmatched.execute({ id, orderId, reason }, by);
+    const isMissing = result.outcome === 'rejected' && result.code === 'ORDER_NOT_FOUND';
+    return accepted(isMissing ? orderId : id, result);
+  }
+
+  /** Neither changes: whose order a payment names, and whose that order is. */
+  private async assertVisible(id: string, { isRestricted, merchants }: MerchantScope): Promise<void> {
+    if (!isRestricted || (await this.unmatched.find(id, merchants))) return;
+    throw rejectOperator(id, { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+  }
+
+  private async assertTheirs(orderId: string, scope: MerchantScope): Promise<void> {
+    if (!scope.isRestricted) return;
+    const merchantId = await this.merchants.of(orderId);
+    if (merchantId === undefined || !scope.allows(merchantId)) throw notFound(orderId);
+  }
+}

@@ -1,0 +1,17 @@
+import { type z } from 'zod';
+import { MAX_PROBLEMS, problemsOf, toSentence } from '../../orders/input';
+import { RequestRejectedError } from './request-rejected-error';
+
+/**
+ * Checks `input` and brings it into the shape of `schema`.
+ *
+ * @param at where `input` itself stands, e.g. the name of a path parameter.
+ * @throws RequestRejectedError `VALIDATION_FAILED` with every problem, at most 50.
+ */
+export function parseInput<T>(schema: z.ZodType<T>, input: unknown, at?: string): T {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const body = at === undefined ? 'the body must be a JSON object, sent with content-type application/json' : undefined;
+  const errors = problemsOf(parsed.error, body, at === undefined ? [] : [at]).slice(0, MAX_PROBLEMS);
+  throw new RequestRejectedError('VALIDATION_FAILED', errors.map(toSentence).join('; '), { errors });
+}

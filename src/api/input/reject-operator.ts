@@ -1,0 +1,81 @@
+import { assertNever } from '../../errors';
+import { type AssignUnmatchedResult } from '../../orders';
+import { type CloseOrderResult } from '../../orders';
+import { type RefundPaymentResult } from '../../orders';
+import { type ReviveOrderResult } from '../../orders';
+import { type SettleUnmatchedResult } from '../../orders';
+import { RequestRejectedError } from './request-rejected-error';
+
+/** What the actions of operators answer when they refuse. */
+export type OperatorRejection = Exclude<
+  Extract<
+    AssignUnmatchedResult | SettleUnmatchedResult | RefundPaymentResult | ReviveOrderResult | CloseOrderResult,
+    { outcome: 'rejected' }
+  >,
+  // Others answer with these as well.
+  { code: 'ORDER_NOT_FOUND' | 'OUT_OF_STOCK' }
+>;
+
+type Code = OperatorRejection['code'];
+
+const SENTENCES = {
+  UNMATCHED_PAYMENT_NOT_FOUND: 'there is no such unmatched payment; list them with GET /payments/unmatched',
+  UNMATCHED_PAYMENT_HANDLED: 'the unmatched payment does not wait any more; read its handling',
+  UNMATCHED_PAYMENT_HAS_ORDER: 'the payment belongs to its order already; refund it, revive the order, or settle it',
+  PAYMENT_NOT_FOUND: 'has no payment of this name; read its attempts',
+  PAYMENT_TAKEN: 'another order counts on the same payment; find out at the provider whose it is, and settle the rest',
+  PAYMENT_DISPUTED: 'the order has this payment with another amount; find out which is true, and settle it',
+  PAYMENT_NOT_BOOKABLE: 'the order cannot take this amount; give it back at the provider, and settle it',
+  PAYMENT_NEEDED: 'is paid by this payment; refund what was sold at the provider',
+  PAYMENT_NOT_CONFIRMED: 'only a report vouches for the payment; repeat the request once the provider confirms it',
+  PAYMENT_INSUFFICIENT: 'does not hold enough money; refund what it holds, or collect the rest',
+  ORDER_NOT_REVIVABLE: 'cannot be revived; only a CLOSED order can, so refund its money',
+  ORDER_NOT_CLOSABLE: 'cannot be closed; only a PENDING or CLOSING order can',
+  ORDER_HAS_MONEY: 'holds money; refund it first',
+} as const satisfies Record<Code, string>;
+
+/** Whether it is one of those that only operators meet. */
+export function isOperatorRejection(rejection: { readonly code: string }): rejection is OperatorRejection {
+  return Object.hasOwn(SENTENCES, rejection.code);
+}
+
+/** The refusal of an operator's action as an error that says what to do about it. @param id of the order, or of the payment. */
+export function rejectOperator(id: string, rejection: OperatorRejection): RequestRejectedError {
+  const sentence = SENTENCES[rejection.code];
+  const of = (what: string, details: Record<string, unknown> = {}): RequestRejectedError =>
+    new RequestRejectedError(rejection.code, what, details);
+  switch (rejection.code) {
+    case 'UNMATCHED_PAYMENT_NOT_FOUND':
+      return of(`${sentence} (got "${id}")`);
+    case 'UNMATCHED_PAYMENT_HANDLED':
+      return of(`${sentence} (${rejection.handling})`, { handling: rejection.handling });
+    case 'UNMATCHED_PAYMENT_HAS_ORDER':
+      return of(`${sentence} (${rejection.unmatchedReason})`, { reason: rejection.unmatchedReason });
+    case 'PAYMENT_TAKEN':
+      return of(sentence);
+    case 'PAYMENT_DISPUTED': {
+      const { paidAmount, paidCurrency } = rejection;
+      return of(`${sentence} (booked: ${paidAmount} ${paidCurrency})`, { paidAmount, paidCurrency });
+    }
+    case 'PAYMENT_NOT_BOOKABLE': {
+      const { amount, currency, orderCurrency } = rejection;
+      return of(`${sentence} (${amount} ${currency}; the order is in ${orderCurrency})`, { amount, currency });
+    }
+    case 'PAYMENT_NOT_CONFIRMED':
+      return of(`${sentence} (${rejection.says})`, { says: rejection.says });
+    case 'ORDER_HAS_MONEY': {
+      const names = rejection.payments.map(({ provider, reference }) => `${provider} ${reference}`).join(', ');
+      return of(`order "${id}" ${sentence} (${names})`, { payments: rejection.payments });
+    }
+    case 'PAYMENT_NOT_FOUND':
+      return of(`order "${id}" ${sentence} (got ${rejection.provider} "${rejection.reference}")`);
+    case 'PAYMENT_INSUFFICIENT':
+      return of(`order "${id}" ${sentence}`);
+    case 'PAYMENT_NEEDED':
+    case 'ORDER_NOT_REVIVABLE':
+    case 'ORDER_NOT_CLOSABLE':
+      return of(`order "${id}" is ${rejection.status} and ${sentence}`, { orderStatus: rejection.status });
+    default:
+      return assertNever(rejection);
+  }
+}

@@ -1,0 +1,25 @@
+import { type MigrationInterface } from 'typeorm';
+import { addOutboxAge, createOutbox } from '../outbox';
+import { inventoryMigrations } from '../inventory';
+import { orderMigrations } from '../orders';
+import { createTimeouts, indexUndecided } from '../timeouts';
+import { validateSchemaName } from '../database';
+import { timestampOf } from '../database';
+
+/**
+ * Every migration of this package, in order, for the given schema.
+ *
+ * @throws InvalidOptionsError when it cannot be a schema name: it becomes part of SQL text.
+ */
+export function orderTimeoutMigrations(schema: string): (new () => MigrationInterface)[] {
+  validateSchemaName(schema);
+  const all = [
+    createOutbox(schema),
+    addOutboxAge(schema),
+    createTimeouts(schema),
+    indexUndecided(schema),
+    ...inventoryMigrations(schema),
+    ...orderMigrations(schema),
+  ];
+  return all.sort((a, b) => timestampOf(a.name) - timestampOf(b.name));
+}

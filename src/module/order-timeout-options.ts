@@ -1,0 +1,152 @@
+import { SystemClock } from '../clock';
+import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError, ownValue } from '../errors';
+import {
+  LIMITS,
+  OrderPolicies,
+  type OrderPolicyOptions,
+  POLICIES,
+  resolveRetention,
+  type RetentionOptions,
+} from '../orders';
+import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from '../api/http';
+import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from '../payments';
+import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '../timeouts';
+
+/** Options of OrderTimeoutModule. */
+export interface OrderTimeoutOptions extends TimeoutsOptions {
+  /** Payment windows, grace and reminders; global and by merchant. */
+  readonly orders?: OrderPolicyOptions;
+  /** How long what is finished is kept. @default orders and money for ever, idempotency keys for 30 days */
+  readonly retention?: RetentionOptions;
+  /** Who can be asked about payments. Each is guarded by time-out, breaker and limits. @default [] */
+  readonly providers?: readonly PaymentProvider[];
+  /** How hard single providers may be asked, by provider name. @default {} */
+  readonly guards?: Readonly<Record<string, GuardOptions>>;
+  /**
+   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. With `@` and
+   * merchant ids after the scopes a key is limited to these merchants. `'open'` leaves it to guards of the host.
+   */
+  readonly apiKeys?: readonly string[] | 'open';
+  /** How much the HTTP API takes per key and from one address. @default 1000 and 20 per second */
+  readonly rateLimits?: RateLimitOptions;
+  /** Brings the tables up to date at start-up. @default true */
+  readonly migrate?: boolean;
+}
+
+/** What must be known before the options are: it decides what the module consists of. */
+export interface OrderTimeoutExtras {
+  /** Makes the providers injectable everywhere. @default true */
+  readonly isGlobal?: boolean;
+  /** Mounts the HTTP API under /orders, /inventory, /payments and /timeouts/parked. @default false */
+  readonly http?: boolean;
+}
+
+export interface ResolvedOrderTimeoutOptions {
+  readonly timeouts: TimeoutsOptions;
+  readonly orders: OrderPolicyOptions;
+  readonly retention: RetentionOptions;
+  readonly providers: readonly PaymentProvider[];
+  readonly guards: Readonly<Record<string, GuardOptions>>;
+  readonly apiKeys: ApiKeys | 'open';
+  readonly rateLimits: RateLimitOptions;
+  readonly migrate: boolean;
+}
+
+/** The names of all options. */
+export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
+  ...TIMEOUTS_OPTIONS,
+  ...Object.keys({
+    orders: true,
+    retention: true,
+    providers: true,
+    guards: true,
+    apiKeys: true,
+    rateLimits: true,
+    migrate: true,
+  } satisfies Record<Exclude<keyof OrderTimeoutOptions, keyof TimeoutsOptions>, true>),
+];
+
+/** The names of what stands beside useFactory. */
+export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true } satisfies Record<
+  keyof OrderTimeoutExtras,
+  true
+>);
+
+const RATE_LIMIT_OPTIONS = Object.keys({
+  perKey: true,
+  failuresPerAddress: true,
+  forgeriesPerAddress: true,
+} satisfies Record<keyof RateLimitOptions, true>);
+
+const RETENTION_OPTIONS = Object.keys({
+  finishedOrdersMs: true,
+  idempotencyKeysMs: true,
+  settledMoneyMs: true,
+  intervalMs: true,
+} satisfies Record<keyof RetentionOptions, true>);
+
+/** @throws InvalidOptionsError naming every bad option. */
+export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
+  assertOptionsObject('OrderTimeoutModule', options);
+  const { orders = {}, retention = {}, providers = [], guards = {}, apiKeys = [], ...others } = options;
+  const { rateLimits = {}, migrate = true, ...rest } = others;
+  const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
+  const names = providers.map(({ name }) => name);
+  const problems = [
+    ...findStrayOptions(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
+    ...findStrayPolicies(orders),
+    ...findUnknownOptions(rateLimits, RATE_LIMIT_OPTIONS, 'rateLimits.'),
+    ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
+    ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
+    ...findUnknownOptions(retention, RETENTION_OPTIONS, 'retention.'),
+    ...problemsOf(() => resolveRetention(retention)).map((problem) => `retention.${problem}`),
+    ...problemsOf(() => new PaymentProviders(providers)),
+    ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
+    ...providers.flatMap((one) =>
+      problemsOf(() => new GuardedProvider(one, new SystemClock(), ownValue(guards, one.name))),
+    ),
+    ...strangers(Object.keys(guards), names),
+    ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
+    ...findRateLimitProblems(rateLimits),
+    ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
+  ];
+  if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
+  const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
+  return Object.freeze({ timeouts, orders, retention, providers, guards, apiKeys: keys, rateLimits, migrate });
+}
+
+function unnameable(name: string): string {
+  return `no attempt can name a payment provider ${JSON.stringify(name)}; the name must match ${LIMITS.provider.source}`;
+}
+
+function strangers(guarded: readonly string[], names: readonly string[]): string[] {
+  const unknown = guarded.filter((name) => !names.includes(name));
+  return unknown.map((name) => `guards.${name} guards no provider; there are: ${names.join(', ') || 'none'}`);
+}
+
+function findStrayPolicies({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
+  const ofMerchants = Object.entries(merchants).flatMap(([id, own]) =>
+    findUnknownOptions(own, POLICIES, `orders.merchants.${id}.`),
+  );
+  return [...findUnknownOptions(base, [...POLICIES, 'merchants'], 'orders.'), ...ofMerchants];
+}
+
+/** Without what is unknown, which the parts that check themselves would name again; with our symbols. */
+function onlyOf<T extends object>(given: T, names: readonly string[]): T {
+  return Object.fromEntries(
+    Reflect.ownKeys(given)
+      .filter((key) => typeof key === 'symbol' || names.includes(key))
+      .map((key) => [key, given[key as keyof T]]),
+  ) as T;
+}
+
+/** Problems of a part that checks itself. */
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems;
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}

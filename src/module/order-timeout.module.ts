@@ -1,0 +1,101 @@
+import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
+import { assertBesideFactory } from './assert-beside-factory';
+import { CLOCK, type Clock } from '../clock';
+import { assertMigrated } from './assert-migrated';
+import { migrateTarget } from './migrate';
+import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
+import {
+  ORDER_TIMEOUT_OPTIONS,
+  type OrderTimeoutModuleAsyncOptions,
+  type OrderTimeoutModuleOptions,
+  OrderTimeoutOptionsModule,
+} from './order-timeout.module-definition';
+import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
+import { OrderCommandsController } from '../api/amqp';
+import {
+  InventoryController,
+  OrderActionsController,
+  OrderErasureController,
+  OrderOperatorController,
+  OrdersController,
+  ParkedTimeoutsController,
+  PaymentNotificationsController,
+  TimeoutOperatorController,
+  UnmatchedPaymentsController,
+} from '../api/http';
+import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutsModule } from '../timeouts';
+import { throughOutage } from '../database';
+
+const HTTP_CONTROLLERS = [
+  OrdersController,
+  OrderActionsController,
+  OrderErasureController,
+  OrderOperatorController,
+  InventoryController,
+  ParkedTimeoutsController,
+  TimeoutOperatorController,
+  PaymentNotificationsController,
+  UnmatchedPaymentsController,
+];
+
+/**
+ * Closes unpaid orders on time: the engine, orders, stock and payments in one module. To take AMQP commands too:
+ * `app.connectMicroservice({ strategy: app.get(RabbitServer) })`.
+ */
+@Module({})
+export class OrderTimeoutModule implements OnModuleInit {
+  private readonly logger = new Logger(OrderTimeoutModule.name);
+
+  constructor(
+    @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
+    @Inject(CLOCK) private readonly clock: Clock,
+    modules: ModulesContainer,
+  ) {
+    refuseSecondImport(modules, OrderTimeoutModule);
+  }
+
+  static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
+    return compose(OrderTimeoutOptionsModule.forRoot(options), options);
+  }
+
+  /** `http` and `isGlobal` stand beside `useFactory`, as they decide what the module consists of. */
+  static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
+    assertBesideFactory(options);
+    return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
+  }
+
+  /** Before the engine starts, which is at bootstrap. */
+  async onModuleInit(): Promise<void> {
+    if (this.options.providers.length === 0) {
+      this.logger.warn(
+        'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
+      );
+    }
+    await throughOutage(this.clock, () => this.prepareTables());
+  }
+
+  private async prepareTables(): Promise<void> {
+    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
+    if (this.options.migrate) await migrateTarget({ dataSource, schema, ownsDatabase });
+    else await assertMigrated(dataSource, schema);
+    await assertTables(dataSource, schema, 'all');
+  }
+}
+
+function compose(options: DynamicModule, { isGlobal = true, http = false }: OrderTimeoutExtras): DynamicModule {
+  const timeouts = TimeoutsModule.forRootAsync({
+    isGlobal,
+    imports: [options],
+    inject: [ORDER_TIMEOUT_OPTIONS],
+    useFactory: (resolved: ResolvedOrderTimeoutOptions) => resolved.timeouts,
+  });
+  return {
+    module: OrderTimeoutModule,
+    global: isGlobal,
+    imports: [DiscoveryModule, options, timeouts],
+    providers: ORDER_TIMEOUT_PROVIDERS,
+    controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
+    exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
+  };
+}

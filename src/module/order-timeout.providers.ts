@@ -1,0 +1,98 @@
+import { type Provider } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { CLOCK, type Clock } from '../clock';
+import { ownValue } from '../errors';
+import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
+import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
+import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
+import { judgeCommand } from '../api/amqp';
+import { API_KEYS, RateLimits } from '../api/http';
+import { GuardedProvider, PaymentObservers, PaymentProviders } from '../payments';
+import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
+import { isDatabaseWritable } from '../database';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
+
+/** Commands that run at once: enough to use a pool of 20 connections, and to leave some of it free. */
+const COMMAND_CONCURRENCY = 16;
+/**
+ * In hand at once: 1 000 may wait for a lock, or for the command before them, while others come. Giving them back would not
+ * let others in: a quorum queue with a delivery limit puts them back in front.
+ */
+const COMMAND_PREFETCH = 1_016;
+
+const apiKeys: Provider = {
+  provide: API_KEYS,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
+};
+
+const rateLimits: Provider = {
+  provide: RateLimits,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => new RateLimits(options.rateLimits),
+};
+
+const orders: Provider = {
+  provide: ORDERS_OPTIONS,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: ({ orders: policies, retention }: ResolvedOrderTimeoutOptions): OrdersOptions => ({
+    policies,
+    retention,
+  }),
+};
+
+const payments: Provider = {
+  provide: PaymentProviders,
+  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers],
+  useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
+    new PaymentProviders(
+      providers.map((one) =>
+        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, ownValue(guards, one.name), observers),
+      ),
+    ),
+};
+
+const commands: Provider = {
+  provide: RabbitServer,
+  inject: [RabbitClient, DiscoveryService, RESOLVED_TIMEOUTS_OPTIONS, CLOCK],
+  useFactory: (
+    client: RabbitClient,
+    discovery: DiscoveryService,
+    { dataSource }: ResolvedTimeoutsOptions,
+    clock: Clock,
+  ) =>
+    new RabbitServer({
+      client,
+      clock,
+      handlers: new CommandHandlers(discovery),
+      concurrency: COMMAND_CONCURRENCY,
+      prefetch: COMMAND_PREFETCH,
+      judge,
+      isReady: () => isDatabaseWritable(dataSource),
+      keyOf: orderIdOf,
+    }),
+};
+
+/** CommandErrorFilter has the message and counts its deliveries, so commands that used them up are rejected already. */
+function judge(error: unknown): Verdict {
+  return judgeCommand(error, { deliveries: undefined, redelivered: false });
+}
+
+/** The order of our commands; commands of a host may have none. */
+function orderIdOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const { orderId, id } = body as Readonly<Record<string, unknown>>;
+  const key = orderId ?? id;
+  return typeof key === 'string' ? key : undefined;
+}
+
+/** Everything OrderTimeoutModule provides itself. */
+export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
+  apiKeys,
+  rateLimits,
+  orders,
+  PaymentObservers,
+  payments,
+  ...ORDER_PROVIDERS,
+  commands,
+];

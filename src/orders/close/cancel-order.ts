@@ -1,0 +1,99 @@
+import { type EntityManager } from 'typeorm';
+import { applyStep } from '../apply-step';
+import { checkRequest } from '../input/check-new-order';
+import { type LateWatch } from '../unmatched/late-watch';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OrderStatus } from '../order-status';
+import { allTimeouts, paymentTimeout } from '../order-timeouts';
+import { type OrderView } from '../order-view';
+import { AmendOrder } from '../sql/amend-order';
+import { transition } from '../transition';
+import { type ActionContext, BY_API } from '../transition-cause';
+
+/**
+ * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED,
+ * or PAID if the buyer was quicker.
+ */
+export type CancelOrderResult =
+  | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_CANCELLABLE'; readonly status: OrderStatus };
+
+/** Calls an order off for the buyer or the shop. */
+export class CancelOrder {
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly watch: LateWatch,
+  ) {
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  async execute(
+    request: { readonly orderId: string; readonly reason?: string | undefined },
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<CancelOrderResult> {
+    checkRequest('cancellation', request);
+    const result = await this.desk.withOrder<CancelOrderResult>(
+      request.orderId,
+      caller,
+      (file) => this.cancel(file, request.reason ?? 'cancelled', by),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+    // Inside a caller's transaction there is nothing to wake before its commit.
+    if (result.outcome === 'cancelling' && !caller) this.desk.scheduler.wake([paymentTimeout(request.orderId)]);
+    return result;
+  }
+
+  private async cancel(file: OpenFile, reason: string, by: ActionContext): Promise<CancelOrderResult> {
+    const { tx, order } = file;
+    switch (order.status) {
+      case 'PENDING': {
+        const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
+        await (isClear ? this.end(file, reason, by) : this.beginClosing(file, reason, by));
+        return { outcome: isClear ? 'cancelled' : 'cancelling', order: await this.desk.view(tx, order.id) };
+      }
+      case 'CLOSING':
+        if (order.closingReason !== 'cancelled') await this.callOff(file, reason, by);
+        return { outcome: 'cancelling', order: await this.desk.view(tx, order.id) };
+      case 'CANCELLED':
+        return { outcome: 'already-cancelled', order: await this.desk.view(tx, order.id) };
+      default:
+        return { outcome: 'rejected', code: 'ORDER_NOT_CANCELLABLE', status: order.status };
+    }
+  }
+
+  /** Its deadline had begun the closing; called off, it is not revived by a late payment. */
+  private async callOff({ tx, order }: OpenFile, reason: string, by: ActionContext): Promise<void> {
+    const why = { by, reason, evidence: { closingReason: 'cancelled' } };
+    await this.amend.execute(tx, order, { closingReason: 'cancelled' }, why);
+  }
+
+  private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
+    await this.desk.scheduler.cancel(file.tx, allTimeouts(file.order));
+    // Timeout rows are locked before stock, and the transition ends with that.
+    await this.watch.begin(file.tx, [{ ...file.order, status: 'CANCELLED' }], file.now, by.traceparent);
+    await this.write(file, 'CANCELLED', reason, by);
+  }
+
+  private async beginClosing(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
+    const { tx, order } = file;
+    const [, ...reminders] = allTimeouts(order);
+    await this.desk.scheduler.cancel(tx, reminders);
+    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    await this.write(file, 'CLOSING', reason, by);
+  }
+
+  private async write(
+    { tx, order, now }: OpenFile,
+    to: 'CANCELLED' | 'CLOSING',
+    reason: string,
+    by: ActionContext,
+  ): Promise<void> {
+    const step = transition(order, to, { by, now, reason, closingReason: 'cancelled' });
+    await applyStep(this.desk.store, tx, step);
+  }
+}

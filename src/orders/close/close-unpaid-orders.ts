@@ -1,0 +1,191 @@
+import { type EntityManager } from 'typeorm';
+import {
+  DONE,
+  type DueTimeout,
+  type SettlementRun,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+} from '../../timeouts';
+import { type AskProviders } from '../lookup/ask-providers';
+import { type AttemptFinding } from '../lookup/attempt-finding';
+import { busyOutcome } from '../busy-outcome';
+import { type LatePayments } from '../unmatched/late-payments';
+import { type LateWatch } from '../unmatched/late-watch';
+import { type NoteFoundMoney } from '../unmatched/note-found-money';
+import { isWatched } from '../unmatched/plan-watch';
+import { refundOf } from '../unmatched/refund';
+import { type OrderPolicies } from '../order-policies';
+import { type LockedBatch, type OrderStore } from '../sql/order-store';
+import { ORDER_PAYMENT, OWN_LIMITS } from '../order-timeouts';
+import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { type ClosingPlan, planClosing } from './plan-closing';
+import { type ActionContext } from '../transition-cause';
+
+/** The order changed between decision and effect; decide again on what it is now. */
+const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
+
+type Due = DueTimeout<AttemptFinding[]>;
+
+/** One due timeout and what it leads to; without a plan where the order cannot be worked on. */
+interface Step {
+  readonly due: Due;
+  readonly outcome: TimeoutOutcome;
+  readonly plan?: ClosingPlan;
+}
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly providers: AskProviders;
+  readonly policies: OrderPolicies;
+  readonly late: LatePayments;
+  readonly found: NoteFoundMoney;
+  readonly watch: LateWatch;
+}
+
+/**
+ * What happens at the deadline. Orders without an attempt that could take money close straight away, a whole batch in
+ * one transaction; for the others CLOSING is committed first, then their providers are asked outside any transaction,
+ * then what is proven is written.
+ */
+@TimeoutHandler(ORDER_PAYMENT, OWN_LIMITS)
+export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
+  constructor(private readonly plan: Plan) {}
+
+  async settle(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
+    const { store, late } = this.plan;
+    const ids = asked.map((timeout) => timeout.key);
+    const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
+    const due = await this.withoutTaken(asked, batch, tx);
+    const planned = await this.parkDisputed(
+      due.map((timeout) => this.stepFor(timeout, batch)),
+      batch,
+      tx,
+    );
+    const steps = run?.isContended ? await this.withoutHeld(planned, batch, tx) : planned;
+    const plans = steps.flatMap(({ plan }) => plan ?? []);
+    await store.writeAttempts(
+      tx,
+      plans.flatMap((plan) => plan.writes),
+    );
+    await this.noteFound(steps, batch, tx);
+    for (const { due, plan } of steps) {
+      if (plan) await late.giveBack(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
+    }
+    const transitions = plans.flatMap((plan) => plan.transition ?? []);
+    const after = plans.map((plan) => plan.after);
+    await late.lockStock(
+      after,
+      { tx },
+      transitions.map(({ order }) => order.id),
+    );
+    const moved = await store.apply(tx, transitions);
+    await this.settleMoney(steps, moved, batch.now, tx);
+    return steps.map(({ plan, outcome }) => (plan && !hasHappened(plan, moved) ? CHANGED : withJitter(outcome)));
+  }
+
+  async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+    // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isAskedAtDeadline);
+    return this.plan.providers.close(attempts, now, signal);
+  }
+
+  private async withoutTaken(asked: readonly Due[], batch: LockedBatch, tx: EntityManager): Promise<readonly Due[]> {
+    const due: Due[] = [];
+    for (const one of asked) {
+      const order = batch.orders.get(one.key);
+      const context = { tx, by: causeOf(one), now: batch.now };
+      const answer = order && one.answer && (await this.plan.found.withoutTaken(order, one.answer, context));
+      due.push(answer ? { ...one, answer } : one);
+    }
+    return due;
+  }
+
+  private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
+    const order = batch.orders.get(due.key);
+    // An order that is not there any more needs no closing.
+    if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
+    const partial = isDisputed ? 'park' : this.plan.policies.of(order.merchantId).partialPayment;
+    const plan = planClosing(order, due, batch.now, partial);
+    return { due, plan, outcome: plan.outcome };
+  }
+
+  /** A part that another order counts on as well does not go back: a person has to look. */
+  private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
+    const returns = steps.flatMap(({ plan }) => plan?.returns ?? []);
+    const disputed = await this.plan.found.disputed(tx, returns);
+    if (disputed.length === 0) return steps;
+    const isDisputed = ({ plan }: Step): boolean => plan?.returns.some((one) => disputed.includes(one)) ?? false;
+    return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
+  }
+
+  /** Orders whose stock another session holds are tried again later, so that the others do not wait. */
+  private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
+    const { store, late } = this.plan;
+    const ids = steps.flatMap(({ plan }) =>
+      plan && (movesStock(plan) || late.revives(plan.after)) ? plan.after.id : [],
+    );
+    const held = (await store.heldStock?.(tx, ids)) ?? new Set();
+    return steps.map((step) => {
+      const { due } = step;
+      return held.has(due.key) ? { due, outcome: busyOutcome(due, batch.now, 'stock of the order') } : step;
+    });
+  }
+
+  private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {
+    const [first] = steps;
+    const asked = steps.flatMap(({ plan }) => plan ?? []);
+    if (first) await this.plan.found.execute(asked, { tx, by: causeOf(first.due), now });
+  }
+
+  /** What follows for the money of orders that have come to an end; nothing, for nearly all of them. */
+  private async settleMoney(
+    steps: readonly Step[],
+    moved: ReadonlySet<string>,
+    now: Date,
+    tx: EntityManager,
+  ): Promise<void> {
+    const { store, late, watch } = this.plan;
+    for (const { due, plan } of steps) {
+      if (!plan) continue;
+      if (!hasHappened(plan, moved)) {
+        // Its refunds have begun in this transaction, which must not outlive the refused closing.
+        if (plan.returns.length > 0) throw new Error(`order ${plan.after.id} changed under its lock`);
+        continue;
+      }
+      const context = { tx, by: causeOf(due), now };
+      await store.keepUnexpected(tx, plan.unexpected);
+      if (plan.returns.length > 0) {
+        const refunds = plan.returns.map((attempt) => refundOf(attempt, 'partial'));
+        await late.enterRefunding(plan.after, refunds, context);
+      } else await late.settle(plan.after, context);
+    }
+    const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan.after] : []));
+    await watch.begin(tx, ended, now);
+  }
+}
+
+function causeOf({ cause, traceparent }: Due): ActionContext {
+  return { cause, traceparent };
+}
+
+/** A plan with a transition is void when the compare-and-set did not find the order as it was planned for. */
+function hasHappened(plan: ClosingPlan, moved: ReadonlySet<string>): boolean {
+  return plan.transition === undefined || moved.has(plan.transition.order.id);
+}
+
+/** All steps of the closing but the first, which only shuts the order for new attempts. */
+function movesStock({ transition }: ClosingPlan): boolean {
+  return transition !== undefined && transition.to !== 'CLOSING';
+}
+
+/** Whatever may bring money, or has brought some that only a report speaks of. */
+function isAskedAtDeadline(attempt: PaymentAttempt): boolean {
+  return canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt);
+}
+
+/** + 0-20 %, so that what waits together does not ask together. */
+function withJitter(outcome: TimeoutOutcome): TimeoutOutcome {
+  if (outcome.type !== 'retry' || outcome.afterMs === undefined) return outcome;
+  return { ...outcome, afterMs: Math.round(outcome.afterMs * (1 + 0.2 * Math.random())) };
+}

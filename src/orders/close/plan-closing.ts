@@ -1,0 +1,135 @@
+import { assertNever } from '../../errors';
+import { ASK, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
+import { type AttemptFinding } from '../lookup/attempt-finding';
+import { decideClosing, type PartialPolicy } from './decide-closing';
+import { decideSettlement } from './decide-settlement';
+import { moneyReceived } from '../pay/money-received';
+import { strayMoney } from '../unmatched/stray-money';
+import { type LockedOrder } from '../order';
+import { type OrderStatus } from '../order-status';
+import { type AttemptWrite, type UnexpectedHandling, type UnexpectedMoney } from '../sql/order-store';
+import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';
+import { type Transition, transition } from '../transition';
+import { type Wait } from '../lookup/wait-for-finding';
+import { attemptWrites, withFindings } from '../lookup/with-findings';
+
+/** Everything that one due timeout leads to: what is written, and what the engine is told. */
+export interface ClosingPlan {
+  readonly outcome: TimeoutOutcome;
+  /** The order as it will be, its attempts included. */
+  readonly after: LockedOrder;
+  readonly transition?: Transition;
+  readonly findings: readonly AttemptFinding[];
+  /** Attempts that the findings have changed. */
+  readonly writes: readonly AttemptWrite[];
+  /** Payments that are too little, and go back before the order is closed. */
+  readonly returns: readonly PaymentAttempt[];
+  /** Payments that are too little, and wait for a person. */
+  readonly unexpected: readonly UnexpectedMoney[];
+}
+
+/** The order is paid, and an attempt is still open: the next round closes it, so that nobody pays twice. */
+const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
+
+type Due = DueTimeout<AttemptFinding[]>;
+type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unexpected'>>;
+
+/** Pure: from a locked order, and answers where providers were asked, to what has to be written. */
+export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
+  const findings = due.answer ?? [];
+  const after = withFindings(order, findings);
+  const writes = attemptWrites(order, after, findings);
+  const effect = due.answer ? planSettlement(order, after, due, now, partial) : planFirst(order, due, now, partial);
+  const status = effect.transition?.to ?? order.status;
+  const version = effect.transition ? order.version + 1 : order.version;
+  return { findings, writes, returns: [], unexpected: [], after: { ...after, status, version }, ...effect };
+}
+
+function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+  const decision = decideClosing(order, now, partial);
+  switch (decision.type) {
+    case 'terminal':
+    case 'opted-out':
+      return { outcome: DONE };
+    case 'not-due':
+      return { outcome: { type: 'reschedule', dueAt: decision.dueAt } };
+    case 'ask':
+      return { outcome: ASK, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
+    case 'close':
+      return { outcome: DONE, transition: step(order, decision.to, due, now), returns: decision.returns };
+    case 'pay': {
+      const outcome = order.attempts.some(canTakeMoney) ? CLOSE_THE_REST : DONE;
+      return { outcome, transition: step(order, 'PAID', due, now) };
+    }
+    case 'park':
+      // Before a person is called: the rest may have come by an attempt that did not stay closed.
+      if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: ASK };
+      return { outcome: { type: 'park', reason: decision.reason }, unexpected: insufficientMoney(order, due, now) };
+    default:
+      return assertNever(decision);
+  }
+}
+
+function planSettlement(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+  const findings = due.answer ?? [];
+  const settlement = decideSettlement(order, findings, now, due.dueAt, partial);
+  const evidence = { attempts: findings.map(evidenceOf) };
+  switch (settlement.type) {
+    case 'paid':
+      return { outcome: outcomeOf(settlement.wait), transition: step(order, 'PAID', due, now, evidence) };
+    case 'closed':
+    case 'cancelled': {
+      const to = settlement.type === 'closed' ? 'CLOSED' : 'CANCELLED';
+      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: settlement.returns };
+    }
+    case 'wait':
+      // Told now: the wait for another attempt may end in a parked timeout that does not speak of this money.
+      return {
+        outcome: outcomeOf(settlement),
+        unexpected: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
+      };
+    case 'park':
+      return { outcome: settlement, unexpected: insufficientMoney(after, due, now) };
+    case 'decided':
+      return { outcome: outcomeOf(settlement.wait) };
+    default:
+      return assertNever(settlement);
+  }
+}
+
+function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
+  if (!wait) return DONE;
+  const { reason, counted, afterMs } = wait;
+  return { type: 'retry', reason, counted, ...(afterMs === undefined ? {} : { afterMs }) };
+}
+
+function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence?: object): Transition {
+  const cancelled = order.closingReason === 'cancelled';
+  return transition(order, to, {
+    by: { cause: due.cause, traceparent: due.traceparent },
+    now,
+    reason: to === 'PAID' ? 'compensated' : cancelled ? 'cancelled' : 'expired',
+    ...(to === 'PAID' ? {} : { closingReason: cancelled ? ('cancelled' as const) : ('expired' as const) }),
+    ...(evidence ? { evidence: { ...evidence } } : {}),
+  });
+}
+
+function insufficientMoney(
+  order: LockedOrder,
+  { cause, traceparent }: Due,
+  now: Date,
+  handling: UnexpectedHandling = 'kept',
+): UnexpectedMoney[] {
+  const money = moneyReceived(order, order.attempts);
+  if (money.type !== 'insufficient') return [];
+  const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
+  const why = { reason: money.reason, handling, now, traceparent };
+  return paid.map((attempt) => {
+    return { ...strayMoney(attempt, why), evidence: { cause } };
+  });
+}
+
+/** JSON of a finding: bigint becomes a decimal text. */
+function evidenceOf({ provider, reference, finding }: AttemptFinding): object {
+  return { provider, reference, ...finding, ...(finding.type === 'PAID' ? { amount: finding.amount.toString() } : {}) };
+}

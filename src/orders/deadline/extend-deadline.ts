@@ -1,0 +1,77 @@
+import { type EntityManager } from 'typeorm';
+import { checkRequest } from '../input/check-new-order';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type Order } from '../order';
+import { type OrderPolicies } from '../order-policies';
+import { allTimeouts, deadlineTimeouts } from '../order-timeouts';
+import { type OrderView } from '../order-view';
+import { AmendOrder } from '../sql/amend-order';
+import { type ActionContext, BY_API } from '../transition-cause';
+
+/** Moves the deadline to `expiresAt`, or by `byMs` from where it is (negative: earlier). Give exactly one. */
+export interface NewDeadline {
+  readonly orderId: string;
+  readonly expiresAt?: Date | undefined;
+  readonly byMs?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+export type ExtendDeadlineResult =
+  | { readonly outcome: 'extended'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' }
+  /** The window, counted from when the order was placed, would exceed the merchant's longest. */
+  | { readonly outcome: 'rejected'; readonly code: 'DEADLINE_OUT_OF_RANGE'; readonly latest: Date };
+
+/**
+ * Extends or shortens the deadline of an order that is still PENDING, even when it is overdue already. The time limits
+ * that providers were given stay as they are: a buyer with an old payment page may need a new attempt.
+ */
+export class ExtendDeadline {
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly policies: OrderPolicies,
+  ) {
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  /** @throws InvalidOrderError when the deadline cannot be meant. */
+  async execute(
+    deadline: NewDeadline,
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<ExtendDeadlineResult> {
+    checkRequest('deadline', deadline);
+    return this.desk.withOrder<ExtendDeadlineResult>(
+      deadline.orderId,
+      caller,
+      (file) => this.move(file, deadline, by),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  private async move(file: OpenFile, deadline: NewDeadline, by: ActionContext): Promise<ExtendDeadlineResult> {
+    const { tx, order, now } = file;
+    if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
+    const expiresAt = deadline.expiresAt ?? new Date(order.expiresAt.getTime() + (deadline.byMs ?? 0));
+    const latest = new Date(order.createdAt.getTime() + this.policies.of(order.merchantId).maxPaymentWindowMs);
+    if (expiresAt > latest) return { outcome: 'rejected', code: 'DEADLINE_OUT_OF_RANGE', latest };
+    const evidence = { from: order.expiresAt.toISOString(), to: expiresAt.toISOString() };
+    const reason = deadline.reason ?? 'deadline moved';
+    const moved = await this.amend.execute(tx, order, { expiresAt }, { by, reason, evidence });
+    await this.reschedule(tx, moved, now, by);
+    return { outcome: 'extended', order: await this.desk.view(tx, order.id) };
+  }
+
+  private async reschedule(tx: EntityManager, order: Order, now: Date, by: ActionContext): Promise<void> {
+    const { scheduler } = this.desk;
+    const wanted = deadlineTimeouts(order, now, by.traceparent);
+    const keys = new Set(wanted.map((timeout) => timeout.key));
+    await scheduler.cancel(
+      tx,
+      allTimeouts(order).filter((ref) => !keys.has(ref.key)),
+    );
+    await scheduler.schedule(tx, wanted);
+  }
+}

@@ -1,0 +1,58 @@
+import { type EntityManager } from 'typeorm';
+import { strayMoney } from '../unmatched/stray-money';
+import { moneyReceived } from '../pay/money-received';
+import { checkRequest } from '../input/check-new-order';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
+import { type OrderView } from '../order-view';
+import { AmendOrder } from '../sql/amend-order';
+import { type ActionContext, BY_API } from '../transition-cause';
+
+export type SetAutoCloseResult =
+  | { readonly outcome: 'set'; readonly order: OrderView }
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
+
+/** Lets one order's deadline pass without effect, or takes that back; then an overdue order closes at once. */
+export class SetAutoClose {
+  private readonly amend: AmendOrder;
+
+  constructor(private readonly desk: OrderDesk) {
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  async execute(
+    request: { readonly orderId: string; readonly enabled: boolean },
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<SetAutoCloseResult> {
+    checkRequest('autoClose', request);
+    return this.desk.withOrder<SetAutoCloseResult>(
+      request.orderId,
+      caller,
+      (file) => this.set(file, request.enabled, by),
+      () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
+    );
+  }
+
+  /** No deadline decides any more, neither about the order nor about a payment that was too little. */
+  private async leaveToPerson({ tx, order, now }: OpenFile, { traceparent }: ActionContext): Promise<void> {
+    await this.desk.scheduler.cancel(tx, [paymentTimeout(order.id)]);
+    const money = moneyReceived(order, order.attempts);
+    if (money.type !== 'insufficient') return;
+    const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
+    const parts = order.attempts.filter(({ status }) => status === 'PAID').map((part) => strayMoney(part, why));
+    await this.desk.store.keepUnexpected(tx, parts);
+  }
+
+  private async set({ tx, order, now }: OpenFile, enabled: boolean, by: ActionContext): Promise<SetAutoCloseResult> {
+    if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
+    if (order.autoClose !== enabled) {
+      const why = { by, reason: enabled ? 'auto-close on' : 'auto-close off', evidence: { autoClose: enabled } };
+      const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
+      if (enabled) await this.desk.scheduler.schedule(tx, deadlineTimeouts(amended, now, by.traceparent));
+      else await this.leaveToPerson({ tx, order, now }, by);
+    }
+    return { outcome: 'set', order: await this.desk.view(tx, order.id) };
+  }
+}

@@ -1,0 +1,148 @@
+import {
+  type PaymentAttemptRef,
+  type PaymentProvider,
+  type PaymentProviders,
+  type RefundOutcome,
+  type UnknownOutcome,
+} from '../../payments';
+import { assertNever, present } from '../../errors';
+import { type AttemptFinding, type Finding } from './attempt-finding';
+import { type Facts, nextStep, readConfirmation, readQuery } from './next-step';
+import { canTakeMoney, isBooked, type PaymentAttempt } from '../payment-attempt';
+
+/** Calls for one order at a time. More would bring one order no faster answers, and leave less of the rate to the others. */
+const LANES = 4;
+
+/** Asks providers about attempts. Nothing in here may run inside a transaction. */
+export class AskProviders {
+  constructor(private readonly providers: PaymentProviders) {}
+
+  /**
+   * Closes the attempts of one order at their providers and says what became of each; of a payment that was reported, only
+   * whether it came. Never rejects. Those that could bring money come first, and each is asked to its end before others
+   * begin: of 120 attempts, all asked at once, the rate limit of a provider lets 100 answer and none be closed.
+   */
+  close(attempts: readonly PaymentAttempt[], now: Date, signal: AbortSignal): Promise<AttemptFinding[]> {
+    return inLanes(byUrgency(attempts), LANES, async (attempt) => {
+      const provider = this.providers.get(attempt.provider);
+      const finding = provider ? await interrogate(attempt, provider, now, signal) : this.noProvider(attempt.provider);
+      return withKey(attempt, finding);
+    });
+  }
+
+  /** Asks about the attempts of one order and changes nothing. An attempt that is open has no finding. Never rejects. */
+  async query(attempts: readonly PaymentAttempt[], now: Date, signal: AbortSignal): Promise<AttemptFinding[]> {
+    const found = await inLanes(byUrgency(attempts), LANES, async (attempt) => {
+      const provider = this.providers.get(attempt.provider);
+      if (!provider) return this.noProvider(attempt.provider);
+      const answer = await orUnknown(() => provider.query(toRef(attempt), signal));
+      return isBooked(attempt) ? readConfirmation(answer) : readQuery(attempt, answer, now);
+    });
+    return byUrgency(attempts).flatMap((attempt, index) => {
+      const finding = found[index];
+      return finding ? [withKey(attempt, finding)] : [];
+    });
+  }
+
+  /** Asks for the money of one attempt to be given back. Never rejects. */
+  async refund(
+    attempt: PaymentAttempt,
+    refund: { readonly number: string; readonly amount: bigint; readonly currency: string; readonly reason: string },
+    signal: AbortSignal,
+  ): Promise<RefundOutcome | { readonly type: 'NO_PROVIDER'; readonly reason: string }> {
+    const provider = this.providers.get(attempt.provider);
+    if (!provider) return this.noProvider(attempt.provider);
+    const { number: refundNumber, amount, currency, reason } = refund;
+    const { transactionId, paidAmount } = attempt;
+    const request = {
+      attempt: toRef(attempt),
+      refundNumber,
+      amount,
+      currency,
+      reason,
+      paidAmount: present(paidAmount, `what was paid for ${attempt.reference}`),
+    };
+    return orUnknown(() => provider.refund(transactionId === null ? request : { ...request, transactionId }, signal));
+  }
+
+  private noProvider(name: string): { readonly type: 'NO_PROVIDER'; readonly reason: string } {
+    const known = this.providers.names().join(', ') || 'none';
+    const reason = `no payment provider "${name}" is configured here (there are: ${known}); add it and replay the timeout`;
+    return { type: 'NO_PROVIDER', reason };
+  }
+}
+
+async function interrogate(
+  attempt: PaymentAttempt,
+  provider: PaymentProvider,
+  now: Date,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const ref = toRef(attempt);
+  let facts: Facts = {};
+  for (;;) {
+    const step = nextStep(attempt, facts, now);
+    if (step.type === 'conclude') return step.finding;
+    if (signal.aborted) return { type: 'UNKNOWN', reason: 'there was no time left to ask' };
+    switch (step.type) {
+      case 'query':
+        facts = { ...facts, query: await orUnknown(() => provider.query(ref, signal)) };
+        break;
+      case 'close':
+        facts = { ...facts, close: await orUnknown(() => provider.close(ref, signal)) };
+        break;
+      case 'confirm':
+        facts = { ...facts, confirmation: await orUnknown(() => provider.query(ref, signal)) };
+        break;
+      default:
+        return assertNever(step);
+    }
+  }
+}
+
+/** A provider that throws has told nothing. */
+async function orUnknown<T>(ask: () => Promise<T>): Promise<T | UnknownOutcome> {
+  try {
+    return await ask();
+  } catch (error) {
+    return { type: 'UNKNOWN', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function withKey({ provider, reference, merchantAccount }: PaymentAttempt, finding: Finding): AttemptFinding {
+  return { provider, reference, merchantAccount, finding };
+}
+
+function byUrgency(attempts: readonly PaymentAttempt[]): PaymentAttempt[] {
+  return [...attempts].sort((a, b) => urgencyOf(a) - urgencyOf(b));
+}
+
+/** Those that keep the order from closing first, those that were closed before last. */
+function urgencyOf(attempt: PaymentAttempt): number {
+  if (canTakeMoney(attempt)) return 0;
+  return isBooked(attempt) ? 1 : 2;
+}
+
+/** Runs `work` on every item, in order, so many at a time. Results in the order of the items. */
+async function inLanes<T, R>(items: readonly T[], lanes: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const waiting = items.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of waiting) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
+  return results;
+}
+
+function toRef(attempt: PaymentAttempt): PaymentAttemptRef {
+  const { provider, reference, amount, currency, createdAt, merchantAccount, timeExpire } = attempt;
+  return {
+    provider,
+    reference,
+    amount,
+    currency,
+    createdAt,
+    ...(merchantAccount === null ? {} : { merchantAccount }),
+    ...(timeExpire === null ? {} : { timeExpire }),
+  };
+}

@@ -1,0 +1,145 @@
+import { assertNever, validInstant } from '../../errors';
+import {
+  type CloseOutcome,
+  type PaidOutcome,
+  type PaymentEvidence,
+  type QueryOutcome,
+  type UnknownOutcome,
+} from '../../payments';
+import { type Finding } from './attempt-finding';
+import { isBooked, type PaymentAttempt } from '../payment-attempt';
+
+/** What has been asked so far, and the answers, in order. */
+export interface Facts {
+  readonly query?: QueryOutcome;
+  readonly close?: CloseOutcome;
+  /** The query after closing. */
+  readonly confirmation?: QueryOutcome;
+}
+
+/** What to ask next, or the end of the interrogation. */
+export type Step =
+  | { readonly type: 'query' }
+  | { readonly type: 'close' }
+  | { readonly type: 'confirm' }
+  | { readonly type: 'conclude'; readonly finding: Finding };
+
+type Asked = Pick<PaymentAttempt, 'status' | 'createdAt' | 'timeExpire'>;
+
+/** A provider's clock and a payment page that was opened in the last second may be late by this much. */
+const EXPIRY_MARGIN_MS = 60_000;
+/** A WeChat close within 5 minutes of creation may say yes and leave the attempt open: ask again after it. */
+const YOUNG_MS = 5 * 60_000;
+
+/**
+ * Pure: one step of the strict algorithm, at most query → close → confirm. Only a positive answer ends in CLOSED;
+ * whatever is unclear ends in a finding that makes the order wait.
+ */
+export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
+  if (!facts.query) return { type: 'query' };
+  if (isBooked(attempt)) return conclude(readConfirmation(facts.query));
+  const found = readQuery(attempt, facts.query, now);
+  if (found) return conclude(found);
+  if (!facts.close) return { type: 'close' };
+  if (!facts.confirmation) return afterClose(attempt, facts.close, now);
+  // The provider knows the attempt, so whatever our row says, it has left our side.
+  const confirmed = readQuery({ ...attempt, status: 'OPEN' }, facts.confirmation, now) ?? stillOpen(facts.close);
+  return conclude(confirmed.type === 'UNKNOWN' ? { ...confirmed, isKnownThere: true } : confirmed);
+}
+
+/** Pure: what a query says about a payment that was reported. Nothing is closed: the order counts on it. */
+export function readConfirmation(answer: QueryOutcome): Finding {
+  switch (answer.type) {
+    case 'PAID':
+      return readPaid(answer);
+    case 'PROCESSING':
+    case 'AUTHORIZED':
+      return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
+    case 'UNKNOWN':
+      return unknown(answer);
+    case 'OPEN':
+    case 'CLOSED':
+    case 'REFUNDED':
+    case 'NOT_FOUND':
+      return { type: 'UNCONFIRMED', reason: `it was reported as paid, and the provider says ${answer.type}` };
+    default:
+      return assertNever(answer);
+  }
+}
+
+/** Pure: what one query proves, without closing anything. Undefined: the attempt is open. */
+export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Finding | undefined {
+  switch (answer.type) {
+    case 'OPEN':
+      return undefined;
+    case 'PAID':
+      return readPaid(answer);
+    case 'CLOSED':
+    case 'REFUNDED':
+      return closed(answer.type, answer.evidence);
+    case 'PROCESSING':
+    case 'AUTHORIZED':
+      return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
+    case 'NOT_FOUND':
+      if (Number.isNaN(answer.providerNow?.getTime())) return unknown({ reason: 'the provider told an invalid time' });
+      return readNotFound(attempt, answer.providerNow ?? validInstant(now), answer.evidence);
+    case 'UNKNOWN':
+      return unknown(answer);
+    default:
+      return assertNever(answer);
+  }
+}
+
+function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
+  switch (answer.type) {
+    case 'CLOSED':
+    case 'ALREADY_CLOSED':
+      return needsConfirmation(attempt, now) ? { type: 'confirm' } : conclude(closed(answer.type, answer.evidence));
+    case 'IN_PROGRESS':
+      return conclude({ type: 'IN_PROGRESS', reason: 'the provider cannot close: the buyer is paying' });
+    // Paid: the query tells the amount. Not found right after it was open, or no clear answer: look once more.
+    case 'PAID':
+    case 'NOT_FOUND':
+    case 'UNKNOWN':
+      return { type: 'confirm' };
+    default:
+      return assertNever(answer);
+  }
+}
+
+/** Closing was tried, and yet the provider calls the attempt open. */
+function stillOpen(close: CloseOutcome): Finding {
+  if (close.type === 'UNKNOWN') return unknown({ ...close, reason: `close: ${close.reason}` });
+  return { type: 'IN_PROGRESS', reason: `the provider answered ${close.type} to close, and OPEN after that` };
+}
+
+function readNotFound(attempt: Asked, now: Date, evidence: PaymentEvidence | undefined): Finding {
+  // Never given away, and no longer can be: that needs the order to be PENDING.
+  if (attempt.status === 'CREATED') return closed('NOT_FOUND', { neverLeftOurSide: true, ...evidence });
+  if (!attempt.timeExpire) return { type: 'NOT_FOUND_YET', finalAt: null };
+  const finalAt = new Date(attempt.timeExpire.getTime() + EXPIRY_MARGIN_MS);
+  if (now < finalAt) return { type: 'NOT_FOUND_YET', finalAt };
+  return closed('NOT_FOUND', { timeExpire: attempt.timeExpire.toISOString(), ...evidence });
+}
+
+function needsConfirmation({ createdAt, timeExpire }: Asked, now: Date): boolean {
+  if (timeExpire && now.getTime() >= timeExpire.getTime() + EXPIRY_MARGIN_MS) return false;
+  return now.getTime() - createdAt.getTime() < YOUNG_MS;
+}
+
+function closed(answer: string, evidence: PaymentEvidence | undefined): Finding {
+  return { type: 'CLOSED', evidence: { answer, ...evidence } };
+}
+
+function readPaid(answer: PaidOutcome): Finding {
+  return answer.amount > 0n ? answer : unknown({ reason: `the provider says PAID with ${answer.amount}` });
+}
+
+function unknown({ reason, retryAfterMs, needsPerson }: Omit<UnknownOutcome, 'type'>): Finding {
+  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return { type: 'UNKNOWN', reason, ...wait, ...(needsPerson ? { needsPerson } : {}) };
+}
+
+function conclude(finding: Finding): Step {
+  return { type: 'conclude', finding };
+}

@@ -1,0 +1,85 @@
+import { assertNever } from '../../errors';
+import { type Finding } from './attempt-finding';
+
+/** How long to wait before asking again, and whether this wait uses up the attempts of the timeout. */
+export interface Wait {
+  readonly reason: string;
+  /** Milliseconds; absent: the engine's back-off. */
+  readonly afterMs?: number;
+  readonly counted: boolean;
+}
+
+/** A finding that decides nothing yet. */
+export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Still nothing after this: count attempts, so that the order is parked with an alert instead of asked for ever. */
+const MAX_DEFER_MS = 24 * HOUR;
+
+/** Pure: the wait that a finding asks for, `waitedMs` after the order became due. */
+export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
+  const counted = waitedMs > MAX_DEFER_MS;
+  switch (finding.type) {
+    case 'NO_PROVIDER':
+      return { reason: finding.reason, counted: true };
+    case 'IN_PROGRESS':
+      // A bank debit may take days: it is asked about for as long as it takes, and never parked.
+      return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false };
+    case 'NOT_FOUND_YET':
+      return notFound(finding.finalAt, waitedMs, now, counted);
+    case 'UNCONFIRMED':
+      return { reason: finding.reason, counted: true };
+    case 'UNKNOWN': {
+      if (finding.needsPerson) return { reason: finding.reason, counted: true };
+      const afterMs = Math.max(unknownMs(waitedMs), Math.min(finding.retryAfterMs ?? 0, MINUTE));
+      return { reason: finding.reason, counted, ...(counted ? {} : { afterMs }) };
+    }
+    default:
+      return assertNever(finding);
+  }
+}
+
+/** The wait that ends first. One that counts may park, so it is taken only where all do. */
+export function shortestOf(waits: readonly Wait[]): Wait | undefined {
+  const uncounted = waits.filter((wait) => !wait.counted);
+  const candidates = uncounted.length > 0 ? uncounted : waits;
+  const msOf = ({ afterMs = Infinity }: Wait): number => afterMs;
+  return candidates.reduce<Wait | undefined>(
+    (best, wait) => (best && msOf(best) <= msOf(wait) ? best : wait),
+    undefined,
+  );
+}
+
+/** A provider that is back must be noticed within seconds, one that stays away must not be hammered. */
+function unknownMs(waitedMs: number): number {
+  if (waitedMs < 30 * SECOND) return 2 * SECOND;
+  if (waitedMs < 5 * MINUTE) return 5 * SECOND;
+  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
+}
+
+/** WeChat asks for 3-5 s before the next query while the buyer is typing the password. */
+function inProgressMs(waitedMs: number): number {
+  if (waitedMs < 10 * MINUTE) return 4 * SECOND;
+  return waitedMs < HOUR ? 15 * SECOND : MINUTE;
+}
+
+function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: boolean): Wait {
+  // The buyer may scan the code in the meantime, so look before `finalAt` too.
+  const pollMs = waitedMs < HOUR ? 15 * SECOND : MINUTE;
+  if (finalAt) {
+    const untilMs = finalAt.getTime() - now.getTime();
+    // Past it by our clock: the provider's own is behind, by which it said that it is not final yet.
+    const leftMs = untilMs > 0 ? Math.max(untilMs, SECOND / 2) : 5 * SECOND;
+    return {
+      reason: `not known to the provider; final at ${finalAt.toISOString()}`,
+      afterMs: Math.min(leftMs, pollMs),
+      counted: false,
+    };
+  }
+  const reason =
+    'not known to the provider, and the attempt has no timeExpire after which that is final; ' +
+    'see that nobody can pay it any more, register the attempt again with a timeExpire, and replay the timeout';
+  return { reason, counted, ...(counted ? {} : { afterMs: pollMs }) };
+}

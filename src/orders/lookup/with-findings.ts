@@ -1,0 +1,58 @@
+import { type AttemptFinding, applyFinding, type Finding } from './attempt-finding';
+import { bookMoney, type Money } from '../pay/book-money';
+import { type LockedOrder } from '../order';
+import { type AttemptWrite } from '../sql/order-store';
+import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
+
+/** Pure: the order with its attempts as they are after the findings. Those that nothing changes stay the same objects. */
+export function withFindings(order: LockedOrder, findings: readonly AttemptFinding[]): LockedOrder {
+  return findings.reduce(withFinding, order);
+}
+
+/** The attempts that the findings have changed, as they have to be written. */
+export function attemptWrites(
+  before: LockedOrder,
+  after: LockedOrder,
+  findings: readonly AttemptFinding[],
+): AttemptWrite[] {
+  const changed = after.attempts.filter((attempt) => !before.attempts.includes(attempt));
+  return changed.map((attempt) => ({ attempt, evidence: evidenceOf(attempt, findings) }));
+}
+
+/** The payments among the findings. */
+export function moneyFound(findings: readonly AttemptFinding[]): Money[] {
+  return findings.flatMap((found) => (found.finding.type === 'PAID' ? [moneyOf(found, found.finding)] : []));
+}
+
+function withFinding(order: LockedOrder, found: AttemptFinding): LockedOrder {
+  const { finding } = found;
+  const asked = order.attempts.find((attempt) => isSameAttempt(attempt, found));
+  // Registered for another order, or gone, since it was asked about.
+  if (!asked) return order;
+  if (finding.type === 'PAID') return bookMoney(order, moneyOf(found, finding)).after;
+  const changed = applyFinding(asked, finding);
+  if (changed === asked) return order;
+  return { ...order, attempts: order.attempts.map((attempt) => (attempt === asked ? changed : attempt)) };
+}
+
+function moneyOf(
+  { provider, reference, merchantAccount }: AttemptKey,
+  { amount, currency, paidAt, transactionId }: Extract<Finding, { type: 'PAID' }>,
+): Money {
+  const names = { provider, reference, merchantAccount, transactionId };
+  return { ...names, amount, currency, paidAt, source: 'provider' };
+}
+
+function evidenceOf(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): AttemptWrite['evidence'] {
+  const finding = findings.find((found) => isSameAttempt(found, attempt))?.finding;
+  switch (finding?.type) {
+    case 'PAID':
+    case 'CLOSED':
+      return { ...finding.evidence };
+    case 'UNKNOWN':
+    case 'IN_PROGRESS':
+      return { reason: finding.reason };
+    default:
+      return null;
+  }
+}

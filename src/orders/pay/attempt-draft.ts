@@ -1,0 +1,29 @@
+import { type NewAttempt } from '../place/new-order';
+import { type Order } from '../order';
+import { type PaymentAttempt } from '../payment-attempt';
+
+/** Pure: the attempt as it will be written, with what it leaves out taken from its order. */
+export function draftAttempt(
+  order: Pick<Order, 'id' | 'amount' | 'currency'>,
+  attempt: NewAttempt,
+  createdAt: Date,
+): PaymentAttempt {
+  return {
+    orderId: order.id,
+    provider: attempt.provider,
+    reference: attempt.reference,
+    merchantAccount: attempt.merchantAccount ?? null,
+    // Whoever registers an attempt may have handed it to the buyer already, so it counts as payable from here on.
+    status: attempt.handedOver === false ? 'CREATED' : 'OPEN',
+    amount: attempt.amount === undefined ? order.amount : BigInt(attempt.amount),
+    currency: attempt.currency ?? order.currency,
+    timeExpire: attempt.timeExpire ?? null,
+    createdAt,
+    registered: true,
+    paidAmount: null,
+    paidCurrency: null,
+    paidAt: null,
+    transactionId: null,
+    paidSource: null,
+  };
+}

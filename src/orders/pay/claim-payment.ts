@@ -1,0 +1,51 @@
+import { type Booking, type Money } from './book-money';
+import { type LatePayments } from '../unmatched/late-payments';
+import { unmatchedMoney } from './money-of';
+import { type OpenFile } from '../order-desk';
+import { type OrderStore, type UnexpectedReason } from '../sql/order-store';
+import { isSameAttempt } from '../payment-attempt';
+import { type ReportedPayment } from './reported-payment';
+import { type ActionContext } from '../transition-cause';
+
+/** A payment that was reported for a locked order. */
+export interface Claim {
+  readonly file: OpenFile;
+  readonly payment: ReportedPayment;
+  readonly money: Money;
+  readonly by: ActionContext;
+}
+
+type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnexpected'>;
+
+/** Decides whether a payment belongs to the order it was reported for, and keeps it apart if not. */
+export class ClaimPayment {
+  constructor(
+    private readonly store: Store,
+    private readonly late: Pick<LatePayments, 'handlingOfPart'>,
+  ) {}
+
+  /**
+   * False: another order has the attempt, or counts on the same payment. The provider's word on an attempt that was
+   * registered for this order outweighs a report for another one; a person is told, and neither goes back by itself.
+   */
+  async execute(claim: Claim, { wasBooked }: Booking): Promise<boolean> {
+    const { file, money } = claim;
+    const same = await this.store.samePayments(file.tx, [money]);
+    const others = same.attempts.filter(({ orderId }) => orderId !== file.order.id);
+    if (money.source === 'provider') await this.store.closeUnmatched(file.tx, same.unmatched);
+    if (others.length === 0 || wasBooked) return true;
+    const known = file.order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
+    const isOutweighed = others.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
+    if (!known || !isOutweighed || money.source !== 'provider') return false;
+    await this.keep(claim, 'attempt-mismatch');
+    return true;
+  }
+
+  /** Keeps the money for a person to decide, and reports it. */
+  keep({ file, payment, money, by }: Claim, reason: UnexpectedReason): Promise<void> {
+    const { tx, order, now } = file;
+    const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
+    const handling = isPart ? this.late.handlingOfPart(order) : 'kept';
+    return this.store.keepUnexpected(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
+  }
+}

@@ -1,0 +1,55 @@
+import { assertNever } from '../../errors';
+import { type Booking } from './book-money';
+import { moneyReceived } from './money-received';
+import { type LockedOrder } from '../order';
+import { type PaymentAttempt } from '../payment-attempt';
+
+/** What a booked payment means for its order. */
+export type PaymentDecision =
+  | { readonly type: 'pay'; readonly surplus: readonly PaymentAttempt[] }
+  | { readonly type: 'already-paid' }
+  /** The order is paid by another attempt. */
+  | { readonly type: 'surplus' }
+  /** The order was closed or cancelled before the report. */
+  | { readonly type: 'late' }
+  /** Too little, or in another currency; of an order that is PAID, by a report that was too high. */
+  | { readonly type: 'insufficient'; readonly reason: 'amount-mismatch' | 'currency-mismatch' };
+
+/** Pure. */
+export function decidePayment({ after, wasBooked }: Pick<Booking, 'after' | 'wasBooked'>): PaymentDecision {
+  switch (after.status) {
+    case 'PAID':
+      return decidePaid(after, wasBooked);
+    case 'CLOSED':
+    case 'CANCELLED':
+    case 'REFUNDING':
+    case 'CLOSED_REFUNDED':
+      return { type: 'late' };
+    case 'PENDING':
+    case 'CLOSING':
+      return decideOpen(after);
+    default:
+      return assertNever(after.status);
+  }
+}
+
+function decidePaid(after: LockedOrder, wasBooked: boolean): PaymentDecision {
+  const money = moneyReceived(after, after.attempts);
+  if (money.type === 'insufficient') return { type: 'insufficient', reason: money.reason };
+  return { type: wasBooked ? 'already-paid' : 'surplus' };
+}
+
+function decideOpen(after: LockedOrder): PaymentDecision {
+  const money = moneyReceived(after, after.attempts);
+  switch (money.type) {
+    case 'sufficient':
+      return { type: 'pay', surplus: money.surplus };
+    case 'insufficient':
+      return { type: 'insufficient', reason: money.reason };
+    case 'nothing':
+      // All that came is on its way back already.
+      return { type: 'already-paid' };
+    default:
+      return assertNever(money);
+  }
+}

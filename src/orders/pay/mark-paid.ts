@@ -1,0 +1,191 @@
+import { type EntityManager } from 'typeorm';
+import { assertNever } from '../../errors';
+import { type PaymentProviders } from '../../payments';
+import { isContention } from '../../database';
+import { applyStep } from '../apply-step';
+import { type Booking, bookMoney } from './book-money';
+import { checkReportedPayment } from '../input/check-new-order';
+import { type Claim, ClaimPayment } from './claim-payment';
+import { type Confirmation } from './confirmation';
+import { decidePayment } from './decide-payment';
+import { type LatePayments } from '../unmatched/late-payments';
+import { type LateWatch } from '../unmatched/late-watch';
+import { moneyOf, unmatchedMoney } from './money-of';
+import { type LockedOrder } from '../order';
+import { type OrderDesk } from '../order-desk';
+import { type MarkPaidResult } from './mark-paid-result';
+import { isUndecided } from '../order-status';
+import { allTimeouts, paymentTimeout } from '../order-timeouts';
+import { canTakeMoney, type PaidSource } from '../payment-attempt';
+import { evidenceOf, type ReportedPayment } from './reported-payment';
+import { transition } from '../transition';
+import { type ActionContext, BY_API } from '../transition-cause';
+import { accountIn, accountOf } from './with-account';
+import { writeBooking } from './write-booking';
+
+export { type MarkPaidResult };
+
+/** A booking under way. */
+interface Report extends Claim {
+  readonly verified: boolean;
+  readonly settlesLater: boolean;
+  readonly waitsForStock: boolean;
+}
+
+interface Booked extends Partial<Confirmation> {
+  readonly source: PaidSource;
+  readonly isAssigned?: boolean;
+  /** True: book the money and leave the order to its timeout, which is due at once. */
+  readonly waitsForStock?: boolean;
+}
+
+/** Books a payment. No money that is reported here is ever dropped, whatever its order looks like. */
+export class MarkPaid {
+  private readonly claims: ClaimPayment;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly late: LatePayments,
+    private readonly watch: LateWatch,
+    private readonly providers: Pick<PaymentProviders, 'get'>,
+  ) {
+    this.claims = new ClaimPayment(desk.store, late);
+  }
+
+  /**
+   * Books what the caller says was paid. It pays the order; but before such money is given back the provider is asked,
+   * and money of an attempt that nobody had registered is never given back without a person.
+   *
+   * @throws InvalidOrderError when the payment cannot be meant.
+   */
+  execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
+    return this.book(payment, by, { source: 'report', caller });
+  }
+
+  /**
+   * Books what the provider itself says, in a verified notification or an answer. It replaces what was only reported.
+   *
+   * @internal
+   */
+  confirm(payment: ReportedPayment, by: ActionContext, how: Confirmation): Promise<MarkPaidResult> {
+    return this.book(payment, by, { ...how, source: 'provider' });
+  }
+
+  /**
+   * Books unmatched money that an operator assigns to the order, on the authority of whoever told of it. Counts as a
+   * registration, so the money may be refunded later like any other of the order.
+   *
+   * @internal
+   */
+  assign(
+    payment: ReportedPayment,
+    by: ActionContext,
+    { source, caller }: { source: PaidSource; caller: EntityManager },
+  ): Promise<MarkPaidResult> {
+    return this.book(payment, by, { source, caller, isAssigned: true });
+  }
+
+  /**
+   * Another session may hold the stock beyond the deadline. Then the payment is booked without it: the closing needs the same
+   * stock, and must find the money when it gets it.
+   */
+  private async book(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
+    checkReportedPayment(payment);
+    try {
+      return await this.bookOnce(payment, by, how);
+    } catch (error) {
+      if (how.caller || !isContention(error)) throw error;
+      return this.bookOnce(payment, by, { ...how, waitsForStock: true });
+    }
+  }
+
+  private bookOnce(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
+    const account = how.account === undefined ? accountOf(payment, this.providers) : how.account;
+    return this.desk.withOrder<MarkPaidResult>(
+      payment.orderId,
+      how.caller,
+      (file) => {
+        const known = how.account === undefined ? accountIn(file.order, payment, account) : account;
+        const told = moneyOf(payment, known, how.source, file.now);
+        const money = { ...told, isAssigned: how.isAssigned ?? false };
+        const { verified = false, settlesLater = false, waitsForStock = false } = how;
+        return this.bookOn({ file, payment, money, by, verified, settlesLater, waitsForStock });
+      },
+      async (tx, now) => {
+        const money = moneyOf(payment, account, how.source, now);
+        await this.desk.store.keepUnexpected(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
+        return { outcome: 'unknown-order' };
+      },
+    );
+  }
+
+  private async bookOn(report: Report): Promise<MarkPaidResult> {
+    const { tx, order } = report.file;
+    const booking = bookMoney(order, report.money);
+    const isOurs = await this.claims.execute(report, booking);
+    const outcome = isOurs ? await this.write(report, booking) : 'attempt-mismatch';
+    if (!isOurs || booking.isDisputed) await this.claims.keep(report, 'attempt-mismatch');
+    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(report, outcome);
+    return { outcome, order: await this.desk.view(tx, order.id) };
+  }
+
+  private async write(
+    report: Report,
+    booking: Booking,
+  ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order' | 'attempt-mismatch'>> {
+    const { file, payment, by } = report;
+    const { tx, now, order } = file;
+    if (!(await writeBooking(this.desk.store, tx, booking, evidenceOf(payment)))) {
+      throw new Error(`attempt ${payment.reference} of ${payment.provider} was taken meanwhile; repeat the request`);
+    }
+    // What a report had mixed up may still be open at its provider.
+    const isReleased = booking.released.length > 0 && !isUndecided(order.status);
+    if (isReleased) await this.watch.begin(tx, [booking.after], now, by.traceparent);
+    const decision = decidePayment(booking);
+    switch (decision.type) {
+      case 'pay':
+        return this.pay(report, booking.after);
+      case 'insufficient':
+        await this.decideAnew(report);
+        return decision.reason;
+      case 'already-paid':
+      case 'surplus':
+      case 'late':
+        await this.settle(booking.after, report);
+        return decision.type;
+      default:
+        return assertNever(decision);
+    }
+  }
+
+  /** The closing may have been parked, as nobody had confirmed this payment. */
+  private async decideAnew({ file: { tx, order }, money }: Report): Promise<void> {
+    if (order.status !== 'CLOSING' || money.source !== 'provider') return;
+    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+  }
+
+  private async settle(order: LockedOrder, { file, by, verified, settlesLater }: Report): Promise<void> {
+    if (!settlesLater) await this.late.settle(order, { tx: file.tx, by, now: file.now, verified });
+  }
+
+  private async pay(report: Report, after: LockedOrder): Promise<'paid' | 'booked'> {
+    const { file, payment, by } = report;
+    const { tx, order, now } = file;
+    const { scheduler, store } = this.desk;
+    if (report.waitsForStock) {
+      await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+      return 'booked';
+    }
+    const stillOpen = after.attempts.some(canTakeMoney);
+    // Attempts that are still open are closed by the pipeline, or the buyer could pay a second time.
+    const [close, ...reminders] = allTimeouts(order);
+    await scheduler.cancel(tx, stillOpen ? reminders : allTimeouts(order));
+    if (stillOpen && close) await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
+    await applyStep(store, tx, step);
+    const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
+    await this.settle(paid, report);
+    if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
+    return 'paid';
+  }
+}

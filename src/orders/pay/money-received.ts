@@ -1,0 +1,65 @@
+import { type Order } from '../order';
+import { isUnconfirmed, paidAmountOf, type PaymentAttempt } from '../payment-attempt';
+
+/** How the money that arrived compares with what the order asks for. */
+export type MoneyReceived =
+  | { readonly type: 'nothing' }
+  /** Some, but less than the total, or in another currency. */
+  | {
+      readonly type: 'insufficient';
+      readonly reason: 'amount-mismatch' | 'currency-mismatch';
+      readonly sentence: string;
+    }
+  /** Enough. `surplus` are the attempts without which it would be enough too: unconfirmed ones first, then the latest. */
+  | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[] };
+
+/** Pure: adds up the paid attempts of an order. Money in another currency never counts towards the total. */
+export function moneyReceived(
+  order: Pick<Order, 'amount' | 'currency'>,
+  attempts: readonly PaymentAttempt[],
+): MoneyReceived {
+  const paid = attempts.filter((attempt) => attempt.status === 'PAID').sort(byTrust);
+  if (paid.length === 0) return { type: 'nothing' };
+  const fitting = paid.filter((attempt) => attempt.paidCurrency === order.currency);
+  const sum = fitting.reduce((total, attempt) => total + paidAmountOf(attempt), 0n);
+  if (sum >= order.amount) {
+    const unneeded = findUnneeded(fitting, sum - order.amount);
+    return { type: 'sufficient', surplus: paid.filter((one) => !fitting.includes(one) || unneeded.has(one)) };
+  }
+  const foreign = paid.filter((attempt) => attempt.paidCurrency !== order.currency);
+  return insufficient(order, sum, foreign);
+}
+
+/** Whole payments that may go, the latest first, while what is left still pays the order. */
+function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): ReadonlySet<PaymentAttempt> {
+  const unneeded = new Set<PaymentAttempt>();
+  let left = excess;
+  for (const attempt of attempts.toReversed()) {
+    const amount = paidAmountOf(attempt);
+    if (amount > left) continue;
+    left -= amount;
+    unneeded.add(attempt);
+  }
+  return unneeded;
+}
+
+function insufficient(
+  order: Pick<Order, 'amount' | 'currency'>,
+  sum: bigint,
+  foreign: readonly PaymentAttempt[],
+): MoneyReceived {
+  const others = foreign.map((attempt) => ` and ${attempt.paidAmount} ${attempt.paidCurrency}`).join('');
+  return {
+    type: 'insufficient',
+    reason: foreign.length > 0 ? 'currency-mismatch' : 'amount-mismatch',
+    sentence:
+      `paid ${sum} ${order.currency}${others} of ${order.amount} ${order.currency}; ` +
+      'refund it at the provider, or collect the rest and mark the order paid',
+  };
+}
+
+/** What only a report vouches for comes last, so that no confirmed payment is surplus because of it. */
+function byTrust(a: PaymentAttempt, b: PaymentAttempt): number {
+  const unconfirmed = Number(isUnconfirmed(a)) - Number(isUnconfirmed(b));
+  return unconfirmed || (a.paidAt?.getTime() ?? 0) - (b.paidAt?.getTime() ?? 0) || (a.reference < b.reference ? -1 : 1);
+}

@@ -1,0 +1,78 @@
+import { type EntityManager } from 'typeorm';
+import {
+  ASK,
+  DONE,
+  type DueTimeout,
+  TimeoutHandler,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+} from '../../timeouts';
+import { present } from '../../errors';
+import { type AskProviders } from '../lookup/ask-providers';
+import { type AttemptFinding } from '../lookup/attempt-finding';
+import { busyOutcome } from '../busy-outcome';
+import { type LatePayments } from '../unmatched/late-payments';
+import { type MarkPaid } from './mark-paid';
+import { type LockedOrder } from '../order';
+import { type OrderStore } from '../sql/order-store';
+import { PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
+import { isBooked, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { paymentFound } from './reported-payment';
+import { type ActionContext } from '../transition-cause';
+import { waitForProviders } from '../lookup/wait-for-providers';
+
+type Due = DueTimeout<AttemptFinding[]>;
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly providers: AskProviders;
+  readonly markPaid: MarkPaid;
+  readonly late: LatePayments;
+}
+
+/**
+ * Asks the providers of one order about its payments and books what they say; closes nothing. For notifications that tell
+ * of a change and not of its amount, and for payments that were only reported, before any of them goes back.
+ */
+@TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
+  constructor(private readonly plan: Plan) {}
+
+  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const ids = due.map((timeout) => timeout.key);
+    const { orders, busy, now } = await this.plan.store.lock(tx, ids, 'skip-locked');
+    const outcomes: TimeoutOutcome[] = [];
+    for (const timeout of due) {
+      const order = orders.get(timeout.key);
+      if (!order) outcomes.push(busy.has(timeout.key) ? busyOutcome(timeout, now) : DONE);
+      else outcomes.push(await this.settleOne(timeout, order, now, tx));
+    }
+    return outcomes;
+  }
+
+  async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isWorthAsking);
+    return this.plan.providers.query(attempts, now, signal);
+  }
+
+  private async settleOne(due: Due, order: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
+    if (!due.answer) return order.attempts.some(isWorthAsking) ? ASK : DONE;
+    const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
+    for (const { finding, ...key } of due.answer) {
+      if (finding.type !== 'PAID') continue;
+      // Settled once, when all are booked: each of them tells what the others are worth.
+      const how = { caller: tx, account: key.merchantAccount, settlesLater: true };
+      await this.plan.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
+    }
+    const { orders } = await this.plan.store.lock(tx, [order.id], 'wait');
+    const current = present(orders.get(order.id), `order ${order.id}, locked before`);
+    const wait = waitForProviders(current, due.answer, now, now.getTime() - due.dueAt.getTime());
+    await this.plan.late.settle(current, { tx, by, now, verified: !wait, isAsking: true });
+    return wait ? { type: 'retry', ...wait } : DONE;
+  }
+}
+
+/** All but what has come and is certain, and what is another name of it. */
+function isWorthAsking(attempt: PaymentAttempt): boolean {
+  return isUnconfirmed(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
+}

@@ -1,0 +1,129 @@
+import { type EntityManager } from 'typeorm';
+import { type PaymentProviders } from '../../payments';
+import { draftAttempt } from './attempt-draft';
+import { checkNewAttempt } from '../input/check-new-order';
+import { type NewAttempt } from '../place/new-order';
+import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OrderPolicies } from '../order-policies';
+import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
+import { isPayable, type OrderView } from '../order-view';
+import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
+import { AmendOrder } from '../sql/amend-order';
+import { InsertAttempt } from '../sql/insert-attempt';
+import { type ProviderRejection, refuseProvider } from '../place/refuse-provider';
+import { withAccount } from './with-account';
+import { type LockedOrder } from '../order';
+import { type ActionContext, BY_API } from '../transition-cause';
+
+type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
+
+type AttemptRefusal = ProviderRejection | { readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number };
+
+/** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order, or another amount, has it. */
+export type RegisterAttemptResult =
+  | { readonly outcome: 'registered' | 'replayed'; readonly order: OrderView }
+  | {
+      readonly outcome: 'rejected';
+      readonly code: Refusal;
+    }
+  /** The order has as many attempts as its policy allows: offer one of those again. */
+  | { readonly outcome: 'rejected'; readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number }
+  | ({ readonly outcome: 'rejected' } & ProviderRejection);
+
+type Refusal = 'ORDER_NOT_FOUND' | 'ORDER_EXPIRED' | 'ORDER_NOT_PAYABLE' | 'ATTEMPT_EXISTS';
+
+const rejected = (code: Refusal): RegisterAttemptResult => ({ outcome: 'rejected', code });
+
+/**
+ * Lets an order be paid at a provider. Checked under the row lock: once the deadline has passed, or closing has begun,
+ * no new attempt comes in, so the attempts that are asked about at closing are all there are.
+ */
+export class RegisterAttempt {
+  private readonly insert: InsertAttempt;
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly policies: OrderPolicies,
+    private readonly providers: PaymentProviders,
+  ) {
+    this.insert = new InsertAttempt(desk.schema);
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  /** @throws InvalidOrderError when the attempt cannot be meant. */
+  async execute(
+    orderId: string,
+    attempt: NewAttempt,
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<RegisterAttemptResult> {
+    checkNewAttempt(orderId, attempt);
+    const result = await this.desk.withOrder<RegisterAttemptResult>(
+      orderId,
+      caller,
+      (file) => this.register(file, attempt, by),
+      () => rejected('ORDER_NOT_FOUND'),
+    );
+    const isExpired = result.outcome === 'rejected' && result.code === 'ORDER_EXPIRED';
+    if (isExpired) this.desk.scheduler.wake([paymentTimeout(orderId)], 'passive');
+    return result;
+  }
+
+  private async register(file: OpenFile, input: NewAttempt, by: ActionContext): Promise<RegisterAttemptResult> {
+    const { tx, order, now } = file;
+    const attempt = draftAttempt(order, withAccount(input, this.providers), now);
+    const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
+    const isLimited = known !== undefined && isLimitedLater(known, attempt);
+    if (isLimited) await this.insert.limitTime(tx, attempt);
+    if (!isPayable(order, now)) {
+      if (isLimited) return { outcome: 'replayed', order: await this.desk.view(tx, order.id) };
+      return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
+    }
+    if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
+    const refused = known ? undefined : this.refuse(order, attempt);
+    if (refused) return { outcome: 'rejected', ...refused };
+    if (!known || known.status === 'CREATED') {
+      const written = await this.insert.asOpen(tx, attempt);
+      if (!written) return rejected('ATTEMPT_EXISTS');
+      await this.raiseGrace(file, attempt, by);
+      // Its payment was reported before: the closing looks at the order now, and finds it paid.
+      if (written.hasMoney) await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    }
+    return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
+  }
+
+  /** Why this order takes no further attempt of this provider. */
+  private refuse({ merchantId, attempts }: LockedOrder, attempt: PaymentAttempt): AttemptRefusal | undefined {
+    const { maxAttempts, unknownProviders } = this.policies.of(merchantId);
+    if (attempts.length >= maxAttempts) return { code: 'TOO_MANY_ATTEMPTS', limit: maxAttempts };
+    return unknownProviders === 'allow' ? undefined : refuseProvider(attempt, this.providers);
+  }
+
+  /** Some methods take longer to report a payment made in time: the order waits for the slowest of its own. */
+  private async raiseGrace(
+    { tx, order, now }: OpenFile,
+    { provider }: PaymentAttempt,
+    by: ActionContext,
+  ): Promise<void> {
+    const graceMs = this.policies.graceMs(order.merchantId, provider, order.graceMs);
+    if (graceMs === order.graceMs) return;
+    const evidence = { provider, graceMs };
+    const raised = await this.amend.execute(tx, order, { graceMs }, { by, reason: 'grace of the method', evidence });
+    const timeouts = deadlineTimeouts({ ...raised, reminderOffsetsMs: [] }, now, by.traceparent);
+    await this.desk.scheduler.schedule(tx, timeouts);
+  }
+}
+
+/**
+ * A time limit may be told later, also while the order is closing: it is what "not found" waits for. A later one counts, as
+ * the provider may have been given it; an earlier one proves nothing about the limit that it was given before.
+ */
+function isLimitedLater(known: PaymentAttempt, { timeExpire, ...attempt }: PaymentAttempt): boolean {
+  if (!canTakeMoney(known) || timeExpire === null || !asksTheSame(known, attempt)) return false;
+  return known.timeExpire === null || timeExpire > known.timeExpire;
+}
+
+function asksTheSame(a: Money, b: Money): boolean {
+  return a.amount === b.amount && a.currency === b.currency;
+}

@@ -1,0 +1,189 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand } from '../../inventory';
+import { type PaymentProviders } from '../../payments';
+import { type TimeoutScheduler } from '../../timeouts';
+import { draftAttempt } from '../pay/attempt-draft';
+import { type PlaceRejection, type PlaceResult } from './new-order';
+import { type OrderDraft, placedOrder } from './order-draft';
+import { type OrderPolicies } from '../order-policies';
+import { deadlineTimeouts } from '../order-timeouts';
+import { RefuseAtSight } from './refuse-at-sight';
+import { runTransaction } from '../../database';
+import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
+import { refuseProvider } from './refuse-provider';
+import { ReadViews, toView } from '../sql/read-views';
+import { stockRejection } from './stock-rejection';
+
+/** Rolls the transaction back, to try again without these orders. */
+class Refusal extends Error {
+  constructor(readonly rejections: ReadonlyMap<string, PlaceRejection>) {
+    super('some orders cannot be placed');
+  }
+}
+
+/** What placing works with. */
+export interface PlacePlan {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly scheduler: TimeoutScheduler;
+  readonly inventory: Inventory;
+  readonly policies: OrderPolicies;
+  readonly providers: Pick<PaymentProviders, 'get' | 'names'>;
+}
+
+/** How the transaction is run. */
+interface PlaceMode {
+  /** The transaction to take part in. */
+  readonly caller?: EntityManager | undefined;
+  /** How long to wait for a lock, milliseconds; then it fails with lock_not_available. @default 2000 */
+  readonly lockLimitMs?: number;
+}
+
+/** Places drafts with distinct ids and idempotency keys, all in one transaction. */
+export class PlaceDrafts {
+  private readonly insert: InsertOrders;
+  private readonly views: ReadViews;
+  private readonly atSight: RefuseAtSight;
+
+  constructor(private readonly plan: PlacePlan) {
+    this.insert = new InsertOrders(plan.schema);
+    this.atSight = new RefuseAtSight(plan.dataSource, plan.inventory, this.insert);
+    this.views = new ReadViews(plan.schema);
+  }
+
+  /** The result of each, by id. When stock does not suffice for all, who comes first is served first. */
+  async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
+    const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
+    const candidates = drafts.filter(({ id }) => !rejections.has(id));
+    for (const [id, rejection] of await this.atSight.execute(mode.caller, candidates)) rejections.set(id, rejection);
+    const placed = await this.placeFitting(candidates, rejections, mode);
+    this.atSight.note(rejections);
+    return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));
+  }
+
+  /** Every round drops at least one order, so this ends. */
+  private async placeFitting(
+    drafts: readonly OrderDraft[],
+    rejections: Map<string, PlaceRejection>,
+    { caller, lockLimitMs }: PlaceMode,
+  ): Promise<Map<string, PlaceResult>> {
+    for (;;) {
+      const candidates = drafts.filter((draft) => !rejections.has(draft.id));
+      if (candidates.length === 0) return new Map();
+      try {
+        return await runTransaction(this.plan.dataSource, caller, (tx) => this.placeAll(tx, candidates), lockLimitMs);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        for (const [id, rejection] of error.rejections) rejections.set(id, rejection);
+      }
+    }
+  }
+
+  /** Lock order: order rows, then timeouts, then skus. */
+  private async placeAll(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
+    const inserted = new Map((await this.insert.execute(tx, drafts)).map((row) => [row.id, row]));
+    const placed = drafts.flatMap((draft) => {
+      const row = inserted.get(draft.id);
+      return row ? [{ draft, row, order: placedOrder(draft, row.expires_at, row.created_at) }] : [];
+    });
+    refuse(this.refusedAfterInsert(placed));
+    const timeouts = placed.flatMap(({ draft, order }) =>
+      deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
+    );
+    await this.plan.scheduler.schedule(tx, timeouts);
+    const results = await this.presentResults(
+      tx,
+      drafts.filter((draft) => !inserted.has(draft.id)),
+    );
+    for (const { draft, order } of placed) {
+      const { attempt, lines, metadata = null } = draft.input;
+      const attempts = attempt ? [draftAttempt(order, attempt, order.createdAt)] : [];
+      const lineViews = lines.map((line) => ({ ...line, unitAmount: Number(line.unitAmount) }));
+      const view = toView(order, lineViews, attempts, metadata, order.createdAt);
+      results.set(draft.id, { outcome: 'placed', id: draft.id, order: view });
+    }
+    // Last: from here to the commit nobody else can have these goods.
+    await this.reserve(
+      tx,
+      placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.input.lines })),
+    );
+    return results;
+  }
+
+  private async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<void> {
+    const outcome = await this.plan.inventory.reserve(tx, demands);
+    if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
+  }
+
+  /** Orders that were there before: replays, or conflicts. */
+  private async presentResults(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
+    const results = new Map<string, PlaceResult>();
+    if (drafts.length === 0) return results;
+    const present = new Map((await this.insert.present(tx, drafts)).map((row) => [row.id, row]));
+    const rejections = new Map<string, PlaceRejection>();
+    for (const { id, fingerprint, input } of drafts) {
+      const { order_fingerprint: ofOrder = null, key_fingerprint: ofKey = null } = present.get(id) ?? {};
+      const isReused = input.idempotencyKey !== undefined && ofKey !== fingerprint;
+      if (isReused) rejections.set(id, { code: 'IDEMPOTENCY_KEY_REUSED' });
+      else if (ofOrder !== fingerprint) rejections.set(id, { code: 'ORDER_EXISTS' });
+    }
+    // Rolled back, or the idempotency key of a refused order would stay behind.
+    refuse(rejections);
+    const views = await this.views.execute(
+      tx,
+      drafts.map((draft) => draft.id),
+    );
+    for (const [id, { view }] of views) results.set(id, { outcome: 'replayed', id, order: view });
+    return results;
+  }
+
+  private refusedAfterInsert(placed: readonly { draft: OrderDraft; row: InsertedRow }[]): Map<string, PlaceRejection> {
+    const rejections = new Map<string, PlaceRejection>();
+    for (const { draft, row } of placed) {
+      const windowMs = row.expires_at.getTime() - row.created_at.getTime();
+      if (draft.windowMs === undefined && !this.plan.policies.allowsWindow(draft.merchantId, Math.max(windowMs, 0))) {
+        rejections.set(draft.id, this.windowRejection(draft));
+      } else if (row.attempt_taken) rejections.set(draft.id, { code: 'ATTEMPT_EXISTS' });
+    }
+    return rejections;
+  }
+
+  private outOfRange(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
+    const isOutside = ({ merchantId, windowMs }: OrderDraft): boolean =>
+      windowMs !== undefined && !this.plan.policies.allowsWindow(merchantId, windowMs);
+    return new Map(drafts.filter(isOutside).map((draft) => [draft.id, this.windowRejection(draft)]));
+  }
+
+  private withoutProvider(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
+    const rejections = drafts.flatMap(({ id, merchantId, input: { attempt } }) => {
+      const isAllowed = !attempt || this.plan.policies.of(merchantId).unknownProviders === 'allow';
+      const rejection = isAllowed ? undefined : refuseProvider(attempt, this.plan.providers);
+      return rejection ? [[id, rejection] as const] : [];
+    });
+    return new Map(rejections);
+  }
+
+  private windowRejection({ merchantId }: OrderDraft): PlaceRejection {
+    const { minPaymentWindowMs: minMs, maxPaymentWindowMs: maxMs } = this.plan.policies.of(merchantId);
+    return { code: 'PAYMENT_WINDOW_OUT_OF_RANGE', minMs, maxMs };
+  }
+}
+
+function refuse(rejections: ReadonlyMap<string, PlaceRejection>): void {
+  if (rejections.size > 0) throw new Refusal(rejections);
+}
+
+function stockRejections(
+  demands: readonly StockDemand[],
+  { available, owners }: Extract<ReserveOutcome, { type: 'refused' }>,
+): Map<string, PlaceRejection> {
+  const unfit = selectUnfit(demands, available, owners);
+  if (unfit.length === 0) throw new Error('stock was refused although every order fits');
+  return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
+}
+
+function toRejected(id: string, rejections: ReadonlyMap<string, PlaceRejection>): PlaceResult {
+  const rejection = rejections.get(id);
+  if (!rejection) throw new Error(`order ${id} was neither placed nor rejected`);
+  return { outcome: 'rejected', id, ...rejection };
+}

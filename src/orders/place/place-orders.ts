@@ -1,0 +1,62 @@
+import { type EntityManager } from 'typeorm';
+import { GROUP_COMMIT, GroupCommit, isDatabaseAway } from '../../database';
+import { checkNewOrders } from '../input/check-new-order';
+import { type NewOrder, type PlaceResult } from './new-order';
+import { draftOrder, namesOf, type OrderDraft } from './order-draft';
+import { PlaceDrafts, type PlacePlan } from './place-drafts';
+import { splitBatch } from './split-batch';
+import { type ActionContext, BY_API } from '../transition-cause';
+
+/**
+ * Places orders: order, lines, stock, deadline, reminders, first attempt, history and idempotency key in one
+ * transaction. Repeating a request changes nothing and answers with the order as it is now.
+ */
+export class PlaceOrders {
+  private readonly drafts: PlaceDrafts;
+  private readonly singles: GroupCommit<OrderDraft, PlaceResult>;
+
+  constructor(private readonly plan: PlacePlan) {
+    this.drafts = new PlaceDrafts(plan);
+    this.singles = new GroupCommit({
+      size: GROUP_COMMIT.size,
+      lanes: GROUP_COMMIT.lanes,
+      namesOf,
+      runTogether: (drafts) => this.place(drafts, { lockLimitMs: GROUP_COMMIT.lockLimitMs }),
+      runAlone: async (draft) => resultIn(await this.drafts.execute([draft], {}), draft.id),
+      isHopeless: isDatabaseAway,
+    });
+  }
+
+  /**
+   * Returns one result per input, in order. When stock does not suffice for all, who comes first is served first.
+   * With `caller` everything happens in the caller's transaction, and disappears if that is rolled back. A refusal
+   * is a result, not an error: to roll back because of it, throw. Without `caller`, single orders that come at the
+   * same time from different callers share a transaction; what becomes of one does not depend on the others.
+   *
+   * @throws InvalidOrderError when an order cannot be meant.
+   */
+  async execute(
+    inputs: readonly NewOrder[],
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<PlaceResult[]> {
+    checkNewOrders(inputs);
+    const drafts = inputs.map((input) => draftOrder(input, by, this.plan));
+    const [only] = drafts;
+    if (only && drafts.length === 1 && !caller) return [await this.singles.run(only)];
+    const { firsts, resultsFor } = splitBatch(drafts);
+    const results = await this.drafts.execute(firsts, { caller });
+    return resultsFor((id) => resultIn(results, id));
+  }
+
+  private async place(drafts: readonly OrderDraft[], mode: { lockLimitMs?: number }): Promise<PlaceResult[]> {
+    const results = await this.drafts.execute(drafts, mode);
+    return drafts.map(({ id }) => resultIn(results, id));
+  }
+}
+
+function resultIn(results: ReadonlyMap<string, PlaceResult>, id: string): PlaceResult {
+  const result = results.get(id);
+  if (!result) throw new Error(`order ${id} was neither placed nor rejected`);
+  return result;
+}

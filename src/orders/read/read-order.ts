@@ -1,0 +1,37 @@
+import { type DataSource } from 'typeorm';
+import { onOwnConnection, STATEMENT_MS } from '../../database';
+import { type TimeoutScheduler } from '../../timeouts';
+import { closesAt } from '../close/decide-closing';
+import { paymentTimeout } from '../order-timeouts';
+import { type OrderView } from '../order-view';
+import { type ReadOrderRow, ReadViews } from '../sql/read-views';
+
+/**
+ * Reads an order. Whether it has expired is computed from the database's clock, so the answer is right even while the
+ * machinery is behind; a passed deadline that nobody has handled yet is handled now, in the background.
+ */
+export class ReadOrder {
+  private readonly views: ReadViews;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly scheduler: TimeoutScheduler,
+    schema: string,
+  ) {
+    this.views = new ReadViews(schema);
+  }
+
+  /** One statement. Undefined: there is no such order. */
+  async execute(orderId: string): Promise<OrderView | undefined> {
+    const views = await onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) =>
+      this.views.execute(manager, [orderId]),
+    );
+    const found = views.get(orderId);
+    if (found && isOverdue(found)) this.scheduler.wake([paymentTimeout(orderId)], 'passive');
+    return found?.view;
+  }
+}
+
+function isOverdue({ order, now }: ReadOrderRow): boolean {
+  return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
+}

@@ -1,0 +1,60 @@
+import { bookMoney, type Money } from '../pay/book-money';
+import { LIMITS } from '../limits';
+import { type LockedOrder } from '../order';
+import { type UnexpectedHandling, type UnexpectedReason } from '../sql/order-store';
+import { isBooked, isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { isOpen, type UnmatchedPayment } from './unmatched-payment';
+
+/** Why unmatched money cannot be booked on an order. */
+export type AssignmentRefusal =
+  /** It belongs to an order already, which has no use for it. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnexpectedReason }
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnexpectedHandling }
+  /** Another order has the attempt, or counts on the same payment. */
+  | { readonly code: 'PAYMENT_TAKEN' }
+  /** The amount or currency is none that the order can take. */
+  | {
+      readonly code: 'PAYMENT_NOT_BOOKABLE';
+      readonly amount: number;
+      readonly currency: string;
+      readonly orderCurrency: string;
+    }
+  /** The order has this payment already, with another amount and from an equally or more trusted source. */
+  | { readonly code: 'PAYMENT_DISPUTED'; readonly paidAmount: number; readonly paidCurrency: string };
+
+export type AssignmentDecision =
+  | { readonly type: 'assign' }
+  | { readonly type: 'already-assigned' }
+  | { readonly type: 'refuse'; readonly refusal: AssignmentRefusal };
+
+const ASSIGNABLE: readonly UnexpectedReason[] = ['unknown-order', 'attempt-mismatch'];
+
+/** Pure: whether this money may be booked on this order. @param same everything that is known of the payment. */
+export function decideAssignment(
+  order: LockedOrder,
+  payment: UnmatchedPayment,
+  money: Money,
+  same: readonly PaymentAttempt[],
+): AssignmentDecision {
+  const { reason, handling, amount, currency } = payment;
+  if (!ASSIGNABLE.includes(reason)) {
+    return refuse({ code: 'UNMATCHED_PAYMENT_HAS_ORDER', unmatchedReason: reason });
+  }
+  const holder = order.attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, money));
+  // Adopted by whoever had the order in hand first, but on no person's word.
+  if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
+  if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
+  if (same.some(({ orderId }) => orderId !== order.id)) return refuse({ code: 'PAYMENT_TAKEN' });
+  if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
+    return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });
+  }
+  const { isDisputed, holder: booked } = bookMoney(order, money);
+  if (!isDisputed) return { type: 'assign' };
+  const { paidAmount, paidCurrency } = booked;
+  const has = { paidAmount: Number(paidAmount ?? 0n), paidCurrency: paidCurrency ?? order.currency };
+  return refuse({ code: 'PAYMENT_DISPUTED', ...has });
+}
+
+function refuse(refusal: AssignmentRefusal): AssignmentDecision {
+  return { type: 'refuse', refusal };
+}

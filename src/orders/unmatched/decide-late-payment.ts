@@ -1,0 +1,113 @@
+import { assertNever } from '../../errors';
+import { moneyReceived } from '../pay/money-received';
+import { type LockedOrder } from '../order';
+import { type OrderPolicy } from '../order-policy-options';
+import { isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+
+/** Why money does not belong to its order. */
+export type LateReason = 'late' | 'surplus';
+
+/** What becomes of payments that an order does not need. */
+export interface GiveBack {
+  readonly type: 'give-back';
+  readonly reason: LateReason;
+  /** They go back. */
+  readonly refunds: readonly PaymentAttempt[];
+  /** A person has to decide about them. */
+  readonly kept: readonly PaymentAttempt[];
+  /** Only a report vouches for them, or for what makes them unneeded: the provider has to be asked first. */
+  readonly unverified: readonly PaymentAttempt[];
+}
+
+/** What to do with money that an order holds and does not need. */
+export type LateDecision =
+  | { readonly type: 'nothing' }
+  /** The order becomes PAID after all, if its stock can be had; else all of it goes back. */
+  | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
+  | GiveBack;
+
+/** The rules that decide. */
+export type LatePolicy = Pick<OrderPolicy, 'latePayment' | 'surplusPayment'>;
+
+/** `verified`: the providers were asked just now; what they did not confirm is kept. */
+export interface Verification {
+  readonly verified: boolean;
+}
+
+const NOTHING: LateDecision = { type: 'nothing' };
+const DOUBTFUL: GiveBack = { type: 'give-back', reason: 'surplus', refunds: [], kept: [], unverified: [] };
+
+/** Pure: looks at every payment of a locked order that is neither needed nor on its way back. */
+export function decideLatePayment(order: LockedOrder, policy: LatePolicy, verification: Verification): LateDecision {
+  switch (order.status) {
+    case 'PENDING':
+    case 'CLOSING':
+      return NOTHING;
+    case 'PAID':
+      return decideSurplus(order, policy, verification);
+    case 'CLOSED':
+      return decideClosed(order, policy, verification);
+    case 'CANCELLED':
+    case 'REFUNDING':
+    case 'CLOSED_REFUNDED':
+      return decideLate(order, policy, verification);
+    default:
+      return assertNever(order.status);
+  }
+}
+
+/** Pure: all payments of an order that has ended without needing any. */
+export function decideLate(order: LockedOrder, { latePayment }: LatePolicy, verification: Verification): LateDecision {
+  return giveBack(paidAttempts(order), 'late', latePayment === 'keep', verification);
+}
+
+function decideSurplus(order: LockedOrder, { surplusPayment }: LatePolicy, verification: Verification): LateDecision {
+  const money = moneyReceived(order, order.attempts);
+  if (money.type !== 'sufficient') return NOTHING;
+  // A report may be too low, so that none of several payments seems to be one too many.
+  const reported = order.attempts.filter(isUnconfirmed);
+  const isAlone = reported.length === 1 && (money.surplus.length > 0 || paidAttempts(order).length === 1);
+  const mayHideSurplus = reported.length > 0 && !isAlone;
+  if (mayHideSurplus && !verification.verified) return { ...DOUBTFUL, unverified: reported };
+  if (money.surplus.length === 0) return NOTHING;
+  const keeps = surplusPayment === 'keep';
+  const confirmed = order.attempts.filter((attempt) => !isUnconfirmed(attempt));
+  // What pays the order must be certain before anything is given back as not needed.
+  if (moneyReceived(order, confirmed).type === 'sufficient')
+    return giveBack(money.surplus, 'surplus', keeps, verification);
+  if (keeps || verification.verified) return { ...DOUBTFUL, kept: money.surplus };
+  return { ...DOUBTFUL, unverified: money.surplus };
+}
+
+function decideClosed(order: LockedOrder, policy: LatePolicy, verification: Verification): LateDecision {
+  const isEnough = moneyReceived(order, order.attempts).type === 'sufficient';
+  if (policy.latePayment !== 'revive-if-stock' || !isEnough) return decideLate(order, policy, verification);
+  return { type: 'revive', attempts: paidAttempts(order) };
+}
+
+function paidAttempts({ attempts }: LockedOrder): PaymentAttempt[] {
+  return attempts.filter((attempt) => attempt.status === 'PAID');
+}
+
+/**
+ * Money goes back by itself only where it is certain that it came, and that it came for this order: whoever may report
+ * payments could otherwise have any payment of the account given back.
+ */
+function giveBack(
+  attempts: readonly PaymentAttempt[],
+  reason: LateReason,
+  keeps: boolean,
+  { verified }: Verification,
+): LateDecision {
+  if (attempts.length === 0) return NOTHING;
+  const isKept = (attempt: PaymentAttempt): boolean =>
+    keeps || !attempt.registered || (verified && isUnconfirmed(attempt));
+  const others = attempts.filter((attempt) => !isKept(attempt));
+  return {
+    type: 'give-back',
+    reason,
+    kept: attempts.filter(isKept),
+    unverified: others.filter(isUnconfirmed),
+    refunds: others.filter((attempt) => !isUnconfirmed(attempt)),
+  };
+}

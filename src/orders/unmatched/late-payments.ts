@@ -1,0 +1,186 @@
+import { assertNever } from '../../errors';
+import { type TimeoutScheduler } from '../../timeouts';
+import { applyStep } from '../apply-step';
+import { type LockedOrder } from '../order';
+import { type OrderPolicies } from '../order-policies';
+import { type OrderStore, type UnexpectedHandling } from '../sql/order-store';
+import { isUndecided } from '../order-status';
+import { PAYMENT_REFUND, reconcileTimeout } from '../order-timeouts';
+import { type PaymentAttempt } from '../payment-attempt';
+import { transition } from '../transition';
+import { type ActionContext } from '../transition-cause';
+import {
+  decideLate,
+  decideLatePayment,
+  type GiveBack,
+  type LateDecision,
+  type LateReason,
+} from './decide-late-payment';
+import { type LateContext } from './late-context';
+import { type NoteFoundMoney } from './note-found-money';
+import { type Refund, refundOf, type RefundReason } from './refund';
+import { type RefundRows } from './refund-rows';
+import { strayMoney } from './stray-money';
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly scheduler: TimeoutScheduler;
+  readonly policies: OrderPolicies;
+  readonly refunds: RefundRows;
+  readonly found: NoteFoundMoney;
+}
+
+/** Sees to money that an order holds and does not need: it revives the order, goes back, or waits for a person. */
+export class LatePayments {
+  constructor(private readonly plan: Plan) {}
+
+  /**
+   * Deals with every payment of the order that is neither needed nor on its way back, in the caller's transaction. To
+   * be called after everything else that takes locks there: it may lock stock. Idempotent.
+   *
+   * @param order as it stands now in this transaction, locked.
+   */
+  async settle(order: LockedOrder, context: LateContext): Promise<void> {
+    const decision = this.decide(order, context);
+    switch (decision.type) {
+      case 'nothing':
+        return;
+      case 'give-back':
+        return this.handle(order, decision, context);
+      case 'revive':
+        return this.revive(order, decision.attempts, context);
+      default:
+        return assertNever(decision);
+    }
+  }
+
+  /**
+   * Locks the stock that reviving these orders would take, and that of `others` with it: in one statement, so that two
+   * transactions with many orders each do not wait for one another. Nothing is locked where no order is revived.
+   */
+  async lockStock(
+    orders: readonly LockedOrder[],
+    { tx }: Pick<LateContext, 'tx'>,
+    others: readonly string[] = [],
+  ): Promise<void> {
+    const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
+    if (revived.length > 0) await this.plan.store.lockStock(tx, [...revived, ...others]);
+  }
+
+  /** Whether its money makes the order PAID, which takes its goods from stock again. */
+  revives(order: LockedOrder): boolean {
+    return this.decide(order, {}).type === 'revive';
+  }
+
+  /** What is done meanwhile about money that is not enough for its order. */
+  handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnexpectedHandling {
+    const waits = isUndecided(status) && autoClose && this.plan.policies.of(merchantId).partialPayment !== 'park';
+    return waits ? 'waiting' : 'kept';
+  }
+
+  /** Begins the refunds of these attempts; the order stays as it is. For money that is too little, before closing. */
+  async giveBack(
+    attempts: readonly PaymentAttempt[],
+    reason: RefundReason,
+    { tx, by }: LateContext,
+  ): Promise<readonly Refund[]> {
+    if (attempts.length === 0) return [];
+    const refunds = attempts.map((attempt) => refundOf(attempt, reason));
+    await this.plan.refunds.insert(tx, refunds, reason === 'operator' ? by.actor : undefined);
+    await this.plan.store.setAttemptStatus(tx, refunds, 'REFUNDING');
+    const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
+    await this.plan.scheduler.schedule(tx, timeouts);
+    return refunds;
+  }
+
+  /**
+   * An ended order whose money goes back says so, whatever it was before. A paid one stays paid.
+   *
+   * @param reason for the history, instead of that of the refunds.
+   * @returns whether the order has changed.
+   */
+  async enterRefunding(
+    order: LockedOrder,
+    refunds: readonly Refund[],
+    { tx, by, now }: LateContext,
+    reason?: string,
+  ): Promise<boolean> {
+    const [first] = refunds;
+    const mayEnter = order.status === 'CLOSED' || order.status === 'CANCELLED' || order.status === 'CLOSED_REFUNDED';
+    if (!first || !mayEnter) return false;
+    const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
+    const step = { by, now, reason: reason ?? first.reason, evidence, details: { reason: first.reason } };
+    await applyStep(this.plan.store, tx, transition(order, 'REFUNDING', step));
+    return true;
+  }
+
+  /**
+   * Makes a closed order PAID by the payments that it holds. To be called last in a transaction: it locks stock.
+   *
+   * @param reason for the history; the event says `revived`.
+   * @returns false: its goods are gone, and nothing was written.
+   */
+  async reviveWith(
+    order: LockedOrder,
+    attempts: readonly PaymentAttempt[],
+    context: LateContext,
+    reason = 'revived',
+  ): Promise<boolean> {
+    const { tx, by, now } = context;
+    if (!(await this.plan.store.reserveAgain(tx, order.id))) return false;
+    const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
+    const step = { by, now, reason, evidence, details: { reason: 'revived' } };
+    await applyStep(this.plan.store, tx, transition(order, 'PAID', step));
+    await this.report(attempts, 'late', 'revived', context);
+    // What the revived order does not need of it is surplus, like anybody's second payment.
+    await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
+    return true;
+  }
+
+  private decide(order: LockedOrder, { verified = false }: Partial<LateContext>): LateDecision {
+    return decideLatePayment(order, this.plan.policies.of(order.merchantId), { verified });
+  }
+
+  private async handle(
+    order: LockedOrder,
+    { refunds: wanted, kept, unverified, reason }: GiveBack,
+    context: LateContext,
+  ): Promise<void> {
+    const disputed = await this.plan.found.disputed(context.tx, wanted);
+    const others = wanted.filter((attempt) => !disputed.includes(attempt));
+    const refunds = await this.giveBack(others, reason, context);
+    await this.enterRefunding(order, refunds, context);
+    await this.report(others, reason, 'refunding', context);
+    await this.report([...kept, ...disputed], reason, 'kept', context);
+    // Asked in a transaction of its own: the answer decides here once more.
+    const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
+    if (unverified.length > 0 && !context.isAsking) await this.plan.scheduler.schedule(context.tx, [check]);
+  }
+
+  private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {
+    if (!(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
+  }
+
+  /** The goods are gone: the money is that of any order that has ended. */
+  private async giveUp(order: LockedOrder, context: LateContext): Promise<void> {
+    const policy = this.plan.policies.of(order.merchantId);
+    const decision = decideLate(order, policy, { verified: context.verified ?? false });
+    if (decision.type === 'give-back') await this.handle(order, decision, context);
+  }
+
+  private report(
+    attempts: readonly PaymentAttempt[],
+    reason: LateReason,
+    handling: UnexpectedHandling,
+    { tx, by, now }: LateContext,
+  ): Promise<void> {
+    return this.plan.store.keepUnexpected(
+      tx,
+      attempts.map((attempt) => strayMoney(attempt, { reason, handling, now, traceparent: by.traceparent })),
+    );
+  }
+}
+
+function traceOf({ traceparent }: ActionContext): { traceparent?: string } {
+  return traceparent === undefined ? {} : { traceparent };
+}

@@ -1,0 +1,80 @@
+import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
+import { bookMoney, type Money } from '../pay/book-money';
+import { type LockedOrder } from '../order';
+import { type OrderStore } from '../sql/order-store';
+import { isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { moneyFound } from '../lookup/with-findings';
+import { type LateContext } from './late-context';
+import { strayMoney } from './stray-money';
+
+/** An order, and what its providers have just said. */
+export interface AskedOrder {
+  /** With its attempts as they are after the findings. */
+  readonly after: LockedOrder;
+  readonly findings: readonly AttemptFinding[];
+}
+
+type Context = Pick<LateContext, 'tx' | 'by' | 'now'>;
+
+/** Compares payments that providers told of with everything else that is known under their names. */
+export class NoteFoundMoney {
+  constructor(private readonly store: OrderStore) {}
+
+  /** Ends unmatched money that is one of these payments, and tells a person of those that another order counts on, too. */
+  async execute(asked: readonly AskedOrder[], { tx, by, now }: Context): Promise<void> {
+    const money = asked.flatMap(({ findings }) => moneyFound(findings));
+    if (money.length === 0) return;
+    const { attempts, unmatched } = await this.store.samePayments(tx, money);
+    await this.store.closeUnmatched(tx, unmatched);
+    const disputed = asked.flatMap(({ after }) => after.attempts.filter((attempt) => isElsewhere(attempt, attempts)));
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
+    await this.store.keepUnexpected(
+      tx,
+      disputed.map((attempt) => strayMoney(attempt, why)),
+    );
+  }
+
+  /**
+   * The findings of an order without payments that another order has by the provider's word, or has registered: a payment
+   * pays one order. A person is told, and decides.
+   */
+  async withoutTaken(
+    order: LockedOrder,
+    findings: readonly AttemptFinding[],
+    { tx, by, now }: Context,
+  ): Promise<AttemptFinding[]> {
+    const money = moneyFound(findings);
+    if (money.length === 0) return [...findings];
+    const { attempts } = await this.store.samePayments(tx, money);
+    const others = attempts.filter(
+      (other) => other.orderId !== order.id && (other.registered || other.paidSource === 'provider'),
+    );
+    const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => isSamePayment(other, names));
+    const isHere = (names: Money): boolean => bookMoney(order, names).wasBooked;
+    const taken = money.filter((names) => holderOf(names) && !isHere(names));
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
+    const kept = taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} }));
+    await this.store.keepUnexpected(tx, kept);
+    return findings.map((found) => {
+      const names = taken.find((one) => isSameAttempt(one, found));
+      return names ? { ...found, finding: takenBy(holderOf(names)) } : found;
+    });
+  }
+
+  /** Those of these payments that must not go back by themselves, as another order counts on them as well. */
+  async disputed(tx: LateContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+    if (payments.length === 0) return [];
+    const { attempts } = await this.store.samePayments(tx, payments);
+    return payments.filter((payment) => isElsewhere(payment, attempts));
+  }
+}
+
+function takenBy(holder: PaymentAttempt | undefined): Finding {
+  const reason = `order ${holder?.orderId} has this payment as ${holder?.reference}`;
+  return { type: 'UNKNOWN', reason, isKnownThere: true, needsPerson: true };
+}
+
+function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
+  if (payment.status !== 'PAID') return false;
+  return attempts.some((other) => other.orderId !== payment.orderId && isSamePayment(other, payment));
+}

@@ -1,0 +1,117 @@
+import { present } from '../../errors';
+import { type EntityManager } from 'typeorm';
+import { type Outbox } from '../../outbox';
+import {
+  ASK,
+  DONE,
+  type DueTimeout,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+  TimeoutHandler,
+} from '../../timeouts';
+import { applyStep } from '../apply-step';
+import { type AskProviders } from '../lookup/ask-providers';
+import { busyOutcome } from '../busy-outcome';
+import { type LockedOrder } from '../order';
+import { orderEvent } from '../order-events';
+import { type OrderStore } from '../sql/order-store';
+import { PAYMENT_REFUND, OWN_LIMITS } from '../order-timeouts';
+import { transition } from '../transition';
+import { type ActionContext } from '../transition-cause';
+import { decideRefund, type RefundAnswer } from './decide-refund';
+import { type Refund } from './refund';
+import { type OpenRefund, type RefundRows } from './refund-rows';
+
+type Due = DueTimeout<RefundAnswer>;
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly refunds: RefundRows;
+  readonly providers: AskProviders;
+  readonly outbox: Outbox;
+}
+
+/**
+ * Gives money back: asks the provider with the refund's own number until it says that the money is back. Each refund
+ * is a timeout, so it outlives every crash; it is given up, with an alert, only when the provider rejects it.
+ */
+@TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
+  constructor(private readonly plan: Plan) {}
+
+  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const numbers = due.map((timeout) => timeout.key);
+    const open = await this.plan.refunds.open(numbers, tx);
+    const orderIds = [...new Set([...open.values()].map(({ refund }) => refund.orderId))];
+    const { orders, now } = await this.plan.store.lock(tx, orderIds, 'skip-locked');
+    const outcomes: TimeoutOutcome[] = [];
+    for (const timeout of due) outcomes.push(await this.settleOne(timeout, open.get(timeout.key), orders, now, tx));
+    return outcomes;
+  }
+
+  async ask(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
+    const open = (await this.plan.refunds.open([due.key])).get(due.key);
+    if (!open) return { type: 'UNKNOWN', reason: 'the refund is done already' };
+    return this.plan.providers.refund(open.attempt, open.refund, signal);
+  }
+
+  private async settleOne(
+    due: Due,
+    open: OpenRefund | undefined,
+    orders: ReadonlyMap<string, LockedOrder>,
+    now: Date,
+    tx: EntityManager,
+  ): Promise<TimeoutOutcome> {
+    if (!open) return DONE;
+    const answer = answerOf(open, due);
+    if (!answer) return ASK;
+    const decision = decideRefund(answer, now.getTime() - open.createdAt.getTime());
+    if (decision.type === 'retry') return decision;
+    const order = orders.get(open.refund.orderId);
+    if (!order) return busyOutcome(due, now);
+    const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
+    await this.plan.refunds.finish(tx, open.refund.number, { ...decision, evidence });
+    await this.plan.store.setAttemptStatus(tx, [open.refund], 'REFUNDED');
+    const by = { cause: due.cause, traceparent: due.traceparent };
+    await this.announce(tx, await this.currentOf(tx, order), { ...open.refund, refundId: decision.refundId }, by, now);
+    return DONE;
+  }
+
+  /** Another refund of the same batch may have moved the order. */
+  private async currentOf(tx: EntityManager, order: LockedOrder): Promise<LockedOrder> {
+    const { orders } = await this.plan.store.lock(tx, [order.id], 'wait');
+    return present(orders.get(order.id), `order ${order.id}, locked before`);
+  }
+
+  /** `order.refunded`; with the last refund of an order that ended without payment, as its transition. */
+  private async announce(
+    tx: EntityManager,
+    order: LockedOrder,
+    refund: Refund & { readonly refundId: string },
+    by: ActionContext,
+    now: Date,
+  ): Promise<void> {
+    const { number: refundNumber, provider, reference, refundId, reason } = refund;
+    const money = { refundedAmount: Number(refund.amount), refundedCurrency: refund.currency };
+    const details = { refundNumber, refundId, provider, reference, ...money, reason };
+    const isLast = order.status === 'REFUNDING' && !(await this.plan.refunds.hasPending(tx, order.id));
+    if (isLast) {
+      const step = transition(order, 'CLOSED_REFUNDED', { by, now, reason, evidence: details, details });
+      return applyStep(this.plan.store, tx, step);
+    }
+    const event = orderEvent(
+      'order.refunded',
+      order,
+      order.version,
+      now,
+      { ...details, cause: by.cause },
+      by.traceparent,
+    );
+    await this.plan.outbox.append(tx, [event]);
+  }
+}
+
+/** What is known of the refund; a person's note counts for more than a provider, who need not be asked then. */
+function answerOf({ paidBackAs }: OpenRefund, { answer }: Due): RefundAnswer | undefined {
+  return paidBackAs === undefined ? answer : { type: 'REFUNDED', refundId: paidBackAs, evidence: {} };
+}

@@ -1,0 +1,77 @@
+import { type EntityManager } from 'typeorm';
+import { checkUnmatched } from '../input/check-new-order';
+import { type LockedOrder } from '../order';
+import { type OrderDesk } from '../order-desk';
+import { type UnexpectedHandling } from '../sql/order-store';
+import { runTransaction } from '../../database';
+import { AmendOrder } from '../sql/amend-order';
+import { type ActionContext, BY_API } from '../transition-cause';
+import { byOperator } from '../operator/by-operator';
+import { evidenceOfUnmatched, isOpen, type UnmatchedPayment } from './unmatched-payment';
+import { type UnmatchedRows } from './unmatched-rows';
+
+export interface UnmatchedSettlement {
+  /** Of the row in orphan_payment. */
+  readonly id: string;
+  /** What was done about it, for the history. */
+  readonly reason: string;
+}
+
+export type SettleUnmatchedResult =
+  | { readonly outcome: 'settled'; readonly payment: UnmatchedPayment }
+  | { readonly outcome: 'rejected'; readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND' }
+  /** It does not wait any more; see `handling`. */
+  | {
+      readonly outcome: 'rejected';
+      readonly code: 'UNMATCHED_PAYMENT_HANDLED';
+      readonly handling: UnexpectedHandling;
+    };
+
+/** Notes that a person has dealt with unmatched money outside of this system. It moves no money. Idempotent. */
+export class SettleUnmatched {
+  private readonly amend: AmendOrder;
+
+  constructor(
+    private readonly desk: OrderDesk,
+    private readonly rows: UnmatchedRows,
+  ) {
+    this.amend = new AmendOrder(desk.schema);
+  }
+
+  /** @throws InvalidOrderError when the request cannot be meant. */
+  execute(
+    request: UnmatchedSettlement,
+    by: ActionContext = BY_API,
+    caller?: EntityManager,
+  ): Promise<SettleUnmatchedResult> {
+    checkUnmatched('settlement', request);
+    return runTransaction(this.desk.dataSource, caller, async (tx) => {
+      const order = await this.lockOrder(tx, request.id);
+      const payment = await this.rows.lock(tx, request.id);
+      if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
+      if (payment.handling === 'settled') return { outcome: 'settled', payment };
+      if (!isOpen(payment)) {
+        return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_HANDLED', handling: payment.handling };
+      }
+      return this.settle(tx, payment, order, { by: byOperator(by), reason: request.reason });
+    });
+  }
+
+  /** Without adopting its money, as other actions do: the operator says that it is dealt with already. */
+  private async lockOrder(tx: EntityManager, id: string): Promise<LockedOrder | undefined> {
+    const orderId = (await this.rows.find(tx, id))?.orderId ?? undefined;
+    const { orders } = await this.desk.store.lock(tx, orderId === undefined ? [] : [orderId], 'wait');
+    return orderId === undefined ? undefined : orders.get(orderId);
+  }
+
+  private async settle(
+    tx: EntityManager,
+    payment: UnmatchedPayment,
+    order: LockedOrder | undefined,
+    why: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<SettleUnmatchedResult> {
+    await this.rows.resolve(tx, payment.id, 'settled', why);
+    if (order) await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
+    return { outcome: 'settled', payment: (await this.rows.find(tx, payment.id)) ?? payment };
+  }
+}

@@ -1,0 +1,58 @@
+import { type JsonObject } from '../../outbox';
+import { type UnexpectedHandling, type UnexpectedReason } from '../sql/order-store';
+import { type PaidSource } from '../payment-attempt';
+import { type ReportedPayment } from '../pay/reported-payment';
+
+/** Money that no order takes; a row of orphan_payment. Amounts in minor units. */
+export interface UnmatchedPayment {
+  readonly id: string;
+  readonly reason: UnexpectedReason;
+  readonly handling: UnexpectedHandling;
+  /** The order that the payment names or belongs to; null: none is known. */
+  readonly orderId: string | null;
+  readonly provider: string;
+  readonly reference: string;
+  /** Null: the provider knows no merchants. */
+  readonly merchantAccount: string | null;
+  readonly amount: number;
+  readonly currency: string;
+  /** Who says that it was paid. */
+  readonly source: PaidSource;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly createdAt: Date;
+  /** When, by whom and why an operator has dealt with it; null: nobody has. */
+  readonly resolvedAt: Date | null;
+  readonly resolvedBy: string | null;
+  readonly resolution: string | null;
+}
+
+/** Whether it waits: for a person, or for the deadline of its order. */
+export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolean {
+  return handling === 'kept' || handling === 'waiting';
+}
+
+/** Pure: the same payment as a report for this order. */
+export function reportOf(unmatched: UnmatchedPayment, orderId: string): ReportedPayment {
+  const { provider, reference, merchantAccount, amount, currency, evidence } = unmatched;
+  const { transactionId, paidAt } = evidence;
+  const at = typeof paidAt === 'string' ? new Date(paidAt) : undefined;
+  return {
+    ...{ orderId, provider, reference, amount, currency },
+    ...(merchantAccount === null ? {} : { merchantAccount }),
+    ...(typeof transactionId === 'string' ? { transactionId } : {}),
+    ...(at && !Number.isNaN(at.getTime()) ? { paidAt: at } : {}),
+    evidence: { ...evidence, unmatchedPayment: unmatched.id },
+  };
+}
+
+/** Pure: what the history of an order says about it. */
+export function evidenceOfUnmatched({
+  id,
+  provider,
+  reference,
+  amount,
+  currency,
+  reason,
+}: UnmatchedPayment): JsonObject {
+  return { unmatchedPayment: { id, provider, reference, amount, currency, reason } };
+}

@@ -1,0 +1,98 @@
+import { type EntityManager } from 'typeorm';
+import { storableText } from '../../database';
+import { type ActionContext } from '../transition-cause';
+import { type UnmatchedPayment } from './unmatched-payment';
+
+type Queries = Pick<EntityManager, 'query'>;
+
+/** Which rows are wanted, by id. */
+interface Page {
+  readonly limit: number;
+  readonly after: string;
+  /** Only rows whose order belongs to one of these; undefined: all. */
+  readonly merchants: readonly string[] | undefined;
+}
+
+type Row = Omit<UnmatchedPayment, 'amount'> & { readonly amount: string };
+
+const COLUMNS = `p.id, p.reason, p.handling, p.order_id AS "orderId", p.provider, p.reference,
+  NULLIF(p.merchant_account, '') AS "merchantAccount", p.amount::text AS amount, p.currency, p.source, p.evidence,
+  p.created_at AS "createdAt", p.resolved_at AS "resolvedAt", p.resolved_by AS "resolvedBy", p.resolution`;
+
+/** The table of unmatched money, as operators use it. */
+export class UnmatchedRows {
+  private readonly pageSql: string;
+  private readonly findSql: string;
+  private readonly lockSql: string;
+  private readonly countSql: string;
+  private readonly resolveSql: string;
+  private readonly reviveSql: string;
+
+  constructor(schema: string) {
+    const table = `${schema}.orphan_payment`;
+    const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
+      SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
+    // In the words of the index orphan_payment_open.
+    this.pageSql = `
+      SELECT ${COLUMNS} FROM ${table} p
+       WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;
+    this.findSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`;
+    this.lockSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`;
+    this.countSql = `SELECT count(*)::int AS count FROM ${table}
+                      WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`;
+    const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
+    this.resolveSql = `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`;
+    this.reviveSql = `
+      UPDATE ${table} SET handling = 'revived', ${resolved}
+       WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`;
+  }
+
+  /** Those that wait, by id. */
+  async page(queries: Queries, { limit, after, merchants }: Page): Promise<UnmatchedPayment[]> {
+    return (await queries.query<Row[]>(this.pageSql, [after, merchants ?? null, limit])).map(toUnmatched);
+  }
+
+  async find(queries: Queries, id: string, merchants?: readonly string[]): Promise<UnmatchedPayment | undefined> {
+    const [row] = await queries.query<Row[]>(this.findSql, [id, merchants ?? null]);
+    return row && toUnmatched(row);
+  }
+
+  /** After its order: whoever handles the money of an order locks in this order. */
+  async lock(tx: EntityManager, id: string): Promise<UnmatchedPayment | undefined> {
+    const [row] = await tx.query<Row[]>(this.lockSql, [id]);
+    return row && toUnmatched(row);
+  }
+
+  /** How many wait for a person. */
+  async countKept(queries: Queries): Promise<number> {
+    const [row] = await queries.query<{ count: number }[]>(this.countSql);
+    return row?.count ?? 0;
+  }
+
+  /** Notes what an operator has decided about a locked row. */
+  async resolve(
+    tx: EntityManager,
+    id: string,
+    handling: 'settled' | 'adopted',
+    why: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<void> {
+    await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
+  }
+
+  /** Notes that the money that came too late for this order, and was kept, pays it after all. */
+  async reviveLate(
+    tx: EntityManager,
+    orderId: string,
+    why: { readonly by: ActionContext; readonly reason: string },
+  ): Promise<void> {
+    await tx.query(this.reviveSql, [orderId, ...resolutionOf(why)]);
+  }
+}
+
+function resolutionOf({ by, reason }: { readonly by: ActionContext; readonly reason: string }): (string | null)[] {
+  return [by.actor ?? null, storableText(reason)];
+}
+
+function toUnmatched({ amount, ...row }: Row): UnmatchedPayment {
+  return { ...row, amount: Number(amount) };
+}

@@ -1,0 +1,107 @@
+import { type EntityManager } from 'typeorm';
+import {
+  ASK,
+  DONE,
+  type DueTimeout,
+  type TimeoutHandlerBatch,
+  type TimeoutOutcome,
+  TimeoutHandler,
+} from '../../timeouts';
+import { type AskProviders } from '../lookup/ask-providers';
+import { type AttemptFinding } from '../lookup/attempt-finding';
+import { busyOutcome } from '../busy-outcome';
+import { type LockedOrder } from '../order';
+import { isUndecided } from '../order-status';
+import { type OrderPolicies } from '../order-policies';
+import { type LockedBatch, type OrderStore } from '../sql/order-store';
+import { ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
+import { type ActionContext } from '../transition-cause';
+import { attemptWrites, withFindings } from '../lookup/with-findings';
+import { type LatePayments } from './late-payments';
+import { type NoteFoundMoney } from './note-found-money';
+import { isWatched, planWatch } from './plan-watch';
+
+type Due = DueTimeout<AttemptFinding[]>;
+
+interface Plan {
+  readonly store: OrderStore;
+  readonly providers: AskProviders;
+  readonly policies: OrderPolicies;
+  readonly late: LatePayments;
+  readonly found: NoteFoundMoney;
+}
+
+/** One due timeout, and its order before and after what the providers said; no order: gone, or held by somebody else. */
+interface Round {
+  readonly due: Due;
+  readonly before: LockedOrder | undefined;
+  readonly after: LockedOrder | undefined;
+  readonly findings: readonly AttemptFinding[];
+}
+
+/**
+ * Looks after orders that have ended: asks the providers of their closed attempts again, at the offsets of the policy,
+ * as notifications get lost and a close may have been answered too early. Money that is found goes the way of every
+ * late payment; an attempt that is open again is closed again. Few calls at once: deadlines come first.
+ */
+@TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
+  constructor(private readonly plan: Plan) {}
+
+  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const { store, late, found } = this.plan;
+    const ids = due.map((timeout) => timeout.key);
+    const batch = await store.lock(tx, ids, 'skip-locked');
+    const rounds: Round[] = [];
+    for (const timeout of due) rounds.push(await this.roundOf(timeout, batch, tx));
+    await store.writeAttempts(
+      tx,
+      rounds.flatMap(({ before, after, findings }) => (before && after ? attemptWrites(before, after, findings) : [])),
+    );
+    const asked = rounds.flatMap(({ after, findings }) => (after ? [{ after, findings }] : []));
+    const [first] = due;
+    if (first) await found.execute(asked, { tx, by: causeOf(first), now: batch.now });
+    await late.lockStock(
+      asked.map(({ after }) => after),
+      { tx },
+    );
+    const outcomes: TimeoutOutcome[] = [];
+    for (const round of rounds) outcomes.push(await this.settleOne(round, batch, tx));
+    return outcomes;
+  }
+
+  async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isWatched);
+    return this.plan.providers.close(attempts, now, signal);
+  }
+
+  private async roundOf(due: Due, { orders, now }: LockedBatch, tx: EntityManager): Promise<Round> {
+    const before = orders.get(due.key);
+    if (!before || !due.answer) return { due, before, findings: [], after: undefined };
+    const findings = await this.plan.found.withoutTaken(before, due.answer, { tx, by: causeOf(due), now });
+    return { due, before, findings, after: withFindings(before, findings) };
+  }
+
+  private async settleOne(
+    { due, before, after, findings }: Round,
+    { busy, now }: LockedBatch,
+    tx: EntityManager,
+  ): Promise<TimeoutOutcome> {
+    if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
+    if (isUndecided(before.status)) return DONE;
+    if (!due.answer || !after) return before.attempts.some(isWatched) ? ASK : DONE;
+    await this.plan.late.settle(after, { tx, now, by: causeOf(due) });
+    const offsetsMs = this.plan.policies.of(before.merchantId).lateWatchOffsetsMs;
+    return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
+  }
+}
+
+function causeOf({ cause, traceparent }: Due): ActionContext {
+  return { cause, traceparent };
+}
+
+/** When the order ended; written into the timeout when it was scheduled. */
+function sinceOf({ payload, dueAt }: Due): Date {
+  const since = new Date(String(payload.since));
+  return Number.isNaN(since.getTime()) ? dueAt : since;
+}

@@ -1,0 +1,13 @@
+export { announceAfterCommit, onAnnouncedCommit, type AnnouncedWakeUp } from './commit-announcer';
+export { routeEvent } from './event-router';
+export { handOverAt } from './hand-over-at';
+export { messageOf } from './message-of';
+export { addOutboxAge } from './migrations/add-outbox-age';
+export { createOutbox } from './migrations/create-outbox';
+export { Outbox, type OutboxBacklog } from './outbox';
+export { type ClaimedRow } from './outbox-claims';
+export { type JsonObject, type OutboxEntry, type OutboxRoute } from './outbox-entry';
+export { OutboxRelay, type OutboxRouter } from './outbox-relay';
+export { type OutboxLane, OutboxRelays } from './outbox-relays';
+export { traceparentOf } from './trace-headers';
+export { unsentEvents } from './unsent-events';

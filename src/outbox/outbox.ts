@@ -1,0 +1,75 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../database';
+import { type OutboxEntry } from './outbox-entry';
+import { announceAfterCommit } from './commit-announcer';
+import { handOverAt } from './hand-over-at';
+import { storableJson } from '../database';
+
+interface OutboxOptions {
+  readonly schema: string;
+  /** Rows are handed to the broker only when due within this time, milliseconds. */
+  readonly horizonMs: number;
+}
+
+/** State of the outbox. */
+export interface OutboxBacklog {
+  /** Rows that should be on the broker by now. */
+  readonly rows: number;
+  /** Age of the oldest of them: since it was written, or since it came within the horizon. */
+  readonly oldestSeconds: number;
+  /** Parked rows: they can never be sent and wait for a person. */
+  readonly parked: number;
+}
+
+/** Longer than any lease, and than any back-off. */
+const LONGEST_HOLD = '2 minutes';
+
+/**
+ * The transactional outbox: what is appended reaches the broker if, and only if, the transaction commits. It is
+ * the only way to the broker; nothing that must arrive is ever kept in memory.
+ */
+export class Outbox {
+  private readonly insert: string;
+  private readonly backlogSql: string;
+
+  constructor(readonly options: OutboxOptions) {
+    this.insert = `
+      INSERT INTO ${options.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
+      SELECT id, route, routing_key, body::jsonb, traceparent, deliver_at,
+             ${handOverAt('deliver_at', '$7')}
+        FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
+          AS entry(id, route, routing_key, body, traceparent, deliver_at)`;
+    // A claim or a back-off moves a row by a minute or so; the index is read no further, as wake-ups of far deadlines follow.
+    const dueAt = `GREATEST(created_at, deliver_at - $1 * interval '1 millisecond')`;
+    this.backlogSql = `
+      SELECT count(*)::int AS rows,
+             GREATEST(0, coalesce(extract(epoch FROM now() - min(${dueAt})), 0))::float8 AS "oldestSeconds",
+             (SELECT count(*)::int FROM ${options.schema}.outbox WHERE parked_reason IS NOT NULL) AS parked
+        FROM ${options.schema}.outbox WHERE available_at <= now() + interval '${LONGEST_HOLD}' AND ${dueAt} <= now()`;
+  }
+
+  /** Appends rows in the caller's transaction; the relay is woken when it commits. */
+  async append(tx: EntityManager, entries: readonly OutboxEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    await tx.query(this.insert, [
+      entries.map((entry) => entry.id),
+      entries.map((entry) => entry.route),
+      entries.map((entry) => entry.routingKey),
+      entries.map((entry) => storableJson(entry.body)),
+      entries.map((entry) => entry.traceparent ?? null),
+      entries.map((entry) => (entry.deliverAtMs === undefined ? null : new Date(entry.deliverAtMs).toISOString())),
+      this.options.horizonMs,
+    ]);
+    announceAfterCommit(
+      tx,
+      [],
+      entries.map(({ route }) => route),
+    );
+  }
+
+  /** What should be on the broker by now, whoever has it in hand, and what can never get there. */
+  async backlog(dataSource: DataSource): Promise<OutboxBacklog> {
+    const [row] = await ownQuery<OutboxBacklog[]>(dataSource, this.backlogSql, [this.options.horizonMs]);
+    return row ?? { rows: 0, oldestSeconds: 0, parked: 0 };
+  }
+}

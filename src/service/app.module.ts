@@ -1,0 +1,64 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { SystemClock } from '../clock';
+import { type ServiceConfig } from './config';
+import { OperationsModule } from '../operations';
+import { type OrderTimeoutOptions } from '../module';
+import { OrderTimeoutModule } from '../module';
+import { ProblemFilter } from '../api/http';
+import { HttpPaymentProvider } from '../payments';
+import { OWNS_DATABASE } from '../timeouts';
+import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
+import { typeOrmOptions } from './type-orm-options';
+
+/** The service: the module that hosts import, with a database connection, HTTP and operations around it. */
+@Module({})
+export class AppModule {
+  static forRoot(config: ServiceConfig): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        TypeOrmModule.forRoot(typeOrmOptions(config.database)),
+        OrderTimeoutModule.forRootAsync({
+          http: true,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
+        }),
+        OperationsModule,
+      ],
+      // Beside the controllers' own use of it: for what reaches no controller, such as unknown routes and bad JSON.
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
+    };
+  }
+}
+
+function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+  const { http, rateLimits, database, rabbit, transport, ladder, partitions, horizonMs, sweep, orders } = config;
+  return {
+    dataSource,
+    schema: database.schema,
+    rabbit,
+    transport,
+    ladder,
+    partitions,
+    horizonMs,
+    sweep,
+    orders,
+    retention: config.retention,
+    ...providersOf(config),
+    apiKeys: http.apiKeys,
+    rateLimits,
+    shutdownTimeoutMs: config.shutdownTimeoutMs,
+    [OWNS_DATABASE]: true,
+  };
+}
+
+function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): LoadedProviders {
+  const clock = new SystemClock();
+  const own = paymentProvider ? [new HttpPaymentProvider(paymentProvider, clock)] : [];
+  if (paymentProvidersFile === undefined) return { providers: own, guards: {} };
+  const { providers, guards } = loadPaymentProviders(paymentProvidersFile, clock);
+  return { providers: [...own, ...providers], guards };
+}

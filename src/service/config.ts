@@ -1,0 +1,161 @@
+import { type z } from 'zod';
+import { configSchema, policySchema } from './config-schema';
+import { type DelayTransportSetting, findLadderProblems } from '../delay';
+import { InvalidOptionsError, withoutUndefined } from '../errors';
+import { type LogLevel } from '../operations';
+import { OrderPolicies, type OrderPolicyOptions, type RetentionOptions } from '../orders';
+import { type RateLimitOptions } from '../api/http';
+import { type QueueType } from '../rabbit';
+import { type TrustedProxies } from './read-trusted-proxies';
+
+/** Everything the service can be told; see docs/configuration.md. */
+export interface ServiceConfig {
+  readonly http: {
+    readonly port: number;
+    readonly host: string;
+    readonly apiKeys: readonly string[];
+    /** Whose `X-Forwarded-For` is believed; undefined: nobody's. */
+    readonly trustProxy?: TrustedProxies | undefined;
+  };
+  readonly rateLimits: Required<RateLimitOptions>;
+  readonly database: {
+    readonly url: string;
+    readonly poolSize: number;
+    readonly schema: string;
+    /** Statements are prepared once a connection. */
+    readonly prepares: boolean;
+  };
+  readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
+  readonly transport: DelayTransportSetting;
+  readonly ladder: { readonly base?: number; readonly unitMs?: number };
+  readonly partitions: number;
+  readonly horizonMs: number;
+  readonly sweep: { readonly intervalMs: number; readonly marginMs: number };
+  readonly orders: OrderPolicyOptions;
+  readonly retention: RetentionOptions;
+  readonly paymentProvider: { readonly name: string; readonly baseUrl: string; readonly secret: string } | undefined;
+  /** Path of a JSON file; see loadPaymentProviders. */
+  readonly paymentProvidersFile: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly shutdownTimeoutMs: number;
+}
+
+/** Such as `process.env`. An empty value counts as not set. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Settings = z.output<typeof configSchema>;
+
+/**
+ * Pure: the service's options from its environment.
+ *
+ * @throws InvalidOptionsError naming every bad variable, without the values of those that hold secrets.
+ */
+export function loadConfig(environment: Environment): ServiceConfig {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const settings = configSchema.safeParse(given);
+  const policies = policySchema.safeParse(given);
+  const orders = policies.data && toPolicies(policies.data);
+  const problems = [
+    ...sentences(settings.error),
+    ...sentences(policies.error),
+    ...(orders ? policyProblems(orders) : []),
+    ...(settings.data ? problemsAcross(settings.data) : []),
+  ];
+  if (problems.length > 0 || !settings.data || !orders) throw new InvalidOptionsError('environment', problems);
+  return Object.freeze(toConfig(settings.data, orders));
+}
+
+function sentences(error: z.ZodError | undefined): string[] {
+  return (error?.issues ?? []).map(({ path, message }) => `${path.map(String).join('.')} ${message}`);
+}
+
+function policyProblems(orders: OrderPolicyOptions): readonly string[] {
+  try {
+    new OrderPolicies(orders);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidOptionsError) return error.problems.map((problem) => `order policies: ${problem}`);
+    throw error;
+  }
+}
+
+function problemsAcross(settings: Settings): string[] {
+  const ladder = findLadderProblems({ ...ladderOf(settings), horizonMs: settings.HORIZON_MS });
+  const hasUrl = settings.HTTP_PAYMENT_PROVIDER_URL !== undefined;
+  const hasSecret = settings.HTTP_PAYMENT_PROVIDER_SECRET !== undefined;
+  if (hasUrl === hasSecret) return ladder.map((problem) => `ladder: ${problem}`);
+  return [...ladder, 'HTTP_PAYMENT_PROVIDER_URL and HTTP_PAYMENT_PROVIDER_SECRET must be set together'];
+}
+
+function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
+  const { PAYMENT_WINDOW_MS, GRACE_MS, REMINDER_OFFSETS_MS, MERCHANT_POLICIES } = settings;
+  const { LATE_PAYMENT, SURPLUS_PAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
+  const { MAX_PAYMENT_ATTEMPTS, UNKNOWN_PROVIDERS } = settings;
+  return withoutUndefined({
+    paymentWindowMs: PAYMENT_WINDOW_MS,
+    graceMs: GRACE_MS,
+    reminderOffsetsMs: REMINDER_OFFSETS_MS,
+    latePayment: LATE_PAYMENT,
+    surplusPayment: SURPLUS_PAYMENT,
+    partialPayment: PARTIAL_PAYMENT,
+    lateWatchOffsetsMs: LATE_WATCH_OFFSETS_MS,
+    maxAttempts: MAX_PAYMENT_ATTEMPTS,
+    unknownProviders: UNKNOWN_PROVIDERS,
+    merchants: MERCHANT_POLICIES,
+    // JSON has no undefined, though zod's type of an optional key allows it.
+  }) as OrderPolicyOptions;
+}
+
+function ladderOf({ LADDER_BASE, LADDER_UNIT_MS }: Settings): ServiceConfig['ladder'] {
+  return withoutUndefined({ base: LADDER_BASE, unitMs: LADDER_UNIT_MS });
+}
+
+function retentionOf(settings: Settings): RetentionOptions {
+  return withoutUndefined({
+    finishedOrdersMs: settings.RETENTION_FINISHED_ORDERS_MS,
+    idempotencyKeysMs: settings.RETENTION_IDEMPOTENCY_KEYS_MS,
+    settledMoneyMs: settings.RETENTION_SETTLED_MONEY_MS,
+    intervalMs: settings.RETENTION_INTERVAL_MS,
+  });
+}
+
+function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
+  const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
+  return {
+    http: {
+      port: settings.PORT,
+      host: settings.HOST,
+      apiKeys: settings.API_KEYS,
+      trustProxy: settings.TRUST_PROXY,
+    },
+    rateLimits: {
+      perKey: settings.RATE_LIMIT_PER_SECOND,
+      failuresPerAddress: settings.RATE_LIMIT_FAILURES_PER_SECOND,
+      forgeriesPerAddress: settings.RATE_LIMIT_FORGERIES_PER_SECOND,
+    },
+    database: {
+      url: settings.DATABASE_URL,
+      poolSize: settings.DATABASE_POOL_SIZE,
+      schema: settings.DATABASE_SCHEMA,
+      prepares: settings.DATABASE_PREPARED_STATEMENTS === 'on',
+    },
+    rabbit: {
+      urls: settings.RABBITMQ_URLS,
+      prefix: settings.RABBITMQ_PREFIX,
+      queueType: settings.RABBITMQ_QUEUE_TYPE,
+    },
+    transport: settings.DELAY_TRANSPORT,
+    ladder: ladderOf(settings),
+    partitions: settings.PARTITIONS,
+    horizonMs: settings.HORIZON_MS,
+    sweep: { intervalMs: settings.SWEEP_INTERVAL_MS, marginMs: settings.SWEEP_MARGIN_MS },
+    orders,
+    retention: retentionOf(settings),
+    paymentProvider: baseUrl && secret ? { name: settings.HTTP_PAYMENT_PROVIDER_NAME, baseUrl, secret } : undefined,
+    paymentProvidersFile: settings.PAYMENT_PROVIDERS_FILE,
+    logLevel: settings.LOG_LEVEL,
+    shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
+  };
+}

@@ -1,0 +1,42 @@
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { type Server } from 'node:http';
+import { type NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module';
+import { type ServiceConfig } from './config';
+import { PinoLogger } from '../operations';
+import { limitBodies } from './limit-bodies';
+import { RabbitServer } from '../rabbit';
+
+/**
+ * Load balancers keep an idle connection for 60 s. The side that opened it should be the one that closes it: with Node's
+ * 5 s some of their requests meet a connection that we are just closing, and fail.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
+/**
+ * Builds the service; `start` it then. Rejects when the database cannot be reached within half a minute; the broker
+ * may be down.
+ */
+export async function createService(config: ServiceConfig): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(config), {
+    abortOnError: false,
+    // Our own limits instead of Nest's 100 KiB.
+    bodyParser: false,
+    logger: new PinoLogger(config.logLevel),
+  });
+  app.disable('x-powered-by');
+  if (config.http.trustProxy !== undefined) app.set('trust proxy', config.http.trustProxy);
+  limitBodies(app);
+  const server: Server = app.getHttpServer();
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  app.connectMicroservice({ strategy: app.get(RabbitServer) });
+  return app;
+}
+
+/** Consumes commands and listens for requests. Commands first: their consumer must be known before the engine connects. */
+export async function startService(app: NestExpressApplication, { port, host }: ServiceConfig['http']): Promise<void> {
+  await app.startAllMicroservices();
+  await app.listen(port, host);
+  new Logger('Service').log(`listening on ${await app.getUrl()}`);
+}

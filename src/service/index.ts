@@ -1,0 +1,2 @@
+export { loadConfig } from './config';
+export { createService, startService } from './create-service';

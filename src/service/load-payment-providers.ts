@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { type Clock } from '../clock';
+import { InvalidOptionsError } from '../errors';
+import { type GuardOptions, type PaymentProvider } from '../payments';
+import { createPaymentProvider, PROVIDER_TYPES } from './create-payment-provider';
+import { parseConfigJson } from './parse-config-json';
+
+/** Providers as OrderTimeoutOptions take them. */
+export interface LoadedProviders {
+  readonly providers: readonly PaymentProvider[];
+  readonly guards: Readonly<Record<string, GuardOptions>>;
+}
+
+const NOTHING = `must be a JSON array of objects with a "type" of ${PROVIDER_TYPES.join(', ')}`;
+
+const entry = z.looseObject(
+  { type: z.enum(PROVIDER_TYPES, `must be one of ${PROVIDER_TYPES.join(', ')}`), guard: z.looseObject({}).optional() },
+  NOTHING,
+);
+const entries = z.array(entry, NOTHING);
+
+/** A value that begins so is the path of a file with the value, relative to the file that names it. */
+const FROM_FILE = 'file:';
+
+/**
+ * Reads the service's payment providers: a JSON array such as `[{"type": "alipay", "merchants": {...}}]`, each with the
+ * options of its class and an optional `guard`. Keys may stand in files of their own, as `"file:keys/alipay.pem"`.
+ *
+ * @throws InvalidOptionsError naming every problem of every provider, never a secret.
+ */
+export function loadPaymentProviders(path: string, clock: Clock): LoadedProviders {
+  const parsed = entries.safeParse(readJson(path));
+  if (!parsed.success) {
+    throw failed(parsed.error.issues.map(({ path: at, message }) => `${at.map(String).join('.') || 'it'} ${message}`));
+  }
+  const problems: string[] = [];
+  const providers: PaymentProvider[] = [];
+  const guards = new Map<string, GuardOptions>();
+  parsed.data.forEach(({ type, guard, ...options }, index) => {
+    try {
+      const provider = createPaymentProvider(type, withFiles(options, dirname(path)), clock);
+      providers.push(provider);
+      if (guard) guards.set(provider.name, guard);
+    } catch (error) {
+      problems.push(...problemsOf(error).map((problem) => `provider ${index + 1} (${type}): ${problem}`));
+    }
+  });
+  if (problems.length > 0) throw failed(problems);
+  return { providers, guards: Object.fromEntries(guards) };
+}
+
+function readJson(path: string): unknown {
+  try {
+    return parseConfigJson(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // The parser quotes the text that it stumbled over, which may be a key.
+    const why =
+      error instanceof SyntaxError ? 'it is not JSON' : error instanceof Error ? error.message : String(error);
+    throw failed([`${path}: ${why}`]);
+  }
+}
+
+function withFiles(value: unknown, folder: string): unknown {
+  if (typeof value === 'string' && value.startsWith(FROM_FILE)) {
+    return readFileSync(resolve(folder, value.slice(FROM_FILE.length)), 'utf8').trim();
+  }
+  if (Array.isArray(value)) return value.map((part) => withFiles(part, folder));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withFiles(part, folder)]));
+}
+
+function problemsOf(error: unknown): readonly string[] {
+  if (error instanceof InvalidOptionsError) return error.problems;
+  return [error instanceof Error ? error.message : String(error)];
+}
+
+function failed(problems: readonly string[]): InvalidOptionsError {
+  return new InvalidOptionsError('PAYMENT_PROVIDERS_FILE', problems);
+}

@@ -1,0 +1,61 @@
+import { type EntityManager } from 'typeorm';
+import { isFromDatabase } from '../../database';
+import { HandlerContractError, HandlerFailure } from '../timeout-errors';
+import { type DueTimeout } from '../timeout';
+import { isBatchHandler, type SettlementRun, type TimeoutHandlerInstance } from './timeout-handler';
+import { DONE, type TimeoutOutcome } from './timeout-outcome';
+
+/** Lets the engine treat single and batch handlers alike, and holds them to their contract. */
+export class HandlerAdapter {
+  constructor(
+    readonly kind: string,
+    private readonly handler: TimeoutHandlerInstance,
+  ) {}
+
+  /** @throws HandlerContractError when outcomes and timeouts do not match. */
+  async settle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
+    const outcomes = await this.run(due, tx, run);
+    this.check(due, outcomes);
+    return outcomes;
+  }
+
+  /** Asks the handler's remote question. Only called after it answered `ask`. */
+  async ask(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
+    if (!isBatchHandler(this.handler) || !this.handler.ask)
+      throw new HandlerContractError(this.kind, 'has no ask() method');
+    return this.handler.ask(due, signal);
+  }
+
+  /** @throws HandlerFailure for what the handler threw of its own; errors of the database as they are. */
+  private async run(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
+    try {
+      return isBatchHandler(this.handler) ? await this.handler.settle(due, tx, run) : await this.oneByOne(due, tx);
+    } catch (error) {
+      throw isFromDatabase(error) ? error : new HandlerFailure(error);
+    }
+  }
+
+  private async oneByOne(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const outcomes: TimeoutOutcome[] = [];
+    if (isBatchHandler(this.handler)) return outcomes;
+    for (const timeout of due) outcomes.push((await this.handler.handle(timeout, tx)) ?? DONE);
+    return outcomes;
+  }
+
+  private check(due: readonly DueTimeout[], outcomes: readonly TimeoutOutcome[]): void {
+    if (outcomes.length !== due.length) {
+      throw new HandlerContractError(this.kind, `returned ${outcomes.length} outcomes for ${due.length} timeouts`);
+    }
+    const asksAgain = outcomes.some((outcome, index) => outcome.type === 'ask' && isAnswered(due[index]));
+    if (asksAgain) throw new HandlerContractError(this.kind, 'asked again after it was given an answer; return retry');
+    const canAsk = isBatchHandler(this.handler) && this.handler.ask !== undefined;
+    if (!canAsk && outcomes.some((outcome) => outcome.type === 'ask')) {
+      throw new HandlerContractError(this.kind, 'returned "ask" but has no ask() method');
+    }
+  }
+}
+
+/** An answer may be undefined; that it was given counts. */
+function isAnswered(due: DueTimeout | undefined): boolean {
+  return due !== undefined && 'answer' in due;
+}

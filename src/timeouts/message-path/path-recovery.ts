@@ -1,0 +1,110 @@
+import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
+import { type Clock } from '../../clock';
+import { type RabbitClient } from '../../rabbit';
+import { countUnsent } from './count-unsent';
+import { countWaiting } from './count-waiting';
+import { Partitions } from '../wake-ups/partitions';
+import { PathSuspicion } from './path-suspicion';
+import { type Republication } from './republication';
+import { type TransportSwitch } from './transport-switch';
+
+interface RecoveryPlan {
+  readonly client: RabbitClient;
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly partitions: number;
+  readonly switch: Pick<TransportSwitch, 'restore'>;
+  readonly republication: Republication;
+}
+
+/** From the first attempt to the second; doubled after each, as an attempt declares the whole ladder. */
+const FIRST_PAUSE_MS = 10_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A path that keeps losing is not flooded: one republication within this time. */
+const QUIET_S = 600;
+
+/** Decides when missed wake-ups make the message path suspect, and brings it back. */
+export class PathRecovery {
+  private readonly logger = new Logger(PathRecovery.name);
+  private readonly suspicion: PathSuspicion;
+  private readonly partitions: Partitions;
+  /** Kinds with missed wake-ups that wait for an explanation, and how many still lack one. */
+  private readonly questioned = new Map<string, () => number>();
+  private attempts = 0;
+  private attemptedMs = -Infinity;
+  /** What is pending has been published again since the path became suspect. */
+  private isRequested = false;
+
+  constructor(
+    private readonly plan: RecoveryPlan,
+    private readonly clock: Clock,
+  ) {
+    this.suspicion = new PathSuspicion(clock);
+    this.partitions = new Partitions(plan.partitions);
+  }
+
+  get isSuspect(): boolean {
+    return this.suspicion.isSuspect;
+  }
+
+  /** Why it is suspect; undefined while it is not. */
+  get cause(): string | undefined {
+    return this.suspicion.cause;
+  }
+
+  /** Notes a run of the sweep with timeouts whose wake-ups should have come. Returns true when there is something to `examine`. */
+  missed(kind: string, count: () => number): boolean {
+    if (!this.suspicion.missed(kind) || this.isSuspect) return false;
+    this.questioned.set(kind, count);
+    return true;
+  }
+
+  /** Looks for another explanation: the wake-ups were not sent yet, wait in the work queue, or have come meanwhile. */
+  async examine(): Promise<void> {
+    const missed = [...this.questioned];
+    if (missed.length === 0) return;
+    this.questioned.clear();
+    const kinds = missed.map(([kind]) => kind);
+    const { client, dataSource, schema } = this.plan;
+    // In the order of their way: what moves on meanwhile is seen twice and not missed.
+    const unsent = await countUnsent(dataSource, schema, kinds);
+    const queues = kinds.flatMap((kind) => this.partitions.of(kind)).map((key) => client.names.workQueue(key));
+    const waiting = await countWaiting(client, this.clock, queues).catch(() => 0);
+    const count = missed.reduce((sum, [, each]) => sum + each(), 0);
+    if (unsent + waiting >= count) this.suspicion.excuse(kinds);
+    else this.suspect(`wake-ups keep going missing (${count} of ${kinds.join(', ')} in the last run of the sweep)`);
+  }
+
+  /** Declares everything again, sends a message through, publishes what is pending again, and then trusts the path. */
+  async attempt(): Promise<void> {
+    if (!this.isSuspect || !this.isDue()) return;
+    this.attempts += 1;
+    this.attemptedMs = this.clock.monotonic();
+    const probe = await this.plan.switch.restore();
+    if (probe.type !== 'works') {
+      const reason = probe.type === 'absent' ? 'the plugin is not there' : probe.reason;
+      this.suspicion.suspect(`a message that was sent to try it did not come through: ${reason}`);
+    } else if (!this.isRequested) await this.request();
+    else if (!(await this.plan.republication.isRunning()) && this.suspicion.clear())
+      this.logger.log('the message path is trusted again: what was pending is published, and a message came through');
+  }
+
+  private suspect(cause: string): void {
+    if (!this.suspicion.suspect(cause)) return;
+    this.isRequested = false;
+    this.attempts = 0;
+    this.attemptedMs = -Infinity;
+    this.logger.warn(`the message path is suspect: ${cause}; the sweep is the clock until it is trusted again`);
+  }
+
+  private async request(): Promise<void> {
+    const answer = await this.plan.republication.request({ cause: this.cause ?? '', quietS: QUIET_S });
+    this.isRequested = answer !== 'too-soon';
+  }
+
+  private isDue(): boolean {
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(this.attempts - 1, 0), LONGEST_PAUSE_MS);
+    return this.clock.monotonic() - this.attemptedMs >= pauseMs;
+  }
+}

@@ -1,0 +1,145 @@
+import { type DataSource, type EntityManager } from 'typeorm';
+import { announceAfterCommit, handOverAt } from '../../outbox';
+import { ownTransaction } from '../../database';
+import { type EngineSettings } from './engine-settings';
+
+/** Why everything that is pending is published again. */
+export interface RepublicationRequest {
+  readonly cause: string;
+  /** The rest beyond the horizon too: no wake-ups were written for it, because the transport was `none`. */
+  readonly all?: boolean;
+  /** Not when the last one was asked for less than so many seconds ago: by another instance, or because a path keeps failing. @default 0 */
+  readonly quietS?: number;
+}
+
+/** `running`, `too-soon`: nothing new was begun, as the last one was asked for within `quietS`, and has not ended, or has. */
+export type RepublicationAnswer = 'requested' | 'running' | 'too-soon';
+
+/** `waiting`: the last page is still in the outbox, or another instance is writing one. */
+export type RepublicationStep =
+  | { readonly type: 'idle' | 'waiting' | 'page' }
+  | { readonly type: 'done'; readonly rows: number; readonly cause: string };
+
+interface Job {
+  readonly isRunning: boolean;
+  readonly cause: string;
+  readonly all: boolean;
+  /** Where the next page begins: after this row of this kind. */
+  readonly kind: string;
+  readonly at: string;
+  readonly key: string;
+  /** When it was requested. The sweep handles what was due before. */
+  readonly since: string;
+  /** The same, epoch seconds. */
+  readonly sinceS: number;
+  readonly rows: number;
+}
+
+const PAGE = 5_000;
+
+/**
+ * Writes the wake-ups of everything that is pending into the outbox once more, soonest first. One row of the database says how
+ * far it has come, and each page is one transaction with it. So any instance goes on where another one stopped, and none
+ * does what another has done. The next page waits until the outbox has handed over the last one, and new wake-ups do not queue behind all of it.
+ */
+export class Republication {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly settings: EngineSettings,
+    private readonly schema: string,
+    private readonly horizonMs: number,
+  ) {}
+
+  request(request: RepublicationRequest): Promise<RepublicationAnswer> {
+    return ownTransaction(this.dataSource, (tx) => this.requestIn(tx, request));
+  }
+
+  /** Begins anew in the caller's transaction. */
+  async requestIn(tx: EntityManager, request: RepublicationRequest): Promise<RepublicationAnswer> {
+    const { cause, all = false, quietS = 0 } = request;
+    const before = parse(await this.settings.lock(tx, 'republication'));
+    const [time] = await tx.query<{ now: string; seconds: number }[]>(
+      'SELECT now()::text AS now, extract(epoch FROM now())::float8 AS seconds',
+    );
+    if (!time) throw new Error('the database does not tell the time');
+    if (before && time.seconds - before.sinceS < quietS) return before.isRunning ? 'running' : 'too-soon';
+    const isAll = all || (before?.isRunning === true && before.all);
+    const begin = { kind: '', at: time.now, key: '', rows: 0 };
+    const job: Job = { isRunning: true, cause, all: isAll, since: time.now, sinceS: time.seconds, ...begin };
+    await this.settings.write(tx, 'republication', JSON.stringify(job));
+    return 'requested';
+  }
+
+  async isRunning(): Promise<boolean> {
+    return parse((await this.settings.read(this.dataSource, 'republication')) ?? '')?.isRunning ?? false;
+  }
+
+  /** Publishes the next page, if there is one. */
+  step(): Promise<RepublicationStep> {
+    return ownTransaction(this.dataSource, async (tx): Promise<RepublicationStep> => {
+      const value = await this.settings.tryLock(tx, 'republication');
+      if (value === undefined) return { type: (await this.isRunning()) ? 'waiting' : 'idle' };
+      const job = parse(value);
+      if (!job?.isRunning) return { type: 'idle' };
+      if (await this.isOutboxFull(tx)) return { type: 'waiting' };
+      const next = await this.publishPage(tx, job);
+      await this.settings.write(tx, 'republication', JSON.stringify(next));
+      announceAfterCommit(tx, [], ['wake-up']);
+      return next.isRunning ? { type: 'page' } : { type: 'done', rows: next.rows, cause: next.cause };
+    });
+  }
+
+  private async publishPage(tx: EntityManager, job: Job): Promise<Job> {
+    if (job.kind === '') return this.atNextKind(tx, job);
+    const [last] = await tx.query<{ at: string; key: string; rows: number }[]>(this.pageSql(), [
+      job.kind,
+      job.at,
+      job.key,
+      this.horizonMs,
+      job.all,
+    ]);
+    const rows = job.rows + (last?.rows ?? 0);
+    return last?.rows === PAGE ? { ...job, at: last.at, key: last.key, rows } : this.atNextKind(tx, { ...job, rows });
+  }
+
+  private async atNextKind(tx: EntityManager, job: Job): Promise<Job> {
+    const [next] = await tx.query<{ kind: string | null }[]>(
+      `SELECT min(kind) AS kind FROM ${this.schema}.timeout WHERE state = 'pending' AND kind > $1`,
+      [job.kind],
+    );
+    return next?.kind ? { ...job, kind: next.kind, at: job.since, key: '' } : { ...job, isRunning: false };
+  }
+
+  /** The next beat counts as well: a page that has just been written is handed over at its time. */
+  private async isOutboxFull(tx: EntityManager): Promise<boolean> {
+    const [row] = await tx.query<{ rows: number }[]>(
+      `SELECT count(*)::int AS rows FROM (
+         SELECT 1 FROM ${this.schema}.outbox
+          WHERE route = 'wake-up' AND available_at <= now() + interval '1 second' LIMIT ${PAGE}) AS due`,
+    );
+    return (row?.rows ?? 0) >= PAGE;
+  }
+
+  /** Beyond the horizon the outbox still has the row, unless no wake-ups were written at all. */
+  private pageSql(): string {
+    return `
+      WITH page AS (
+        SELECT kind, key, generation, next_attempt_at, traceparent FROM ${this.schema}.timeout
+         WHERE kind = $1 AND state = 'pending' AND (next_attempt_at, key) > ($2::timestamptz, $3)
+           AND ($5 OR next_attempt_at <= now() + $4 * interval '1 millisecond')
+         ORDER BY next_attempt_at, key LIMIT ${PAGE}),
+      published AS (
+        INSERT INTO ${this.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
+        SELECT gen_random_uuid(), 'wake-up', kind,
+               jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
+                                  'dueAt', ceil(extract(epoch FROM next_attempt_at) * 1000)),
+               traceparent, next_attempt_at, ${handOverAt('next_attempt_at', '$4')}
+          FROM page)
+      SELECT next_attempt_at::text AS at, key, (count(*) OVER ())::int AS rows
+        FROM page ORDER BY page.next_attempt_at DESC, page.key DESC LIMIT 1`;
+  }
+}
+
+function parse(value: string): Job | undefined {
+  return value === '' ? undefined : (JSON.parse(value) as Job);
+}

@@ -1,0 +1,28 @@
+import { type Clock, inTime, within } from '../../clock';
+import { type ChannelModel, type RabbitClient } from '../../rabbit';
+
+const CLOSE_MS = 1_000;
+
+/**
+ * Runs `work` on a connection of its own, for at most `ms`, and closes it.
+ *
+ * @throws what `work` throws, or an error when the broker did not answer in time.
+ */
+export async function throwAway<T>(
+  client: Pick<RabbitClient, 'throwAwayConnection'>,
+  clock: Clock,
+  ms: number,
+  work: (connection: ChannelModel) => Promise<T>,
+): Promise<T> {
+  const connection = await client.throwAwayConnection();
+  try {
+    return await inTime(clock, ms, work(connection), () => new Error(`the broker did not answer within ${ms} ms`));
+  } finally {
+    await within(
+      clock,
+      CLOSE_MS,
+      connection.close().catch(() => undefined),
+      undefined,
+    );
+  }
+}

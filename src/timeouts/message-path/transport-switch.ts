@@ -1,0 +1,195 @@
+import { Logger } from '@nestjs/common';
+import { type Clock } from '../../clock';
+import {
+  asksTheBroker,
+  DelayedExchange,
+  type DelayTransport,
+  type DelayTransportName,
+  isProbeable,
+  Ladder,
+  None,
+  type ProbeResult,
+  probeTransport,
+  selectTransport,
+  type TransportSelection,
+} from '../../delay';
+import { type OutboxRouter } from '../../outbox';
+import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
+import { Partitions } from '../wake-ups/partitions';
+import { type Path } from './path-record';
+import { routeWakeUp } from '../wake-ups/route-wake-up';
+import { throwAway } from './throw-away';
+import { type TimeoutObserver } from '../timeout-observer';
+import { type ResolvedTimeoutsOptions } from '../timeouts-options';
+
+interface SwitchPlan {
+  readonly client: RabbitClient;
+  readonly options: ResolvedTimeoutsOptions;
+  readonly observer: TimeoutObserver;
+  /** Kinds whose wake-ups must find their work queue. */
+  kinds(): readonly string[];
+  /** Wake-ups can be published from now on. `wasRefused`: the plugin was not there, or broken, so what waited in it is lost. */
+  declared(wasRefused: boolean): void;
+}
+
+/** After the plugin was left, wake-ups are not handed to it again for this long. */
+const RETURN_MS = 600_000;
+/** An empty broker creates a quorum queue in about 50 ms, and the ladder has 147 of them. */
+const DECLARE_MS = 60_000;
+/** One message may be late on a busy broker; this many in a row are a fault. */
+const FAILURES = 2;
+
+/** Decides which delay transport wake-ups take: after every (re)connect, and anew while connected. */
+export class TransportSwitch {
+  private readonly logger = new Logger(TransportSwitch.name);
+  private readonly partitions: Partitions;
+  private transport: DelayTransport | undefined;
+  private leftMs = -Infinity;
+  private failures = 0;
+  private wasRefused = false;
+
+  constructor(
+    private readonly plan: SwitchPlan,
+    private readonly clock: Clock,
+  ) {
+    this.partitions = new Partitions(plan.options.partitions);
+    if (plan.options.transport === 'none') this.use(this.create('none'), 'it is configured');
+    else plan.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
+  }
+
+  /** The transport in use; undefined until the broker has answered for the first time. */
+  get current(): DelayTransportName | undefined {
+    return this.transport?.name;
+  }
+
+  /** What wake-ups are handed to; undefined as `current`. */
+  get path(): Path | undefined {
+    return this.transport;
+  }
+
+  /** Routes wake-ups, while there is a transport that takes them. */
+  get router(): OutboxRouter | undefined {
+    const { transport } = this;
+    if (!transport || transport.name === 'none') return undefined;
+    return (row, remainingMs) => routeWakeUp(transport, this.partitions, row, remainingMs);
+  }
+
+  /**
+   * Binds a work queue that was declared again. Until the transport is declared on this connection, `declare` does it: the
+   * exchange may not exist yet, and a binding to a missing exchange closes the channel.
+   */
+  async bind(channel: Channel, partition: string, queue: string): Promise<void> {
+    if (this.plan.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, partition, queue);
+  }
+
+  /** Looks whether the plugin was enabled, disabled or broken while connected, where the choice is open. */
+  async reconsider(): Promise<void> {
+    const { transport, rabbit } = this.plan.options;
+    if (transport === 'auto' && asksTheBroker(transport, rabbit.urls)) await this.follow(await this.probePlugin());
+  }
+
+  /** Declares everything again and sends a message through it, unless that takes too long. The result may change the transport. */
+  async restore(): Promise<ProbeResult> {
+    const { client } = this.plan;
+    const { transport } = this;
+    if (!transport) return { type: 'unknown', reason: 'no delay transport yet' };
+    const prepare = (channel: Channel, model: ChannelModel): Promise<void> =>
+      this.declareAll(model, channel, transport);
+    const open = (): ReturnType<RabbitClient['throwAwayConnection']> => client.throwAwayConnection();
+    if (!isProbeable(transport)) return this.declareAlone(prepare);
+    const options = { prefix: client.names.prefix, timeoutMs: DECLARE_MS, prepare, clock: this.clock };
+    const probe = await probeTransport(open, transport, options);
+    if (transport.name === 'delayed-exchange') await this.follow(probe);
+    return probe;
+  }
+
+  /** Where one unit of the ladder is too long to wait for a message: what is declared anew counts as working. */
+  private async declareAlone(prepare: (channel: Channel, model: ChannelModel) => Promise<void>): Promise<ProbeResult> {
+    const declaring = throwAway(this.plan.client, this.clock, DECLARE_MS, async (connection) => {
+      const channel = await connection.createChannel();
+      channel.on('error', () => undefined);
+      connection.on('error', () => undefined);
+      await prepare(channel, connection);
+    });
+    return declaring.then(
+      (): ProbeResult => ({ type: 'works' }),
+      (error: unknown): ProbeResult => ({ type: 'unknown', reason: String(error) }),
+    );
+  }
+
+  /** Chooses, then declares the waiting room. A rejection makes the channel try again. */
+  private async declare(channel: Channel, model: ChannelModel): Promise<void> {
+    const { transport, rabbit } = this.plan.options;
+    const probe = asksTheBroker(transport, rabbit.urls) ? this.believed(await this.probePlugin()) : undefined;
+    this.wasRefused ||= transport === 'delayed-exchange' && (probe?.type === 'absent' || probe?.type === 'unusable');
+    const selection = selectTransport(transport, probe, this.current);
+    if (selection.type === 'undecided') throw new Error(`no delay transport yet: ${selection.reason}`);
+    await this.take(model, channel, selection);
+    this.plan.declared(this.wasRefused);
+    this.wasRefused = false;
+  }
+
+  /** Changes the transport on the living connection if the probe says so. */
+  private async follow(probe: ProbeResult): Promise<void> {
+    this.failures = probe.type === 'unusable' ? this.failures + 1 : 0;
+    if (this.plan.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
+    const selection = selectTransport('auto', this.believed(probe), this.current);
+    if (selection.type === 'undecided' || selection.transport === this.current) return;
+    await throwAway(this.plan.client, this.clock, DECLARE_MS, async (connection) => {
+      const channel = await connection.createChannel();
+      channel.on('error', () => undefined);
+      await this.take(connection, channel, selection);
+    });
+    this.plan.declared(false);
+  }
+
+  /** A plugin that works again within ten minutes of failing is not used yet, so that the transport does not flap. */
+  private believed(probe: ProbeResult): ProbeResult {
+    const isSoon = this.current === 'ladder' && this.clock.monotonic() - this.leftMs < RETURN_MS;
+    if (probe.type !== 'works' || !isSoon) return probe;
+    return { type: 'unknown', reason: 'the plugin works again, but has failed within the last 10 minutes' };
+  }
+
+  private async take(
+    model: ChannelModel,
+    channel: Channel,
+    selection: TransportSelection & { type: 'use' },
+  ): Promise<void> {
+    const transport = this.current === selection.transport && this.transport;
+    const next = transport || this.create(selection.transport);
+    await this.declareAll(model, channel, next);
+    this.use(next, selection.reason);
+  }
+
+  private async declareAll(model: ChannelModel, channel: Channel, transport: DelayTransport): Promise<void> {
+    const { client } = this.plan;
+    await declareBase(model, channel, client.names, client.options);
+    await transport.declare(channel);
+    for (const partition of this.plan.kinds().flatMap((kind) => this.partitions.of(kind))) {
+      const queue = await declareWorkQueue(channel, client.names, client.options, partition);
+      await transport.bindKind(channel, partition, queue);
+    }
+  }
+
+  private probePlugin(): Promise<ProbeResult> {
+    const { client } = this.plan;
+    const options = { prefix: client.names.prefix, clock: this.clock };
+    return probeTransport(() => client.throwAwayConnection(), this.create('delayed-exchange'), options);
+  }
+
+  private create(name: DelayTransportName): DelayTransport {
+    const { client, options } = this.plan;
+    if (name === 'none') return new None();
+    if (name === 'delayed-exchange') return new DelayedExchange(client.names);
+    const { horizonMs, ladder, rabbit } = options;
+    return new Ladder(client.names, { ...ladder, horizonMs, queueType: rabbit.queueType });
+  }
+
+  private use(transport: DelayTransport, reason: string): void {
+    if (this.transport?.name === transport.name) return;
+    if (this.transport) this.leftMs = this.clock.monotonic();
+    this.transport = transport;
+    this.logger.log(`delay transport: ${transport.name}, because ${reason}`);
+    this.plan.observer.transport(transport.name);
+  }
+}

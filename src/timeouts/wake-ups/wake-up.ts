@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { type TimeoutCause } from '../timeout';
+
+/** Generations are PostgreSQL bigints; a larger number would fail every batch that it is part of. */
+const MAX_GENERATION = 2n ** 63n - 1n;
+const storable = (text: string): boolean => !text.includes('\0');
+
+/** What travels through the broker: ids only, never data. */
+const wireSchema = z.object({
+  kind: z.string().min(1).max(100),
+  key: z.string().min(1).max(200).refine(storable, 'must not contain NUL'),
+  generation: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .refine((digits) => !/^\d{1,19}$/.test(digits) || BigInt(digits) <= MAX_GENERATION, 'is too large'),
+  dueAt: z.number().int(),
+});
+
+/** A hint that a timeout may be due. */
+export interface WakeUp {
+  readonly key: string;
+  /** Only this generation is meant; null: whichever is pending (asked for by a person or a read). */
+  readonly generation: string | null;
+  /** Epoch milliseconds by the database's clock. */
+  readonly dueAtMs: number;
+  readonly cause: TimeoutCause;
+  /** The broker has delivered it before: the process that was asking about the timeout may be gone. */
+  readonly isRedelivered?: boolean;
+}
+
+export type DecodedWakeUp =
+  | { readonly type: 'wake-up'; readonly kind: string; readonly wakeUp: WakeUp }
+  | { readonly type: 'invalid'; readonly reason: string };
+
+/** Reads a delivery's body. Never throws: what cannot be read is parked with the reason. */
+export function decodeWakeUp(body: Buffer): DecodedWakeUp {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString('utf8'));
+  } catch {
+    return { type: 'invalid', reason: 'the body is not JSON' };
+  }
+  const parsed = wireSchema.safeParse(json);
+  if (!parsed.success) return { type: 'invalid', reason: z.prettifyError(parsed.error) };
+  const { kind, key, generation, dueAt } = parsed.data;
+  return { type: 'wake-up', kind, wakeUp: { key, generation, dueAtMs: dueAt, cause: 'message' } };
+}
+
+/** The body of a wake-up message; `id` is added by the outbox row's own id. */
+export function wakeUpBody(kind: string, key: string, generation: string, dueAtMs: number): Record<string, unknown> {
+  return { kind, key, generation, dueAt: Math.ceil(dueAtMs) };
+}
+
+/**
+ * Keys and generations to lock, without repetition: duplicate messages, or a read that wakes what a message is
+ * about to, must not make the engine handle a row twice in one batch.
+ */
+export function identitiesOf(wakeUps: readonly WakeUp[]): { keys: string[]; generations: (string | null)[] } {
+  const anyGeneration = new Set(wakeUps.filter(({ generation }) => generation === null).map(({ key }) => key));
+  const distinct = new Map<string, [string, string | null]>();
+  for (const { key, generation } of wakeUps) {
+    const wanted = anyGeneration.has(key) ? null : generation;
+    distinct.set(`${wanted ?? '*'} ${key}`, [key, wanted]);
+  }
+  const pairs = [...distinct.values()];
+  return { keys: pairs.map(([key]) => key), generations: pairs.map(([, generation]) => generation) };
+}

@@ -1,0 +1,21 @@
+import { type LockedRow } from '../settling/locked-timeout';
+import { type TimeoutCause } from '../timeout';
+import { type WakeUp } from './wake-up';
+
+/**
+ * How a wake-up ended. `finished`: what it led to is committed, or there was nothing to do.
+ * `unwritten`: it could not even be written down, somebody has to come back.
+ */
+export type WakeUpResult = 'finished' | 'unwritten';
+
+/** A wake-up in hand, with the way to tell whoever brought it how it ended. */
+export interface WorkItem {
+  readonly wakeUp: WakeUp;
+  finish(result: WakeUpResult): void;
+}
+
+/** A row that was found in the table; it is in the database, so nobody has to hear how it ended. */
+export function overdueItem(row: LockedRow, cause: TimeoutCause): WorkItem {
+  const { key, generation } = row;
+  return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause }, finish: () => undefined };
+}
