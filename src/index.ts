@@ -2,7 +2,7 @@
 export { OrderTimeoutModule } from './module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './module';
 export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './module';
-export { AttentiveClient, NewerSchemaError, PreparingClient } from './database';
+export { ResilientClient, NewerSchemaError, PreparingClient } from './database';
 export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
@@ -112,12 +112,12 @@ export {
   type SetAutoCloseResult,
   SettleUnmatched,
   type SettleUnmatchedResult,
-  TakeNotification,
+  HandleWebhook,
   type Transition,
   type TransitionCause,
-  type UnexpectedHandling,
-  type UnexpectedMoney,
-  type UnexpectedReason,
+  type UnmatchedHandling,
+  type UnmatchedMoney,
+  type UnmatchedReason,
   type UnmatchedAssignment,
   type UnmatchedPayment,
   UnmatchedPayments,
@@ -145,8 +145,8 @@ export {
 export {
   type CloseOutcome,
   DuplicatePaymentProviderError,
-  GuardedProvider,
-  type GuardOptions,
+  ResilientProvider,
+  type ResilienceOptions,
   type HttpPaymentOptions,
   HttpPaymentProvider,
   MerchantAccounts,

@@ -1,5 +1,5 @@
 import { type Clock } from './clock';
-import { within } from './within';
+import { withTimeout } from './with-timeout';
 
 /** One point in time that several waits share, so that together they take no longer than its limit. */
 export class Deadline {
@@ -19,6 +19,6 @@ export class Deadline {
 
   /** What `work` resolves to, or `otherwise` when the deadline comes first. */
   within<T>(work: Promise<T>, otherwise: T): Promise<T> {
-    return within(this.clock, this.left(), work, otherwise);
+    return withTimeout(this.clock, this.left(), work, otherwise);
   }
 }

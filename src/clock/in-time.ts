@@ -1,5 +1,5 @@
 import { type Clock } from './clock';
-import { within } from './within';
+import { withTimeout } from './with-timeout';
 
 /**
  * What `work` resolves to. Work that takes longer goes on, and nobody hears how it ends.
@@ -13,7 +13,7 @@ export async function inTime<T>(
   late: () => Error,
   signal?: AbortSignal,
 ): Promise<T> {
-  const answer = await within(
+  const answer = await withTimeout(
     clock,
     ms,
     work.then((value) => ({ value })),

@@ -3,4 +3,4 @@ export { Deadline } from './deadline';
 export { inTime } from './in-time';
 export { PollingLoop } from './polling-loop';
 export { SystemClock } from './system-clock';
-export { within } from './within';
+export { withTimeout } from './with-timeout';

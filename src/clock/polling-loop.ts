@@ -3,7 +3,7 @@ import { type Clock } from './clock';
 import { inTime } from './in-time';
 import { StuckLoopError } from './stuck-loop-error';
 
-interface LoopPlan {
+interface LoopDependencies {
   readonly name: string;
   /** One bounded piece of work. Returns true when there is more to do right now. */
   runOnce(signal: AbortSignal): Promise<boolean>;
@@ -33,9 +33,9 @@ export class PollingLoop {
 
   constructor(
     private readonly clock: Clock,
-    private readonly plan: LoopPlan,
+    private readonly deps: LoopDependencies,
   ) {
-    this.logger = new Logger(`Loop:${plan.name}`);
+    this.logger = new Logger(`Loop:${deps.name}`);
   }
 
   start(): void {
@@ -60,7 +60,7 @@ export class PollingLoop {
   }
 
   private async runGuarded(): Promise<void> {
-    const { gatherMs } = this.plan;
+    const { gatherMs } = this.deps;
     if (gatherMs !== undefined && !this.hasMore) await this.clock.sleep(gatherMs, this.stopping.signal);
     if (this.stopping.signal.aborted) return;
     // Only now: what woke it meanwhile is found by this run.
@@ -68,7 +68,7 @@ export class PollingLoop {
     try {
       this.hasMore = await this.runLimited();
       this.lastError = '';
-      if (!this.hasMore) await this.sleep(this.plan.intervalMs());
+      if (!this.hasMore) await this.sleep(this.deps.intervalMs());
     } catch (error) {
       this.logOnce(error instanceof Error ? error.message : String(error));
       // Not to be woken from: every commit of a busy host wakes, and would make it a tight loop.
@@ -77,14 +77,14 @@ export class PollingLoop {
   }
 
   private async runLimited(): Promise<boolean> {
-    const { name, limitMs } = this.plan;
-    if (limitMs === undefined) return this.plan.runOnce(this.stopping.signal);
+    const { name, limitMs } = this.deps;
+    if (limitMs === undefined) return this.deps.runOnce(this.stopping.signal);
     // Not AbortSignal.any: Node 20 keeps each of those for as long as the signal of the loop lives.
     const run = new AbortController();
     const stop = (): void => run.abort();
     this.stopping.signal.addEventListener('abort', stop, { once: true });
     try {
-      return await inTime(this.clock, limitMs, this.plan.runOnce(run.signal), () => {
+      return await inTime(this.clock, limitMs, this.deps.runOnce(run.signal), () => {
         run.abort();
         return new StuckLoopError(name, limitMs);
       });

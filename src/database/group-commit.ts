@@ -8,7 +8,7 @@ export const GROUP_COMMIT = {
   lockLimitMs: 200,
 } as const;
 
-interface GroupPlan<T, R> {
+interface GroupDependencies<T, R> {
   /** Most items in one transaction. */
   readonly size: number;
   /** Transactions at a time. */
@@ -41,18 +41,18 @@ export class GroupCommit<T, R> {
   /** Names in a lane: who shares one comes after it, in the order of coming. */
   private readonly inLanes = new Set<string>();
 
-  constructor(private readonly plan: GroupPlan<T, R>) {}
+  constructor(private readonly deps: GroupDependencies<T, R>) {}
 
   /** Resolves with the item's own answer after its transaction. */
   run(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ item, names: this.plan.namesOf(item), resolve, reject });
+      this.waiting.push({ item, names: this.deps.namesOf(item), resolve, reject });
       this.poke();
     });
   }
 
   private poke(): void {
-    while (this.waiting.length > 0 && this.running < this.plan.lanes) {
+    while (this.waiting.length > 0 && this.running < this.deps.lanes) {
       const group = this.takeGroup();
       if (group.length === 0) return;
       void this.runNext(group);
@@ -64,7 +64,7 @@ export class GroupCommit<T, R> {
     for (const name of names) this.inLanes.add(name);
     this.running++;
     try {
-      const answers = await this.plan.runTogether(group.map(({ item }) => item));
+      const answers = await this.deps.runTogether(group.map(({ item }) => item));
       answers.forEach((answer, index) => group[index]?.resolve(answer));
     } catch (error) {
       for (const member of group) this.recover(member, error);
@@ -76,8 +76,8 @@ export class GroupCommit<T, R> {
   }
 
   private recover({ item, resolve, reject }: Waiting<T, R>, error: unknown): void {
-    if (this.plan.isHopeless(error)) reject(error);
-    else this.plan.runAlone(item).then(resolve, reject);
+    if (this.deps.isHopeless(error)) reject(error);
+    else this.deps.runAlone(item).then(resolve, reject);
   }
 
   /** First come, first served; who shares a name with somebody before it waits for the next group. */
@@ -86,7 +86,7 @@ export class GroupCommit<T, R> {
     const passed: Waiting<T, R>[] = [];
     const taken = new Set(this.inLanes);
     for (const member of this.waiting) {
-      if (group.length === this.plan.size) break;
+      if (group.length === this.deps.size) break;
       (member.names.some((name) => taken.has(name)) ? passed : group).push(member);
       for (const name of member.names) taken.add(name);
     }

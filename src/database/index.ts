@@ -1,20 +1,20 @@
-export { AttentiveClient } from './attentive-client';
+export { ResilientClient } from './resilient-client';
 export { findSessionProblem, parseServerUrls } from './server-urls';
 export { NewerSchemaError } from './newer-schema-error';
 export { PLAN_BY_INDEX, PreparingClient } from './preparing-client';
 export { findSchemaNameProblems, validateSchemaName } from './schema-name';
 export { UnsupportedIsolationLevelError } from './unsupported-isolation-level-error';
-export { throughOutage } from './through-outage';
+export { retryWhileUnavailable } from './retry-while-unavailable';
 export { isDatabaseWritable } from './is-database-writable';
 export {
-  isDatabaseAway,
+  isDatabaseUnavailable,
   isPermissionDenied,
   isContention,
   isFromDatabase,
   isGivenUp,
   isLockTimeout,
   isRetryableConflict,
-} from './database-away';
+} from './database-errors';
 export {
   nameOf,
   readRecorded,

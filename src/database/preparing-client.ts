@@ -1,5 +1,5 @@
 import { type ClientConfig, DatabaseError } from 'pg';
-import { AttentiveClient } from './attentive-client';
+import { ResilientClient } from './resilient-client';
 
 /**
  * Settings for connections of the service alone, where every statement goes by an index whatever its values are. Somebody
@@ -29,7 +29,7 @@ type Query = (...given: unknown[]) => unknown;
  *
  * When a migration changes what a statement returns (`SELECT *`), it fails once with 0A000 and then has another name.
  */
-export class PreparingClient extends AttentiveClient {
+export class PreparingClient extends ResilientClient {
   private plannedAtMs = performance.now();
   private discarding: Promise<unknown> | undefined;
 

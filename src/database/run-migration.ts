@@ -3,7 +3,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
 import { present } from '../errors';
 import { ownTransaction } from './own-transaction';
-import { isLockTimeout } from './database-away';
+import { isLockTimeout } from './database-errors';
 import { LockedTablesError } from './locked-tables-error';
 import { type Migration, nameOf, recordMigration } from './migrations-table';
 

@@ -1,6 +1,6 @@
 import { ownTransaction } from './own-transaction';
 import { type DataSource, type EntityManager } from 'typeorm';
-import { isRetryableConflict } from './database-away';
+import { isRetryableConflict } from './database-errors';
 
 const TRIES = 3;
 /** A host's transaction may hold a row for a second. A longer wait would keep a connection from other requests. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, SystemClock, within } from '../clock';
+import { type Clock, SystemClock, withTimeout } from '../clock';
 import { type Channel, type ChannelModel, type ConfirmChannel } from '../rabbit';
 import { type DelayTransport } from './delay-transport';
 
@@ -57,9 +57,9 @@ export async function probeTransport(
   const progress: Progress = { isTaken: false, isBlocked: false };
   const opening = Promise.resolve().then(open);
   const asking = opening.then((connection) => ask(connection, { transport, delayMs, options, clock, progress }));
-  const result = await within(clock, delayMs + timeoutMs, asking.catch(judge), undefined);
+  const result = await withTimeout(clock, delayMs + timeoutMs, asking.catch(judge), undefined);
   const closing = opening.then((connection) => connection.close()).catch(() => undefined);
-  await within(clock, CLOSE_MS, closing, undefined);
+  await withTimeout(clock, CLOSE_MS, closing, undefined);
   return result ?? judgeSilence(progress, timeoutMs);
 }
 
@@ -90,7 +90,7 @@ function ask(connection: ChannelModel, question: Question): Promise<ProbeResult>
     (): ProbeResult => ({ type: 'works' }),
     // A request that meets the end of its connection fails with "Channel ended, no reply will be forthcoming"; the
     // reason comes with the connection's own error, a moment later.
-    (error: unknown) => (hasCode(error) ? judge(error) : within(clock, CLOSE_MS, connectionEnds, judge(error))),
+    (error: unknown) => (hasCode(error) ? judge(error) : withTimeout(clock, CLOSE_MS, connectionEnds, judge(error))),
   );
   return Promise.race([connectionEnds, reply]);
 }

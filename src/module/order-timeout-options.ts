@@ -9,7 +9,7 @@ import {
   type RetentionOptions,
 } from '../orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from '../api/http';
-import { GuardedProvider, type GuardOptions, type PaymentProvider, PaymentProviders } from '../payments';
+import { ResilientProvider, type ResilienceOptions, type PaymentProvider, PaymentProviders } from '../payments';
 import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '../timeouts';
 
 /** Options of OrderTimeoutModule. */
@@ -21,7 +21,7 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** Who can be asked about payments. Each is guarded by time-out, breaker and limits. @default [] */
   readonly providers?: readonly PaymentProvider[];
   /** How hard single providers may be asked, by provider name. @default {} */
-  readonly guards?: Readonly<Record<string, GuardOptions>>;
+  readonly guards?: Readonly<Record<string, ResilienceOptions>>;
   /**
    * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. With `@` and
    * merchant ids after the scopes a key is limited to these merchants. `'open'` leaves it to guards of the host.
@@ -46,7 +46,7 @@ export interface ResolvedOrderTimeoutOptions {
   readonly orders: OrderPolicyOptions;
   readonly retention: RetentionOptions;
   readonly providers: readonly PaymentProvider[];
-  readonly guards: Readonly<Record<string, GuardOptions>>;
+  readonly guards: Readonly<Record<string, ResilienceOptions>>;
   readonly apiKeys: ApiKeys | 'open';
   readonly rateLimits: RateLimitOptions;
   readonly migrate: boolean;
@@ -103,7 +103,7 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...problemsOf(() => new PaymentProviders(providers)),
     ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
     ...providers.flatMap((one) =>
-      problemsOf(() => new GuardedProvider(one, new SystemClock(), ownValue(guards, one.name))),
+      problemsOf(() => new ResilientProvider(one, new SystemClock(), ownValue(guards, one.name))),
     ),
     ...strangers(Object.keys(guards), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),

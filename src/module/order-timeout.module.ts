@@ -25,7 +25,7 @@ import {
   UnmatchedPaymentsController,
 } from '../api/http';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutsModule } from '../timeouts';
-import { throughOutage } from '../database';
+import { retryWhileUnavailable } from '../database';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -72,7 +72,7 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
       );
     }
-    await throughOutage(this.clock, () => this.prepareTables());
+    await retryWhileUnavailable(this.clock, () => this.prepareTables());
   }
 
   private async prepareTables(): Promise<void> {

@@ -7,7 +7,7 @@ import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand } from '../api/amqp';
 import { API_KEYS, RateLimits } from '../api/http';
-import { GuardedProvider, PaymentObservers, PaymentProviders } from '../payments';
+import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
@@ -47,7 +47,9 @@ const payments: Provider = {
   useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
     new PaymentProviders(
       providers.map((one) =>
-        one instanceof GuardedProvider ? one : new GuardedProvider(one, clock, ownValue(guards, one.name), observers),
+        one instanceof ResilientProvider
+          ? one
+          : new ResilientProvider(one, clock, ownValue(guards, one.name), observers),
       ),
     ),
 };

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import {
   type BreakerState,
-  GuardedProvider,
+  ResilientProvider,
   type PaymentObserver,
   type PaymentProviders,
   type UntrustedSource,
@@ -42,7 +42,7 @@ export class PaymentMetrics implements PaymentObserver {
   private refresh(): void {
     for (const name of this.providers.names()) {
       const provider = this.providers.get(name);
-      if (provider instanceof GuardedProvider)
+      if (provider instanceof ResilientProvider)
         this.breaker.set({ provider: name }, BREAKER_LEVEL[provider.breakerState]);
     }
   }

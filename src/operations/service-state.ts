@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { CLOCK, type Clock, within } from '../clock';
+import { CLOCK, type Clock, withTimeout } from '../clock';
 import { Outbox, type OutboxBacklog } from '../outbox';
 import { UnmatchedPayments } from '../orders';
 import { RabbitClient } from '../rabbit';
@@ -58,7 +58,7 @@ export class ServiceState {
 
   /** Whether the database answers within 2 s and takes writes; a standby does not. */
   isDatabaseUp(): Promise<boolean> {
-    return within(this.clock, PATIENCE_MS, isDatabaseWritable(this.options.dataSource), false);
+    return withTimeout(this.clock, PATIENCE_MS, isDatabaseWritable(this.options.dataSource), false);
   }
 
   /** Parked timeouts by kind; undefined when the database does not answer within 2 s. */
@@ -89,7 +89,7 @@ export class ServiceState {
   }
 
   private inTime<T>(answer: Promise<T>): Promise<T | undefined> {
-    return within<T | undefined>(
+    return withTimeout<T | undefined>(
       this.clock,
       PATIENCE_MS,
       answer.catch(() => undefined),

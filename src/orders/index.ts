@@ -1,4 +1,4 @@
-export { AskProviders } from './lookup/ask-providers';
+export { PaymentLookups } from './lookup/payment-lookups';
 export { type AttemptFinding, type Finding } from './lookup/attempt-finding';
 export { CancelOrder, type CancelOrderResult } from './close/cancel-order';
 export { CheckPayment, type CheckPaymentResult } from './pay/check-payment';
@@ -6,7 +6,7 @@ export { CloseUnpaidOrders } from './close/close-unpaid-orders';
 export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './deadline/extend-deadline';
 export { InvalidOrderError } from './invalid-order-error';
 export { LatePayments } from './unmatched/late-payments';
-export { LateWatch } from './unmatched/late-watch';
+export { PaymentWatch } from './unmatched/payment-watch';
 export { type Refund, refundNumber, type RefundReason } from './unmatched/refund';
 export { RefundPayments } from './unmatched/refund-payments';
 export { WatchEndedOrders } from './unmatched/watch-ended-orders';
@@ -40,9 +40,9 @@ export {
   type LockedBatch,
   ORDER_STORE,
   type OrderStore,
-  type UnexpectedHandling,
-  type UnexpectedMoney,
-  type UnexpectedReason,
+  type UnmatchedHandling,
+  type UnmatchedMoney,
+  type UnmatchedReason,
 } from './sql/order-store';
 export {
   ORDER_LATE_WATCH,
@@ -68,7 +68,7 @@ export { Purge, type PurgeCounts, type PurgeRun } from './retention/purge';
 export { resolveRetention, type RetentionOptions } from './retention/retention-options';
 export { SetAutoClose, type SetAutoCloseResult } from './deadline/set-auto-close';
 export { SqlOrderStore } from './sql/sql-order-store';
-export { TakeNotification } from './pay/take-notification';
+export { HandleWebhook } from './pay/handle-webhook';
 export { type Transition } from './transition';
 export { type ActionContext, BY_API, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';
 export { OrderMerchants } from './sql/order-merchants';

@@ -3,17 +3,17 @@ import { Outbox } from '../outbox';
 import { Inventory } from '../inventory';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../timeouts';
-import { AskProviders } from './lookup/ask-providers';
+import { PaymentLookups } from './lookup/payment-lookups';
 import { CancelOrder } from './close/cancel-order';
 import { CheckPayment } from './pay/check-payment';
 import { CloseUnpaidOrders } from './close/close-unpaid-orders';
 import { ExtendDeadline } from './deadline/extend-deadline';
 import { LatePayments } from './unmatched/late-payments';
 import { LATE_PROVIDERS } from './unmatched/late.providers';
-import { LateWatch } from './unmatched/late-watch';
+import { PaymentWatch } from './unmatched/payment-watch';
 import { MarkPaid } from './pay/mark-paid';
 import { OPERATOR_PROVIDERS } from './operator/operator.providers';
-import { OrderDesk } from './order-desk';
+import { OrderTransaction } from './order-transaction';
 import { OrderMerchants } from './sql/order-merchants';
 import { OrderPolicies } from './order-policies';
 import { type OrderPolicyOptions } from './order-policy-options';
@@ -21,7 +21,7 @@ import { ORDER_STORE, type OrderStore } from './sql/order-store';
 import { PlaceOrders } from './place/place-orders';
 import { ReadHistory } from './read/read-history';
 import { ReadOrder } from './read/read-order';
-import { NoteFoundMoney } from './unmatched/note-found-money';
+import { NoteUnmatchedMoney } from './unmatched/note-unmatched-money';
 import { ReconcilePayments } from './pay/reconcile-payments';
 import { RegisterAttempt } from './pay/register-attempt';
 import { RemindBeforeDeadline } from './deadline/remind-before-deadline';
@@ -29,7 +29,7 @@ import { type RetentionOptions } from './retention/retention-options';
 import { retentionProviders } from './retention/retention.providers';
 import { SetAutoClose } from './deadline/set-auto-close';
 import { SqlOrderStore } from './sql/sql-order-store';
-import { TakeNotification } from './pay/take-notification';
+import { HandleWebhook } from './pay/handle-webhook';
 
 /** Options of this room. */
 export interface OrdersOptions {
@@ -62,10 +62,10 @@ const tables: Provider[] = [
     useFactory: ({ policies }: OrdersOptions) => new OrderPolicies(policies),
   },
   {
-    provide: OrderDesk,
+    provide: OrderTransaction,
     inject: [RESOLVED_TIMEOUTS_OPTIONS, ORDER_STORE, TimeoutScheduler],
     useFactory: ({ dataSource, schema }: Base, store: OrderStore, scheduler: TimeoutScheduler) =>
-      new OrderDesk({ dataSource, schema, store, scheduler }),
+      new OrderTransaction({ dataSource, schema, store, scheduler }),
   },
 ];
 
@@ -94,18 +94,18 @@ const useCases: Provider[] = [
   },
   {
     provide: RegisterAttempt,
-    inject: [OrderDesk, OrderPolicies, PaymentProviders],
-    useFactory: (desk: OrderDesk, policies: OrderPolicies, providers: PaymentProviders) =>
+    inject: [OrderTransaction, OrderPolicies, PaymentProviders],
+    useFactory: (desk: OrderTransaction, policies: OrderPolicies, providers: PaymentProviders) =>
       new RegisterAttempt(desk, policies, providers),
   },
   {
     provide: MarkPaid,
-    inject: [OrderDesk, LatePayments, LateWatch, PaymentProviders],
-    useFactory: (desk: OrderDesk, late: LatePayments, watch: LateWatch, providers: PaymentProviders) =>
+    inject: [OrderTransaction, LatePayments, PaymentWatch, PaymentProviders],
+    useFactory: (desk: OrderTransaction, late: LatePayments, watch: PaymentWatch, providers: PaymentProviders) =>
       new MarkPaid(desk, late, watch, providers),
   },
   {
-    provide: TakeNotification,
+    provide: HandleWebhook,
     inject: [PaymentProviders, PaymentObservers, ORDER_STORE, RESOLVED_TIMEOUTS_OPTIONS, MarkPaid, TimeoutScheduler],
     useFactory: (
       providers: PaymentProviders,
@@ -114,49 +114,49 @@ const useCases: Provider[] = [
       { dataSource }: Base,
       markPaid: MarkPaid,
       scheduler: TimeoutScheduler,
-    ) => new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler }),
+    ) => new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler }),
   },
   {
     provide: CheckPayment,
-    inject: [ORDER_STORE, AskProviders, MarkPaid, ReadOrder],
-    useFactory: (store: OrderStore, ask: AskProviders, markPaid: MarkPaid, read: ReadOrder) =>
+    inject: [ORDER_STORE, PaymentLookups, MarkPaid, ReadOrder],
+    useFactory: (store: OrderStore, ask: PaymentLookups, markPaid: MarkPaid, read: ReadOrder) =>
       new CheckPayment(store, ask, markPaid, read),
   },
   {
     provide: ExtendDeadline,
-    inject: [OrderDesk, OrderPolicies],
-    useFactory: (desk: OrderDesk, policies: OrderPolicies) => new ExtendDeadline(desk, policies),
+    inject: [OrderTransaction, OrderPolicies],
+    useFactory: (desk: OrderTransaction, policies: OrderPolicies) => new ExtendDeadline(desk, policies),
   },
   {
     provide: CancelOrder,
-    inject: [OrderDesk, LateWatch],
-    useFactory: (desk: OrderDesk, watch: LateWatch) => new CancelOrder(desk, watch),
+    inject: [OrderTransaction, PaymentWatch],
+    useFactory: (desk: OrderTransaction, watch: PaymentWatch) => new CancelOrder(desk, watch),
   },
-  { provide: SetAutoClose, inject: [OrderDesk], useFactory: (desk: OrderDesk) => new SetAutoClose(desk) },
+  { provide: SetAutoClose, inject: [OrderTransaction], useFactory: (desk: OrderTransaction) => new SetAutoClose(desk) },
 ];
 
 const deadlines: Provider[] = [
   {
-    provide: AskProviders,
+    provide: PaymentLookups,
     inject: [PaymentProviders],
-    useFactory: (providers: PaymentProviders) => new AskProviders(providers),
+    useFactory: (providers: PaymentProviders) => new PaymentLookups(providers),
   },
   {
     provide: CloseUnpaidOrders,
-    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments, NoteFoundMoney, LateWatch],
+    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, LatePayments, NoteUnmatchedMoney, PaymentWatch],
     useFactory: (
       store: OrderStore,
-      providers: AskProviders,
+      providers: PaymentLookups,
       policies: OrderPolicies,
       late: LatePayments,
-      found: NoteFoundMoney,
-      watch: LateWatch,
+      found: NoteUnmatchedMoney,
+      watch: PaymentWatch,
     ) => new CloseUnpaidOrders({ store, providers, policies, late, found, watch }),
   },
   {
     provide: ReconcilePayments,
-    inject: [ORDER_STORE, AskProviders, MarkPaid, LatePayments],
-    useFactory: (store: OrderStore, providers: AskProviders, markPaid: MarkPaid, late: LatePayments) =>
+    inject: [ORDER_STORE, PaymentLookups, MarkPaid, LatePayments],
+    useFactory: (store: OrderStore, providers: PaymentLookups, markPaid: MarkPaid, late: LatePayments) =>
       new ReconcilePayments({ store, providers, markPaid, late }),
   },
   {

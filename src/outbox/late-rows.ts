@@ -20,7 +20,7 @@ export interface LateRow extends Leased {
   lease: string;
 }
 
-interface LatePlan {
+interface LateDependencies {
   readonly dataSource: DataSource;
   readonly claims: OutboxClaims;
   readonly failures: PublishFailures;
@@ -40,7 +40,7 @@ export class LateRows {
   private work: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly plan: LatePlan,
+    private readonly deps: LateDependencies,
     private readonly clock: Clock,
   ) {}
 
@@ -79,7 +79,7 @@ export class LateRows {
       .then(() => this.write(overdue, confirmed, failed, lost))
       // They come again when their lease ends.
       .catch((error: unknown) =>
-        this.plan.failures.add(
+        this.deps.failures.add(
           `were late, and could not be finished: ${String(error)}`,
           confirmed.length + failed.length + lost.length,
         ),
@@ -107,7 +107,7 @@ export class LateRows {
     failed: LateRow[],
     lost: LateRow[],
   ): Promise<void> {
-    const { dataSource, claims, failures } = this.plan;
+    const { dataSource, claims, failures } = this.deps;
     failures.add('are not confirmed in time, as a queue is sick or the broker hangs; waiting on', overdue.length);
     failures.add('were late and then refused; trying again', failed.length);
     failures.add('were late, and their channel closed; trying again', lost.length);

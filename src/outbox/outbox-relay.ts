@@ -13,7 +13,7 @@ import { SentRows } from './sent-rows';
 /** Turns a claimed row into a message. `remainingMs`: what is left until due, zero or less for at once. */
 export type OutboxRouter = (row: ClaimedRow, remainingMs: number) => Publication;
 
-interface RelayPlan {
+interface RelayDependencies {
   readonly dataSource: DataSource;
   readonly publisher: ConfirmedPublisher;
   readonly schema: string;
@@ -63,10 +63,10 @@ export class OutboxRelay {
   private unsubscribe: (() => void) | undefined;
 
   constructor(
-    private readonly plan: RelayPlan,
+    private readonly deps: RelayDependencies,
     private readonly clock: Clock,
   ) {
-    const { dataSource, schema, route } = plan;
+    const { dataSource, schema, route } = deps;
     this.logger = new Logger(`OutboxRelay:${route}`);
     this.claims = new OutboxClaims(schema, route, clock);
     this.failures = new PublishFailures(this.logger, clock);
@@ -81,7 +81,7 @@ export class OutboxRelay {
   }
 
   start(): void {
-    const { dataSource, route } = this.plan;
+    const { dataSource, route } = this.deps;
     this.unsubscribe = onAnnouncedCommit(dataSource, (_, routes) => {
       if (routes.has(route)) this.loop.wake();
     });
@@ -126,8 +126,8 @@ export class OutboxRelay {
   }
 
   private async claim(): Promise<Claimed> {
-    const router = this.plan.router();
-    const { publisher, dataSource } = this.plan;
+    const router = this.deps.router();
+    const { publisher, dataSource } = this.deps;
     const limits = { rows: BATCH, bytes: BATCH_BYTES, leaseMs: publisher.longestMs + LEASE_MARGIN_MS };
     const claim = publisher.isReady && router ? await this.claims.claim(dataSource, limits) : NOTHING;
     return { ...claim, router, atMs: this.clock.monotonic() };
@@ -136,7 +136,7 @@ export class OutboxRelay {
   private async relay(claimed: Claimed): Promise<readonly PublishOutcome[]> {
     if (claimed.rows.length === 0) return [];
     const sent = new SentRows(this.late);
-    const outcomes = await this.plan.publisher.publish(this.publications(claimed, sent), sent);
+    const outcomes = await this.deps.publisher.publish(this.publications(claimed, sent), sent);
     return this.finish(sent, outcomes);
   }
 
@@ -156,7 +156,7 @@ export class OutboxRelay {
   }
 
   private async finish(sent: SentRows, outcomes: readonly PublishOutcome[]): Promise<readonly PublishOutcome[]> {
-    const { dataSource } = this.plan;
+    const { dataSource } = this.deps;
     for (const [outcome, text] of FAILURES) this.failures.add(text, outcomes.filter((each) => each === outcome).length);
     await this.claims.delete(dataSource, sent.where(outcomes, 'confirmed'));
     await this.claims.release(dataSource, sent.where(outcomes, 'nacked', 'returned'), PAUSES_S.refused);

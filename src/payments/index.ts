@@ -21,9 +21,9 @@ export { type PaymentObserver, PaymentObservers, type UntrustedSource } from './
 export { type PaymentProvider } from './payment-provider';
 export { PaymentProviders } from './payment-providers';
 export { type RefundRequest } from './refund-request';
-export { type GuardOptions } from './guard/guard-options';
-export { GuardedProvider } from './guard/guarded-provider';
-export { type BreakerState } from './guard/provider-breaker';
+export { type ResilienceOptions } from './resilience/resilience-options';
+export { ResilientProvider } from './resilience/resilient-provider';
+export { type BreakerState } from './resilience/provider-breaker';
 export {
   isFreshTimestamp,
   isSameSignature,

@@ -1,5 +1,5 @@
 import { type PaymentAttemptRef } from './payment-attempt-ref';
-import { type GuardOptions } from './guard/guard-options';
+import { type ResilienceOptions } from './resilience/resilience-options';
 import { type NotificationReader } from './payment-notification';
 import { type CloseOutcome, type QueryOutcome, type RefundOutcome } from './payment-outcome';
 import { type RefundRequest } from './refund-request';
@@ -14,7 +14,7 @@ import { type RefundRequest } from './refund-request';
  * - `close` is idempotent and may be repeated after any outcome.
  * - `refund` is idempotent by `refundNumber`: however often it is called, the money goes back once.
  * - Calls end soon after `signal` aborts, with UNKNOWN or by throwing.
- * - Throwing is allowed and means UNKNOWN to callers that go through GuardedProvider.
+ * - Throwing is allowed and means UNKNOWN to callers that go through ResilientProvider.
  */
 export interface PaymentProvider {
   /** Unique; what PaymentAttemptRef.provider says. */
@@ -35,5 +35,5 @@ export interface PaymentProvider {
   /** Whether this merchant account is configured. Absent: the provider cannot tell, and every account is taken. */
   hasAccount?(account: string): boolean;
   /** How hard it may be asked where the host says nothing else. */
-  readonly guardDefaults?: GuardOptions;
+  readonly guardDefaults?: ResilienceOptions;
 }

@@ -1,5 +1,5 @@
 import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message, type Options } from 'amqplib';
-import { type Clock, within } from '../clock';
+import { type Clock, withTimeout } from '../clock';
 import { KeptChannel } from './kept-channel';
 import { maxMessageSizeIn } from './max-message-size';
 import { type Publication, type PublishOutcome, type PublishWatch } from './publication';
@@ -7,7 +7,7 @@ import { PublishCall, type TakenPublication } from './publish-call';
 import { type RabbitConnection } from './rabbit-connection';
 import { type Unconfirmed, UnconfirmedPublications } from './unconfirmed-publications';
 
-interface PublisherPlan {
+interface PublisherDependencies {
   readonly window: number;
   readonly confirmTimeoutMs: number;
   /** Declares what is published to; runs before the first message of every connection. */
@@ -43,9 +43,9 @@ export class ConfirmedPublisher {
   constructor(
     private readonly connection: RabbitConnection,
     private readonly clock: Clock,
-    private readonly plan: PublisherPlan,
+    private readonly deps: PublisherDependencies,
   ) {
-    this.unconfirmed = new UnconfirmedPublications(clock, plan.confirmTimeoutMs, () => this.sendWhatFits());
+    this.unconfirmed = new UnconfirmedPublications(clock, deps.confirmTimeoutMs, () => this.sendWhatFits());
     this.kept = new KeptChannel(connection, clock, {
       name: `publisher:${connection.purpose}`,
       create: (model) => model.createConfirmChannel(),
@@ -66,7 +66,7 @@ export class ConfirmedPublisher {
 
   /** The longest until a publication is confirmed, timed out or given up, milliseconds. */
   get longestMs(): number {
-    return ROOM_MS + this.plan.confirmTimeoutMs;
+    return ROOM_MS + this.deps.confirmTimeoutMs;
   }
 
   /**
@@ -86,8 +86,8 @@ export class ConfirmedPublisher {
   /** Waits for open confirms at most `confirmMs`, gives the rest up, and closes the channel within `closeMs`. */
   async close(confirmMs = CLOSE_MS, closeMs?: number): Promise<void> {
     const confirms = this.kept.channel?.waitForConfirms().catch(() => undefined);
-    const limitMs = Math.min(confirmMs, this.plan.confirmTimeoutMs, CLOSE_MS);
-    if (this.unconfirmed.size > 0 && confirms) await within(this.clock, limitMs, confirms, undefined);
+    const limitMs = Math.min(confirmMs, this.deps.confirmTimeoutMs, CLOSE_MS);
+    if (this.unconfirmed.size > 0 && confirms) await withTimeout(this.clock, limitMs, confirms, undefined);
     await this.kept.close(closeMs);
     this.giveUpAll();
   }
@@ -106,7 +106,7 @@ export class ConfirmedPublisher {
       this.isCongested = false;
       this.sendWhatFits();
     });
-    await this.plan.prepare(this.connection);
+    await this.deps.prepare(this.connection);
   }
 
   /** Without a channel everything that waits is answered here. */
@@ -121,7 +121,7 @@ export class ConfirmedPublisher {
   }
 
   private get hasRoom(): boolean {
-    return this.unconfirmed.inWindow < this.plan.window && (!this.isCongested || !this.readyChannel);
+    return this.unconfirmed.inWindow < this.deps.window && (!this.isCongested || !this.readyChannel);
   }
 
   private send(channel: ConfirmChannel, call: PublishCall, { publication, index }: TakenPublication): void {
@@ -162,7 +162,7 @@ export class ConfirmedPublisher {
     const isNack = error instanceof Error && error.message === 'message nacked';
     if (error) this.settle(unconfirmed, isNack ? 'nacked' : 'unknown');
     else this.settle(unconfirmed, unconfirmed.isReturned ? 'returned' : 'confirmed');
-    if (this.unconfirmed.inWindow <= this.plan.window * (1 - FREE_PART)) this.sendWhatFits();
+    if (this.unconfirmed.inWindow <= this.deps.window * (1 - FREE_PART)) this.sendWhatFits();
   }
 
   /** A mandatory message is returned before it is confirmed, so the mark is always in time. */

@@ -1,5 +1,5 @@
 import { type ChannelModel } from 'amqplib';
-import { type Clock, within } from '../clock';
+import { type Clock, withTimeout } from '../clock';
 
 /**
  * Waits `ms` for the end of a connection, then cuts it. A broker that does not answer, e.g. one that is frozen, would
@@ -15,7 +15,7 @@ export async function endConnection(
     () => true,
     () => true,
   );
-  if (!model || (await within(clock, ms, isClosed, false))) return;
+  if (!model || (await withTimeout(clock, ms, isClosed, false))) return;
   const { stream } = model.connection as { stream?: { destroy(error: Error): void } };
   stream?.destroy(new Error(`the broker did not answer within ${ms} ms`));
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
-import { type Clock, inTime, type Timer, within } from '../clock';
+import { type Clock, inTime, type Timer, withTimeout } from '../clock';
 import { type RabbitConnection } from './rabbit-connection';
 import { Reminder } from './reminder';
 
@@ -11,7 +11,7 @@ const CLOSE_MS = 2_000;
 const OPEN_MS = 60_000;
 
 /** What makes a channel, and what to do with it. */
-export interface ChannelPlan<C extends Channel> {
+export interface ChannelDependencies<C extends Channel> {
   readonly name: string;
   create(connection: ChannelModel): Promise<C>;
   /** Prepares the channel (topology, prefetch, consume). A rejection closes it and tries again later. */
@@ -40,9 +40,9 @@ export class KeptChannel<C extends Channel> {
   constructor(
     private readonly connection: RabbitConnection,
     private readonly clock: Clock,
-    private readonly plan: ChannelPlan<C>,
+    private readonly deps: ChannelDependencies<C>,
   ) {
-    this.logger = new Logger(`Channel:${plan.name}`);
+    this.logger = new Logger(`Channel:${deps.name}`);
     this.failures = new Reminder(clock);
     this.closures = new Reminder(clock);
     this.unsubscribe = connection.onConnect((model) => void this.tryOpen(model));
@@ -73,16 +73,16 @@ export class KeptChannel<C extends Channel> {
     const closing = Promise.resolve()
       .then(() => channel.close())
       .catch(() => undefined);
-    await within(this.clock, ms, closing, undefined);
+    await withTimeout(this.clock, ms, closing, undefined);
   }
 
   private async tryOpen(model: ChannelModel): Promise<void> {
     this.reopenTimer?.cancel();
     let channel: C | undefined;
     try {
-      channel = await this.plan.create(model);
+      channel = await this.deps.create(model);
       this.watch(channel);
-      const opening = this.plan.open(channel, model);
+      const opening = this.deps.open(channel, model);
       const late = (): Error => new Error(`no answer within ${OPEN_MS} ms`);
       await inTime(this.clock, OPEN_MS, opening, late, this.closing.signal);
       if (this.isClosed) return await channel.close();
@@ -111,7 +111,7 @@ export class KeptChannel<C extends Channel> {
     this.ended.add(channel);
     if (this.current !== channel) return;
     this.current = undefined;
-    this.plan.closed(channel);
+    this.deps.closed(channel);
     const model = this.connection.model;
     if (model) this.reopenLater(model);
   }

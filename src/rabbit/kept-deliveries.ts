@@ -1,8 +1,8 @@
-import { type Clock, within } from '../clock';
+import { type Clock, withTimeout } from '../clock';
 import { type Delivery } from './delivery';
 import { type ManualAckConsumer } from './manual-ack-consumer';
 
-interface KeptDeliveriesPlan {
+interface KeptDeliveriesDependencies {
   readonly consumer: Pick<ManualAckConsumer, 'suspend' | 'resume' | 'stopped'>;
   /** Whether what the work needs is there, e.g. the database. */
   isThere(): Promise<boolean>;
@@ -35,17 +35,17 @@ export class KeptDeliveries {
 
   constructor(
     private readonly clock: Clock,
-    private readonly plan: KeptDeliveriesPlan,
+    private readonly deps: KeptDeliveriesDependencies,
   ) {}
 
   /** Whether what the work needs answers, within 5 s. */
   isThere(): Promise<boolean> {
-    return within(this.clock, ANSWER_MS, this.plan.isThere(), false, this.plan.consumer.stopped);
+    return withTimeout(this.clock, ANSWER_MS, this.deps.isThere(), false, this.deps.consumer.stopped);
   }
 
   /** Stops consuming until what is missing answers. */
   pause(): void {
-    if (this.isWaiting || this.plan.consumer.stopped.aborted) return;
+    if (this.isWaiting || this.deps.consumer.stopped.aborted) return;
     this.isWaiting = true;
     void this.wait();
   }
@@ -59,18 +59,18 @@ export class KeptDeliveries {
 
   /** As `keep`, for a problem of this delivery alone, e.g. a lock: waits `pauseMs` while the others go on. */
   async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
-    await this.clock.sleep(pauseMs, this.plan.consumer.stopped);
+    await this.clock.sleep(pauseMs, this.deps.consumer.stopped);
     return this.mayGoOn(delivery) || this.giveBack(delivery);
   }
 
   /** False when it is settled, is older than 20 min, or the consumer has stopped: then it is to be given back. */
   mayGoOn({ isSettled, receivedAt }: Delivery): boolean {
     const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
-    return !isSettled && !isOld && !this.plan.consumer.stopped.aborted;
+    return !isSettled && !isOld && !this.deps.consumer.stopped.aborted;
   }
 
   private async wait(): Promise<void> {
-    const { consumer } = this.plan;
+    const { consumer } = this.deps;
     // An outage that returns a moment after its end keeps the longer pause.
     if (this.clock.monotonic() - this.endedAt > 2 * LONGEST_PAUSE_MS) this.pauseMs = FIRST_PAUSE_MS;
     await consumer.suspend();

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, type ConsumeMessage } from 'amqplib';
-import { type Clock, within } from '../clock';
+import { type Clock, withTimeout } from '../clock';
 import { Delivery } from './delivery';
 import { GatheredAcks } from './gathered-acks';
 import { KeptChannel } from './kept-channel';
 import { QueueUnavailableError } from './queue-unavailable-error';
 import { type RabbitConnection } from './rabbit-connection';
 
-interface ConsumerPlan {
+interface ConsumerDependencies {
   readonly queue: string;
   readonly prefetch: number;
   /** Declares the queue and what it hangs on. */
@@ -38,10 +38,10 @@ export class ManualAckConsumer {
   constructor(
     connection: RabbitConnection,
     private readonly clock: Clock,
-    private readonly plan: ConsumerPlan,
+    private readonly deps: ConsumerDependencies,
   ) {
     this.kept = new KeptChannel(connection, clock, {
-      name: plan.queue,
+      name: deps.queue,
       create: (model) => model.createChannel(),
       open: (channel, model) => this.open(channel, model),
       closed: () => this.forgetAll(),
@@ -89,7 +89,7 @@ export class ManualAckConsumer {
   /** Resolves when every delivery is settled, or after `ms`. */
   async whenSettled(ms: number): Promise<void> {
     if (this.unsettled.size === 0) return;
-    await within(this.clock, ms, new Promise<void>((resolve) => this.drained.push(resolve)), undefined);
+    await withTimeout(this.clock, ms, new Promise<void>((resolve) => this.drained.push(resolve)), undefined);
   }
 
   /** Gives back what nobody settled, and closes the channel; waits at most `ms` for the broker's answer. */
@@ -104,10 +104,10 @@ export class ManualAckConsumer {
   }
 
   private async open(channel: Channel, model: ChannelModel): Promise<void> {
-    if (this.isUnavailable && !(await this.plan.serves())) throw new QueueUnavailableError(this.plan.queue, CONSUME_MS);
+    if (this.isUnavailable && !(await this.deps.serves())) throw new QueueUnavailableError(this.deps.queue, CONSUME_MS);
     this.isUnavailable = false;
-    await this.plan.prepare(channel, model);
-    await channel.prefetch(this.plan.prefetch);
+    await this.deps.prepare(channel, model);
+    await channel.prefetch(this.deps.prefetch);
     if (!this.isStopped && !this.isSuspended) await this.consume(channel);
   }
 
@@ -117,10 +117,10 @@ export class ManualAckConsumer {
     // Chosen here and known at once, so that a cancel can follow before the answer to consume is there.
     const consumerTag = randomUUID();
     this.consumerTag = consumerTag;
-    const consuming = channel.consume(this.plan.queue, onMessage, { noAck: false, consumerTag }).then(() => true);
-    if (!(await within(this.clock, CONSUME_MS, consuming, false))) {
+    const consuming = channel.consume(this.deps.queue, onMessage, { noAck: false, consumerTag }).then(() => true);
+    if (!(await withTimeout(this.clock, CONSUME_MS, consuming, false))) {
       this.isUnavailable = true;
-      throw new QueueUnavailableError(this.plan.queue, CONSUME_MS);
+      throw new QueueUnavailableError(this.deps.queue, CONSUME_MS);
     }
     // Stopped or suspended while the channel was still being opened, where cancel() could not reach it.
     if (this.isStopped || this.isSuspended) await channel.cancel(consumerTag);
@@ -133,7 +133,7 @@ export class ManualAckConsumer {
     const delivery = new Delivery(message, acks, (settled) => this.settled(settled), this.clock.monotonic());
     this.unsettled.add(delivery);
     if (this.isStopped) return delivery.settle('requeue');
-    this.plan.onDelivery(delivery);
+    this.deps.onDelivery(delivery);
   }
 
   /** One for the life of a channel, however often it is suspended: they must know of all its deliveries. */
@@ -156,7 +156,7 @@ export class ManualAckConsumer {
     const canceling = Promise.resolve()
       .then(() => channel.cancel(tag))
       .catch(() => undefined);
-    await within<unknown>(this.clock, CANCEL_MS, canceling, undefined);
+    await withTimeout<unknown>(this.clock, CANCEL_MS, canceling, undefined);
   }
 
   private forgetAll(): void {

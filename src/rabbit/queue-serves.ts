@@ -1,5 +1,5 @@
 import { type ChannelModel } from 'amqplib';
-import { type Clock, within } from '../clock';
+import { type Clock, withTimeout } from '../clock';
 import { endConnection } from './end-connection';
 
 /** A message that is there comes in milliseconds, and so does the answer that there is none. */
@@ -20,7 +20,7 @@ export async function queueServes(clock: Clock, open: () => Promise<ChannelModel
     await channel.get(queue);
     return true;
   });
-  const serves = await within(clock, ANSWER_MS, asking.catch(isGone), false);
+  const serves = await withTimeout(clock, ANSWER_MS, asking.catch(isGone), false);
   const model = await opening.catch(() => undefined);
   if (model) await endConnection(clock, model, model.close(), CLOSE_MS);
   return serves;

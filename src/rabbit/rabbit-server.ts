@@ -24,7 +24,7 @@ export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | Ret
 
 type Retry = { readonly type: 'again' } | { readonly type: 'redeliver' };
 
-interface ServerPlan {
+interface ServerDependencies {
   readonly client: RabbitClient;
   readonly clock: Clock;
   /** Tells the handlers that are bound to this transport from those of the host's other transports. */
@@ -72,12 +72,12 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   private readonly reminder: Reminder;
   private consumption: { readonly consumer: ManualAckConsumer; readonly kept: KeptDeliveries } | undefined;
 
-  constructor(private readonly plan: ServerPlan) {
+  constructor(private readonly deps: ServerDependencies) {
     super();
-    this.slots = new Slots(plan.concurrency);
-    this.retries = new Slots(Math.max(1, Math.floor(plan.concurrency * RETRY_PART)));
-    this.reminder = new Reminder(plan.clock);
-    plan.handlers.mark();
+    this.slots = new Slots(deps.concurrency);
+    this.retries = new Slots(Math.max(1, Math.floor(deps.concurrency * RETRY_PART)));
+    this.reminder = new Reminder(deps.clock);
+    deps.handlers.mark();
   }
 
   /**
@@ -88,18 +88,18 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
    */
   override addHandler(...[pattern, callback, isEvent, extras]: Parameters<Server['addHandler']>): void {
     const command = this.normalizePattern(pattern as string);
-    if (this.plan.handlers.take(command, extras)) super.addHandler(command, callback, isEvent, extras);
+    if (this.deps.handlers.take(command, extras)) super.addHandler(command, callback, isEvent, extras);
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { client, clock, prefetch } = this.plan;
+    const { client, clock, prefetch } = this.deps;
     const consumer = client.consume({
       queue: client.names.commands,
       prefetch,
       declare: async (channel) => void (await declareCommandQueue(channel, client.names, client.options)),
       onDelivery: (delivery) => this.take(delivery, kept),
     });
-    const kept = new KeptDeliveries(clock, { consumer, isThere: () => this.plan.isReady() });
+    const kept = new KeptDeliveries(clock, { consumer, isThere: () => this.deps.isReady() });
     this.consumption = { consumer, kept };
     callback();
   }
@@ -113,13 +113,13 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   unwrap<T>(): T {
-    return this.plan.client as T;
+    return this.deps.client as T;
   }
 
   private take(delivery: Delivery, kept: KeptDeliveries): void {
     const body = parse(delivery.body);
     const command: Command = { delivery, body, pattern: delivery.message.fields.routingKey };
-    const key = this.plan.keyOf(body);
+    const key = this.deps.keyOf(body);
     void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
   }
 
@@ -145,13 +145,13 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     if (!kept.mayGoOn(delivery)) return void delivery.settle('requeue');
     try {
       const rejected = await this.run(pattern, body, delivery);
-      if (rejected) await this.plan.client.parked.park(delivery, rejected);
+      if (rejected) await this.deps.client.parked.park(delivery, rejected);
       else delivery.settle('ack');
       return undefined;
     } catch (error) {
-      const verdict = this.plan.judge(error);
+      const verdict = this.deps.judge(error);
       if (verdict.type !== 'park') return this.told(verdict, pattern, error);
-      await this.plan.client.parked.park(delivery, verdict.park);
+      await this.deps.client.parked.park(delivery, verdict.park);
       return undefined;
     }
   }

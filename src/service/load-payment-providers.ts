@@ -3,14 +3,14 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { type Clock } from '../clock';
 import { InvalidOptionsError } from '../errors';
-import { type GuardOptions, type PaymentProvider } from '../payments';
+import { type ResilienceOptions, type PaymentProvider } from '../payments';
 import { createPaymentProvider, PROVIDER_TYPES } from './create-payment-provider';
 import { parseConfigJson } from './parse-config-json';
 
 /** Providers as OrderTimeoutOptions take them. */
 export interface LoadedProviders {
   readonly providers: readonly PaymentProvider[];
-  readonly guards: Readonly<Record<string, GuardOptions>>;
+  readonly guards: Readonly<Record<string, ResilienceOptions>>;
 }
 
 const NOTHING = `must be a JSON array of objects with a "type" of ${PROVIDER_TYPES.join(', ')}`;
@@ -37,7 +37,7 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
   }
   const problems: string[] = [];
   const providers: PaymentProvider[] = [];
-  const guards = new Map<string, GuardOptions>();
+  const guards = new Map<string, ResilienceOptions>();
   parsed.data.forEach(({ type, guard, ...options }, index) => {
     try {
       const provider = createPaymentProvider(type, withFiles(options, dirname(path)), clock);

@@ -1,7 +1,7 @@
 import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
-import { AttentiveClient, PLAN_BY_INDEX, PreparingClient } from '../database';
-import { isDatabaseAway } from '../database';
+import { ResilientClient, PLAN_BY_INDEX, PreparingClient } from '../database';
+import { isDatabaseUnavailable } from '../database';
 
 /** Ten tries, three seconds apart: a database that starts beside us is there by then. */
 const CONNECT_TRIES = 10;
@@ -28,14 +28,14 @@ export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['datab
     applicationName: 'nestjs-order-timeout',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      ...(prepares ? PREPARING : { Client: AttentiveClient }),
+      ...(prepares ? PREPARING : { Client: ResilientClient }),
       query_timeout: ANSWER_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     },
     retryAttempts: CONNECT_TRIES,
     retryDelay: CONNECT_PAUSE_MS,
-    toRetry: isDatabaseAway,
+    toRetry: isDatabaseUnavailable,
     verboseRetryLog: true,
   };
 }

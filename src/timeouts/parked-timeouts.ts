@@ -5,7 +5,7 @@ import { announceAfterCommit, type AnnouncedWakeUp } from '../outbox';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
 import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scope';
 
-interface ParkedPlan {
+interface ParkedDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly writesWakeUps: boolean;
@@ -13,7 +13,7 @@ interface ParkedPlan {
 
 /** Timeouts that used up their attempts: listed, replayed or discarded, one or many. */
 export class ParkedTimeouts {
-  constructor(private readonly plan: ParkedPlan) {}
+  constructor(private readonly deps: ParkedDependencies) {}
 
   /** By kind and key; `after` is the last one of the page before. */
   list(
@@ -22,10 +22,10 @@ export class ParkedTimeouts {
   ): Promise<TimeoutRecord[]> {
     const { kind, key } = page.after ?? { kind: '', key: '' };
     return ownQuery(
-      this.plan.dataSource,
+      this.deps.dataSource,
       `SELECT kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
               last_error AS "lastError", payload
-         FROM ${this.plan.schema}.timeout t
+         FROM ${this.deps.schema}.timeout t
         WHERE state = 'parked' AND (kind, key) > ($1, $2) AND ${scope.condition('t', '$4')} ORDER BY kind, key LIMIT $3`,
       [kind, key, page.limit ?? 100, scope.values],
     );
@@ -34,15 +34,15 @@ export class ParkedTimeouts {
   /** How many there are, by kind. */
   async count(): Promise<ReadonlyMap<string, number>> {
     const rows = await ownQuery<{ kind: string; count: number }[]>(
-      this.plan.dataSource,
-      `SELECT kind, count(*)::int AS count FROM ${this.plan.schema}.timeout WHERE state = 'parked' GROUP BY kind`,
+      this.deps.dataSource,
+      `SELECT kind, count(*)::int AS count FROM ${this.deps.schema}.timeout WHERE state = 'parked' GROUP BY kind`,
     );
     return new Map(rows.map(({ kind, count }) => [kind, count]));
   }
 
   /** Makes them due now, with a fresh budget of attempts. Returns how many were parked. */
   replay(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
-    const { dataSource, schema, writesWakeUps } = this.plan;
+    const { dataSource, schema, writesWakeUps } = this.deps;
     return ownTransaction(dataSource, async (tx) => {
       const rows = await tx.query<AnnouncedWakeUp[]>(
         `WITH replayed AS (
@@ -69,8 +69,8 @@ export class ParkedTimeouts {
   /** Ends them for good without their effect. Returns how many were parked. */
   async discard(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
     const [, count] = await ownQuery<[unknown, number]>(
-      this.plan.dataSource,
-      `DELETE FROM ${this.plan.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
+      this.deps.dataSource,
+      `DELETE FROM ${this.deps.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
         WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$3')}`,
       [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), scope.values],
     );

@@ -12,9 +12,9 @@ import { type Channel, type RabbitClient } from '../rabbit';
 import { ownQuery } from '../database';
 import { assertDatabase } from './startup/assert-database';
 import { DatabaseClock } from './settling/database-clock';
-import { Dispatcher } from './wake-ups/dispatcher';
+import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
 import { HandlerAdapter } from './handlers/handler-adapter';
-import { KindWorker } from './settling/kind-worker';
+import { TimeoutProcessor } from './settling/timeout-processor';
 import { MessagePath } from './message-path/message-path';
 import { OutcomeRecorder } from './settling/outcome-recorder';
 import { Partitions } from './wake-ups/partitions';
@@ -22,7 +22,7 @@ import { type RegisteredHandler } from './handlers/registered-handler';
 import { SettlementQueries } from './settling/settlement-queries';
 import { Sweep } from './sweeping/sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
-import { throughOutage } from '../database';
+import { retryWhileUnavailable } from '../database';
 import { type TimeoutObservers } from './timeout-observer';
 import { TimeoutQueries } from './scheduling/timeout-queries';
 import { TimeoutSettler } from './settling/timeout-settler';
@@ -40,9 +40,9 @@ export class TimeoutEngine {
   /** How wake-ups come through the broker, and what an operator can do about it. */
   readonly path: MessagePath;
   private readonly relays: OutboxRelays;
-  private readonly workers = new Map<string, KindWorker>();
+  private readonly workers = new Map<string, TimeoutProcessor>();
   private readonly sweeps = new Map<string, Sweep>();
-  private readonly dispatchers: Dispatcher[] = [];
+  private readonly dispatchers: WakeUpConsumer[] = [];
   private handlers: readonly RegisteredHandler[] = [];
   private unsubscribe: (() => void) | undefined;
   private phase: 'new' | 'running' | 'stopping' = 'new';
@@ -94,9 +94,9 @@ export class TimeoutEngine {
   /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
     // First what can refuse the start, so that a refusal leaves nothing running.
-    await throughOutage(this.clock, () => assertDatabase(this.options));
-    if (this.options.consume) await throughOutage(this.clock, () => this.refuseMissingHandlers());
-    await throughOutage(this.clock, () => this.databaseClock.start());
+    await retryWhileUnavailable(this.clock, () => assertDatabase(this.options));
+    if (this.options.consume) await retryWhileUnavailable(this.clock, () => this.refuseMissingHandlers());
+    await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);
     this.client.start();
     this.relays.start();
@@ -158,7 +158,7 @@ export class TimeoutEngine {
     const { databaseClock, observers: observer } = this;
     // Longer than the ladder's unit and the head start: what is less early than that could only come back at once.
     const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0) + HEAD_START_MS);
-    const worker = new KindWorker(
+    const worker = new TimeoutProcessor(
       { kind, options, handler: adapter, settler, recorder, queries, databaseClock, observer, longestHoldMs },
       this.clock,
     );
@@ -171,14 +171,14 @@ export class TimeoutEngine {
     if (writesWakeUps) this.dispatch(worker, options.prefetch);
   }
 
-  private dispatch(worker: KindWorker, prefetchOfAll: number): void {
+  private dispatch(worker: TimeoutProcessor, prefetchOfAll: number): void {
     const { client, observers: observer } = this;
     const partitions = new Partitions(this.options.partitions).of(worker.kind);
     const prefetch = Math.ceil(prefetchOfAll / partitions.length);
     for (const partition of partitions) {
       const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, partition, queue);
       const plan = { client, worker, partition, prefetch, observer, bind, dataSource: this.options.dataSource };
-      this.dispatchers.push(new Dispatcher(plan, this.clock));
+      this.dispatchers.push(new WakeUpConsumer(plan, this.clock));
     }
   }
 

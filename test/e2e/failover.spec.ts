@@ -1,4 +1,4 @@
-import { AttentiveClient } from '../../src/database';
+import { ResilientClient } from '../../src/database';
 import { connectTo } from '../support/database';
 import { until } from '../support/engine';
 import { type ReplicatedDatabase, startReplicatedDatabase } from '../support/replicated-database';
@@ -14,7 +14,7 @@ describe('the service on a primary with a synchronous standby', () => {
   beforeAll(async () => {
     servers = await startReplicatedDatabase();
     // As a host connects: the client finds the primary among the servers of the URL.
-    const dataSource = await connectTo(servers.databaseUrl, 2, { Client: AttentiveClient });
+    const dataSource = await connectTo(servers.databaseUrl, 2, { Client: ResilientClient });
     const drop = (): Promise<void> => dataSource.destroy();
     service = await openService({}, { url: servers.databaseUrl, dataSource, drop });
     await service.call('put', '/inventory/apple', { onHand: 1_000_000 }).expect(200);

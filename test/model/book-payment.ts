@@ -2,7 +2,7 @@ import { bookMoney, type Money } from '../../src/orders/pay/book-money';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { type UnexpectedReason } from '../../src/orders/sql/order-store';
+import { type UnmatchedReason } from '../../src/orders/sql/order-store';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
@@ -18,7 +18,7 @@ interface Booked {
   readonly settlesLater?: boolean;
 }
 
-/** src/orders/pay/take-notification.ts: finds the order of a payment that a provider tells of. */
+/** src/orders/pay/handle-webhook.ts: finds the order of a payment that a provider tells of. */
 export function bookNotified(world: World, late: LatePath, told: Money, by: ActionContext): void {
   const { store, agenda, random, trace } = world;
   const known = store.findAttempt(told);
@@ -72,7 +72,7 @@ function isOurs(world: World, order: LockedOrder, money: Money): boolean {
   return true;
 }
 
-function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money, reason: UnexpectedReason): void {
+function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money, reason: UnmatchedReason): void {
   const { provider, reference, merchantAccount, amount, currency, transactionId, source } = money;
   const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
   const isUndecided = order.status === 'PENDING' || order.status === 'CLOSING';

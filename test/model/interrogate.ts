@@ -7,7 +7,7 @@ import { type Errand } from './workers';
 
 type Ask = (attempt: PaymentAttempt, found: (finding: AttemptFinding['finding'] | undefined) => void) => void;
 
-/** src/orders/lookup/ask-providers.ts over callbacks; what to ask and what it means comes from src. */
+/** src/orders/lookup/payment-lookups.ts over callbacks; what to ask and what it means comes from src. */
 export function interrogateAll(
   world: World,
   attempts: readonly PaymentAttempt[],

@@ -5,7 +5,7 @@ import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
 import { strayMoney } from '../../src/orders/unmatched/stray-money';
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { type UnexpectedHandling } from '../../src/orders/sql/order-store';
+import { type UnmatchedHandling } from '../../src/orders/sql/order-store';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
@@ -104,7 +104,7 @@ export class LatePath {
     trace.note(() => `order ${order.id}: ${order.status} -> ${to}`);
   }
 
-  private report(attempts: readonly PaymentAttempt[], reason: LateReason, handling: UnexpectedHandling): void {
+  private report(attempts: readonly PaymentAttempt[], reason: LateReason, handling: UnmatchedHandling): void {
     const { store, agenda } = this.world;
     const why = { reason, handling, now: agenda.now, traceparent: undefined };
     store.keepUnexpected(attempts.map((attempt) => strayMoney(attempt, why)));

@@ -2,7 +2,7 @@ import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
 import { type World } from './world';
 
-/** src/orders/order-desk.ts: what every use case about one order begins and ends with. */
+/** src/orders/order-transaction.ts: what every use case about one order begins and ends with. */
 export function lockAtDesk({ store, engine, agenda }: World, orderId: string): LockedOrder {
   const hasAdopted = store.adoptUnclaimed(orderId);
   // At the same moment, but after the work, which may call timeouts off or move them.

@@ -106,7 +106,7 @@ export class ModelProvider {
     });
   }
 
-  /** src/payments/guard/token-bucket.ts: how long to wait for a turn; undefined: longer than anybody waits. */
+  /** src/payments/resilience/token-bucket.ts: how long to wait for a turn; undefined: longer than anybody waits. */
   private takeTurn(): number | undefined {
     const { calls } = this.traits;
     if (!calls) return 0;

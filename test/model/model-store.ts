@@ -3,7 +3,7 @@ import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTransition, type OrderStatus } from '../../src/orders/order-status';
-import { type UnexpectedMoney } from '../../src/orders/sql/order-store';
+import { type UnmatchedMoney } from '../../src/orders/sql/order-store';
 import {
   type AttemptKey,
   type AttemptStatus,
@@ -44,7 +44,7 @@ export interface RefundRow extends Refund {
 export class ModelStore {
   readonly history = new Map<string, HistoryRow[]>();
   readonly refunds = new Map<string, RefundRow>();
-  readonly unexpected: UnexpectedMoney[] = [];
+  readonly unexpected: UnmatchedMoney[] = [];
   /** Payments of attempts that nobody had registered when they were reported, by attempt. */
   private readonly unclaimed = new Map<string, Money>();
   /** What an order looked like, and until when. */
@@ -176,7 +176,7 @@ export class ModelStore {
     return true;
   }
 
-  keepUnexpected(money: readonly UnexpectedMoney[]): void {
+  keepUnexpected(money: readonly UnmatchedMoney[]): void {
     for (const one of money) {
       const index = this.unexpected.findIndex((kept) => kept.reason === one.reason && isSameAttempt(kept, one));
       const known = this.unexpected[index];

@@ -1,5 +1,5 @@
 import { type ParkReason, type Verdict } from '../../rabbit';
-import { isContention, isDatabaseAway } from '../../database';
+import { isContention, isDatabaseUnavailable } from '../../database';
 import { RequestRejectedError } from '../input';
 import { CommandRejectedError } from './command-rejected-error';
 
@@ -17,7 +17,7 @@ const MAX_DELIVERIES = 5;
 export function judgeCommand(error: unknown, { deliveries, redelivered }: DeliveryHistory): Verdict {
   if (error instanceof CommandRejectedError) return { type: 'park', park: error.park };
   if (error instanceof RequestRejectedError) return park({ code: error.rejection, reason: error.reason });
-  if (isDatabaseAway(error) || isContention(error)) return { type: 'again' };
+  if (isDatabaseUnavailable(error) || isContention(error)) return { type: 'again' };
   const isWornOut = deliveries === undefined ? redelivered : deliveries >= MAX_DELIVERIES;
   return isWornOut ? park({ code: 'HANDLER_FAILED', reason: describe(error) }) : { type: 'redeliver' };
 }

@@ -1,7 +1,7 @@
 import { Controller, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { fields } from '../../orders/input';
 import { InputPipe } from '../input';
-import { TakeNotification } from '../../orders';
+import { HandleWebhook } from '../../orders';
 import { HttpProblem } from './http-problem';
 import { type ApiRequest } from './api-request';
 import { ProblemFilter } from './problem.filter';
@@ -25,7 +25,7 @@ interface PlainResponse {
 @UseFilters(ProblemFilter)
 export class PaymentNotificationsController {
   constructor(
-    private readonly takeNotification: TakeNotification,
+    private readonly takeNotification: HandleWebhook,
     private readonly limits: RateLimits,
   ) {}
 

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { isContention, isDatabaseAway } from '../../database';
+import { isContention, isDatabaseUnavailable } from '../../database';
 import { RequestRejectedError } from '../input';
 import { type ApiRequest } from './api-request';
 import { HttpProblem } from './http-problem';
@@ -27,7 +27,7 @@ export function toProblem(error: unknown, request: Request): Answer {
   if (error instanceof RequestRejectedError) return answer(error.rejection, error.reason, {}, error.details);
   if (error instanceof HttpProblem) return answer(error.problem, error.detail, error.headers);
   if (error instanceof HttpException) return ofFramework(error, request);
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     const detail = 'nothing was changed as far as is known; repeat the request';
     return answer('DATABASE_UNAVAILABLE', detail, { 'Retry-After': '5' });
   }

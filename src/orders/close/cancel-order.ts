@@ -1,8 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { applyStep } from '../apply-step';
 import { checkRequest } from '../input/check-new-order';
-import { type LateWatch } from '../unmatched/late-watch';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type PaymentWatch } from '../unmatched/payment-watch';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
@@ -24,8 +24,8 @@ export class CancelOrder {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderDesk,
-    private readonly watch: LateWatch,
+    private readonly desk: OrderTransaction,
+    private readonly watch: PaymentWatch,
   ) {
     this.amend = new AmendOrder(desk.schema);
   }

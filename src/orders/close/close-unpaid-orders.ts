@@ -7,12 +7,12 @@ import {
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
 } from '../../timeouts';
-import { type AskProviders } from '../lookup/ask-providers';
+import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
 import { type LatePayments } from '../unmatched/late-payments';
-import { type LateWatch } from '../unmatched/late-watch';
-import { type NoteFoundMoney } from '../unmatched/note-found-money';
+import { type PaymentWatch } from '../unmatched/payment-watch';
+import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { isWatched } from '../unmatched/plan-watch';
 import { refundOf } from '../unmatched/refund';
 import { type OrderPolicies } from '../order-policies';
@@ -34,13 +34,13 @@ interface Step {
   readonly plan?: ClosingPlan;
 }
 
-interface Plan {
+interface Dependencies {
   readonly store: OrderStore;
-  readonly providers: AskProviders;
+  readonly providers: PaymentLookups;
   readonly policies: OrderPolicies;
   readonly late: LatePayments;
-  readonly found: NoteFoundMoney;
-  readonly watch: LateWatch;
+  readonly found: NoteUnmatchedMoney;
+  readonly watch: PaymentWatch;
 }
 
 /**
@@ -50,10 +50,10 @@ interface Plan {
  */
 @TimeoutHandler(ORDER_PAYMENT, OWN_LIMITS)
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   async settle(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
-    const { store, late } = this.plan;
+    const { store, late } = this.deps;
     const ids = asked.map((timeout) => timeout.key);
     const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
     const due = await this.withoutTaken(asked, batch, tx);
@@ -86,8 +86,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
-    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isAskedAtDeadline);
-    return this.plan.providers.close(attempts, now, signal);
+    const { now, attempts } = await this.deps.store.attemptsOf(due.key, isAskedAtDeadline);
+    return this.deps.providers.close(attempts, now, signal);
   }
 
   private async withoutTaken(asked: readonly Due[], batch: LockedBatch, tx: EntityManager): Promise<readonly Due[]> {
@@ -95,7 +95,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     for (const one of asked) {
       const order = batch.orders.get(one.key);
       const context = { tx, by: causeOf(one), now: batch.now };
-      const answer = order && one.answer && (await this.plan.found.withoutTaken(order, one.answer, context));
+      const answer = order && one.answer && (await this.deps.found.withoutTaken(order, one.answer, context));
       due.push(answer ? { ...one, answer } : one);
     }
     return due;
@@ -105,7 +105,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const order = batch.orders.get(due.key);
     // An order that is not there any more needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
-    const partial = isDisputed ? 'park' : this.plan.policies.of(order.merchantId).partialPayment;
+    const partial = isDisputed ? 'park' : this.deps.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
   }
@@ -113,7 +113,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   /** A part that another order counts on as well does not go back: a person has to look. */
   private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
     const returns = steps.flatMap(({ plan }) => plan?.returns ?? []);
-    const disputed = await this.plan.found.disputed(tx, returns);
+    const disputed = await this.deps.found.disputed(tx, returns);
     if (disputed.length === 0) return steps;
     const isDisputed = ({ plan }: Step): boolean => plan?.returns.some((one) => disputed.includes(one)) ?? false;
     return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
@@ -121,7 +121,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   /** Orders whose stock another session holds are tried again later, so that the others do not wait. */
   private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
-    const { store, late } = this.plan;
+    const { store, late } = this.deps;
     const ids = steps.flatMap(({ plan }) =>
       plan && (movesStock(plan) || late.revives(plan.after)) ? plan.after.id : [],
     );
@@ -135,7 +135,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {
     const [first] = steps;
     const asked = steps.flatMap(({ plan }) => plan ?? []);
-    if (first) await this.plan.found.execute(asked, { tx, by: causeOf(first.due), now });
+    if (first) await this.deps.found.execute(asked, { tx, by: causeOf(first.due), now });
   }
 
   /** What follows for the money of orders that have come to an end; nothing, for nearly all of them. */
@@ -145,7 +145,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     now: Date,
     tx: EntityManager,
   ): Promise<void> {
-    const { store, late, watch } = this.plan;
+    const { store, late, watch } = this.deps;
     for (const { due, plan } of steps) {
       if (!plan) continue;
       if (!hasHappened(plan, moved)) {

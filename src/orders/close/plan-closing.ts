@@ -7,7 +7,7 @@ import { moneyReceived } from '../pay/money-received';
 import { strayMoney } from '../unmatched/stray-money';
 import { type LockedOrder } from '../order';
 import { type OrderStatus } from '../order-status';
-import { type AttemptWrite, type UnexpectedHandling, type UnexpectedMoney } from '../sql/order-store';
+import { type AttemptWrite, type UnmatchedHandling, type UnmatchedMoney } from '../sql/order-store';
 import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';
 import { type Transition, transition } from '../transition';
 import { type Wait } from '../lookup/wait-for-finding';
@@ -25,7 +25,7 @@ export interface ClosingPlan {
   /** Payments that are too little, and go back before the order is closed. */
   readonly returns: readonly PaymentAttempt[];
   /** Payments that are too little, and wait for a person. */
-  readonly unexpected: readonly UnexpectedMoney[];
+  readonly unexpected: readonly UnmatchedMoney[];
 }
 
 /** The order is paid, and an attempt is still open: the next round closes it, so that nobody pays twice. */
@@ -118,8 +118,8 @@ function insufficientMoney(
   order: LockedOrder,
   { cause, traceparent }: Due,
   now: Date,
-  handling: UnexpectedHandling = 'kept',
-): UnexpectedMoney[] {
+  handling: UnmatchedHandling = 'kept',
+): UnmatchedMoney[] {
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'insufficient') return [];
   const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');

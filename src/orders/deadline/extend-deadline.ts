@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { checkRequest } from '../input/check-new-order';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type Order } from '../order';
 import { type OrderPolicies } from '../order-policies';
 import { allTimeouts, deadlineTimeouts } from '../order-timeouts';
@@ -30,7 +30,7 @@ export class ExtendDeadline {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderDesk,
+    private readonly desk: OrderTransaction,
     private readonly policies: OrderPolicies,
   ) {
     this.amend = new AmendOrder(desk.schema);

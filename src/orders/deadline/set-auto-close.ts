@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { strayMoney } from '../unmatched/stray-money';
 import { moneyReceived } from '../pay/money-received';
 import { checkRequest } from '../input/check-new-order';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
@@ -16,7 +16,7 @@ export type SetAutoCloseResult =
 export class SetAutoClose {
   private readonly amend: AmendOrder;
 
-  constructor(private readonly desk: OrderDesk) {
+  constructor(private readonly desk: OrderTransaction) {
     this.amend = new AmendOrder(desk.schema);
   }
 

@@ -2,12 +2,12 @@ import { type Provider } from '@nestjs/common';
 import { Inventory } from '../../inventory';
 import { PaymentProviders } from '../../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { AskProviders } from '../lookup/ask-providers';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { LatePayments } from '../unmatched/late-payments';
-import { LateWatch } from '../unmatched/late-watch';
-import { NoteFoundMoney } from '../unmatched/note-found-money';
+import { PaymentWatch } from '../unmatched/payment-watch';
+import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { MarkPaid } from '../pay/mark-paid';
-import { OrderDesk } from '../order-desk';
+import { OrderTransaction } from '../order-transaction';
 import { AssignUnmatched } from '../unmatched/assign-unmatched';
 import { CloseOrder } from './close-order';
 import { RefundPayment } from './refund-payment';
@@ -31,41 +31,41 @@ export const OPERATOR_PROVIDERS: Provider[] = [
   },
   {
     provide: SettleUnmatched,
-    inject: [OrderDesk, UnmatchedRows],
-    useFactory: (desk: OrderDesk, rows: UnmatchedRows) => new SettleUnmatched(desk, rows),
+    inject: [OrderTransaction, UnmatchedRows],
+    useFactory: (desk: OrderTransaction, rows: UnmatchedRows) => new SettleUnmatched(desk, rows),
   },
   {
     provide: AssignUnmatched,
-    inject: [OrderDesk, UnmatchedRows, MarkPaid, PaymentProviders],
-    useFactory: (desk: OrderDesk, rows: UnmatchedRows, markPaid: MarkPaid, providers: PaymentProviders) =>
+    inject: [OrderTransaction, UnmatchedRows, MarkPaid, PaymentProviders],
+    useFactory: (desk: OrderTransaction, rows: UnmatchedRows, markPaid: MarkPaid, providers: PaymentProviders) =>
       new AssignUnmatched(desk, rows, markPaid, providers),
   },
   {
     provide: RefundPayment,
-    inject: [OrderDesk, LatePayments, NoteFoundMoney, MarkPaid, AskProviders, PaymentProviders],
+    inject: [OrderTransaction, LatePayments, NoteUnmatchedMoney, MarkPaid, PaymentLookups, PaymentProviders],
     useFactory: (
-      desk: OrderDesk,
+      desk: OrderTransaction,
       late: LatePayments,
-      found: NoteFoundMoney,
+      found: NoteUnmatchedMoney,
       markPaid: MarkPaid,
-      ask: AskProviders,
+      ask: PaymentLookups,
       providers: PaymentProviders,
     ) => new RefundPayment({ desk, late, found, markPaid, ask, providers }),
   },
   {
     provide: ReviveOrder,
-    inject: [OrderDesk, LatePayments, NoteFoundMoney, Inventory, UnmatchedRows],
+    inject: [OrderTransaction, LatePayments, NoteUnmatchedMoney, Inventory, UnmatchedRows],
     useFactory: (
-      desk: OrderDesk,
+      desk: OrderTransaction,
       late: LatePayments,
-      found: NoteFoundMoney,
+      found: NoteUnmatchedMoney,
       inventory: Inventory,
       rows: UnmatchedRows,
     ) => new ReviveOrder({ desk, late, found, inventory, rows }),
   },
   {
     provide: CloseOrder,
-    inject: [OrderDesk, LateWatch],
-    useFactory: (desk: OrderDesk, watch: LateWatch) => new CloseOrder(desk, watch),
+    inject: [OrderTransaction, PaymentWatch],
+    useFactory: (desk: OrderTransaction, watch: PaymentWatch) => new CloseOrder(desk, watch),
   },
 ];

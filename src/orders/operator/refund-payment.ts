@@ -1,13 +1,13 @@
 import { type PaymentProviders } from '../../payments';
-import { type AskProviders } from '../lookup/ask-providers';
+import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { checkRequest } from '../input/check-new-order';
 import { closesAt } from '../close/decide-closing';
 import { type LatePayments } from '../unmatched/late-payments';
-import { type NoteFoundMoney } from '../unmatched/note-found-money';
+import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type MarkPaid } from '../pay/mark-paid';
 import { type LockedOrder } from '../order';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
@@ -44,12 +44,12 @@ export type RefundPaymentResult =
   /** Only a report vouches for it; `says`: what its provider says. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_CONFIRMED'; readonly says: string } & Named);
 
-interface Plan {
-  readonly desk: OrderDesk;
+interface Dependencies {
+  readonly desk: OrderTransaction;
   readonly late: LatePayments;
-  readonly found: NoteFoundMoney;
+  readonly found: NoteUnmatchedMoney;
   readonly markPaid: MarkPaid;
-  readonly ask: AskProviders;
+  readonly ask: PaymentLookups;
   readonly providers: Pick<PaymentProviders, 'get'>;
 }
 
@@ -60,8 +60,8 @@ interface Plan {
 export class RefundPayment {
   private readonly amend: AmendOrder;
 
-  constructor(private readonly plan: Plan) {
-    this.amend = new AmendOrder(plan.desk.schema);
+  constructor(private readonly deps: Dependencies) {
+    this.amend = new AmendOrder(deps.desk.schema);
   }
 
   /**
@@ -80,12 +80,12 @@ export class RefundPayment {
     const names = {
       provider,
       reference,
-      merchantAccount: accountOf(request, this.plan.providers),
+      merchantAccount: accountOf(request, this.deps.providers),
       transactionId: null,
     };
     const operator = byOperator(by);
     const says = await this.confirm(request.orderId, names, operator, signal);
-    return this.plan.desk.withOrder<RefundPaymentResult>(
+    return this.deps.desk.withOrder<RefundPaymentResult>(
       request.orderId,
       undefined,
       (file) => this.decide(file, names, says, { by: operator, reason: request.reason }),
@@ -100,7 +100,7 @@ export class RefundPayment {
     by: ActionContext,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { desk, ask, markPaid } = this.plan;
+    const { desk, ask, markPaid } = this.deps;
     const { now, attempts } = await desk.store.attemptsOf(orderId, isUnconfirmed);
     const attempt = findPayment({ attempts }, names);
     if (!attempt) return undefined;
@@ -128,13 +128,13 @@ export class RefundPayment {
         return { ...named, ...refusal, says: says ?? 'its provider was not asked yet' };
       }
       case 'refund': {
-        const [disputed] = await this.plan.found.disputed(tx, [decision.attempt]);
+        const [disputed] = await this.deps.found.disputed(tx, [decision.attempt]);
         if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
         await this.giveBack(file, decision.attempt, why);
-        return { outcome: 'refunding', order: await this.plan.desk.view(tx, order.id) };
+        return { outcome: 'refunding', order: await this.deps.desk.view(tx, order.id) };
       }
       default:
-        return { outcome: decision.type, order: await this.plan.desk.view(tx, order.id) };
+        return { outcome: decision.type, order: await this.deps.desk.view(tx, order.id) };
     }
   }
 
@@ -144,7 +144,7 @@ export class RefundPayment {
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
     const { tx, order, now } = file;
-    const { desk, late } = this.plan;
+    const { desk, late } = this.deps;
     const context = { tx, by, now };
     const refunds = await late.giveBack([attempt], 'operator', context);
     // What is left may be nothing, so the closing decides anew.

@@ -2,8 +2,8 @@ import { type EntityManager } from 'typeorm';
 import { type Inventory, type StockShortage } from '../../inventory';
 import { checkRequest } from '../input/check-new-order';
 import { type LatePayments } from '../unmatched/late-payments';
-import { type NoteFoundMoney } from '../unmatched/note-found-money';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { type ActionContext, BY_API } from '../transition-cause';
 import { byOperator } from './by-operator';
@@ -17,10 +17,10 @@ export type ReviveOrderResult =
   | { readonly outcome: 'rejected'; readonly code: 'OUT_OF_STOCK'; readonly shortages: readonly StockShortage[] }
   | ({ readonly outcome: 'rejected' } & RevivalRefusal);
 
-interface Plan {
-  readonly desk: OrderDesk;
+interface Dependencies {
+  readonly desk: OrderTransaction;
   readonly late: LatePayments;
-  readonly found: NoteFoundMoney;
+  readonly found: NoteUnmatchedMoney;
   readonly inventory: Pick<Inventory, 'read'>;
   readonly rows: UnmatchedRows;
 }
@@ -30,7 +30,7 @@ interface Plan {
  * revived. Idempotent.
  */
 export class ReviveOrder {
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   /** @throws InvalidOrderError when the request cannot be meant. */
   execute(
@@ -39,7 +39,7 @@ export class ReviveOrder {
     caller?: EntityManager,
   ): Promise<ReviveOrderResult> {
     checkRequest('revival', request);
-    return this.plan.desk.withOrder<ReviveOrderResult>(
+    return this.deps.desk.withOrder<ReviveOrderResult>(
       request.orderId,
       caller,
       (file) => this.decide(file, { by: byOperator(by), reason: request.reason }),
@@ -51,7 +51,7 @@ export class ReviveOrder {
     { tx, order, now }: OpenFile,
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<ReviveOrderResult> {
-    const { desk, late, found, rows } = this.plan;
+    const { desk, late, found, rows } = this.deps;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
     const decision = decideRevival(order, await found.disputed(tx, paid));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
@@ -64,10 +64,10 @@ export class ReviveOrder {
   }
 
   private async shortagesOf(tx: EntityManager, orderId: string): Promise<StockShortage[]> {
-    const { lines } = await this.plan.desk.view(tx, orderId);
+    const { lines } = await this.deps.desk.view(tx, orderId);
     const wanted = new Map<string, number>();
     for (const { sku, quantity } of lines) wanted.set(sku, (wanted.get(sku) ?? 0) + quantity);
-    const levels = await this.plan.inventory.read(tx, [...wanted.keys()]);
+    const levels = await this.deps.inventory.read(tx, [...wanted.keys()]);
     const available = new Map(levels.map((level) => [level.sku, level.available]));
     const shortages = [...wanted].map(([sku, count]) => ({ sku, wanted: count, available: available.get(sku) ?? 0 }));
     return shortages.filter((shortage) => shortage.available < shortage.wanted);

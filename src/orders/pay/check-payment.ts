@@ -1,4 +1,4 @@
-import { type AskProviders } from '../lookup/ask-providers';
+import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { type MarkPaid } from './mark-paid';
 import { paymentFound } from './reported-payment';
@@ -24,7 +24,7 @@ export type CheckPaymentResult =
 export class CheckPayment {
   constructor(
     private readonly store: OrderStore,
-    private readonly providers: AskProviders,
+    private readonly providers: PaymentLookups,
     private readonly markPaid: MarkPaid,
     private readonly readOrder: ReadOrder,
   ) {}

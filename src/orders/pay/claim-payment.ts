@@ -1,8 +1,8 @@
 import { type Booking, type Money } from './book-money';
 import { type LatePayments } from '../unmatched/late-payments';
 import { unmatchedMoney } from './money-of';
-import { type OpenFile } from '../order-desk';
-import { type OrderStore, type UnexpectedReason } from '../sql/order-store';
+import { type OpenFile } from '../order-transaction';
+import { type OrderStore, type UnmatchedReason } from '../sql/order-store';
 import { isSameAttempt } from '../payment-attempt';
 import { type ReportedPayment } from './reported-payment';
 import { type ActionContext } from '../transition-cause';
@@ -42,7 +42,7 @@ export class ClaimPayment {
   }
 
   /** Keeps the money for a person to decide, and reports it. */
-  keep({ file, payment, money, by }: Claim, reason: UnexpectedReason): Promise<void> {
+  keep({ file, payment, money, by }: Claim, reason: UnmatchedReason): Promise<void> {
     const { tx, order, now } = file;
     const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
     const handling = isPart ? this.late.handlingOfPart(order) : 'kept';

@@ -1,4 +1,4 @@
-import { type UnexpectedReason } from '../sql/order-store';
+import { type UnmatchedReason } from '../sql/order-store';
 import { type OrderView } from '../order-view';
 
 /**
@@ -13,7 +13,7 @@ import { type OrderView } from '../order-view';
  */
 export type MarkPaidResult =
   | {
-      readonly outcome: 'paid' | 'booked' | 'already-paid' | Exclude<UnexpectedReason, 'unknown-order'>;
+      readonly outcome: 'paid' | 'booked' | 'already-paid' | Exclude<UnmatchedReason, 'unknown-order'>;
       readonly order: OrderView;
     }
   | { readonly outcome: 'unknown-order' };

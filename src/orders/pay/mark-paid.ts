@@ -9,10 +9,10 @@ import { type Claim, ClaimPayment } from './claim-payment';
 import { type Confirmation } from './confirmation';
 import { decidePayment } from './decide-payment';
 import { type LatePayments } from '../unmatched/late-payments';
-import { type LateWatch } from '../unmatched/late-watch';
+import { type PaymentWatch } from '../unmatched/payment-watch';
 import { moneyOf, unmatchedMoney } from './money-of';
 import { type LockedOrder } from '../order';
-import { type OrderDesk } from '../order-desk';
+import { type OrderTransaction } from '../order-transaction';
 import { type MarkPaidResult } from './mark-paid-result';
 import { isUndecided } from '../order-status';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
@@ -44,9 +44,9 @@ export class MarkPaid {
   private readonly claims: ClaimPayment;
 
   constructor(
-    private readonly desk: OrderDesk,
+    private readonly desk: OrderTransaction,
     private readonly late: LatePayments,
-    private readonly watch: LateWatch,
+    private readonly watch: PaymentWatch,
     private readonly providers: Pick<PaymentProviders, 'get'>,
   ) {
     this.claims = new ClaimPayment(desk.store, late);

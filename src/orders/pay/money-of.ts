@@ -1,5 +1,5 @@
 import { type Money } from './book-money';
-import { type UnexpectedMoney, type UnexpectedReason } from '../sql/order-store';
+import { type UnmatchedMoney, type UnmatchedReason } from '../sql/order-store';
 import { type PaidSource } from '../payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { type ActionContext } from '../transition-cause';
@@ -19,10 +19,10 @@ export function moneyOf(
 export function unmatchedMoney(
   payment: ReportedPayment,
   money: Money,
-  reason: UnexpectedReason,
+  reason: UnmatchedReason,
   { traceparent }: ActionContext,
   now: Date,
-): UnexpectedMoney {
+): UnmatchedMoney {
   const { provider, reference, merchantAccount, amount, currency, transactionId, source } = money;
   const { orderId } = payment;
   const what = { provider, reference, merchantAccount, amount, currency, transactionId, source, orderId };

@@ -8,7 +8,7 @@ import {
   type TimeoutOutcome,
 } from '../../timeouts';
 import { present } from '../../errors';
-import { type AskProviders } from '../lookup/ask-providers';
+import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
 import { type LatePayments } from '../unmatched/late-payments';
@@ -23,9 +23,9 @@ import { waitForProviders } from '../lookup/wait-for-providers';
 
 type Due = DueTimeout<AttemptFinding[]>;
 
-interface Plan {
+interface Dependencies {
   readonly store: OrderStore;
-  readonly providers: AskProviders;
+  readonly providers: PaymentLookups;
   readonly markPaid: MarkPaid;
   readonly late: LatePayments;
 }
@@ -36,11 +36,11 @@ interface Plan {
  */
 @TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const ids = due.map((timeout) => timeout.key);
-    const { orders, busy, now } = await this.plan.store.lock(tx, ids, 'skip-locked');
+    const { orders, busy, now } = await this.deps.store.lock(tx, ids, 'skip-locked');
     const outcomes: TimeoutOutcome[] = [];
     for (const timeout of due) {
       const order = orders.get(timeout.key);
@@ -51,8 +51,8 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isWorthAsking);
-    return this.plan.providers.query(attempts, now, signal);
+    const { now, attempts } = await this.deps.store.attemptsOf(due.key, isWorthAsking);
+    return this.deps.providers.query(attempts, now, signal);
   }
 
   private async settleOne(due: Due, order: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
@@ -62,12 +62,12 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
       if (finding.type !== 'PAID') continue;
       // Settled once, when all are booked: each of them tells what the others are worth.
       const how = { caller: tx, account: key.merchantAccount, settlesLater: true };
-      await this.plan.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
+      await this.deps.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
     }
-    const { orders } = await this.plan.store.lock(tx, [order.id], 'wait');
+    const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
     const current = present(orders.get(order.id), `order ${order.id}, locked before`);
     const wait = waitForProviders(current, due.answer, now, now.getTime() - due.dueAt.getTime());
-    await this.plan.late.settle(current, { tx, by, now, verified: !wait, isAsking: true });
+    await this.deps.late.settle(current, { tx, by, now, verified: !wait, isAsking: true });
     return wait ? { type: 'retry', ...wait } : DONE;
   }
 }

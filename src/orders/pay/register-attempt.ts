@@ -3,7 +3,7 @@ import { type PaymentProviders } from '../../payments';
 import { draftAttempt } from './attempt-draft';
 import { checkNewAttempt } from '../input/check-new-order';
 import { type NewAttempt } from '../place/new-order';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
 import { isPayable, type OrderView } from '../order-view';
@@ -43,7 +43,7 @@ export class RegisterAttempt {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderDesk,
+    private readonly desk: OrderTransaction,
     private readonly policies: OrderPolicies,
     private readonly providers: PaymentProviders,
   ) {

@@ -22,7 +22,7 @@ class Refusal extends Error {
 }
 
 /** What placing works with. */
-export interface PlacePlan {
+export interface PlaceDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly scheduler: TimeoutScheduler;
@@ -45,10 +45,10 @@ export class PlaceDrafts {
   private readonly views: ReadViews;
   private readonly atSight: RefuseAtSight;
 
-  constructor(private readonly plan: PlacePlan) {
-    this.insert = new InsertOrders(plan.schema);
-    this.atSight = new RefuseAtSight(plan.dataSource, plan.inventory, this.insert);
-    this.views = new ReadViews(plan.schema);
+  constructor(private readonly deps: PlaceDependencies) {
+    this.insert = new InsertOrders(deps.schema);
+    this.atSight = new RefuseAtSight(deps.dataSource, deps.inventory, this.insert);
+    this.views = new ReadViews(deps.schema);
   }
 
   /** The result of each, by id. When stock does not suffice for all, who comes first is served first. */
@@ -71,7 +71,7 @@ export class PlaceDrafts {
       const candidates = drafts.filter((draft) => !rejections.has(draft.id));
       if (candidates.length === 0) return new Map();
       try {
-        return await runTransaction(this.plan.dataSource, caller, (tx) => this.placeAll(tx, candidates), lockLimitMs);
+        return await runTransaction(this.deps.dataSource, caller, (tx) => this.placeAll(tx, candidates), lockLimitMs);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         for (const [id, rejection] of error.rejections) rejections.set(id, rejection);
@@ -90,7 +90,7 @@ export class PlaceDrafts {
     const timeouts = placed.flatMap(({ draft, order }) =>
       deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
     );
-    await this.plan.scheduler.schedule(tx, timeouts);
+    await this.deps.scheduler.schedule(tx, timeouts);
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),
@@ -111,7 +111,7 @@ export class PlaceDrafts {
   }
 
   private async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<void> {
-    const outcome = await this.plan.inventory.reserve(tx, demands);
+    const outcome = await this.deps.inventory.reserve(tx, demands);
     if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
   }
 
@@ -141,7 +141,7 @@ export class PlaceDrafts {
     const rejections = new Map<string, PlaceRejection>();
     for (const { draft, row } of placed) {
       const windowMs = row.expires_at.getTime() - row.created_at.getTime();
-      if (draft.windowMs === undefined && !this.plan.policies.allowsWindow(draft.merchantId, Math.max(windowMs, 0))) {
+      if (draft.windowMs === undefined && !this.deps.policies.allowsWindow(draft.merchantId, Math.max(windowMs, 0))) {
         rejections.set(draft.id, this.windowRejection(draft));
       } else if (row.attempt_taken) rejections.set(draft.id, { code: 'ATTEMPT_EXISTS' });
     }
@@ -150,21 +150,21 @@ export class PlaceDrafts {
 
   private outOfRange(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
     const isOutside = ({ merchantId, windowMs }: OrderDraft): boolean =>
-      windowMs !== undefined && !this.plan.policies.allowsWindow(merchantId, windowMs);
+      windowMs !== undefined && !this.deps.policies.allowsWindow(merchantId, windowMs);
     return new Map(drafts.filter(isOutside).map((draft) => [draft.id, this.windowRejection(draft)]));
   }
 
   private withoutProvider(drafts: readonly OrderDraft[]): Map<string, PlaceRejection> {
     const rejections = drafts.flatMap(({ id, merchantId, input: { attempt } }) => {
-      const isAllowed = !attempt || this.plan.policies.of(merchantId).unknownProviders === 'allow';
-      const rejection = isAllowed ? undefined : refuseProvider(attempt, this.plan.providers);
+      const isAllowed = !attempt || this.deps.policies.of(merchantId).unknownProviders === 'allow';
+      const rejection = isAllowed ? undefined : refuseProvider(attempt, this.deps.providers);
       return rejection ? [[id, rejection] as const] : [];
     });
     return new Map(rejections);
   }
 
   private windowRejection({ merchantId }: OrderDraft): PlaceRejection {
-    const { minPaymentWindowMs: minMs, maxPaymentWindowMs: maxMs } = this.plan.policies.of(merchantId);
+    const { minPaymentWindowMs: minMs, maxPaymentWindowMs: maxMs } = this.deps.policies.of(merchantId);
     return { code: 'PAYMENT_WINDOW_OUT_OF_RANGE', minMs, maxMs };
   }
 }

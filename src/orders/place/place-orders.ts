@@ -1,9 +1,9 @@
 import { type EntityManager } from 'typeorm';
-import { GROUP_COMMIT, GroupCommit, isDatabaseAway } from '../../database';
+import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable } from '../../database';
 import { checkNewOrders } from '../input/check-new-order';
 import { type NewOrder, type PlaceResult } from './new-order';
 import { draftOrder, namesOf, type OrderDraft } from './order-draft';
-import { PlaceDrafts, type PlacePlan } from './place-drafts';
+import { PlaceDrafts, type PlaceDependencies } from './place-drafts';
 import { splitBatch } from './split-batch';
 import { type ActionContext, BY_API } from '../transition-cause';
 
@@ -15,15 +15,15 @@ export class PlaceOrders {
   private readonly drafts: PlaceDrafts;
   private readonly singles: GroupCommit<OrderDraft, PlaceResult>;
 
-  constructor(private readonly plan: PlacePlan) {
-    this.drafts = new PlaceDrafts(plan);
+  constructor(private readonly deps: PlaceDependencies) {
+    this.drafts = new PlaceDrafts(deps);
     this.singles = new GroupCommit({
       size: GROUP_COMMIT.size,
       lanes: GROUP_COMMIT.lanes,
       namesOf,
       runTogether: (drafts) => this.place(drafts, { lockLimitMs: GROUP_COMMIT.lockLimitMs }),
       runAlone: async (draft) => resultIn(await this.drafts.execute([draft], {}), draft.id),
-      isHopeless: isDatabaseAway,
+      isHopeless: isDatabaseUnavailable,
     });
   }
 
@@ -41,7 +41,7 @@ export class PlaceOrders {
     caller?: EntityManager,
   ): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
-    const drafts = inputs.map((input) => draftOrder(input, by, this.plan));
+    const drafts = inputs.map((input) => draftOrder(input, by, this.deps));
     const [only] = drafts;
     if (only && drafts.length === 1 && !caller) return [await this.singles.run(only)];
     const { firsts, resultsFor } = splitBatch(drafts);

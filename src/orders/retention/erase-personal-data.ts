@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
-import { type OrderDesk } from '../order-desk';
+import { type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { type OrderView } from '../order-view';
 import { runTransaction } from '../../database';
@@ -31,7 +31,7 @@ export class ErasePersonalData {
   private readonly openItems: OpenItems;
   private readonly rows: EraseRows;
 
-  constructor(private readonly desk: OrderDesk) {
+  constructor(private readonly desk: OrderTransaction) {
     this.openItems = new OpenItems(desk.schema);
     this.rows = new EraseRows(desk.schema);
   }

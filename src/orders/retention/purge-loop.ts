@@ -17,7 +17,7 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
 
   constructor(
     private readonly purge: Purge,
-    private readonly plan: { readonly intervalMs: number; readonly isOn: boolean },
+    private readonly deps: { readonly intervalMs: number; readonly isOn: boolean },
     clock: Clock,
   ) {
     this.loop = new PollingLoop(clock, {
@@ -29,7 +29,7 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 
   onApplicationBootstrap(): void {
-    if (this.plan.isOn && this.purge.isOn) this.loop.start();
+    if (this.deps.isOn && this.purge.isOn) this.loop.start();
   }
 
   beforeApplicationShutdown(): Promise<void> {
@@ -45,7 +45,7 @@ export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutd
     if (orders + idempotencyKeys + settledMoney > 0) {
       this.logger.log(`purged ${orders} orders, ${idempotencyKeys} idempotency keys, ${settledMoney} settled payments`);
     }
-    this.pauseMs = hasMore ? PAUSE_MS : this.plan.intervalMs;
+    this.pauseMs = hasMore ? PAUSE_MS : this.deps.intervalMs;
     return false;
   }
 }

@@ -2,7 +2,7 @@ import { type Provider } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
-import { OrderDesk } from '../order-desk';
+import { OrderTransaction } from '../order-transaction';
 import { ErasePersonalData } from './erase-personal-data';
 import { Purge } from './purge';
 import { PurgeLoop } from './purge-loop';
@@ -37,8 +37,8 @@ export function retentionProviders(options: symbol): Provider[] {
     },
     {
       provide: ErasePersonalData,
-      inject: [OrderDesk],
-      useFactory: (desk: OrderDesk) => new ErasePersonalData(desk),
+      inject: [OrderTransaction],
+      useFactory: (desk: OrderTransaction) => new ErasePersonalData(desk),
     },
     {
       provide: Purge,

@@ -1,10 +1,10 @@
-import { type UnexpectedHandling } from '../sql/order-store';
+import { type UnmatchedHandling } from '../sql/order-store';
 
 /**
  * Handlings after which nothing is left to do. Every other one counts as open, so that a new one is never purged before
  * it is listed here; `refunding` is settled when its refund is done.
  */
-export const SETTLED_HANDLINGS: readonly UnexpectedHandling[] = ['revived', 'adopted', 'completed', 'settled'];
+export const SETTLED_HANDLINGS: readonly UnmatchedHandling[] = ['revived', 'adopted', 'completed', 'settled'];
 
 /** SQL: whether a row of orphan_payment needs nothing more. @param row alias of the row. */
 export function isSettled(schema: string, row: string): string {

@@ -64,7 +64,7 @@ export interface OrderStore {
    */
   apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>>;
   /** Keeps money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
-  keepUnexpected(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void>;
+  keepUnexpected(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void>;
   /** The attempts of one order that are wanted, and the database's time; opens no transaction. */
   attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow>;
   /** The attempt that a provider speaks of, by whichever of its names; opens no transaction. */
@@ -92,7 +92,7 @@ export interface AttemptsNow {
 }
 
 /** Why money could not be booked on its order. */
-export type UnexpectedReason =
+export type UnmatchedReason =
   'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
 
 /**
@@ -100,12 +100,12 @@ export type UnexpectedReason =
  * not enough for its order, whose deadline decides · `adopted`: its order was placed later, or has it under another name ·
  * `completed`: the rest came, and its order is paid · `settled`: a person has dealt with it.
  */
-export type UnexpectedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted' | 'completed' | 'settled';
+export type UnmatchedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted' | 'completed' | 'settled';
 
 /** A payment that arrived and fits no order, or arrived too late. */
-export interface UnexpectedMoney {
-  readonly reason: UnexpectedReason;
-  readonly handling: UnexpectedHandling;
+export interface UnmatchedMoney {
+  readonly reason: UnmatchedReason;
+  readonly handling: UnmatchedHandling;
   /** Null: of an attempt that nobody registered. */
   readonly orderId: string | null;
   readonly provider: string;

@@ -6,14 +6,14 @@ import {
   type LockedBatch,
   type OrderStore,
   type SamePayments,
-  type UnexpectedMoney,
+  type UnmatchedMoney,
 } from './order-store';
 import { type AttemptKey, type AttemptStatus, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { AdoptUnclaimed } from './adopt-unclaimed';
 import { ApplyTransitions } from './apply-transitions';
 import { FindSamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
-import { KeepUnexpectedMoney } from './keep-unexpected-money';
+import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { LockOrders } from './lock-orders';
 import { ReadAttempts } from './read-attempts';
 import { WriteAttempts } from './write-attempts';
@@ -26,7 +26,7 @@ export class SqlOrderStore implements OrderStore {
   private readonly write: WriteAttempts;
   private readonly insert: InsertAttempt;
   private readonly findSame: FindSamePayments;
-  private readonly keepMoney: KeepUnexpectedMoney;
+  private readonly keepMoney: KeepUnmatchedMoney;
   private readonly adopt: AdoptUnclaimed;
   private readonly readAttempts: ReadAttempts;
   private readonly statusSql: string;
@@ -42,7 +42,7 @@ export class SqlOrderStore implements OrderStore {
     this.write = new WriteAttempts(schema);
     this.insert = new InsertAttempt(schema);
     this.findSame = new FindSamePayments(schema);
-    this.keepMoney = new KeepUnexpectedMoney(schema);
+    this.keepMoney = new KeepUnmatchedMoney(schema);
     this.adopt = new AdoptUnclaimed(this);
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `
@@ -80,7 +80,7 @@ export class SqlOrderStore implements OrderStore {
     return this.applyTransitions.execute(tx, transitions);
   }
 
-  keepUnexpected(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void> {
+  keepUnexpected(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     return this.keepMoney.execute(tx, money);
   }
 

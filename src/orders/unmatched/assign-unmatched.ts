@@ -3,7 +3,7 @@ import { type PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-new-order';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
 import { moneyOf } from '../pay/money-of';
-import { type OpenFile, type OrderDesk } from '../order-desk';
+import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { type ActionContext, BY_API } from '../transition-cause';
@@ -41,7 +41,7 @@ export class AssignUnmatched {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderDesk,
+    private readonly desk: OrderTransaction,
     private readonly rows: UnmatchedRows,
     private readonly markPaid: MarkPaid,
     private readonly providers: Pick<PaymentProviders, 'get'>,

@@ -1,15 +1,15 @@
 import { bookMoney, type Money } from '../pay/book-money';
 import { LIMITS } from '../limits';
 import { type LockedOrder } from '../order';
-import { type UnexpectedHandling, type UnexpectedReason } from '../sql/order-store';
+import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store';
 import { isBooked, isSamePayment, type PaymentAttempt } from '../payment-attempt';
 import { isOpen, type UnmatchedPayment } from './unmatched-payment';
 
 /** Why unmatched money cannot be booked on an order. */
 export type AssignmentRefusal =
   /** It belongs to an order already, which has no use for it. */
-  | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnexpectedReason }
-  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnexpectedHandling }
+  | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnmatchedHandling }
   /** Another order has the attempt, or counts on the same payment. */
   | { readonly code: 'PAYMENT_TAKEN' }
   /** The amount or currency is none that the order can take. */
@@ -27,7 +27,7 @@ export type AssignmentDecision =
   | { readonly type: 'already-assigned' }
   | { readonly type: 'refuse'; readonly refusal: AssignmentRefusal };
 
-const ASSIGNABLE: readonly UnexpectedReason[] = ['unknown-order', 'attempt-mismatch'];
+const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch'];
 
 /** Pure: whether this money may be booked on this order. @param same everything that is known of the payment. */
 export function decideAssignment(

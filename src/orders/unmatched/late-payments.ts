@@ -3,7 +3,7 @@ import { type TimeoutScheduler } from '../../timeouts';
 import { applyStep } from '../apply-step';
 import { type LockedOrder } from '../order';
 import { type OrderPolicies } from '../order-policies';
-import { type OrderStore, type UnexpectedHandling } from '../sql/order-store';
+import { type OrderStore, type UnmatchedHandling } from '../sql/order-store';
 import { isUndecided } from '../order-status';
 import { PAYMENT_REFUND, reconcileTimeout } from '../order-timeouts';
 import { type PaymentAttempt } from '../payment-attempt';
@@ -17,22 +17,22 @@ import {
   type LateReason,
 } from './decide-late-payment';
 import { type LateContext } from './late-context';
-import { type NoteFoundMoney } from './note-found-money';
+import { type NoteUnmatchedMoney } from './note-unmatched-money';
 import { type Refund, refundOf, type RefundReason } from './refund';
 import { type RefundRows } from './refund-rows';
 import { strayMoney } from './stray-money';
 
-interface Plan {
+interface Dependencies {
   readonly store: OrderStore;
   readonly scheduler: TimeoutScheduler;
   readonly policies: OrderPolicies;
   readonly refunds: RefundRows;
-  readonly found: NoteFoundMoney;
+  readonly found: NoteUnmatchedMoney;
 }
 
 /** Sees to money that an order holds and does not need: it revives the order, goes back, or waits for a person. */
 export class LatePayments {
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   /**
    * Deals with every payment of the order that is neither needed nor on its way back, in the caller's transaction. To
@@ -64,7 +64,7 @@ export class LatePayments {
     others: readonly string[] = [],
   ): Promise<void> {
     const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
-    if (revived.length > 0) await this.plan.store.lockStock(tx, [...revived, ...others]);
+    if (revived.length > 0) await this.deps.store.lockStock(tx, [...revived, ...others]);
   }
 
   /** Whether its money makes the order PAID, which takes its goods from stock again. */
@@ -73,8 +73,8 @@ export class LatePayments {
   }
 
   /** What is done meanwhile about money that is not enough for its order. */
-  handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnexpectedHandling {
-    const waits = isUndecided(status) && autoClose && this.plan.policies.of(merchantId).partialPayment !== 'park';
+  handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnmatchedHandling {
+    const waits = isUndecided(status) && autoClose && this.deps.policies.of(merchantId).partialPayment !== 'park';
     return waits ? 'waiting' : 'kept';
   }
 
@@ -86,10 +86,10 @@ export class LatePayments {
   ): Promise<readonly Refund[]> {
     if (attempts.length === 0) return [];
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
-    await this.plan.refunds.insert(tx, refunds, reason === 'operator' ? by.actor : undefined);
-    await this.plan.store.setAttemptStatus(tx, refunds, 'REFUNDING');
+    await this.deps.refunds.insert(tx, refunds, reason === 'operator' ? by.actor : undefined);
+    await this.deps.store.setAttemptStatus(tx, refunds, 'REFUNDING');
     const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
-    await this.plan.scheduler.schedule(tx, timeouts);
+    await this.deps.scheduler.schedule(tx, timeouts);
     return refunds;
   }
 
@@ -110,7 +110,7 @@ export class LatePayments {
     if (!first || !mayEnter) return false;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     const step = { by, now, reason: reason ?? first.reason, evidence, details: { reason: first.reason } };
-    await applyStep(this.plan.store, tx, transition(order, 'REFUNDING', step));
+    await applyStep(this.deps.store, tx, transition(order, 'REFUNDING', step));
     return true;
   }
 
@@ -127,10 +127,10 @@ export class LatePayments {
     reason = 'revived',
   ): Promise<boolean> {
     const { tx, by, now } = context;
-    if (!(await this.plan.store.reserveAgain(tx, order.id))) return false;
+    if (!(await this.deps.store.reserveAgain(tx, order.id))) return false;
     const evidence = { attempts: attempts.map(({ provider, reference }) => ({ provider, reference })) };
     const step = { by, now, reason, evidence, details: { reason: 'revived' } };
-    await applyStep(this.plan.store, tx, transition(order, 'PAID', step));
+    await applyStep(this.deps.store, tx, transition(order, 'PAID', step));
     await this.report(attempts, 'late', 'revived', context);
     // What the revived order does not need of it is surplus, like anybody's second payment.
     await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
@@ -138,7 +138,7 @@ export class LatePayments {
   }
 
   private decide(order: LockedOrder, { verified = false }: Partial<LateContext>): LateDecision {
-    return decideLatePayment(order, this.plan.policies.of(order.merchantId), { verified });
+    return decideLatePayment(order, this.deps.policies.of(order.merchantId), { verified });
   }
 
   private async handle(
@@ -146,7 +146,7 @@ export class LatePayments {
     { refunds: wanted, kept, unverified, reason }: GiveBack,
     context: LateContext,
   ): Promise<void> {
-    const disputed = await this.plan.found.disputed(context.tx, wanted);
+    const disputed = await this.deps.found.disputed(context.tx, wanted);
     const others = wanted.filter((attempt) => !disputed.includes(attempt));
     const refunds = await this.giveBack(others, reason, context);
     await this.enterRefunding(order, refunds, context);
@@ -154,7 +154,7 @@ export class LatePayments {
     await this.report([...kept, ...disputed], reason, 'kept', context);
     // Asked in a transaction of its own: the answer decides here once more.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
-    if (unverified.length > 0 && !context.isAsking) await this.plan.scheduler.schedule(context.tx, [check]);
+    if (unverified.length > 0 && !context.isAsking) await this.deps.scheduler.schedule(context.tx, [check]);
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {
@@ -163,7 +163,7 @@ export class LatePayments {
 
   /** The goods are gone: the money is that of any order that has ended. */
   private async giveUp(order: LockedOrder, context: LateContext): Promise<void> {
-    const policy = this.plan.policies.of(order.merchantId);
+    const policy = this.deps.policies.of(order.merchantId);
     const decision = decideLate(order, policy, { verified: context.verified ?? false });
     if (decision.type === 'give-back') await this.handle(order, decision, context);
   }
@@ -171,10 +171,10 @@ export class LatePayments {
   private report(
     attempts: readonly PaymentAttempt[],
     reason: LateReason,
-    handling: UnexpectedHandling,
+    handling: UnmatchedHandling,
     { tx, by, now }: LateContext,
   ): Promise<void> {
-    return this.plan.store.keepUnexpected(
+    return this.deps.store.keepUnexpected(
       tx,
       attempts.map((attempt) => strayMoney(attempt, { reason, handling, now, traceparent: by.traceparent })),
     );

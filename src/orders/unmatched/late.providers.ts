@@ -1,12 +1,12 @@
 import { type Provider } from '@nestjs/common';
 import { Outbox } from '../../outbox';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../../timeouts';
-import { AskProviders } from '../lookup/ask-providers';
+import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderPolicies } from '../order-policies';
 import { ORDER_STORE, type OrderStore } from '../sql/order-store';
 import { LatePayments } from './late-payments';
-import { LateWatch } from './late-watch';
-import { NoteFoundMoney } from './note-found-money';
+import { PaymentWatch } from './payment-watch';
+import { NoteUnmatchedMoney } from './note-unmatched-money';
 import { RefundPayments } from './refund-payments';
 import { RefundRows } from './refund-rows';
 import { WatchEndedOrders } from './watch-ended-orders';
@@ -19,41 +19,41 @@ export const LATE_PROVIDERS: Provider[] = [
     useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new RefundRows(dataSource, schema),
   },
   {
-    provide: NoteFoundMoney,
+    provide: NoteUnmatchedMoney,
     inject: [ORDER_STORE],
-    useFactory: (store: OrderStore) => new NoteFoundMoney(store),
+    useFactory: (store: OrderStore) => new NoteUnmatchedMoney(store),
   },
   {
     provide: LatePayments,
-    inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows, NoteFoundMoney],
+    inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows, NoteUnmatchedMoney],
     useFactory: (
       store: OrderStore,
       scheduler: TimeoutScheduler,
       policies: OrderPolicies,
       refunds: RefundRows,
-      found: NoteFoundMoney,
+      found: NoteUnmatchedMoney,
     ) => new LatePayments({ store, scheduler, policies, refunds, found }),
   },
   {
-    provide: LateWatch,
+    provide: PaymentWatch,
     inject: [TimeoutScheduler, OrderPolicies],
-    useFactory: (scheduler: TimeoutScheduler, policies: OrderPolicies) => new LateWatch(scheduler, policies),
+    useFactory: (scheduler: TimeoutScheduler, policies: OrderPolicies) => new PaymentWatch(scheduler, policies),
   },
   {
     provide: WatchEndedOrders,
-    inject: [ORDER_STORE, AskProviders, OrderPolicies, LatePayments, NoteFoundMoney],
+    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, LatePayments, NoteUnmatchedMoney],
     useFactory: (
       store: OrderStore,
-      providers: AskProviders,
+      providers: PaymentLookups,
       policies: OrderPolicies,
       late: LatePayments,
-      found: NoteFoundMoney,
+      found: NoteUnmatchedMoney,
     ) => new WatchEndedOrders({ store, providers, policies, late, found }),
   },
   {
     provide: RefundPayments,
-    inject: [ORDER_STORE, RefundRows, AskProviders, Outbox],
-    useFactory: (store: OrderStore, refunds: RefundRows, providers: AskProviders, outbox: Outbox) =>
+    inject: [ORDER_STORE, RefundRows, PaymentLookups, Outbox],
+    useFactory: (store: OrderStore, refunds: RefundRows, providers: PaymentLookups, outbox: Outbox) =>
       new RefundPayments({ store, refunds, providers, outbox }),
   },
 ];

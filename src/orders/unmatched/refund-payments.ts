@@ -10,7 +10,7 @@ import {
   TimeoutHandler,
 } from '../../timeouts';
 import { applyStep } from '../apply-step';
-import { type AskProviders } from '../lookup/ask-providers';
+import { type PaymentLookups } from '../lookup/payment-lookups';
 import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
 import { orderEvent } from '../order-events';
@@ -24,10 +24,10 @@ import { type OpenRefund, type RefundRows } from './refund-rows';
 
 type Due = DueTimeout<RefundAnswer>;
 
-interface Plan {
+interface Dependencies {
   readonly store: OrderStore;
   readonly refunds: RefundRows;
-  readonly providers: AskProviders;
+  readonly providers: PaymentLookups;
   readonly outbox: Outbox;
 }
 
@@ -37,22 +37,22 @@ interface Plan {
  */
 @TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const numbers = due.map((timeout) => timeout.key);
-    const open = await this.plan.refunds.open(numbers, tx);
+    const open = await this.deps.refunds.open(numbers, tx);
     const orderIds = [...new Set([...open.values()].map(({ refund }) => refund.orderId))];
-    const { orders, now } = await this.plan.store.lock(tx, orderIds, 'skip-locked');
+    const { orders, now } = await this.deps.store.lock(tx, orderIds, 'skip-locked');
     const outcomes: TimeoutOutcome[] = [];
     for (const timeout of due) outcomes.push(await this.settleOne(timeout, open.get(timeout.key), orders, now, tx));
     return outcomes;
   }
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
-    const open = (await this.plan.refunds.open([due.key])).get(due.key);
+    const open = (await this.deps.refunds.open([due.key])).get(due.key);
     if (!open) return { type: 'UNKNOWN', reason: 'the refund is done already' };
-    return this.plan.providers.refund(open.attempt, open.refund, signal);
+    return this.deps.providers.refund(open.attempt, open.refund, signal);
   }
 
   private async settleOne(
@@ -70,8 +70,8 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const order = orders.get(open.refund.orderId);
     if (!order) return busyOutcome(due, now);
     const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
-    await this.plan.refunds.finish(tx, open.refund.number, { ...decision, evidence });
-    await this.plan.store.setAttemptStatus(tx, [open.refund], 'REFUNDED');
+    await this.deps.refunds.finish(tx, open.refund.number, { ...decision, evidence });
+    await this.deps.store.setAttemptStatus(tx, [open.refund], 'REFUNDED');
     const by = { cause: due.cause, traceparent: due.traceparent };
     await this.announce(tx, await this.currentOf(tx, order), { ...open.refund, refundId: decision.refundId }, by, now);
     return DONE;
@@ -79,7 +79,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
 
   /** Another refund of the same batch may have moved the order. */
   private async currentOf(tx: EntityManager, order: LockedOrder): Promise<LockedOrder> {
-    const { orders } = await this.plan.store.lock(tx, [order.id], 'wait');
+    const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
     return present(orders.get(order.id), `order ${order.id}, locked before`);
   }
 
@@ -94,10 +94,10 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const { number: refundNumber, provider, reference, refundId, reason } = refund;
     const money = { refundedAmount: Number(refund.amount), refundedCurrency: refund.currency };
     const details = { refundNumber, refundId, provider, reference, ...money, reason };
-    const isLast = order.status === 'REFUNDING' && !(await this.plan.refunds.hasPending(tx, order.id));
+    const isLast = order.status === 'REFUNDING' && !(await this.deps.refunds.hasPending(tx, order.id));
     if (isLast) {
       const step = transition(order, 'CLOSED_REFUNDED', { by, now, reason, evidence: details, details });
-      return applyStep(this.plan.store, tx, step);
+      return applyStep(this.deps.store, tx, step);
     }
     const event = orderEvent(
       'order.refunded',
@@ -107,7 +107,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
       { ...details, cause: by.cause },
       by.traceparent,
     );
-    await this.plan.outbox.append(tx, [event]);
+    await this.deps.outbox.append(tx, [event]);
   }
 }
 

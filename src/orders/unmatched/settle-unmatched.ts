@@ -1,8 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { checkUnmatched } from '../input/check-new-order';
 import { type LockedOrder } from '../order';
-import { type OrderDesk } from '../order-desk';
-import { type UnexpectedHandling } from '../sql/order-store';
+import { type OrderTransaction } from '../order-transaction';
+import { type UnmatchedHandling } from '../sql/order-store';
 import { runTransaction } from '../../database';
 import { AmendOrder } from '../sql/amend-order';
 import { type ActionContext, BY_API } from '../transition-cause';
@@ -24,7 +24,7 @@ export type SettleUnmatchedResult =
   | {
       readonly outcome: 'rejected';
       readonly code: 'UNMATCHED_PAYMENT_HANDLED';
-      readonly handling: UnexpectedHandling;
+      readonly handling: UnmatchedHandling;
     };
 
 /** Notes that a person has dealt with unmatched money outside of this system. It moves no money. Idempotent. */
@@ -32,7 +32,7 @@ export class SettleUnmatched {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderDesk,
+    private readonly desk: OrderTransaction,
     private readonly rows: UnmatchedRows,
   ) {
     this.amend = new AmendOrder(desk.schema);

@@ -1,12 +1,12 @@
 import { present } from '../../errors';
-import { type UnexpectedMoney } from '../sql/order-store';
+import { type UnmatchedMoney } from '../sql/order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 
 /** A booked payment as unexpected money. */
 export function strayMoney(
   attempt: PaymentAttempt,
-  why: Pick<UnexpectedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
-): UnexpectedMoney {
+  why: Pick<UnmatchedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
+): UnmatchedMoney {
   const { orderId, provider, reference, merchantAccount, paidAmount, paidCurrency, transactionId } = attempt;
   const amount = present(paidAmount, `the amount that was paid for ${reference}`);
   const currency = present(paidCurrency, `the currency that ${reference} was paid in`);

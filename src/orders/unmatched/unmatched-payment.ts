@@ -1,13 +1,13 @@
 import { type JsonObject } from '../../outbox';
-import { type UnexpectedHandling, type UnexpectedReason } from '../sql/order-store';
+import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store';
 import { type PaidSource } from '../payment-attempt';
 import { type ReportedPayment } from '../pay/reported-payment';
 
 /** Money that no order takes; a row of orphan_payment. Amounts in minor units. */
 export interface UnmatchedPayment {
   readonly id: string;
-  readonly reason: UnexpectedReason;
-  readonly handling: UnexpectedHandling;
+  readonly reason: UnmatchedReason;
+  readonly handling: UnmatchedHandling;
   /** The order that the payment names or belongs to; null: none is known. */
   readonly orderId: string | null;
   readonly provider: string;

@@ -7,7 +7,7 @@ import {
   type TimeoutOutcome,
   TimeoutHandler,
 } from '../../timeouts';
-import { type AskProviders } from '../lookup/ask-providers';
+import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
@@ -18,17 +18,17 @@ import { ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
 import { type ActionContext } from '../transition-cause';
 import { attemptWrites, withFindings } from '../lookup/with-findings';
 import { type LatePayments } from './late-payments';
-import { type NoteFoundMoney } from './note-found-money';
+import { type NoteUnmatchedMoney } from './note-unmatched-money';
 import { isWatched, planWatch } from './plan-watch';
 
 type Due = DueTimeout<AttemptFinding[]>;
 
-interface Plan {
+interface Dependencies {
   readonly store: OrderStore;
-  readonly providers: AskProviders;
+  readonly providers: PaymentLookups;
   readonly policies: OrderPolicies;
   readonly late: LatePayments;
-  readonly found: NoteFoundMoney;
+  readonly found: NoteUnmatchedMoney;
 }
 
 /** One due timeout, and its order before and after what the providers said; no order: gone, or held by somebody else. */
@@ -46,10 +46,10 @@ interface Round {
  */
 @TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const { store, late, found } = this.plan;
+    const { store, late, found } = this.deps;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.lock(tx, ids, 'skip-locked');
     const rounds: Round[] = [];
@@ -71,14 +71,14 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   }
 
   async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.plan.store.attemptsOf(due.key, isWatched);
-    return this.plan.providers.close(attempts, now, signal);
+    const { now, attempts } = await this.deps.store.attemptsOf(due.key, isWatched);
+    return this.deps.providers.close(attempts, now, signal);
   }
 
   private async roundOf(due: Due, { orders, now }: LockedBatch, tx: EntityManager): Promise<Round> {
     const before = orders.get(due.key);
     if (!before || !due.answer) return { due, before, findings: [], after: undefined };
-    const findings = await this.plan.found.withoutTaken(before, due.answer, { tx, by: causeOf(due), now });
+    const findings = await this.deps.found.withoutTaken(before, due.answer, { tx, by: causeOf(due), now });
     return { due, before, findings, after: withFindings(before, findings) };
   }
 
@@ -90,8 +90,8 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? ASK : DONE;
-    await this.plan.late.settle(after, { tx, now, by: causeOf(due) });
-    const offsetsMs = this.plan.policies.of(before.merchantId).lateWatchOffsetsMs;
+    await this.deps.late.settle(after, { tx, now, by: causeOf(due) });
+    const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
     return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { withDeadline } from '../guard/with-deadline';
+import { withDeadline } from '../resilience/with-deadline';
 import { type UnknownOutcome } from '../payment-outcome';
 import { type AlipayAnswer } from './alipay-answer';
 import { type ResolvedAlipayMerchant } from './alipay-options';

@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type GuardOptions } from '../guard/guard-options';
+import { type ResilienceOptions } from '../resilience/resilience-options';
 import { MerchantAccounts } from '../merchant-accounts';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
 import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
@@ -15,18 +15,18 @@ import { ALIPAY_CURRENCY, toQueryOutcome } from './map-trade';
 import { toYuan } from './yuan';
 
 /** Alipay publishes no limit per merchant; 50 calls a second is a cautious start. */
-export const ALIPAY_GUARD_DEFAULTS: GuardOptions = Object.freeze({ ratePerSecond: 50 });
+export const ALIPAY_RESILIENCE_DEFAULTS: ResilienceOptions = Object.freeze({ ratePerSecond: 50 });
 
 /** Alipay's limit for out_trade_no. */
 const MAX_REFERENCE_LENGTH = 64;
 
 /**
  * Payments of Alipay by `alipay.trade.*`, for any number of merchants. Believes only answers that Alipay signed.
- * Never throws and never cancels a trade. Wrap it in GuardedProvider.
+ * Never throws and never cancels a trade. Wrap it in ResilientProvider.
  */
 export class AlipayProvider implements PaymentProvider {
   readonly name: string;
-  readonly guardDefaults = ALIPAY_GUARD_DEFAULTS;
+  readonly guardDefaults = ALIPAY_RESILIENCE_DEFAULTS;
   readonly notifications: AlipayNotifications;
   private readonly gateways: MerchantAccounts<AlipayGateway>;
 

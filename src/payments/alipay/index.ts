@@ -1,3 +1,3 @@
 import './assert-sdk';
 export { type AlipayMerchant, type AlipayOptions } from './alipay-options';
-export { ALIPAY_GUARD_DEFAULTS, AlipayProvider } from './alipay-provider';
+export { ALIPAY_RESILIENCE_DEFAULTS, AlipayProvider } from './alipay-provider';

@@ -34,7 +34,7 @@ const CLOSE: Question = { method: 'POST', action: '/close', requestBody: '' };
 /**
  * A provider behind three signed HTTP calls: `GET {baseUrl}/payments/{reference}`, `POST` of the same `/close` and
  * `/refunds`, each with `?merchantAccount=` if the attempt has one.
- * Never throws. Has no time-out of its own: wrap it in GuardedProvider.
+ * Never throws. Has no time-out of its own: wrap it in ResilientProvider.
  */
 export class HttpPaymentProvider implements PaymentProvider {
   readonly name: string;

@@ -1,4 +1,4 @@
 import './assert-sdk';
-export { STRIPE_GUARD_DEFAULTS } from './stripe-guard-defaults';
+export { STRIPE_RESILIENCE_DEFAULTS } from './stripe-resilience-defaults';
 export { type StripeMerchant, type StripeOptions } from './stripe-options';
 export { StripeProvider } from './stripe-provider';

@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type GuardOptions } from '../guard/guard-options';
+import { type ResilienceOptions } from '../resilience/resilience-options';
 import { MerchantAccounts } from '../merchant-accounts';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
 import { type NotificationReader } from '../payment-notification';
@@ -9,7 +9,7 @@ import { type RefundRequest } from '../refund-request';
 import { IdempotencyKeys } from './idempotency-keys';
 import { StripeAccount } from './stripe-account';
 import { StripeClosing } from './stripe-closing';
-import { STRIPE_GUARD_DEFAULTS } from './stripe-guard-defaults';
+import { STRIPE_RESILIENCE_DEFAULTS } from './stripe-resilience-defaults';
 import { type ResolvedStripeOptions, resolveStripeOptions, type StripeOptions } from './stripe-options';
 import { StripeRefunds } from './stripe-refunds';
 import { subjectOf } from './stripe-subject';
@@ -30,7 +30,7 @@ interface Desk {
  */
 export class StripeProvider implements PaymentProvider {
   readonly name: string;
-  readonly guardDefaults: GuardOptions = STRIPE_GUARD_DEFAULTS;
+  readonly guardDefaults: ResilienceOptions = STRIPE_RESILIENCE_DEFAULTS;
   readonly notifications: NotificationReader | undefined;
   private readonly desks: MerchantAccounts<Desk>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidOptionsError } from '../../errors';
-import { type GuardOptions } from '../guard/guard-options';
+import { type ResilienceOptions } from '../resilience/resilience-options';
 import { keySchemas } from './key-schemas';
 
 /** One merchant of WeChat Pay, as the merchant platform shows it. */
@@ -38,7 +38,7 @@ export interface WechatPayOptions {
 }
 
 /** What WeChat Pay's support has quoted is 150 queries and refunds per second and merchant; this stays below it. */
-export const WECHAT_PAY_GUARD_DEFAULTS: GuardOptions = Object.freeze({ ratePerSecond: 100 });
+export const WECHAT_PAY_RESILIENCE_DEFAULTS: ResilienceOptions = Object.freeze({ ratePerSecond: 100 });
 
 const merchantSchema = z
   .strictObject({

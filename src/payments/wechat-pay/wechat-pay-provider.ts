@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type GuardOptions } from '../guard/guard-options';
+import { type ResilienceOptions } from '../resilience/resilience-options';
 import { MerchantAccounts } from '../merchant-accounts';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
 import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
@@ -13,7 +13,7 @@ import { WechatPayNotifications } from './wechat-pay-notifications';
 import {
   type ResolvedWechatPayMerchant,
   resolveWechatPayOptions,
-  WECHAT_PAY_GUARD_DEFAULTS,
+  WECHAT_PAY_RESILIENCE_DEFAULTS,
   type WechatPayOptions,
 } from './wechat-pay-options';
 
@@ -32,7 +32,7 @@ interface Merchant {
 export class WechatPayProvider implements PaymentProvider {
   readonly name: string;
   readonly notifications: WechatPayNotifications;
-  readonly guardDefaults: GuardOptions = WECHAT_PAY_GUARD_DEFAULTS;
+  readonly guardDefaults: ResilienceOptions = WECHAT_PAY_RESILIENCE_DEFAULTS;
   private readonly merchants: MerchantAccounts<Merchant>;
 
   /** @throws InvalidOptionsError naming every bad option. */

@@ -1,5 +1,5 @@
 import { ok, strictEqual } from 'node:assert/strict';
-import { SystemClock, within } from '../../clock';
+import { SystemClock, withTimeout } from '../../clock';
 import { type PaymentAttemptRef, type QueryOutcome, type RefundOutcome, type RefundRequest } from '../../payments';
 import { type ConformanceFault, type PaymentProviderBench } from './payment-provider-bench';
 
@@ -102,7 +102,7 @@ export class CheckedBench {
   /** The type of the outcome, or undefined for UNKNOWN and for a throw. Rejects if the call does not end in time. */
   private async conclusionOf(call: Promise<{ readonly type: string }>): Promise<string | undefined> {
     const settled = call.then(({ type }) => (type === 'UNKNOWN' ? undefined : type)).catch(() => undefined);
-    const type = await within(this.clock, MAX_CALL_MS, settled, 'LATE');
+    const type = await withTimeout(this.clock, MAX_CALL_MS, settled, 'LATE');
     ok(type !== 'LATE', `the call did not end within ${MAX_CALL_MS} ms, although its signal aborts`);
     return type;
   }

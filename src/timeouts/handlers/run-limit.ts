@@ -1,4 +1,4 @@
-import { type Clock, within } from '../../clock';
+import { type Clock, withTimeout } from '../../clock';
 import { type EntityManager } from 'typeorm';
 import { RunStatements } from './run-statements';
 import { HandlerTimeoutError } from '../timeout-errors';
@@ -33,7 +33,7 @@ export async function withinRunLimit<T>(
       isLate = true;
       const error = new HandlerTimeoutError(kind, keys, { limitMs: ms, statementsMs: statements.spentMs });
       statements.refuse(error);
-      void within(clock, STATEMENT_MS, statements.whenIdle(), undefined).then(() => {
+      void withTimeout(clock, STATEMENT_MS, statements.whenIdle(), undefined).then(() => {
         if (isOver) return;
         // Before the cut, or a statement under way would report a lost connection.
         reject(error);

@@ -8,7 +8,7 @@ import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { TransportSwitch } from './transport-switch';
 
-interface PathPlan {
+interface PathDependencies {
   readonly client: RabbitClient;
   readonly options: ResolvedTimeoutsOptions;
   readonly dataSource: DataSource;
@@ -31,12 +31,12 @@ export class MessagePath {
   private readonly watch: PathWatch;
 
   constructor(
-    private readonly plan: PathPlan,
+    private readonly deps: PathDependencies,
     clock: Clock,
   ) {
     const declared = (wasRefused: boolean): void => this.watch.declared(wasRefused);
-    this.switch = new TransportSwitch({ ...plan, kinds: () => plan.kinds(), declared }, clock);
-    this.watch = new PathWatch({ ...plan, switch: this.switch }, clock);
+    this.switch = new TransportSwitch({ ...deps, kinds: () => deps.kinds(), declared }, clock);
+    this.watch = new PathWatch({ ...deps, switch: this.switch }, clock);
   }
 
   /** How timeouts wait; undefined until the broker has answered for the first time. */
@@ -51,8 +51,8 @@ export class MessagePath {
 
   get state(): MessagePathState {
     if (this.transport === 'none') return 'off';
-    const { isReady, isPunctual } = this.plan.client.wakeUpPublisher;
-    if (!this.router || !isReady || !isPunctual || !this.plan.isConsumed()) return 'down';
+    const { isReady, isPunctual } = this.deps.client.wakeUpPublisher;
+    if (!this.router || !isReady || !isPunctual || !this.deps.isConsumed()) return 'down';
     return this.watch.isSuspect ? 'suspect' : 'up';
   }
 
@@ -81,7 +81,7 @@ export class MessagePath {
 
   /** Has everything that is pending published again; `off` when nothing is published at all. */
   async republish(): Promise<'requested' | 'off'> {
-    if (this.plan.options.transport === 'none') return 'off';
+    if (this.deps.options.transport === 'none') return 'off';
     await this.watch.republish('an operator asked for it');
     return 'requested';
   }

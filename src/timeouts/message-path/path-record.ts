@@ -3,7 +3,7 @@ import { type DelayTransport } from '../../delay';
 import { ownTransaction } from '../../database';
 import { ownQuery } from '../../database';
 import { type EngineSettings } from './engine-settings';
-import { type Republication } from './republication';
+import { type WakeUpRepublisher } from './wake-up-republisher';
 
 /** What wake-ups are handed to: a name for the log, and where they wait. */
 export type Path = Pick<DelayTransport, 'name' | 'address'>;
@@ -19,14 +19,14 @@ export class PathRecord {
   constructor(
     private readonly dataSource: DataSource,
     private readonly settings: EngineSettings,
-    private readonly republication: Republication,
-    private readonly plan: { readonly schema: string; readonly partitions: number },
+    private readonly republication: WakeUpRepublisher,
+    private readonly deps: { readonly schema: string; readonly partitions: number },
   ) {}
 
   /** Records the path. Returns true when what is pending is to be published again. */
   record(path: Path): Promise<boolean> {
     return ownTransaction(this.dataSource, async (tx) => {
-      const value = `${path.address}/${this.plan.partitions}`;
+      const value = `${path.address}/${this.deps.partitions}`;
       const previous = await this.settings.lock(tx, 'message-path');
       const name = await this.settings.read(tx, 'delay-transport');
       if (previous === value && name === path.name) return false;
@@ -49,8 +49,8 @@ export class PathRecord {
     const rows = await ownQuery<unknown[]>(
       this.dataSource,
       `WITH page AS (
-         SELECT ctid FROM ${this.plan.schema}.outbox WHERE route = 'wake-up' LIMIT ${PAGE} FOR UPDATE SKIP LOCKED),
-       gone AS (DELETE FROM ${this.plan.schema}.outbox WHERE ctid = ANY(ARRAY(SELECT ctid FROM page)) RETURNING 1)
+         SELECT ctid FROM ${this.deps.schema}.outbox WHERE route = 'wake-up' LIMIT ${PAGE} FOR UPDATE SKIP LOCKED),
+       gone AS (DELETE FROM ${this.deps.schema}.outbox WHERE ctid = ANY(ARRAY(SELECT ctid FROM page)) RETURNING 1)
        SELECT 1 FROM gone`,
     );
     return rows.length === PAGE;

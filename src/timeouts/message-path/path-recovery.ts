@@ -6,16 +6,16 @@ import { countUnsent } from './count-unsent';
 import { countWaiting } from './count-waiting';
 import { Partitions } from '../wake-ups/partitions';
 import { PathSuspicion } from './path-suspicion';
-import { type Republication } from './republication';
+import { type WakeUpRepublisher } from './wake-up-republisher';
 import { type TransportSwitch } from './transport-switch';
 
-interface RecoveryPlan {
+interface RecoveryDependencies {
   readonly client: RabbitClient;
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly partitions: number;
   readonly switch: Pick<TransportSwitch, 'restore'>;
-  readonly republication: Republication;
+  readonly republication: WakeUpRepublisher;
 }
 
 /** From the first attempt to the second; doubled after each, as an attempt declares the whole ladder. */
@@ -37,11 +37,11 @@ export class PathRecovery {
   private isRequested = false;
 
   constructor(
-    private readonly plan: RecoveryPlan,
+    private readonly deps: RecoveryDependencies,
     private readonly clock: Clock,
   ) {
     this.suspicion = new PathSuspicion(clock);
-    this.partitions = new Partitions(plan.partitions);
+    this.partitions = new Partitions(deps.partitions);
   }
 
   get isSuspect(): boolean {
@@ -66,7 +66,7 @@ export class PathRecovery {
     if (missed.length === 0) return;
     this.questioned.clear();
     const kinds = missed.map(([kind]) => kind);
-    const { client, dataSource, schema } = this.plan;
+    const { client, dataSource, schema } = this.deps;
     // In the order of their way: what moves on meanwhile is seen twice and not missed.
     const unsent = await countUnsent(dataSource, schema, kinds);
     const queues = kinds.flatMap((kind) => this.partitions.of(kind)).map((key) => client.names.workQueue(key));
@@ -81,12 +81,12 @@ export class PathRecovery {
     if (!this.isSuspect || !this.isDue()) return;
     this.attempts += 1;
     this.attemptedMs = this.clock.monotonic();
-    const probe = await this.plan.switch.restore();
+    const probe = await this.deps.switch.restore();
     if (probe.type !== 'works') {
       const reason = probe.type === 'absent' ? 'the plugin is not there' : probe.reason;
       this.suspicion.suspect(`a message that was sent to try it did not come through: ${reason}`);
     } else if (!this.isRequested) await this.request();
-    else if (!(await this.plan.republication.isRunning()) && this.suspicion.clear())
+    else if (!(await this.deps.republication.isRunning()) && this.suspicion.clear())
       this.logger.log('the message path is trusted again: what was pending is published, and a message came through');
   }
 
@@ -99,7 +99,7 @@ export class PathRecovery {
   }
 
   private async request(): Promise<void> {
-    const answer = await this.plan.republication.request({ cause: this.cause ?? '', quietS: QUIET_S });
+    const answer = await this.deps.republication.request({ cause: this.cause ?? '', quietS: QUIET_S });
     this.isRequested = answer !== 'too-soon';
   }
 

@@ -5,12 +5,12 @@ import { EngineSettings } from './engine-settings';
 import { type Path, PathRecord } from './path-record';
 import { PathRecovery } from './path-recovery';
 import { PrefixWatch } from './prefix-watch';
-import { Republication } from './republication';
+import { WakeUpRepublisher } from './wake-up-republisher';
 import { throwAway } from './throw-away';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { type TransportSwitch } from './transport-switch';
 
-interface WatchPlan {
+interface WatchDependencies {
   readonly client: RabbitClient;
   readonly options: ResolvedTimeoutsOptions;
   readonly switch: Pick<TransportSwitch, 'path' | 'reconsider' | 'restore'>;
@@ -30,7 +30,7 @@ const STUCK_MS = 120_000;
 /** Watches the transport and broker that hold the pending wake-ups, and publishes these again when they may be lost. */
 export class PathWatch {
   private readonly logger = new Logger(PathWatch.name);
-  private readonly republication: Republication;
+  private readonly republication: WakeUpRepublisher;
   private readonly record: PathRecord;
   private readonly prefix: PrefixWatch;
   private readonly recovery: PathRecovery;
@@ -42,17 +42,17 @@ export class PathWatch {
   private mayHaveUnneeded = false;
 
   constructor(
-    private readonly plan: WatchPlan,
+    private readonly deps: WatchDependencies,
     private readonly clock: Clock,
   ) {
-    const { client, options } = plan;
+    const { client, options } = deps;
     const { dataSource, schema, horizonMs } = options;
     const settings = new EngineSettings(schema);
-    const republication = new Republication(dataSource, settings, schema, horizonMs);
+    const republication = new WakeUpRepublisher(dataSource, settings, schema, horizonMs);
     this.republication = republication;
     this.record = new PathRecord(dataSource, settings, republication, options);
     this.prefix = new PrefixWatch({ dataSource, settings, republication, names: client.names }, clock);
-    this.recovery = new PathRecovery({ ...options, client, switch: plan.switch, republication }, clock);
+    this.recovery = new PathRecovery({ ...options, client, switch: deps.switch, republication }, clock);
     this.loop = new PollingLoop(clock, {
       name: 'message-path',
       limitMs: STUCK_MS,
@@ -98,7 +98,7 @@ export class PathWatch {
   }
 
   private async look(): Promise<boolean> {
-    const { path } = this.plan.switch;
+    const { path } = this.deps.switch;
     if (!path) return false;
     if (this.recorded !== path) await this.remember(path);
     if (path.name === 'none') return this.drop();
@@ -126,11 +126,11 @@ export class PathWatch {
     // Before the answers: a connection that is made meanwhile is to be inspected at once.
     this.inspectAtMs = this.clock.monotonic() + INSPECT_MS;
     const isFound = await this.askBroker(async () => {
-      const { client } = this.plan;
+      const { client } = this.deps;
       const isLost = await throwAway(client, this.clock, ANSWER_MS, (connection) => this.prefix.inspect(connection));
       if (isLost) this.publishSoon();
     });
-    await this.askBroker(() => this.plan.switch.reconsider());
+    await this.askBroker(() => this.deps.switch.reconsider());
     if (!isFound) this.inspectAtMs = Math.min(this.inspectAtMs, this.clock.monotonic() + RETRY_MS);
   }
 

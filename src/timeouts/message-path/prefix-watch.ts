@@ -4,12 +4,12 @@ import { type Clock } from '../../clock';
 import { ownTransaction } from '../../database';
 import { type ChannelModel, type PrefixOwner, readPrefixOwner, takePrefix, type TopologyNames } from '../../rabbit';
 import { type EngineSettings } from './engine-settings';
-import { type Republication, type RepublicationAnswer } from './republication';
+import { type WakeUpRepublisher, type RepublicationAnswer } from './wake-up-republisher';
 
-interface PrefixPlan {
+interface PrefixDependencies {
   readonly dataSource: DataSource;
   readonly settings: EngineSettings;
-  readonly republication: Republication;
+  readonly republication: WakeUpRepublisher;
   readonly names: TopologyNames;
 }
 
@@ -30,7 +30,7 @@ export class PrefixWatch {
   private isLeftRemoved = false;
 
   constructor(
-    private readonly plan: PrefixPlan,
+    private readonly deps: PrefixDependencies,
     private readonly clock: Clock,
   ) {}
 
@@ -39,14 +39,14 @@ export class PrefixWatch {
     const { rival, clock } = this;
     if (!rival || clock.monotonic() - rival.seenMs > RIVAL_MS) return undefined;
     return (
-      `another service, with the database ${rival.databaseId}, uses the prefix "${this.plan.names.prefix}" too, and each takes ` +
+      `another service, with the database ${rival.databaseId}, uses the prefix "${this.deps.names.prefix}" too, and each takes ` +
       'wake-ups and commands of the other; give each its own prefix'
     );
   }
 
   /** Returns true when what is pending is to be published again, because the broker has lost it. */
   async inspect(connection: ChannelModel): Promise<boolean> {
-    const { dataSource, settings, names } = this.plan;
+    const { dataSource, settings, names } = this.deps;
     this.databaseId ??= await settings.databaseId(dataSource);
     const owner = await readPrefixOwner(connection, names, this.databaseId);
     const isKnown = (await settings.read(dataSource, 'owned-prefix')) === names.prefix;
@@ -71,7 +71,7 @@ export class PrefixWatch {
   }
 
   private request(): Promise<RepublicationAnswer> {
-    return this.plan.republication.request({ cause: LOST, quietS: QUIET_S });
+    return this.deps.republication.request({ cause: LOST, quietS: QUIET_S });
   }
 
   /**
@@ -79,7 +79,7 @@ export class PrefixWatch {
    * again under the lock, because another instance may have acted and taken the prefix meanwhile.
    */
   private restart(connection: ChannelModel): Promise<RepublicationAnswer> {
-    const { dataSource, settings, republication, names } = this.plan;
+    const { dataSource, settings, republication, names } = this.deps;
     return ownTransaction(dataSource, async (tx) => {
       await settings.lock(tx, 'owned-prefix');
       const owner = await readPrefixOwner(connection, names, this.databaseId ?? '');
@@ -88,7 +88,7 @@ export class PrefixWatch {
   }
 
   private warn(databaseId: string): void {
-    const { prefix } = this.plan.names;
+    const { prefix } = this.deps.names;
     if (!this.hasOwned) {
       this.logger.warn(`the prefix "${prefix}" was used with another database before (${databaseId}); it is ours now`);
       return;
@@ -101,7 +101,7 @@ export class PrefixWatch {
   /** Deletes the plugin's exchange an hour after another transport took over, because RabbitMQ 4.3 warns of it. */
   private async removeLeft(connection: ChannelModel): Promise<void> {
     if (this.isLeftRemoved) return;
-    const { dataSource, settings, names } = this.plan;
+    const { dataSource, settings, names } = this.deps;
     const name = await settings.read(dataSource, 'delay-transport');
     if (name === 'delayed-exchange' || ((await settings.age(dataSource, 'message-path')) ?? 0) < LEFT_S) return;
     const channel = await connection.createChannel();

@@ -1,4 +1,4 @@
-import { type Clock, inTime, within } from '../../clock';
+import { type Clock, inTime, withTimeout } from '../../clock';
 import { type ChannelModel, type RabbitClient } from '../../rabbit';
 
 const CLOSE_MS = 1_000;
@@ -18,7 +18,7 @@ export async function throwAway<T>(
   try {
     return await inTime(clock, ms, work(connection), () => new Error(`the broker did not answer within ${ms} ms`));
   } finally {
-    await within(
+    await withTimeout(
       clock,
       CLOSE_MS,
       connection.close().catch(() => undefined),

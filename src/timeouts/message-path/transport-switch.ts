@@ -7,7 +7,7 @@ import {
   type DelayTransportName,
   isProbeable,
   Ladder,
-  None,
+  NoBrokerDelay,
   type ProbeResult,
   probeTransport,
   selectTransport,
@@ -22,7 +22,7 @@ import { throwAway } from './throw-away';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 
-interface SwitchPlan {
+interface SwitchDependencies {
   readonly client: RabbitClient;
   readonly options: ResolvedTimeoutsOptions;
   readonly observer: TimeoutObserver;
@@ -49,12 +49,12 @@ export class TransportSwitch {
   private wasRefused = false;
 
   constructor(
-    private readonly plan: SwitchPlan,
+    private readonly deps: SwitchDependencies,
     private readonly clock: Clock,
   ) {
-    this.partitions = new Partitions(plan.options.partitions);
-    if (plan.options.transport === 'none') this.use(this.create('none'), 'it is configured');
-    else plan.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
+    this.partitions = new Partitions(deps.options.partitions);
+    if (deps.options.transport === 'none') this.use(this.create('none'), 'it is configured');
+    else deps.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
   }
 
   /** The transport in use; undefined until the broker has answered for the first time. */
@@ -79,18 +79,18 @@ export class TransportSwitch {
    * exchange may not exist yet, and a binding to a missing exchange closes the channel.
    */
   async bind(channel: Channel, partition: string, queue: string): Promise<void> {
-    if (this.plan.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, partition, queue);
+    if (this.deps.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, partition, queue);
   }
 
   /** Looks whether the plugin was enabled, disabled or broken while connected, where the choice is open. */
   async reconsider(): Promise<void> {
-    const { transport, rabbit } = this.plan.options;
+    const { transport, rabbit } = this.deps.options;
     if (transport === 'auto' && asksTheBroker(transport, rabbit.urls)) await this.follow(await this.probePlugin());
   }
 
   /** Declares everything again and sends a message through it, unless that takes too long. The result may change the transport. */
   async restore(): Promise<ProbeResult> {
-    const { client } = this.plan;
+    const { client } = this.deps;
     const { transport } = this;
     if (!transport) return { type: 'unknown', reason: 'no delay transport yet' };
     const prepare = (channel: Channel, model: ChannelModel): Promise<void> =>
@@ -105,7 +105,7 @@ export class TransportSwitch {
 
   /** Where one unit of the ladder is too long to wait for a message: what is declared anew counts as working. */
   private async declareAlone(prepare: (channel: Channel, model: ChannelModel) => Promise<void>): Promise<ProbeResult> {
-    const declaring = throwAway(this.plan.client, this.clock, DECLARE_MS, async (connection) => {
+    const declaring = throwAway(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
       const channel = await connection.createChannel();
       channel.on('error', () => undefined);
       connection.on('error', () => undefined);
@@ -119,28 +119,28 @@ export class TransportSwitch {
 
   /** Chooses, then declares the waiting room. A rejection makes the channel try again. */
   private async declare(channel: Channel, model: ChannelModel): Promise<void> {
-    const { transport, rabbit } = this.plan.options;
+    const { transport, rabbit } = this.deps.options;
     const probe = asksTheBroker(transport, rabbit.urls) ? this.believed(await this.probePlugin()) : undefined;
     this.wasRefused ||= transport === 'delayed-exchange' && (probe?.type === 'absent' || probe?.type === 'unusable');
     const selection = selectTransport(transport, probe, this.current);
     if (selection.type === 'undecided') throw new Error(`no delay transport yet: ${selection.reason}`);
     await this.take(model, channel, selection);
-    this.plan.declared(this.wasRefused);
+    this.deps.declared(this.wasRefused);
     this.wasRefused = false;
   }
 
   /** Changes the transport on the living connection if the probe says so. */
   private async follow(probe: ProbeResult): Promise<void> {
     this.failures = probe.type === 'unusable' ? this.failures + 1 : 0;
-    if (this.plan.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
+    if (this.deps.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
     const selection = selectTransport('auto', this.believed(probe), this.current);
     if (selection.type === 'undecided' || selection.transport === this.current) return;
-    await throwAway(this.plan.client, this.clock, DECLARE_MS, async (connection) => {
+    await throwAway(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
       const channel = await connection.createChannel();
       channel.on('error', () => undefined);
       await this.take(connection, channel, selection);
     });
-    this.plan.declared(false);
+    this.deps.declared(false);
   }
 
   /** A plugin that works again within ten minutes of failing is not used yet, so that the transport does not flap. */
@@ -162,24 +162,24 @@ export class TransportSwitch {
   }
 
   private async declareAll(model: ChannelModel, channel: Channel, transport: DelayTransport): Promise<void> {
-    const { client } = this.plan;
+    const { client } = this.deps;
     await declareBase(model, channel, client.names, client.options);
     await transport.declare(channel);
-    for (const partition of this.plan.kinds().flatMap((kind) => this.partitions.of(kind))) {
+    for (const partition of this.deps.kinds().flatMap((kind) => this.partitions.of(kind))) {
       const queue = await declareWorkQueue(channel, client.names, client.options, partition);
       await transport.bindKind(channel, partition, queue);
     }
   }
 
   private probePlugin(): Promise<ProbeResult> {
-    const { client } = this.plan;
+    const { client } = this.deps;
     const options = { prefix: client.names.prefix, clock: this.clock };
     return probeTransport(() => client.throwAwayConnection(), this.create('delayed-exchange'), options);
   }
 
   private create(name: DelayTransportName): DelayTransport {
-    const { client, options } = this.plan;
-    if (name === 'none') return new None();
+    const { client, options } = this.deps;
+    if (name === 'none') return new NoBrokerDelay();
     if (name === 'delayed-exchange') return new DelayedExchange(client.names);
     const { horizonMs, ladder, rabbit } = options;
     return new Ladder(client.names, { ...ladder, horizonMs, queueType: rabbit.queueType });
@@ -190,6 +190,6 @@ export class TransportSwitch {
     if (this.transport) this.leftMs = this.clock.monotonic();
     this.transport = transport;
     this.logger.log(`delay transport: ${transport.name}, because ${reason}`);
-    this.plan.observer.transport(transport.name);
+    this.deps.observer.transport(transport.name);
   }
 }

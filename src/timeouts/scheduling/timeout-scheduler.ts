@@ -3,13 +3,13 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery } from '../../database';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../../outbox';
-import { isDatabaseAway } from '../../database';
+import { isDatabaseUnavailable } from '../../database';
 import { GROUP_COMMIT, GroupCommit } from '../../database';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../timeout';
 import { type TimeoutQueries } from './timeout-queries';
 import { validateRequests } from './validate-requests';
 
-interface SchedulerPlan {
+interface SchedulerDependencies {
   readonly dataSource: DataSource;
   readonly queries: TimeoutQueries;
   /** False where no broker waits for us (transport `none`): then no wake-up rows are written. */
@@ -30,14 +30,14 @@ export interface ScheduledTimeout extends TimeoutRef {
 export class TimeoutScheduler {
   private readonly groups: GroupCommit<readonly ScheduleTimeout[], ScheduledTimeout[]>;
 
-  constructor(private readonly plan: SchedulerPlan) {
+  constructor(private readonly deps: SchedulerDependencies) {
     this.groups = new GroupCommit({
       size: GROUP_COMMIT.size,
       lanes: GROUP_COMMIT.lanes,
       namesOf: (requests) => requests.map(nameOf),
       runTogether: (callers) => this.commitTogether(callers),
       runAlone: (requests) => this.commit(requests),
-      isHopeless: isDatabaseAway,
+      isHopeless: isDatabaseUnavailable,
     });
   }
 
@@ -68,15 +68,15 @@ export class TimeoutScheduler {
 
   private check(requests: readonly ScheduleTimeout[]): void {
     validateRequests(requests);
-    for (const kind of new Set(requests.map((request) => request.kind))) this.plan.checkKind(kind);
+    for (const kind of new Set(requests.map((request) => request.kind))) this.deps.checkKind(kind);
   }
 
   private commit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
-    return ownTransaction(this.plan.dataSource, (tx) => this.write(tx, requests));
+    return ownTransaction(this.deps.dataSource, (tx) => this.write(tx, requests));
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
-    const scheduled = await ownTransaction(this.plan.dataSource, (tx) => this.write(tx, callers.flat()), {
+    const scheduled = await ownTransaction(this.deps.dataSource, (tx) => this.write(tx, callers.flat()), {
       lockMs: GROUP_COMMIT.lockLimitMs,
     });
     const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));
@@ -86,7 +86,7 @@ export class TimeoutScheduler {
   private async write(tx: EntityManager, requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
     const rows = lastOfEach(requests);
     const scheduled = await tx.query<{ kind: string; key: string; generation: string; due_at: Date }[]>(
-      this.plan.queries.schedule,
+      this.deps.queries.schedule,
       [
         rows.map((row) => row.kind),
         rows.map((row) => row.key),
@@ -95,8 +95,8 @@ export class TimeoutScheduler {
         rows.map((row) => JSON.stringify(row.payload ?? {})),
         rows.map((row) => row.traceparent ?? null),
         rows.map(() => uuidv7()),
-        this.plan.horizonMs,
-        this.plan.writesWakeUps,
+        this.deps.horizonMs,
+        this.deps.writesWakeUps,
       ],
     );
     const result = scheduled.map(({ kind, key, generation, due_at }) => ({ kind, key, generation, dueAt: due_at }));
@@ -111,7 +111,7 @@ export class TimeoutScheduler {
   async cancel(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
     if (refs.length === 0) return 0;
     const distinct = lastOfEach(refs);
-    const [, count] = await tx.query<[unknown, number]>(this.plan.queries.cancel, [
+    const [, count] = await tx.query<[unknown, number]>(this.deps.queries.cancel, [
       distinct.map((ref) => ref.kind),
       distinct.map((ref) => ref.key),
     ]);
@@ -120,13 +120,13 @@ export class TimeoutScheduler {
 
   /** The pending or parked timeout, if there is one. */
   async find(ref: TimeoutRef): Promise<TimeoutRecord | undefined> {
-    const [row] = await ownQuery<TimeoutRecord[]>(this.plan.dataSource, this.plan.queries.find, [ref.kind, ref.key]);
+    const [row] = await ownQuery<TimeoutRecord[]>(this.deps.dataSource, this.deps.queries.find, [ref.kind, ref.key]);
     return row;
   }
 
   /** Lists pending timeouts of a kind by key; `after` is the last key of the page before. */
   pending(page: { kind: string; limit?: number; after?: string }): Promise<TimeoutRecord[]> {
-    return ownQuery(this.plan.dataSource, this.plan.queries.pending, [page.kind, page.after ?? '', page.limit ?? 100]);
+    return ownQuery(this.deps.dataSource, this.deps.queries.pending, [page.kind, page.after ?? '', page.limit ?? 100]);
   }
 
   /**
@@ -134,7 +134,7 @@ export class TimeoutScheduler {
    * a passed deadline, and for operators.
    */
   wake(refs: readonly TimeoutRef[], cause: 'passive' | 'operator' = 'passive'): void {
-    this.plan.wake(refs, cause);
+    this.deps.wake(refs, cause);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isContention, isDatabaseAway } from '../../database';
+import { isContention, isDatabaseUnavailable } from '../../database';
 import { HandlerFailure, HandlerTimeoutError } from '../timeout-errors';
 
 /**
@@ -14,6 +14,6 @@ export type Blame = 'away' | 'contention' | 'hang' | 'item';
 export function blameFor(error: unknown): Blame {
   if (error instanceof HandlerFailure) return 'item';
   if (error instanceof HandlerTimeoutError) return error.isOfDatabase ? 'contention' : 'hang';
-  if (isDatabaseAway(error)) return 'away';
+  if (isDatabaseUnavailable(error)) return 'away';
   return isContention(error) ? 'contention' : 'item';
 }

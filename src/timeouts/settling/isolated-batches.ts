@@ -1,8 +1,8 @@
 import { type Clock } from '../../clock';
-import { type IsolatePlan, settleIsolated } from './isolate';
+import { type IsolatePlan, bisectFailures } from './bisect-failures';
 import { MicroBatcher } from './micro-batcher';
 
-interface BatchesPlan<T> extends Omit<IsolatePlan<T>, 'apart'> {
+interface BatchesDependencies<T> extends Omit<IsolatePlan<T>, 'apart'> {
   /** Items run alone at once. */
   readonly concurrency: number;
 }
@@ -12,17 +12,17 @@ export class IsolatedBatches<T> {
   private readonly alone: MicroBatcher<T>;
 
   constructor(
-    private readonly plan: BatchesPlan<T>,
+    private readonly deps: BatchesDependencies<T>,
     clock: Clock,
   ) {
-    const { concurrency } = plan;
+    const { concurrency } = deps;
     const run = (items: readonly T[]): Promise<void> => this.settle(items);
     this.alone = new MicroBatcher(clock, { size: 1, waitMs: 0, besideMs: 0, concurrency, run });
   }
 
   /** Resolves when the items are settled, or wait to be run alone. Never rejects. */
   settle(items: readonly T[]): Promise<void> {
-    return settleIsolated(items, { ...this.plan, apart: (part) => this.alone.add(part) });
+    return bisectFailures(items, { ...this.deps, apart: (part) => this.alone.add(part) });
   }
 
   /** Items that wait to be run alone. */

@@ -6,7 +6,7 @@ import { type Clock, type Timer } from '../../clock';
  */
 export const GATHER = { waitMs: 10, besideMs: 20 } as const;
 
-interface BatcherPlan<T> {
+interface BatcherDependencies<T> {
   /** Most items in one run. */
   readonly size: number;
   /** How long the first item waits for company, milliseconds. */
@@ -34,7 +34,7 @@ export class MicroBatcher<T> {
 
   constructor(
     private readonly clock: Clock,
-    private readonly plan: BatcherPlan<T>,
+    private readonly deps: BatcherDependencies<T>,
   ) {}
 
   /** Items waiting or running. */
@@ -50,14 +50,14 @@ export class MicroBatcher<T> {
   add(items: readonly T[]): void {
     if (items.length === 0) return;
     for (const item of items) this.queue.push(item);
-    if (this.queue.length >= this.plan.size) this.isRipe = true;
+    if (this.queue.length >= this.deps.size) this.isRipe = true;
     else this.timer ??= this.clock.after(this.waitMs, () => this.ripen());
     this.poke();
   }
 
   /** Looks again whether a batch may run. */
   poke(): void {
-    while (this.isRipe && this.queue.length > 0 && this.running < this.plan.concurrency && this.mayRun()) {
+    while (this.isRipe && this.queue.length > 0 && this.running < this.deps.concurrency && this.mayRun()) {
       void this.runNext();
     }
     if (this.isIdle) for (const resolve of this.idle.splice(0)) resolve();
@@ -79,11 +79,11 @@ export class MicroBatcher<T> {
   }
 
   private get waitMs(): number {
-    return this.running > 0 ? this.plan.besideMs : this.plan.waitMs;
+    return this.running > 0 ? this.deps.besideMs : this.deps.waitMs;
   }
 
   private mayRun(): boolean {
-    return this.plan.mayRun?.() ?? true;
+    return this.deps.mayRun?.() ?? true;
   }
 
   private ripen(): void {
@@ -94,7 +94,7 @@ export class MicroBatcher<T> {
   }
 
   private async runNext(): Promise<void> {
-    const items = this.queue.splice(0, this.plan.size);
+    const items = this.queue.splice(0, this.deps.size);
     // What stays behind has waited already, so it goes with the next free run.
     if (this.queue.length === 0) {
       this.isRipe = false;
@@ -103,7 +103,7 @@ export class MicroBatcher<T> {
     }
     this.running++;
     try {
-      await this.plan.run(items);
+      await this.deps.run(items);
     } finally {
       this.running--;
       if (this.queue.length > 0) this.ripen();

@@ -7,7 +7,7 @@ import { type SettlementQueries } from './settlement-queries';
 import { storableReason } from './storable-reason';
 import { wakeUpBody } from '../wake-ups/wake-up';
 
-interface RecorderPlan {
+interface RecorderDependencies {
   readonly kind: string;
   readonly queries: SettlementQueries;
   readonly outbox: Outbox;
@@ -31,16 +31,16 @@ type OfType<T extends ResolvedOutcome['type']> = Recorded & { outcome: Extract<R
 
 /** Writes outcomes into the timeout table in the transaction of the effect: at most one statement per outcome type. */
 export class OutcomeRecorder {
-  constructor(private readonly plan: RecorderPlan) {}
+  constructor(private readonly deps: RecorderDependencies) {}
 
   /** @param lease token that fences the second call of the handler. */
   async record(tx: EntityManager, recorded: readonly Recorded[], lease: string): Promise<void> {
-    const { kind, queries } = this.plan;
+    const { kind, queries } = this.deps;
     const done = ofType(recorded, 'done');
     if (done.length > 0) await tx.query(queries.finish, [kind, ...identities(done)]);
     // By clock_timestamp(): the transaction may have begun long before, and the lease must cover all of the asking.
     const asked = ofType(recorded, 'ask');
-    if (asked.length > 0) await tx.query(queries.lease, [kind, ...identities(asked), lease, this.plan.leaseMs]);
+    if (asked.length > 0) await tx.query(queries.lease, [kind, ...identities(asked), lease, this.deps.leaseMs]);
     await this.retry(tx, ofType(recorded, 'retry'));
     await this.reschedule(tx, ofType(recorded, 'reschedule'));
     await this.park(tx, ofType(recorded, 'park'));
@@ -48,12 +48,12 @@ export class OutcomeRecorder {
 
   /** Sends rows round once more that were woken too early to be held, or that somebody else has in hand. */
   async wakeLater(tx: EntityManager, next: readonly NextWakeUp[]): Promise<void> {
-    const { kind, outbox } = this.plan;
+    const { kind, outbox } = this.deps;
     announceAfterCommit(
       tx,
       next.map(({ key, generation, due_ms: dueAtMs }) => ({ kind, key, generation, dueAtMs })),
     );
-    if (!this.plan.writesWakeUps) return;
+    if (!this.deps.writesWakeUps) return;
     await outbox.append(
       tx,
       next.map(({ key, generation, due_ms: dueMs }) => ({
@@ -68,8 +68,8 @@ export class OutcomeRecorder {
 
   private async retry(tx: EntityManager, retried: readonly OfType<'retry'>[]): Promise<void> {
     if (retried.length === 0) return;
-    const [rows] = await tx.query<[NextWakeUp[], number]>(this.plan.queries.retry, [
-      this.plan.kind,
+    const [rows] = await tx.query<[NextWakeUp[], number]>(this.deps.queries.retry, [
+      this.deps.kind,
       ...identities(retried),
       retried.map(({ outcome }) => outcome.attempts),
       retried.map(({ outcome }) => storableReason(outcome.reason)),
@@ -80,8 +80,8 @@ export class OutcomeRecorder {
 
   private async reschedule(tx: EntityManager, moved: readonly OfType<'reschedule'>[]): Promise<void> {
     if (moved.length === 0) return;
-    const [rows] = await tx.query<[NextWakeUp[], number]>(this.plan.queries.reschedule, [
-      this.plan.kind,
+    const [rows] = await tx.query<[NextWakeUp[], number]>(this.deps.queries.reschedule, [
+      this.deps.kind,
       ...identities(moved),
       moved.map(({ outcome }) => outcome.dueAt.toISOString()),
     ]);
@@ -90,7 +90,7 @@ export class OutcomeRecorder {
 
   private async park(tx: EntityManager, parked: readonly OfType<'park'>[]): Promise<void> {
     if (parked.length === 0) return;
-    const { kind, queries, outbox } = this.plan;
+    const { kind, queries, outbox } = this.deps;
     const [rows] = await tx.query<[{ key: string; occurred_at: Date }[], number]>(queries.park, [
       kind,
       ...identities(parked),

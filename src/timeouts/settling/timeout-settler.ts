@@ -16,7 +16,7 @@ import { type DueTimeout, type TimeoutCause } from '../timeout';
 import { type SettlementRun } from '../handlers/timeout-handler';
 import { type TimeoutOutcome } from '../handlers/timeout-outcome';
 
-interface SettlerPlan {
+interface SettlerDependencies {
   readonly kind: string;
   readonly dataSource: DataSource;
   readonly queries: SettlementQueries;
@@ -78,7 +78,7 @@ export class TimeoutSettler {
   private readonly patience: LockPatience;
 
   constructor(
-    private readonly plan: SettlerPlan,
+    private readonly deps: SettlerDependencies,
     private readonly clock: Clock,
   ) {
     this.patience = new LockPatience(clock);
@@ -94,7 +94,7 @@ export class TimeoutSettler {
     const work = async (tx: EntityManager, run: SettlementRun): Promise<SettledBatch> => {
       const { due: rows, early = [] } = await select(tx);
       isBatch = rows.length > 1;
-      const due = rows.map((row) => withAnswer(toDueTimeout(this.plan.kind, row, causeOf(row)), answers));
+      const due = rows.map((row) => withAnswer(toDueTimeout(this.deps.kind, row, causeOf(row)), answers));
       const outcomes = due.length > 0 ? await this.handle(due, tx, run) : [];
       return this.record(tx, rows, due, outcomes, early);
     };
@@ -103,7 +103,7 @@ export class TimeoutSettler {
 
   /** Whether the database answers at this moment. */
   isDatabaseThere(): Promise<boolean> {
-    return ownQuery(this.plan.dataSource, 'SELECT 1').then(
+    return ownQuery(this.deps.dataSource, 'SELECT 1').then(
       () => true,
       () => false,
     );
@@ -115,7 +115,7 @@ export class TimeoutSettler {
     cause: TimeoutCause,
     { reason, lease, counted = true, afterMs }: Failure,
   ): Promise<SettledBatch> {
-    const { kind, queries } = this.plan;
+    const { kind, queries } = this.deps;
     const identity = [kind, [failed.key], [failed.generation]];
     return this.transaction(async (tx) => {
       const rows = await (lease === undefined
@@ -130,7 +130,7 @@ export class TimeoutSettler {
   }
 
   private handle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
-    const { kind, runTimeoutMs: ms, handler } = this.plan;
+    const { kind, runTimeoutMs: ms, handler } = this.deps;
     const keys = due.map(({ key }) => key);
     return withinRunLimit(this.clock, tx, { kind, keys, ms }, () => handler.settle(due, tx, run));
   }
@@ -145,10 +145,10 @@ export class TimeoutSettler {
     const lease = uuidv7();
     const recorded = rows.map((row, index) => {
       const outcome = present(outcomes[index], `an outcome for timeout "${row.key}"`);
-      const budget = { attempts: row.attempts, maxAttempts: this.plan.maxAttempts, random: Math.random() };
+      const budget = { attempts: row.attempts, maxAttempts: this.deps.maxAttempts, random: Math.random() };
       return { row, outcome: resolveOutcome(outcome, budget) };
     });
-    await this.plan.recorder.record(tx, recorded, lease);
+    await this.deps.recorder.record(tx, recorded, lease);
     const settled = due.map((timeout, index) => {
       const { outcome } = present(recorded[index], `a row for timeout "${timeout.key}"`);
       return { due: timeout, outcome };
@@ -161,7 +161,7 @@ export class TimeoutSettler {
     work: (tx: EntityManager, run: SettlementRun) => Promise<T>,
     hasOthers = (): boolean => false,
   ): Promise<T> {
-    const { dataSource, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.plan;
+    const { dataSource, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.deps;
     let isContended = false;
     for (let tries = 1; ; tries++) {
       const lockMs = this.patience.limitMs;

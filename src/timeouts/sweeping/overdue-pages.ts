@@ -12,7 +12,7 @@ import { overdueItem, type WorkItem } from '../wake-ups/work-item';
 
 type CursorRow = LockedRow & { cursor: string; leased: boolean };
 
-interface PagesPlan {
+interface PagesDependencies {
   readonly kind: string;
   readonly queries: SettlementQueries;
   readonly settler: TimeoutSettler;
@@ -30,8 +30,8 @@ interface PagesPlan {
 export class OverduePages {
   private readonly window: ScanWindow;
 
-  constructor(private readonly plan: PagesPlan) {
-    this.window = new ScanWindow(plan.clock);
+  constructor(private readonly deps: PagesDependencies) {
+    this.window = new ScanWindow(deps.clock);
   }
 
   /**
@@ -41,10 +41,10 @@ export class OverduePages {
    * @throws when the database cannot be asked.
    */
   async handle(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
-    const nowMs = this.plan.databaseClock.nowMs() - marginMs;
+    const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
     const { rows, costMs } = await this.settle(current, marginMs, cause);
-    const last = rows.length === this.plan.pageSize ? positionOf(rows.at(-1)) : undefined;
+    const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
     const left = this.window.read(current, { last, costMs });
     const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
     return { rows: rows.length, missed: rows.filter(({ leased }) => !leased).length, next };
@@ -55,7 +55,7 @@ export class OverduePages {
     marginMs: number,
     cause: TimeoutCause,
   ): Promise<{ rows: CursorRow[]; costMs: number }> {
-    const { kind, queries, settler, clock, pageSize } = this.plan;
+    const { kind, queries, settler, clock, pageSize } = this.deps;
     const args = [kind, marginMs, range.from.at, range.from.key, range.until, pageSize];
     let rows: CursorRow[] = [];
     let costMs = 0;
@@ -64,17 +64,17 @@ export class OverduePages {
       rows = await tx
         .query<CursorRow[]>(queries.lockOverdue, args)
         .finally(() => (costMs = clock.monotonic() - beganAt));
-      this.plan.overdue.found(rows);
+      this.deps.overdue.found(rows);
       return { due: rows };
     };
     try {
-      this.plan.committed(await settler.settle(select, () => cause));
+      this.deps.committed(await settler.settle(select, () => cause));
     } catch (error) {
       if (rows.length === 0) {
         this.window.failed(range, costMs);
         throw error;
       }
-      await this.plan.recover(rows.map((row) => overdueItem(row, cause)));
+      await this.deps.recover(rows.map((row) => overdueItem(row, cause)));
     }
     return { rows, costMs };
   }

@@ -3,12 +3,12 @@ import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
 import { type ScanRange } from '../../database';
-import { type KindWorker } from '../settling/kind-worker';
+import { type TimeoutProcessor } from '../settling/timeout-processor';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedSweepOptions } from '../timeouts-options';
 
-interface SweepPlan {
-  readonly worker: Pick<KindWorker, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
+interface SweepDependencies {
+  readonly worker: Pick<TimeoutProcessor, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
   readonly dataSource: DataSource;
   /** Statement that lists what is due soon: $1 kind, $2 within ms, $3 limit. */
   readonly upcomingSql: string;
@@ -57,15 +57,15 @@ export class Sweep {
   private missed = 0;
 
   constructor(
-    private readonly plan: SweepPlan,
+    private readonly deps: SweepDependencies,
     private readonly clock: Clock,
   ) {
-    this.logger = new Logger(`Sweep:${plan.worker.kind}`);
+    this.logger = new Logger(`Sweep:${deps.worker.kind}`);
     this.loop = new PollingLoop(clock, {
-      name: `sweep:${plan.worker.kind}`,
+      name: `sweep:${deps.worker.kind}`,
       runOnce: (signal) => this.tick(signal),
       intervalMs: () => TICK_MS,
-      limitMs: plan.options.budgetMs + RUN_LIMIT_MS,
+      limitMs: deps.options.budgetMs + RUN_LIMIT_MS,
     });
   }
 
@@ -84,9 +84,9 @@ export class Sweep {
 
   /** Handles overdue rows for at most the budget. `marginMs` leaves the normal path the first go. */
   async runOnce(marginMs: number, signal?: AbortSignal): Promise<{ rows: number; hasMore: boolean }> {
-    const endsAt = this.clock.monotonic() + this.plan.options.budgetMs;
+    const endsAt = this.clock.monotonic() + this.deps.options.budgetMs;
     // Beside batches of its own kind one lane is enough: they wait for the same rows of stock.
-    const count = this.plan.worker.isIdle ? this.plan.concurrency : 1;
+    const count = this.deps.worker.isIdle ? this.deps.concurrency : 1;
     const lanes = Array.from({ length: count }, () => this.sweepPages(marginMs, endsAt, signal));
     // All lanes end before a failure is told: the next run must not begin beside one of them.
     const results = (await Promise.allSettled(lanes)).map(valueOf);
@@ -98,7 +98,7 @@ export class Sweep {
 
   /** What becomes due within the look-ahead is held here, to be handled at its very millisecond. */
   async takeUpcoming(): Promise<number> {
-    const { worker, dataSource, upcomingSql } = this.plan;
+    const { worker, dataSource, upcomingSql } = this.deps;
     const rows = await ownQuery<Upcoming[]>(dataSource, upcomingSql, [worker.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
     for (const row of rows) this.take(row.key, row.generation, row.due_ms);
     return rows.length;
@@ -109,22 +109,22 @@ export class Sweep {
     const identity = `${generation}@${dueAtMs}`;
     if (this.held.has(identity)) return;
     this.held.add(identity);
-    this.plan.worker.add({
+    this.deps.worker.add({
       wakeUp: { key, generation, dueAtMs, cause: 'sweep' },
       finish: () => this.held.delete(identity),
     });
   }
 
   private async tick(signal: AbortSignal): Promise<boolean> {
-    const isClock = this.plan.isClock();
+    const isClock = this.deps.isClock();
     if (isClock) await this.takeUpcoming();
     const startedMs = this.clock.monotonic();
     const isFullDue = startedMs - this.lastFullMs >= this.intervalMs(startedMs);
     if (!isClock && !isFullDue && !this.hasMore) return false;
     this.isSecond = !isClock && this.caughtUp;
-    this.plan.worker.overdue.begin();
+    this.deps.worker.overdue.begin();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
-    const { rows, hasMore } = await this.runOnce(this.isSecond ? this.plan.options.marginMs : 0, signal);
+    const { rows, hasMore } = await this.runOnce(this.isSecond ? this.deps.options.marginMs : 0, signal);
     this.reportMissed();
     // Only now: a run that failed has to be made up for at the next tick.
     this.lastFullMs = startedMs;
@@ -136,16 +136,16 @@ export class Sweep {
 
   /** Shorter while the transport has recently been away, or has left something to the sweep: there may be more. */
   private intervalMs(nowMs: number): number {
-    const { intervalMs } = this.plan.options;
+    const { intervalMs } = this.deps.options;
     return nowMs < this.waryUntilMs ? Math.min(intervalMs, WARY_INTERVAL_MS) : intervalMs;
   }
 
   private reportMissed(): void {
     if (this.missed === 0) return;
-    const { observer, worker } = this.plan;
+    const { observer, worker } = this.deps;
     observer.wakeUpsMissed(worker.kind, this.missed);
     const count = worker.overdue.end();
-    if (count() > 0) this.plan.missed(count);
+    if (count() > 0) this.deps.missed(count);
     this.logger.warn(`took over ${this.missed} overdue timeouts whose wake-ups were lost or are stalled at the broker`);
     this.missed = 0;
   }
@@ -158,11 +158,11 @@ export class Sweep {
     let range: ScanRange | undefined;
     let rows = 0;
     while (!signal?.aborted && this.clock.monotonic() < endsAt) {
-      if (this.plan.worker.isSaturated) {
+      if (this.deps.worker.isSaturated) {
         await this.clock.sleep(SATURATED_MS, signal);
         continue;
       }
-      const page = await this.plan.worker.sweepPage(range, marginMs);
+      const page = await this.deps.worker.sweepPage(range, marginMs);
       rows += page.rows;
       if (this.isSecond) this.missed += page.missed;
       range = page.next;

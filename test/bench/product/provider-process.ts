@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type GuardOptions } from '../../../src';
+import { type ResilienceOptions } from '../../../src';
 import { type Ring } from '../contestant';
 import { HttpCaller } from './http-caller';
 import { runCallers } from './run-callers';
@@ -59,7 +59,7 @@ export class ProviderProcess {
   }
 
   /** Writes the service's file of providers. @returns its path. */
-  writeConfiguration(ring: Ring, guard: GuardOptions): string {
+  writeConfiguration(ring: Ring, guard: ResilienceOptions): string {
     const path = join(ring.folder, 'providers.json');
     writeFileSync(
       path,

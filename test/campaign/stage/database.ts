@@ -21,7 +21,7 @@ export class Database {
 
   /** A connection of the caller's own, which he ends; tried again while the database is away. */
   connect(): Promise<Client> {
-    return this.throughOutage(() => this.connectOnce());
+    return this.retryWhileUnavailable(() => this.connectOnce());
   }
 
   get name(): string {
@@ -41,7 +41,7 @@ export class Database {
   }
 
   private again<T>(sql: string, values: readonly unknown[]): Promise<T[]> {
-    return this.throughOutage(async () => {
+    return this.retryWhileUnavailable(async () => {
       this.client ??= await this.connectOnce();
       try {
         return (await this.client.query(sql, [...values])).rows as T[];
@@ -53,7 +53,7 @@ export class Database {
     });
   }
 
-  private async throughOutage<T>(attempt: () => Promise<T>): Promise<T> {
+  private async retryWhileUnavailable<T>(attempt: () => Promise<T>): Promise<T> {
     const endsAt = performance.now() + LIMIT_MS;
     for (;;) {
       try {

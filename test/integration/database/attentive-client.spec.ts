@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
-import { AttentiveClient } from '../../../src/database';
-import { isDatabaseAway } from '../../../src/database';
+import { ResilientClient } from '../../../src/database';
+import { isDatabaseUnavailable } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 /** Not events.once(): that would listen to errors too, which is what is tested. */
@@ -12,7 +12,7 @@ describe('a client of the service', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    const options = { connectionString: database.url, query_timeout: 300, Client: AttentiveClient };
+    const options = { connectionString: database.url, query_timeout: 300, Client: ResilientClient };
     pool = new Pool(options);
     // As TypeORM does: the pool tells of idle clients that have ended.
     pool.on('error', () => undefined);
@@ -36,7 +36,7 @@ describe('a client of the service', () => {
     const ended = endOf(client);
     const failure = await client.query('SELECT pg_sleep(5)').catch((error: unknown) => error);
     expect((failure as Error).message).toBe('Query read timeout');
-    expect(isDatabaseAway(failure)).toBe(true);
+    expect(isDatabaseUnavailable(failure)).toBe(true);
     await ended;
     client.release(true);
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
@@ -62,7 +62,7 @@ describe('a client of the service', () => {
     idle.release();
     const failure = await writing.query('CREATE TABLE t ()').catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: '25006' });
-    expect(isDatabaseAway(failure)).toBe(true);
+    expect(isDatabaseUnavailable(failure)).toBe(true);
     writing.release();
     await Promise.all(ends);
     expect((await pool.query('CREATE TEMPORARY TABLE t ()')).command).toBe('CREATE');
@@ -88,12 +88,12 @@ describe('a client of the service', () => {
   });
 
   describe('with a URL of several servers', () => {
-    const ofServers = (change: (url: URL) => void, attributes = ''): AttentiveClient => {
+    const ofServers = (change: (url: URL) => void, attributes = ''): ResilientClient => {
       const url = new URL(database.url);
       change(url);
       // Nothing listens on port 1.
       const connectionString = url.href.replace(url.host, `127.0.0.1:1,${url.host}`) + attributes;
-      return new AttentiveClient({ connectionString });
+      return new ResilientClient({ connectionString });
     };
 
     it('connects to the one that takes writes', async () => {
@@ -109,14 +109,14 @@ describe('a client of the service', () => {
       const failure = (await client.connect().catch((error: unknown) => error)) as Error;
       expect(failure.message).toMatch(/NO_WRITABLE_SERVER: 127.0.0.1:1 .*ECONNREFUSED.*; 127.0.0.1:2 .*ECONNREFUSED/);
       expect(failure.message).not.toContain(new URL(database.url).password);
-      expect(isDatabaseAway(failure)).toBe(true);
+      expect(isDatabaseUnavailable(failure)).toBe(true);
     });
 
     it('says that the password is wrong, which no waiting mends', async () => {
       const client = ofServers((url) => (url.password = 'wrong'));
       const failure = await client.connect().catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: '28P01' });
-      expect(isDatabaseAway(failure)).toBe(false);
+      expect(isDatabaseUnavailable(failure)).toBe(false);
     });
   });
 });

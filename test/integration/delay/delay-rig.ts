@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { SystemClock } from '../../../src/clock';
-import { Hold, type DelayRoute, type DelayTransport } from '../../../src/delay';
+import { DueBuffer, type DelayRoute, type DelayTransport } from '../../../src/delay';
 import {
   declareBase,
   declareWorkQueue,
@@ -59,7 +59,7 @@ export class DelayRig {
   deliveryCount = 0;
   private readonly waiters: (() => void)[] = [];
   private readonly closing = new AbortController();
-  private readonly hold = new Hold<Wake>(clock, {
+  private readonly hold = new DueBuffer<Wake>(clock, {
     nowMs,
     onDue: (wakes) => wakes.forEach((wake) => this.handle(wake)),
   });

@@ -1,4 +1,4 @@
-import { None } from '../../../src/delay';
+import { NoBrokerDelay } from '../../../src/delay';
 import { describeDelayTransport } from './conformance';
 
 // Only what a hold can show: with this transport a wake-up never sees the broker.
@@ -7,5 +7,5 @@ describeDelayTransport({
   profile: 'plain',
   horizonMs: 1_260,
   unroutable: 'not applicable',
-  transportOf: () => new None(),
+  transportOf: () => new NoBrokerDelay(),
 });

@@ -1,6 +1,6 @@
 import { type NewOrder } from '../../../src/orders/place/new-order';
 import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
-import { OrderDesk } from '../../../src/orders/order-desk';
+import { OrderTransaction } from '../../../src/orders/order-transaction';
 import { fill, newOrder, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 const SECRET = 'jane-doe';
@@ -20,7 +20,7 @@ describe('erasing the personal data of an order', () => {
   beforeAll(async () => {
     shop = await openShop({ lateWatchOffsetsMs: [] });
     const { dataSource, store, scheduler } = shop;
-    erase = new ErasePersonalData(new OrderDesk({ dataSource, schema: SCHEMA, store, scheduler }));
+    erase = new ErasePersonalData(new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler }));
     await fill(shop, { apple: 1_000 });
   });
   afterAll(() => shop.database.drop());

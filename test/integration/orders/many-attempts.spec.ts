@@ -1,6 +1,6 @@
 import { SystemClock } from '../../../src/clock';
-import { AskProviders } from '../../../src/orders/lookup/ask-providers';
-import { GuardedProvider, PaymentProviders } from '../../../src/payments';
+import { PaymentLookups } from '../../../src/orders/lookup/payment-lookups';
+import { ResilientProvider, PaymentProviders } from '../../../src/payments';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 const HOUR = 3_600_000;
@@ -38,8 +38,8 @@ describe('an order with many payment attempts', () => {
     );
     // 50 calls a round, and none is waited for: fewer than there are attempts.
     const limits = { ratePerSecond: 0.1, burst: 50, maxWaitMs: 0 };
-    const guarded = new GuardedProvider(shop.provider, new SystemClock(), limits);
-    const ask = new AskProviders(new PaymentProviders([guarded]));
+    const guarded = new ResilientProvider(shop.provider, new SystemClock(), limits);
+    const ask = new PaymentLookups(new PaymentProviders([guarded]));
     const { now, attempts } = await shop.store.attemptsOf(id, () => true);
     shop.provider.calls.length = 0;
     const findings = await ask.close(attempts, now, new AbortController().signal);
@@ -57,7 +57,7 @@ describe('an order with many payment attempts', () => {
       [id],
     );
     const { now, attempts } = await shop.store.attemptsOf(id, () => true);
-    const findings = await new AskProviders(new PaymentProviders([shop.provider])).close(
+    const findings = await new PaymentLookups(new PaymentProviders([shop.provider])).close(
       attempts,
       now,
       new AbortController().signal,

@@ -1,4 +1,4 @@
-import { TakeNotification } from '../../../src/orders/pay/take-notification';
+import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
@@ -29,7 +29,7 @@ describe('several merchants of one provider that number alike', () => {
     const { dataSource, store, scheduler, desk, late, watch, policies } = shop;
     const markPaid = new MarkPaid(desk, late, watch, providers);
     const observers = new PaymentObservers();
-    const useCase = new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler });
+    const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });
     take = async () => (await useCase.execute('many', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
     register = new RegisterAttempt(desk, policies, providers);
   });

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { SystemClock } from '../../../src/clock';
-import { GuardedProvider, HttpPaymentProvider, type PaymentAttemptRef } from '../../../src/payments';
+import { ResilientProvider, HttpPaymentProvider, type PaymentAttemptRef } from '../../../src/payments';
 import {
   type ConformanceFault,
   describePaymentProvider,
@@ -133,7 +133,7 @@ describe('HttpPaymentProvider', () => {
     });
 
     it('behind the guard, a provider that hangs is UNKNOWN after the time-out', async () => {
-      const guarded = new GuardedProvider(http, clock, { timeoutMs: 50 });
+      const guarded = new ResilientProvider(http, clock, { timeoutMs: 50 });
       const attempt = await client.create({ faults: [{ fault: 'hang', times: 1 }] });
       expect(await guarded.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', outage: true });
       expect(await http.query(attempt, never)).toMatchObject({ type: 'OPEN' });
@@ -142,7 +142,7 @@ describe('HttpPaymentProvider', () => {
     it('behind the guard, an outage opens the breaker and its end closes it', async () => {
       // The guard's time stands still between the steps, however slow the machine is.
       const guardClock = new ManualClock();
-      const guarded = new GuardedProvider(http, guardClock, { breakerThreshold: 2, breakerOpenMs: 5_000 });
+      const guarded = new ResilientProvider(http, guardClock, { breakerThreshold: 2, breakerOpenMs: 5_000 });
       const attempt = await client.create();
       await client.addFault({ fault: 'error', times: 2 });
       await guarded.query(attempt, never);

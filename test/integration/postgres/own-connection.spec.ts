@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { canWrite, NoAnswerError, onOwnConnection, ownQuery } from '../../../src/database';
-import { isDatabaseAway } from '../../../src/database';
+import { isDatabaseUnavailable } from '../../../src/database';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 
@@ -36,7 +36,7 @@ describe('a connection of our own in the pool of a host that sets no limits', ()
     const limited = onOwnConnection(pool, 100, (runner) => runner.query('SELECT pg_sleep(60)'));
     const error = await failure(limited);
     expect(error.message).toContain('ORDER_TIMEOUT/DATABASE_NO_ANSWER: the database has not answered within 1100 ms');
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
     await until(async () => !(await isAsleep()));
     expect(await pid()).not.toBe(before);
   });
@@ -46,7 +46,7 @@ describe('a connection of our own in the pool of a host that sets no limits', ()
     await busy.connect();
     const error = await failure(ownQuery(pool, 'SELECT 1'));
     expect(error).toBeInstanceOf(NoAnswerError);
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
     await busy.release();
     expect(await pid()).toBeGreaterThan(0);
   });
@@ -57,7 +57,7 @@ describe('a connection of our own in the pool of a host that sets no limits', ()
     await pool.query('SET default_transaction_read_only = on');
     const error = await failure(canWrite(pool));
     expect(error.message).toContain('ORDER_TIMEOUT/DATABASE_READ_ONLY');
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
     expect(await canWrite(pool)).toBe(true);
     expect(await pid()).not.toBe(before);
   });

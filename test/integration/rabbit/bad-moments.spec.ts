@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { connect } from 'amqplib';
-import { SystemClock, type Timer, within } from '../../../src/clock';
+import { SystemClock, type Timer, withTimeout } from '../../../src/clock';
 import {
   type ManualAckConsumer,
   type Publication,
@@ -75,7 +75,7 @@ describe('the broker client in bad moments', () => {
     const publishing = client.publisher.publish(Array.from({ length: 100 }, event));
     await new Promise((resolve) => setImmediate(resolve));
     proxy.cut();
-    const outcomes = await within<unknown>(clock, 3_000, publishing, 'pending');
+    const outcomes = await withTimeout<unknown>(clock, 3_000, publishing, 'pending');
     await client.close();
     expect(outcomes).not.toBe('pending');
     expect(outcomes).toHaveLength(100);
@@ -87,7 +87,7 @@ describe('the broker client in bad moments', () => {
     await until(() => client.publisher.isReady);
     proxy.mute();
     expect(await client.publisher.publish([event()])).toEqual(['unknown']);
-    const closed = await within(
+    const closed = await withTimeout(
       clock,
       7_000,
       client.close().then(() => true),

@@ -13,7 +13,7 @@ import {
   resolveRabbitOptions,
   type Verdict,
 } from '../../../src/rabbit';
-import { isDatabaseAway, isDatabaseWritable } from '../../../src/database';
+import { isDatabaseUnavailable, isDatabaseWritable } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -81,7 +81,7 @@ describe('commands', () => {
     await vhost.drop();
   });
 
-  const judge = (error: unknown): Verdict => ({ type: isDatabaseAway(error) ? 'again' : 'redeliver' });
+  const judge = (error: unknown): Verdict => ({ type: isDatabaseUnavailable(error) ? 'again' : 'redeliver' });
 
   /** One instance of a service whose commands need the database. */
   async function start(): Promise<RabbitClient> {

@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { AttentiveClient } from '../../../src/database';
+import { ResilientClient } from '../../../src/database';
 import {
   DONE,
   type DueTimeout,
@@ -33,7 +33,7 @@ describe.each(['ladder', 'none'] as const)('the engine without its database conn
 
   beforeAll(async () => {
     // As the service connects: of pg's own client an error between two users of it ends the process.
-    [database, vhost] = await Promise.all([createDatabase({ Client: AttentiveClient }), createVhost()]);
+    [database, vhost] = await Promise.all([createDatabase({ Client: ResilientClient }), createVhost()]);
     await database.dataSource.query('CREATE TABLE effect (key text)');
     handler = new OneByOne();
     engine = await startEngine(database, vhost.url, [handler], { transport });

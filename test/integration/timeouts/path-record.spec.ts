@@ -1,6 +1,6 @@
 import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
 import { PathRecord } from '../../../src/timeouts/message-path/path-record';
-import { Republication } from '../../../src/timeouts/message-path/republication';
+import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('what wake-ups are handed to', () => {
@@ -11,7 +11,7 @@ describe('what wake-ups are handed to', () => {
     database = await createDatabase();
     const { dataSource } = database;
     const settings = new EngineSettings('order_timeout');
-    const republication = new Republication(dataSource, settings, 'order_timeout', 60_000);
+    const republication = new WakeUpRepublisher(dataSource, settings, 'order_timeout', 60_000);
     record = new PathRecord(dataSource, settings, republication, { schema: 'order_timeout', partitions: 1 });
   });
 

@@ -3,7 +3,7 @@ import { connect, type ChannelModel } from 'amqplib';
 import { TopologyNames } from '../../../src/rabbit';
 import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
 import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
-import { Republication } from '../../../src/timeouts/message-path/republication';
+import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { ManualClock } from '../../unit/delay/manual-clock';
@@ -33,7 +33,7 @@ describe('the owner of a prefix', () => {
     if (!database) throw new Error('no database');
     const { dataSource } = database;
     const settings = new EngineSettings('order_timeout');
-    const republication = new Republication(dataSource, settings, 'order_timeout', 60_000);
+    const republication = new WakeUpRepublisher(dataSource, settings, 'order_timeout', 60_000);
     return new PrefixWatch({ dataSource, settings, republication, names: new TopologyNames('p.v1') }, clock);
   };
 

@@ -1,14 +1,14 @@
 import { EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
-import { Republication, type RepublicationStep } from '../../../src/timeouts/message-path/republication';
+import { WakeUpRepublisher, type RepublicationStep } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 describe('a republication of many timeouts', () => {
   let database: TestDatabase;
-  let republication: Republication;
+  let republication: WakeUpRepublisher;
 
   beforeEach(async () => {
     database = await createDatabase();
-    republication = new Republication(
+    republication = new WakeUpRepublisher(
       database.dataSource,
       new EngineSettings('order_timeout'),
       'order_timeout',

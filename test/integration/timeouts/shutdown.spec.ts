@@ -8,7 +8,7 @@ import {
   TimeoutObservers,
   type TimeoutOutcome,
 } from '../../../src/timeouts';
-import { SystemClock, within } from '../../../src/clock';
+import { SystemClock, withTimeout } from '../../../src/clock';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -75,7 +75,7 @@ describe('the engine', () => {
       ),
     );
   const isClosedWithin = (ms: number): Promise<boolean> =>
-    within(
+    withTimeout(
       clock,
       ms,
       engine.close().then(() => true),

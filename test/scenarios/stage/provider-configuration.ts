@@ -1,11 +1,11 @@
-import { STRIPE_GUARD_DEFAULTS } from '../../../src/payments/stripe/stripe-guard-defaults';
+import { STRIPE_RESILIENCE_DEFAULTS } from '../../../src/payments/stripe/stripe-resilience-defaults';
 import { type ProviderName } from '../scenario';
 import { type SimulatorMerchants } from './simulator-client';
 
 /** Answers that are untrusted or missing are part of the run, so a provider is left alone for a moment only. */
 const GUARD = { ratePerSecond: 1_000, breakerOpenMs: 500 };
 /** The adapter's own limits of rates, written out: a guard in the file replaces all of them. */
-const STRIPE_GUARD = { ...STRIPE_GUARD_DEFAULTS, breakerOpenMs: 500 };
+const STRIPE_GUARD = { ...STRIPE_RESILIENCE_DEFAULTS, breakerOpenMs: 500 };
 
 /** The service's providers file: every provider of the run, at the simulator, with all its merchants. */
 export function providerConfiguration(

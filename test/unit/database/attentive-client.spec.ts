@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { AttentiveClient } from '../../../src/database';
+import { ResilientClient } from '../../../src/database';
 import { NoAnswerError } from '../../../src/database';
 
 /** Nothing listens on ports 1 and 2. */
@@ -9,7 +9,7 @@ const SERVERS = 'postgresql://u:p@127.0.0.1:1,127.0.0.1:2/db?target_session_attr
 const readOnly = (): Error => Object.assign(new Error('read-only transaction'), { code: '25006' });
 
 describe('when a statement on another connection fails, a client', () => {
-  let clients: AttentiveClient[];
+  let clients: ResilientClient[];
 
   beforeEach(() => (clients = []));
   afterEach(() => {
@@ -18,13 +18,13 @@ describe('when a statement on another connection fails, a client', () => {
     for (const client of clients) client.emit('end');
   });
 
-  function make(url: string): AttentiveClient {
-    const client = new AttentiveClient(url);
+  function make(url: string): ResilientClient {
+    const client = new ResilientClient(url);
     clients.push(client);
     return client;
   }
 
-  async function connected(): Promise<AttentiveClient> {
+  async function connected(): Promise<ResilientClient> {
     const connecting = (jest.spyOn(Client.prototype, 'connect') as jest.SpyInstance).mockResolvedValue(undefined);
     const client = make(SERVER);
     await client.connect();
@@ -32,11 +32,11 @@ describe('when a statement on another connection fails, a client', () => {
     return client;
   }
 
-  const say = (client: AttentiveClient, parameterName: string, parameterValue: string): boolean =>
+  const say = (client: ResilientClient, parameterName: string, parameterValue: string): boolean =>
     client.connection.emit('parameterStatus', { parameterName, parameterValue });
 
   /** Whether `client` is cut when a statement of `failing` fails with `error`. */
-  async function isCut(client: AttentiveClient, error: Error, prepare?: (failing: AttentiveClient) => void) {
+  async function isCut(client: ResilientClient, error: Error, prepare?: (failing: ResilientClient) => void) {
     const cut = jest.spyOn(client.connection.stream, 'destroy').mockReturnThis();
     (jest.spyOn(Client.prototype, 'query') as jest.SpyInstance).mockRejectedValue(error);
     const failing = make(SERVER);
@@ -78,12 +78,12 @@ describe('when a statement on another connection fails, a client', () => {
 
   it('stays when the other one’s server takes writes, and only its transaction does not', async () => {
     const client = await connected();
-    const takesWrites = (failing: AttentiveClient): void => {
+    const takesWrites = (failing: ResilientClient): void => {
       say(failing, 'in_hot_standby', 'off');
       say(failing, 'default_transaction_read_only', 'off');
     };
     expect(await isCut(client, readOnly(), takesWrites)).toBe(false);
-    const takesNone = (failing: AttentiveClient): void => {
+    const takesNone = (failing: ResilientClient): void => {
       takesWrites(failing);
       say(failing, 'default_transaction_read_only', 'on');
     };

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Hold } from '../../../src/delay';
+import { DueBuffer } from '../../../src/delay';
 import { ManualClock } from './manual-clock';
 
 interface Released {
@@ -11,7 +11,7 @@ function setup(fireEarlyMs = 0) {
   const clock = new ManualClock(fireEarlyMs);
   const batches: number[][] = [];
   const released: Released[] = [];
-  const hold = new Hold<number>(clock, {
+  const hold = new DueBuffer<number>(clock, {
     nowMs: () => clock.now(),
     onDue: (items) => {
       batches.push(items);
@@ -114,7 +114,7 @@ describe('Hold', () => {
   it('stays on time when the receiver throws or adds', () => {
     const clock = new ManualClock();
     const seen: number[] = [];
-    const hold: Hold<number> = new Hold<number>(clock, {
+    const hold: DueBuffer<number> = new DueBuffer<number>(clock, {
       nowMs: () => clock.now(),
       onDue: (items) => {
         seen.push(...items);

@@ -2,9 +2,9 @@ import { dataSourceStub } from '../../support/data-source-stub';
 import { type MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { type ReportedPayment } from '../../../src/orders/pay/reported-payment';
 import { refundNumber } from '../../../src/orders/unmatched/refund';
-import { type OrderStore, type UnexpectedMoney } from '../../../src/orders/sql/order-store';
+import { type OrderStore, type UnmatchedMoney } from '../../../src/orders/sql/order-store';
 import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/payment-attempt';
-import { TakeNotification } from '../../../src/orders/pay/take-notification';
+import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';
 import { attempt, NOW } from './orders';
@@ -22,7 +22,7 @@ const PAID: Notification = {
 /** The use case with everything around it noted down. */
 function desk(notification: Notification, known?: PaymentAttempt, fault?: Error) {
   const booked: ReportedPayment[] = [];
-  const kept: UnexpectedMoney[] = [];
+  const kept: UnmatchedMoney[] = [];
   const woken: TimeoutRef[] = [];
   const scheduled: TimeoutRef[] = [];
   const untrusted: string[] = [];
@@ -36,7 +36,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   const store = {
     findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
     lock: async () => ({ now: NOW }),
-    keepUnexpected: async (_tx: unknown, money: UnexpectedMoney[]) => void kept.push(...money),
+    keepUnexpected: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;
   const markPaid = {
     confirm: async (payment: ReportedPayment) => {
@@ -52,7 +52,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
     scheduleAndCommit: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
   } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
-  const useCase = new TakeNotification({ providers, observers, store, dataSource, markPaid, scheduler });
+  const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   return { take, booked, kept, woken, scheduled, untrusted, useCase };
 }

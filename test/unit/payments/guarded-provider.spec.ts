@@ -1,6 +1,11 @@
 import { getMaxListeners } from 'node:events';
 import { InvalidOptionsError } from '../../../src/errors';
-import { GuardedProvider, type GuardOptions, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
+import {
+  ResilientProvider,
+  type ResilienceOptions,
+  type PaymentProvider,
+  type QueryOutcome,
+} from '../../../src/payments';
 import { anAttempt } from './an-attempt';
 import { ManualClock } from './manual-clock';
 
@@ -15,7 +20,7 @@ const throws: Answer = () => Promise.reject(new Error('socket hang up'));
 const hangs: Answer = () => new Promise(() => undefined);
 
 /** A provider whose answer can be changed, behind a guard on a manual clock. */
-function guarded(options: GuardOptions = {}) {
+function guarded(options: ResilienceOptions = {}) {
   const clock = new ManualClock();
   const script = { answer: open, calls: 0 };
   const inner: PaymentProvider = {
@@ -30,13 +35,13 @@ function guarded(options: GuardOptions = {}) {
       return script.answer(signal).then(() => ({ type: 'REFUNDED', refundId: 're-1', evidence: {} }));
     },
   };
-  const guard = new GuardedProvider(inner, clock, { breakerThreshold: 3, ...options });
+  const guard = new ResilientProvider(inner, clock, { breakerThreshold: 3, ...options });
   const ask = (signal = never, merchantAccount?: string) =>
     guard.query(anAttempt(merchantAccount === undefined ? {} : { merchantAccount }), signal);
   return { clock, script, guard, ask };
 }
 
-describe('GuardedProvider', () => {
+describe('ResilientProvider', () => {
   it('hands on what the provider says, and its name', async () => {
     const { guard, ask } = guarded();
     expect(guard.name).toBe('pay');

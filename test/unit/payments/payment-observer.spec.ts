@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { SystemClock } from '../../../src/clock';
-import { GuardedProvider, PaymentObservers, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
+import { ResilientProvider, PaymentObservers, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
 import { anAttempt } from './an-attempt';
 import { ManualClock } from './manual-clock';
 
@@ -15,10 +15,10 @@ function guarded(outcome: QueryOutcome) {
     refund: async () => ({ type: 'PENDING' }),
     guardDefaults: { timeoutMs: 1_234 },
   };
-  return { seen, guard: new GuardedProvider(provider, new SystemClock(), {}, observers) };
+  return { seen, guard: new ResilientProvider(provider, new SystemClock(), {}, observers) };
 }
 
-const ask = (guard: GuardedProvider) => guard.query(anAttempt(), new AbortController().signal);
+const ask = (guard: ResilientProvider) => guard.query(anAttempt(), new AbortController().signal);
 
 describe('an answer that is not to be believed', () => {
   it('is told to the observers with provider and reason, and stays UNKNOWN', async () => {

@@ -1,4 +1,4 @@
-import { Backlog } from '../../../src/timeouts/sweeping/backlog';
+import { BacklogDrainer } from '../../../src/timeouts/sweeping/backlog-drainer';
 import { type TimeoutCause } from '../../../src/timeouts';
 import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
 import { ManualClock } from '../delay/manual-clock';
@@ -14,7 +14,7 @@ function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
   const clock = new ManualClock();
   const state = { waiting, overdue, mayGoOn: true, pageMs: 0 };
   const pages: { after: string; overdueByMs: number; cause: TimeoutCause }[] = [];
-  const backlog = new Backlog(
+  const backlog = new BacklogDrainer(
     {
       pageSize,
       waiting: () => state.waiting,
@@ -113,6 +113,6 @@ describe('a backlog', () => {
   it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('away'));
     const plan = { pageSize: PAGE, waiting: () => 2 * PAGE, mayGoOn: () => true, readPage: fail };
-    await expect(new Backlog(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
+    await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm/error/QueryFailedError';
-import { isContention, isDatabaseAway, isRetryableConflict } from '../../../src/database/database-away';
+import { isContention, isDatabaseUnavailable, isRetryableConflict } from '../../../src/database/database-errors';
 
 const coded = (code: string, message = 'something happened') => Object.assign(new Error(message), { code });
 /** As TypeORM wraps what the driver throws. */
@@ -48,8 +48,8 @@ const here: Case[] = [
 ];
 
 describe('the database', () => {
-  it.each(away)('is away on %s', (_, error) => expect(isDatabaseAway(error)).toBe(true));
-  it.each(here)('is not away on %s', (_, error) => expect(isDatabaseAway(error)).toBe(false));
+  it.each(away)('is away on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(true));
+  it.each(here)('is not away on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(false));
 });
 
 describe('a transaction', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { settleIsolated } from '../../../src/timeouts/settling/isolate';
+import { bisectFailures } from '../../../src/timeouts/settling/bisect-failures';
 import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/timeout-errors';
 
 const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
@@ -17,7 +17,7 @@ const nobodyWaits = {
 /** Runs a batch in which `bad` items spoil every transaction they are part of. */
 async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
   const seen = { settled: [] as number[], failed: [] as number[], away: [] as number[], calls: 0, wrongErrors: 0 };
-  await settleIsolated(items, {
+  await bisectFailures(items, {
     ...nobodyWaits,
     isDatabaseThere: async () => false,
     settle: async (part) => {
@@ -41,7 +41,7 @@ const batches = fc
 const itemsOf = (size: number): number[] => Array.from({ length: size }, (_, item) => item);
 const never = () => false;
 
-describe('settleIsolated', () => {
+describe('bisectFailures', () => {
   it('fails exactly the bad items, each once and alone, and settles every other one once, in order', async () => {
     await fc.assert(
       fc.asyncProperty(batches, async ([size, bad]) => {
@@ -92,7 +92,7 @@ describe('settleIsolated', () => {
   it('counts an item whose failure cannot be written down as not reached, and goes on', async () => {
     const away: [number[], string][] = [];
     const failed: number[] = [];
-    await settleIsolated([1, 2], {
+    await bisectFailures([1, 2], {
       ...nobodyWaits,
       isDatabaseThere: async () => false,
       settle: () => Promise.reject(new Error('bad')),
@@ -118,11 +118,11 @@ describe('settleIsolated', () => {
       failed: async (item: number) => void seen.failed.push(item),
       away: (items: readonly number[]) => void seen.away.push(...items),
     });
-    await settleIsolated([1], plan([databaseAway()]));
+    await bisectFailures([1], plan([databaseAway()]));
     expect(seen).toEqual({ failed: [], away: [] });
-    await settleIsolated([2], plan([databaseAway(), databaseAway()]));
+    await bisectFailures([2], plan([databaseAway(), databaseAway()]));
     expect(seen).toEqual({ failed: [], away: [2] });
-    await settleIsolated([3], plan([new HandlerFailure(databaseAway())]));
+    await bisectFailures([3], plan([new HandlerFailure(databaseAway())]));
     expect(seen).toEqual({ failed: [3], away: [2] });
   });
 
@@ -138,8 +138,8 @@ describe('settleIsolated', () => {
         throw new Error('the database is there');
       },
     };
-    await settleIsolated([1, 2, 3], plan);
-    await settleIsolated([2], plan);
+    await bisectFailures([1, 2, 3], plan);
+    await bisectFailures([2], plan);
     expect(seen).toEqual({ apart: [[1, 2, 3]], held: [2] });
   });
 
@@ -165,9 +165,9 @@ describe('settleIsolated', () => {
       apart: (items: readonly number[]) => void seen.apart.push([...items]),
       away: () => undefined,
     };
-    await settleIsolated([1, 2, 3, 4], plan);
+    await bisectFailures([1, 2, 3, 4], plan);
     expect(seen).toEqual({ calls: 1, apart: [[1, 2, 3, 4]], alone: [] });
-    await settleIsolated([3], plan);
+    await bisectFailures([3], plan);
     expect(seen.alone).toEqual([[alone, 3]]);
   });
 });

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { type RabbitClient, TopologyNames } from '../../../src/rabbit';
-import { type Republication } from '../../../src/timeouts/message-path/republication';
+import { type WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { PathRecovery } from '../../../src/timeouts/message-path/path-recovery';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../delay/manual-clock';
@@ -23,7 +23,7 @@ function setup() {
       client: client as unknown as RabbitClient,
       ...{ dataSource, schema: 'order_timeout', partitions: 1 },
       switch: { restore: async () => ({ type: 'works' }) },
-      republication: {} as Republication,
+      republication: {} as WakeUpRepublisher,
     },
     new ManualClock(),
   );

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { type ChannelModel, TopologyNames } from '../../../src/rabbit';
 import { type EngineSettings } from '../../../src/timeouts/message-path/engine-settings';
 import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
-import { Republication } from '../../../src/timeouts/message-path/republication';
+import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../delay/manual-clock';
 
@@ -33,7 +33,7 @@ function setup() {
     },
   } as unknown as EngineSettings;
   const dataSource = dataSourceStub({ query: async () => [{ now: 'now', seconds: NOW_S }] });
-  const republication = new Republication(dataSource, settings, 'order_timeout', 60_000);
+  const republication = new WakeUpRepublisher(dataSource, settings, 'order_timeout', 60_000);
   const names = new TopologyNames('p.v1');
   const watch = new PrefixWatch({ dataSource, settings, republication, names }, new ManualClock());
   const inspect = (): Promise<boolean> => watch.inspect(connection);

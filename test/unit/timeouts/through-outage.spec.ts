@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { throughOutage } from '../../../src/database';
+import { retryWhileUnavailable } from '../../../src/database';
 import { ManualClock } from '../delay/manual-clock';
 
 const away = () => Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
@@ -19,7 +19,7 @@ describe('starting while the database restarts', () => {
       if (failure) throw failure;
       return 'started';
     });
-    const result: Promise<unknown> = throughOutage(clock, work).catch((error: unknown) => error);
+    const result: Promise<unknown> = retryWhileUnavailable(clock, work).catch((error: unknown) => error);
     for (let tries = 0; tries < 12; tries++) {
       await settled();
       clock.advance(3_000);

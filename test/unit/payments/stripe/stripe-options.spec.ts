@@ -1,6 +1,6 @@
 import { SystemClock } from '../../../../src/clock';
 import { InvalidOptionsError } from '../../../../src/errors';
-import { STRIPE_GUARD_DEFAULTS, type StripeOptions, StripeProvider } from '../../../../src/payments/stripe';
+import { STRIPE_RESILIENCE_DEFAULTS, type StripeOptions, StripeProvider } from '../../../../src/payments/stripe';
 
 const SECRET = 'sk_test_0123456789abcdef';
 
@@ -18,7 +18,7 @@ describe('the options of StripeProvider', () => {
   it('need nothing but a merchant with its key', () => {
     const provider = new StripeProvider({ merchants: { shop: { secretKey: SECRET } } }, new SystemClock());
     expect(provider.name).toBe('stripe');
-    expect(provider.guardDefaults).toBe(STRIPE_GUARD_DEFAULTS);
+    expect(provider.guardDefaults).toBe(STRIPE_RESILIENCE_DEFAULTS);
     expect(provider.notifications).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@ import { type SweptPage } from './swept-page';
 import { type TimeoutCause } from '../timeout';
 import { type WorkItem } from '../wake-ups/work-item';
 
-interface BacklogPlan {
+interface BacklogDependencies {
   /** Rows of a full page. */
   readonly pageSize: number;
   /** Wake-ups in hand whose timeouts are due, and that no run has begun. */
@@ -26,11 +26,11 @@ const BUDGET_MS = 20_000;
  * the broker, find nothing left to do. So the broker does its part, a third of the work of a burst, after it. The
  * wake-ups that wait at the end of a pass have their turn before there is another one.
  */
-export class Backlog {
+export class BacklogDrainer {
   private owed = 0;
 
   constructor(
-    private readonly plan: BacklogPlan,
+    private readonly deps: BacklogDependencies,
     private readonly clock: Clock,
   ) {}
 
@@ -41,20 +41,20 @@ export class Backlog {
     const cause = items.some(({ wakeUp }) => wakeUp.cause === 'message') ? 'message' : 'sweep';
     // A fault is met again, and told, where the wake-ups are looked at.
     await this.read(cause).catch(() => undefined);
-    this.owed = this.plan.waiting();
+    this.owed = this.deps.waiting();
   }
 
   private isBehind(): boolean {
-    const { pageSize } = this.plan;
-    return pageSize >= LEAST_PAGE && this.plan.waiting() >= BATCHES_BEHIND * pageSize;
+    const { pageSize } = this.deps;
+    return pageSize >= LEAST_PAGE && this.deps.waiting() >= BATCHES_BEHIND * pageSize;
   }
 
   /** What was overdue at its beginning: a row that is put off meanwhile must not be met again and again. */
   private async read(cause: TimeoutCause): Promise<void> {
     const beganAt = this.clock.monotonic();
     let range: ScanRange | undefined;
-    for (let passedMs = 0; passedMs < BUDGET_MS && this.plan.mayGoOn(); passedMs = this.clock.monotonic() - beganAt) {
-      range = (await this.plan.readPage(range, passedMs, cause)).next;
+    for (let passedMs = 0; passedMs < BUDGET_MS && this.deps.mayGoOn(); passedMs = this.clock.monotonic() - beganAt) {
+      range = (await this.deps.readPage(range, passedMs, cause)).next;
       if (!range) return;
     }
   }

@@ -10,13 +10,13 @@ import {
   type RabbitClient,
 } from '../../rabbit';
 import { isDatabaseWritable } from '../../database';
-import { type KindWorker } from '../settling/kind-worker';
+import { type TimeoutProcessor } from '../settling/timeout-processor';
 import { type TimeoutObserver } from '../timeout-observer';
 import { decodeWakeUp, type WakeUp } from './wake-up';
 
-interface DispatcherPlan {
+interface DispatcherDependencies {
   readonly client: RabbitClient;
-  readonly worker: KindWorker;
+  readonly worker: TimeoutProcessor;
   /** Routing key of the work queue: the kind, or a partition of it. */
   readonly partition: string;
   readonly prefetch: number;
@@ -27,28 +27,28 @@ interface DispatcherPlan {
 }
 
 /** Brings the deliveries of one work queue to the worker of its kind, and settles each when its work is durable. */
-export class Dispatcher {
+export class WakeUpConsumer {
   private readonly logger: Logger;
   private readonly consumer: ManualAckConsumer;
   /** What could not be written, until the database is there again. */
   private readonly kept: KeptDeliveries;
 
   constructor(
-    private readonly plan: DispatcherPlan,
+    private readonly deps: DispatcherDependencies,
     clock: Clock,
   ) {
-    const { client, worker, partition } = plan;
+    const { client, worker, partition } = deps;
     this.logger = new Logger(`Dispatcher:${partition}`);
     this.consumer = client.consume({
       queue: client.names.workQueue(partition),
-      prefetch: plan.prefetch,
+      prefetch: deps.prefetch,
       declare: async (channel) =>
-        plan.bind(channel, await declareWorkQueue(channel, client.names, client.options, partition)),
+        deps.bind(channel, await declareWorkQueue(channel, client.names, client.options, partition)),
       onDelivery: (delivery) => this.take(delivery),
     });
     this.kept = new KeptDeliveries(clock, {
       consumer: this.consumer,
-      isThere: () => isDatabaseWritable(plan.dataSource),
+      isThere: () => isDatabaseWritable(deps.dataSource),
     });
     worker.onAway((error) => this.pause(error));
   }
@@ -59,7 +59,7 @@ export class Dispatcher {
   }
 
   private take(delivery: Delivery): void {
-    const { worker, client, observer } = this.plan;
+    const { worker, client, observer } = this.deps;
     const decoded = decodeWakeUp(delivery.body);
     if (decoded.type === 'invalid' || decoded.kind !== worker.kind) {
       observer.undecodable(worker.kind);
@@ -71,7 +71,7 @@ export class Dispatcher {
   }
 
   private work(delivery: Delivery, wakeUp: WakeUp): void {
-    this.plan.worker.add({
+    this.deps.worker.add({
       wakeUp,
       finish: (result) => (result === 'finished' ? delivery.settle('ack') : void this.again(delivery, wakeUp)),
     });

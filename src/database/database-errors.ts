@@ -37,7 +37,7 @@ interface ErrorLike {
 }
 
 /** True when the database could not be asked at all: nobody's fault, and no attempt is counted for it. */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   return chain(error).some(({ code, name, message }) => {
     if (typeof code === 'string' && (AWAY_CODES.has(code) || AWAY_STATES.test(code))) return true;
     if (typeof name === 'string' && AWAY_NAMES.has(name)) return true;

@@ -2,14 +2,14 @@ import { type EntityManager } from 'typeorm';
 import { announceAfterCommit } from '../../outbox';
 import { storableJson } from '../../database';
 import { outboxEvent } from '../order-events';
-import { type UnexpectedMoney } from './order-store';
+import { type UnmatchedMoney } from './order-store';
 
 /**
  * Keeps money that fits no order, with its event, once per payment and reason, as reports come in doubles. Once more when what
  * waited for the rest is left to a person, when the provider tells of another amount than a report, and when something
  * new is told of what a person had settled. An order that is named later is noted.
  */
-export class KeepUnexpectedMoney {
+export class KeepUnmatchedMoney {
   private readonly sql: string;
 
   constructor(schema: string) {
@@ -49,7 +49,7 @@ export class KeepUnexpectedMoney {
        WHERE b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency)`;
   }
 
-  async execute(tx: EntityManager, money: readonly UnexpectedMoney[]): Promise<void> {
+  async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     if (money.length === 0) return;
     const distinct = new Map(money.map((one) => [keyOf(one), one]));
     const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
@@ -72,13 +72,13 @@ export class KeepUnexpectedMoney {
   }
 }
 
-function eventOf(money: UnexpectedMoney) {
+function eventOf(money: UnmatchedMoney) {
   const { orderId, provider, reference, merchantAccount, amount, currency, reason, handling, now, traceparent } = money;
   const account = merchantAccount === null ? {} : { merchantAccount };
   const details = { orderId, provider, reference, ...account, amount: Number(amount), currency, reason, handling };
   return outboxEvent('order.payment_late', details, now, traceparent);
 }
 
-function keyOf({ provider, reference, merchantAccount, reason }: UnexpectedMoney): string {
+function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney): string {
   return [provider, reference, merchantAccount ?? '', reason].join('\n');
 }

@@ -14,7 +14,7 @@ const KEEP_ALIVE_MS = 5_000;
 type Connected = (error: Error | null, client?: Client) => void;
 
 /** Every open client of the process. */
-const clients = new Set<AttentiveClient>();
+const clients = new Set<ResilientClient>();
 /** Counts questions, so that it can be told which came first. */
 let questions = 0;
 
@@ -30,7 +30,7 @@ let questions = 0;
  * Knows URLs of several servers (`postgresql://login@host1,host2/db?target_session_attrs=read-write`): it connects to the
  * one that takes writes. Nothing comes of a connect within ten seconds: it fails, if the pool says nothing else.
  */
-export class AttentiveClient extends Client {
+export class ResilientClient extends Client {
   private unanswered = 0;
   private heardAt = 0;
   private isGone = false;
@@ -135,7 +135,7 @@ export class AttentiveClient extends Client {
   }
 
   /** The pool notices only those that fail, so they get an error; each its own: urllib marks it, and only once. */
-  private hangUpBeside(isMeant: (client: AttentiveClient) => boolean, why: () => Error): void {
+  private hangUpBeside(isMeant: (client: ResilientClient) => boolean, why: () => Error): void {
     for (const client of clients) {
       const isBeside = client !== this && client.host === this.host && client.port === this.port;
       if (isBeside && client.unanswered === 0 && !client.isGone && isMeant(client)) {

@@ -21,7 +21,7 @@ export interface IsolatePlan<T> {
  * stands alone (about 2 × log2 n transactions), the others settle as usual. A batch that had to wait is not split, because each half
  * would wait as long and hold up later batches. Never rejects.
  */
-export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
+export async function bisectFailures<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
   const [only] = items;
   if (only === undefined) return;
   try {
@@ -35,8 +35,8 @@ export async function settleIsolated<T>(items: readonly T[], plan: IsolatePlan<T
     }
     if (blame !== 'item') return plan.apart(items);
     const half = Math.ceil(items.length / 2);
-    await settleIsolated(items.slice(0, half), plan);
-    await settleIsolated(items.slice(half), plan);
+    await bisectFailures(items.slice(0, half), plan);
+    await bisectFailures(items.slice(half), plan);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '../clock';
-import { isDatabaseAway } from './database-away';
+import { isDatabaseUnavailable } from './database-errors';
 
 /** As patient as the service's first connection: a database that restarts is back by then. */
 const TRIES = 10;
@@ -9,12 +9,12 @@ const PAUSE_MS = 3_000;
 const logger = new Logger('Start');
 
 /** Does `work`, which must bear repetition, again while the database is away. @throws what the last of ten tries threw. */
-export async function throughOutage<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+export async function retryWhileUnavailable<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (tries >= TRIES || !isDatabaseAway(error)) throw error;
+      if (tries >= TRIES || !isDatabaseUnavailable(error)) throw error;
       logger.warn(`the database is away, trying again in ${PAUSE_MS} ms: ${String(error)}`);
       await clock.sleep(PAUSE_MS);
     }

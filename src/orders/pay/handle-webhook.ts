@@ -19,7 +19,7 @@ import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { paymentFound } from './reported-payment';
 import { accountOf } from './with-account';
 
-interface Plan {
+interface Dependencies {
   readonly providers: PaymentProviders;
   readonly observers: PaymentObservers;
   readonly store: OrderStore;
@@ -31,17 +31,17 @@ interface Plan {
 type Paid = Extract<Notification, { type: 'PAID' }>;
 
 /** What providers post: verified, booked like any reported payment, and answered in the provider's own format. */
-export class TakeNotification {
-  private readonly logger = new Logger(TakeNotification.name);
+export class HandleWebhook {
+  private readonly logger = new Logger(HandleWebhook.name);
 
-  constructor(private readonly plan: Plan) {}
+  constructor(private readonly deps: Dependencies) {}
 
   /**
    * The answer for the provider; undefined: no provider of that name posts notifications. Nothing is acknowledged
    * before it is committed; what could not be written down is asked for again.
    */
   async execute(providerName: string, request: NotificationRequest): Promise<NotificationReply | undefined> {
-    const reader = this.plan.providers.get(providerName)?.notifications;
+    const reader = this.deps.providers.get(providerName)?.notifications;
     if (!reader) return undefined;
     return reader.reply(await this.verdict(providerName, () => reader.read(request)));
   }
@@ -50,7 +50,7 @@ export class TakeNotification {
     try {
       const notification = await read();
       if (notification.type === 'REJECTED') {
-        this.plan.observers.untrusted(provider, 'notification', notification.reason);
+        this.deps.observers.untrusted(provider, 'notification', notification.reason);
         return 'rejected';
       }
       await this.take(provider, notification);
@@ -91,13 +91,13 @@ export class TakeNotification {
     if (!attempt) return false;
     const account = attempt.merchantAccount;
     const payment = paymentFound(attempt.orderId, { ...names, merchantAccount: account }, paid);
-    await this.plan.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
+    await this.deps.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
     return true;
   }
 
   /** A process without the provider may have registered the attempt, and did not know the default account. */
   private async find(names: PaymentNames): Promise<PaymentAttempt | undefined> {
-    const { providers, store } = this.plan;
+    const { providers, store } = this.deps;
     const found = await store.findAttempt(names);
     const isDefault = names.merchantAccount === (providers.get(names.provider)?.defaultAccount ?? null);
     if (found || names.merchantAccount === null || !isDefault) return found;
@@ -110,10 +110,10 @@ export class TakeNotification {
     // In the form of every other report, as its order may come and adopt it.
     const report = { ...evidence, merchantAccount: names.merchantAccount, paidAt: paidAt.toISOString() };
     const money = { ...names, amount, currency, source: 'provider', orderId: null, evidence: report } as const;
-    return ownTransaction(this.plan.dataSource, async (tx) => {
-      const { now } = await this.plan.store.lock(tx, [], 'wait');
+    return ownTransaction(this.deps.dataSource, async (tx) => {
+      const { now } = await this.deps.store.lock(tx, [], 'wait');
       const why = { reason: 'unknown-order', handling: 'kept', now } as const;
-      await this.plan.store.keepUnexpected(tx, [{ ...money, ...why }]);
+      await this.deps.store.keepUnexpected(tx, [{ ...money, ...why }]);
     });
   }
 
@@ -122,7 +122,7 @@ export class TakeNotification {
    * here, as providers want their own answer within seconds; so the question is written down before that.
    */
   private async look(names: PaymentNames): Promise<void> {
-    const { scheduler } = this.plan;
+    const { scheduler } = this.deps;
     const attempt = await this.find(names);
     if (!attempt) return;
     const { orderId } = attempt;
@@ -136,7 +136,7 @@ export class TakeNotification {
     provider: string,
     { reference, merchantAccount }: { readonly reference: string; readonly merchantAccount?: string },
   ): PaymentNames {
-    const account = accountOf({ provider, merchantAccount }, this.plan.providers);
+    const account = accountOf({ provider, merchantAccount }, this.deps.providers);
     return { provider, reference, merchantAccount: account, transactionId: null };
   }
 }

@@ -6,7 +6,7 @@ import { NoBrokerWaitError } from './no-broker-wait-error';
  * it works without any broker. There is no sensible route: "at once" would have an early delivery published
  * again and again until its due time, so asking for one is a bug of the caller and throws.
  */
-export class None implements DelayTransport {
+export class NoBrokerDelay implements DelayTransport {
   readonly name = 'none';
   readonly address = 'none';
   readonly maxDelayMs = 0;

@@ -8,7 +8,7 @@ import { type PaymentProvider } from '../payment-provider';
 import { type RefundRequest } from '../refund-request';
 import { CallAbandonedError } from './call-abandoned-error';
 import { CallSlots } from './call-slots';
-import { type GuardOptions, type ResolvedGuardOptions, resolveGuardOptions } from './guard-options';
+import { type ResilienceOptions, type ResolvedGuardOptions, resolveResilienceOptions } from './resilience-options';
 import { MerchantRateLimit } from './merchant-rate-limit';
 import { type BreakerState, ProviderBreaker } from './provider-breaker';
 import { withDeadline } from './with-deadline';
@@ -22,7 +22,7 @@ const RETRY_WHEN_BUSY_MS = 1_000;
  * Makes any provider safe to ask: time-out, circuit breaker, limited concurrency, rate limit per merchant account.
  * Never throws; whatever goes wrong is UNKNOWN with the reason, which changes no order.
  */
-export class GuardedProvider implements PaymentProvider {
+export class ResilientProvider implements PaymentProvider {
   readonly name: string;
   private readonly options: ResolvedGuardOptions;
   private readonly rate: MerchantRateLimit;
@@ -33,11 +33,11 @@ export class GuardedProvider implements PaymentProvider {
   constructor(
     private readonly inner: PaymentProvider,
     private readonly clock: Clock,
-    options: GuardOptions = {},
+    options: ResilienceOptions = {},
     private readonly observer?: PaymentObserver,
   ) {
     this.name = inner.name;
-    this.options = resolveGuardOptions(inner.name, { ...inner.guardDefaults, ...options });
+    this.options = resolveResilienceOptions(inner.name, { ...inner.guardDefaults, ...options });
     this.rate = new MerchantRateLimit(clock, this.options);
     this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
     this.breaker = new ProviderBreaker(clock, this.options);

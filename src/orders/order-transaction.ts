@@ -9,7 +9,7 @@ import { moneyReceived } from './pay/money-received';
 import { runTransaction } from '../database';
 import { ReadViews } from './sql/read-views';
 
-interface DeskPlan {
+interface DeskDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly store: OrderStore;
@@ -30,19 +30,19 @@ function isPaidFor(order: LockedOrder): boolean {
 }
 
 /** What every use case about one order begins and ends with: its lock, and the view that it answers with. */
-export class OrderDesk {
+export class OrderTransaction {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly store: OrderStore;
   readonly scheduler: TimeoutScheduler;
   private readonly views: ReadViews;
 
-  constructor(plan: DeskPlan) {
-    this.dataSource = plan.dataSource;
-    this.schema = plan.schema;
-    this.store = plan.store;
-    this.scheduler = plan.scheduler;
-    this.views = new ReadViews(plan.schema);
+  constructor(deps: DeskDependencies) {
+    this.dataSource = deps.dataSource;
+    this.schema = deps.schema;
+    this.store = deps.store;
+    this.scheduler = deps.scheduler;
+    this.views = new ReadViews(deps.schema);
   }
 
   /** Runs `work` on the locked order, or `missing` where there is none, in one transaction. */

@@ -12,7 +12,7 @@ import { type DueTimeout } from '../timeout';
 import { type Selection, type SettledBatch, type TimeoutSettler } from './timeout-settler';
 import { type WakeUpResult } from '../wake-ups/work-item';
 
-interface AskPlan {
+interface AskDependencies {
   readonly kind: string;
   readonly handler: HandlerAdapter;
   readonly settler: TimeoutSettler;
@@ -42,7 +42,7 @@ const LEASE_MARGIN_MS = 2_000;
 const REWRITE_MS = 500;
 
 /** Asks handlers' remote questions outside any transaction and settles the answers in micro-batches, as they come in. */
-export class AskRound {
+export class ExternalLookups {
   private readonly answered: MicroBatcher<Answered>;
   private readonly batches: IsolatedBatches<Answered>;
   /** One for each open question. Not AbortSignal.any(): Node 20 keeps about 60 bytes of every combined signal for ever. */
@@ -52,15 +52,15 @@ export class AskRound {
   private drained: (() => void)[] = [];
 
   constructor(
-    private readonly plan: AskPlan,
+    private readonly deps: AskDependencies,
     private readonly clock: Clock,
   ) {
     const put = async (item: Answered, error: unknown): Promise<void> => item.done(await this.fail(item, error));
     this.batches = new IsolatedBatches(
       {
-        concurrency: plan.concurrency,
+        concurrency: deps.concurrency,
         settle: (part) => this.settleTogether(part),
-        isDatabaseThere: () => plan.settler.isDatabaseThere(),
+        isDatabaseThere: () => deps.settler.isDatabaseThere(),
         failed: put,
         held: put,
         away: (part, error) => this.giveBack(part, error),
@@ -68,9 +68,9 @@ export class AskRound {
       clock,
     );
     this.answered = new MicroBatcher(clock, {
-      size: plan.batchSize,
+      size: deps.batchSize,
       ...GATHER,
-      concurrency: plan.concurrency,
+      concurrency: deps.concurrency,
       run: (items) => this.batches.settle(items),
     });
   }
@@ -92,9 +92,9 @@ export class AskRound {
       this.close(due);
       done(result);
     };
-    const endsAtMs = this.clock.monotonic() + this.plan.leaseMs;
+    const endsAtMs = this.clock.monotonic() + this.deps.leaseMs;
     try {
-      const answer = await this.askWithin(due, this.plan.leaseMs - LEASE_MARGIN_MS);
+      const answer = await this.askWithin(due, this.deps.leaseMs - LEASE_MARGIN_MS);
       this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);
     } catch (error) {
       await this.fail({ due, lease, endsAtMs }, error).then(finish);
@@ -119,7 +119,7 @@ export class AskRound {
     const ended = rejectedBy(limit.signal, ms);
     try {
       // A handler that does not obey the signal must not keep its place for ever.
-      return await Promise.race([this.plan.handler.ask(due, limit.signal), ended.promise]);
+      return await Promise.race([this.deps.handler.ask(due, limit.signal), ended.promise]);
     } finally {
       timer.cancel();
       ended.forget();
@@ -129,7 +129,7 @@ export class AskRound {
 
   /** Keeps the answers until the database can be asked again, or their leases end. */
   private giveBack(items: readonly Answered[], error: unknown): void {
-    this.plan.away(error);
+    this.deps.away(error);
     for (const item of items) {
       if (this.mayWrite(item)) this.clock.after(REWRITE_MS, () => this.answered.add([item]));
       else item.done('unwritten');
@@ -142,12 +142,12 @@ export class AskRound {
 
   private async settleTogether(items: readonly Answered[]): Promise<void> {
     const causes = new Map(items.map(({ due }) => [due.key, due.cause]));
-    const batch = await this.plan.settler.settle(
+    const batch = await this.deps.settler.settle(
       (tx) => this.lock(tx, items),
       (row) => causes.get(row.key) ?? 'message',
       new Map(items.map(({ due, answer }) => [due.key, answer])),
     );
-    this.plan.committed(batch);
+    this.deps.committed(batch);
     const busy = new Set(batch.early.map(({ key }) => key));
     for (const item of items) {
       if (!busy.has(item.due.key)) item.done('finished');
@@ -158,8 +158,8 @@ export class AskRound {
 
   /** Rows whose lease was lost meanwhile are not returned: their new owner decides. */
   private async lock(tx: EntityManager, items: readonly Answered[]): Promise<Selection> {
-    const rows = await tx.query<BusyRow[]>(this.plan.queries.lockLeased, [
-      this.plan.kind,
+    const rows = await tx.query<BusyRow[]>(this.deps.queries.lockLeased, [
+      this.deps.kind,
       items.map(({ due }) => due.key),
       items.map(({ due }) => due.generation),
       items.map(({ lease }) => lease),
@@ -172,11 +172,11 @@ export class AskRound {
     // Cut short by us: nobody's fault, and due again when the lease ends.
     while (!this.isStopping) {
       try {
-        const failure = failureOf(error, this.plan.databaseClock.nowMs());
-        this.plan.committed(await this.plan.settler.fail(due, due.cause, { ...failure, lease }));
+        const failure = failureOf(error, this.deps.databaseClock.nowMs());
+        this.deps.committed(await this.deps.settler.fail(due, due.cause, { ...failure, lease }));
         return 'finished';
       } catch (fault) {
-        this.plan.away(fault);
+        this.deps.away(fault);
         if (!this.mayWrite(asked)) break;
         await this.clock.sleep(REWRITE_MS);
       }
@@ -186,7 +186,7 @@ export class AskRound {
 
   private close(due: DueTimeout): void {
     this.open.delete(due);
-    this.plan.closed();
+    this.deps.closed();
     if (this.open.size === 0) for (const resolve of this.drained.splice(0)) resolve();
   }
 }

@@ -4,7 +4,7 @@ import { DueHeap } from './due-heap';
 /** A clock that is corrected while we wait is noticed after at most this long. */
 const LONGEST_NAP_MS = 1_000;
 
-interface HoldPlan<T> {
+interface HoldDependencies<T> {
   /** What is due is compared with this: epoch milliseconds by the database's clock. */
   nowMs(): number;
   /** Everything that has become due, earliest first. Must not throw. */
@@ -15,7 +15,7 @@ interface HoldPlan<T> {
  * Keeps items until they are due, to the millisecond and never early. One timer, whatever the number of items.
  * Holds nothing durable: an item is an unsettled delivery or a claimed row, and is safe when the process dies.
  */
-export class Hold<T> {
+export class DueBuffer<T> {
   private readonly heap = new DueHeap<T>();
   private timer: Timer | undefined;
   private wakesAtMs = Infinity;
@@ -23,7 +23,7 @@ export class Hold<T> {
 
   constructor(
     private readonly clock: Clock,
-    private readonly plan: HoldPlan<T>,
+    private readonly deps: HoldDependencies<T>,
   ) {}
 
   get size(): number {
@@ -33,7 +33,7 @@ export class Hold<T> {
   /** Releases `item` at `dueAtMs`; what is due already is released right after the caller's turn, in one go. */
   add(item: T, dueAtMs: number): void {
     this.heap.push(item, dueAtMs);
-    const nowMs = this.plan.nowMs();
+    const nowMs = this.deps.nowMs();
     if (dueAtMs <= nowMs) this.releaseSoon();
     else if (dueAtMs < this.wakesAtMs) this.wakeFor(dueAtMs, nowMs);
   }
@@ -67,12 +67,12 @@ export class Hold<T> {
   }
 
   private release(): void {
-    const nowMs = this.plan.nowMs();
+    const nowMs = this.deps.nowMs();
     const items = this.heap.takeUntil(nowMs);
     const nextMs = this.heap.earliestMs;
     // The timer first: whatever the receiver does, the rest stays on time.
     if (nextMs === undefined) this.disarm();
     else this.wakeFor(nextMs, nowMs);
-    if (items.length > 0) this.plan.onDue(items);
+    if (items.length > 0) this.deps.onDue(items);
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type ResolvedGuardOptions } from './guard-options';
+import { type ResolvedGuardOptions } from './resilience-options';
 import { TokenBucket, type TokenResult } from './token-bucket';
 
 /** Buckets kept before full ones are forgotten: about 1 MB. */

@@ -1,10 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { Logger } from '@nestjs/common';
-import { type Clock, within } from '../../clock';
-import { Hold } from '../../delay';
+import { type Clock, withTimeout } from '../../clock';
+import { DueBuffer } from '../../delay';
 import { type ScanRange } from '../../database';
-import { AskRound } from './ask-round';
-import { Backlog } from '../sweeping/backlog';
+import { ExternalLookups } from './external-lookups';
+import { BacklogDrainer } from '../sweeping/backlog-drainer';
 import { failureOf } from './failure-of';
 import { IsolatedBatches } from './isolated-batches';
 import { BUSY_MS, type BusyRow, type LockedRow } from './locked-timeout';
@@ -19,27 +19,27 @@ import { OverdueWakeUps } from '../sweeping/overdue-wake-ups';
 import { wakeLater } from '../wake-ups/wake-later';
 import { identitiesOf } from '../wake-ups/wake-up';
 import { type WorkItem } from '../wake-ups/work-item';
-import { type WorkerPlan } from './worker-plan';
+import { type ProcessorDependencies } from './processor-dependencies';
 
 /** All work on the timeouts of one kind in this process, whichever clock brings it. */
-export class KindWorker {
+export class TimeoutProcessor {
   readonly kind: string;
   readonly overdue = new OverdueWakeUps();
   private readonly logger: Logger;
-  private readonly hold: Hold<WorkItem>;
+  private readonly hold: DueBuffer<WorkItem>;
   private readonly batcher: MicroBatcher<WorkItem>;
   private readonly batches: IsolatedBatches<WorkItem>;
   private readonly pages: OverduePages;
-  private readonly backlog: Backlog;
-  private readonly asks: AskRound;
+  private readonly backlog: BacklogDrainer;
+  private readonly asks: ExternalLookups;
   private isClosing = false;
   private readonly onAwayListeners: ((error: unknown) => void)[] = [];
 
   constructor(
-    private readonly plan: WorkerPlan,
+    private readonly deps: ProcessorDependencies,
     private readonly clock: Clock,
   ) {
-    const { kind, options, databaseClock } = plan;
+    const { kind, options, databaseClock } = deps;
     this.kind = kind;
     this.logger = new Logger(`Timeouts:${kind}`);
     this.batcher = new MicroBatcher(clock, {
@@ -53,7 +53,7 @@ export class KindWorker {
       {
         concurrency: options.concurrency,
         settle: (part) => this.settleTogether(part),
-        isDatabaseThere: () => plan.settler.isDatabaseThere(),
+        isDatabaseThere: () => deps.settler.isDatabaseThere(),
         failed: (item, error) => this.fail(item, error),
         held: (item, error) => this.putOff(item, error),
         away: (part, error) => {
@@ -65,12 +65,12 @@ export class KindWorker {
     );
     const { overdue } = this;
     this.pages = new OverduePages({
-      ...{ ...plan, clock, overdue },
+      ...{ ...deps, clock, overdue },
       pageSize: options.batchSize,
       committed: (batch) => this.committed(batch),
       recover: (items) => this.batches.settle(items),
     });
-    this.backlog = new Backlog(
+    this.backlog = new BacklogDrainer(
       {
         pageSize: options.batchSize,
         waiting: () => this.batcher.waiting,
@@ -79,10 +79,10 @@ export class KindWorker {
       },
       clock,
     );
-    this.hold = new Hold(clock, { nowMs: () => databaseClock.nowMs(), onDue: (items) => this.batcher.add(items) });
-    this.asks = new AskRound(
+    this.hold = new DueBuffer(clock, { nowMs: () => databaseClock.nowMs(), onDue: (items) => this.batcher.add(items) });
+    this.asks = new ExternalLookups(
       {
-        ...plan,
+        ...deps,
         ...options,
         committed: (batch) => this.committed(batch),
         away: (error) => this.away(error),
@@ -101,8 +101,8 @@ export class KindWorker {
   add(given: WorkItem): void {
     const item = this.overdue.track(given);
     const { dueAtMs } = item.wakeUp;
-    const earlyMs = dueAtMs - this.plan.databaseClock.nowMs();
-    if (earlyMs > this.plan.longestHoldMs) this.batcher.add([item]);
+    const earlyMs = dueAtMs - this.deps.databaseClock.nowMs();
+    if (earlyMs > this.deps.longestHoldMs) this.batcher.add([item]);
     else this.hold.add(item, dueAtMs);
   }
 
@@ -113,11 +113,11 @@ export class KindWorker {
 
   /** True while more would only queue up behind open questions, or behind what has to be run alone. */
   get isSaturated(): boolean {
-    return this.isAsking || this.batches.waiting >= 2 * this.plan.options.batchSize;
+    return this.isAsking || this.batches.waiting >= 2 * this.deps.options.batchSize;
   }
 
   private get isAsking(): boolean {
-    return this.asks.openCount >= this.plan.options.askConcurrency;
+    return this.asks.openCount >= this.deps.options.askConcurrency;
   }
 
   /** Handles one page of rows overdue by at least `marginMs`. @throws when the database cannot be asked. */
@@ -131,7 +131,7 @@ export class KindWorker {
     const waiting = [...this.hold.drain(), ...this.batcher.withdraw(), ...this.batches.withdraw()];
     waiting.forEach((item) => item.finish('unwritten'));
     const idle = Promise.all([this.batcher.whenIdle(), this.batches.whenIdle()]).then(() => this.asks.whenIdle());
-    await within(this.clock, ms, idle, undefined);
+    await withTimeout(this.clock, ms, idle, undefined);
     this.asks.abort();
   }
 
@@ -144,7 +144,7 @@ export class KindWorker {
 
   private async settleTogether(items: readonly WorkItem[]): Promise<void> {
     const causes = new Map(items.map(({ wakeUp }) => [wakeUp.key, wakeUp.cause]));
-    const batch = await this.plan.settler.settle(
+    const batch = await this.deps.settler.settle(
       (tx) => this.select(tx, items),
       (row) => causes.get(row.key) ?? 'message',
     );
@@ -153,18 +153,18 @@ export class KindWorker {
 
   private async select(tx: EntityManager, items: readonly WorkItem[]): Promise<Selection> {
     const { keys, generations } = identitiesOf(items.map(({ wakeUp }) => wakeUp));
-    const rows = await tx.query<BusyRow[]>(this.plan.queries.lockByKeys, [this.plan.kind, keys, generations]);
+    const rows = await tx.query<BusyRow[]>(this.deps.queries.lockByKeys, [this.deps.kind, keys, generations]);
     const { due, early } = splitDue(rows, items, (key) => this.asks.isAsking(key));
-    const far = early.filter((row) => row.remaining_ms > this.plan.longestHoldMs);
-    await this.plan.recorder.wakeLater(tx, wakeLater(far, items, this.plan.databaseClock.nowMs()));
+    const far = early.filter((row) => row.remaining_ms > this.deps.longestHoldMs);
+    await this.deps.recorder.wakeLater(tx, wakeLater(far, items, this.deps.databaseClock.nowMs()));
     return { due, early };
   }
 
   /** Everything in `batch` is durable now: tell those who brought it, and ask what has to be asked. */
   private committed(batch: SettledBatch, items: readonly WorkItem[] = []): void {
-    this.plan.observer.settled(this.kind, batch.settled, this.plan.databaseClock.nowMs());
+    this.deps.observer.settled(this.kind, batch.settled, this.deps.databaseClock.nowMs());
     logParked(this.logger, batch);
-    const { asked, near, finished } = sortItems(items, batch, this.plan.longestHoldMs);
+    const { asked, near, finished } = sortItems(items, batch, this.deps.longestHoldMs);
     near.forEach(({ item, row }) => this.holdAgain(item, row));
     finished.forEach((item) => item.finish('finished'));
     for (const { due, items: waiters } of asked) {
@@ -175,7 +175,7 @@ export class KindWorker {
   private holdAgain(item: WorkItem, row: LockedRow): void {
     if (this.isClosing) return item.finish('unwritten');
     const waitMs = row.remaining_ms > 0 ? row.remaining_ms : BUSY_MS;
-    this.hold.add(item, this.plan.databaseClock.nowMs() + waitMs);
+    this.hold.add(item, this.deps.databaseClock.nowMs() + waitMs);
   }
 
   private async fail(item: WorkItem, error: unknown): Promise<void> {
@@ -185,14 +185,14 @@ export class KindWorker {
   }
 
   private async putOff(item: WorkItem, error: unknown): Promise<void> {
-    const { settler, databaseClock } = this.plan;
+    const { settler, databaseClock } = this.deps;
     const { wakeUp } = item;
     this.committed(await settler.fail(wakeUp, wakeUp.cause, failureOf(error, databaseClock.nowMs())));
     item.finish('finished');
   }
 
   private away(error: unknown): void {
-    this.plan.observer.away(this.kind, error);
+    this.deps.observer.away(this.kind, error);
     for (const listener of this.onAwayListeners) listener(error);
   }
 }

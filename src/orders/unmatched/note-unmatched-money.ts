@@ -17,7 +17,7 @@ export interface AskedOrder {
 type Context = Pick<LateContext, 'tx' | 'by' | 'now'>;
 
 /** Compares payments that providers told of with everything else that is known under their names. */
-export class NoteFoundMoney {
+export class NoteUnmatchedMoney {
   constructor(private readonly store: OrderStore) {}
 
   /** Ends unmatched money that is one of these payments, and tells a person of those that another order counts on, too. */

@@ -7,7 +7,7 @@ import { ORDER_LATE_WATCH } from '../order-timeouts';
 import { isWatched, nextWatchAt } from './plan-watch';
 
 /** Puts orders that have ended under watch. */
-export class LateWatch {
+export class PaymentWatch {
   constructor(
     private readonly scheduler: TimeoutScheduler,
     private readonly policies: OrderPolicies,

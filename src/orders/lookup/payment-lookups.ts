@@ -14,7 +14,7 @@ import { canTakeMoney, isBooked, type PaymentAttempt } from '../payment-attempt'
 const LANES = 4;
 
 /** Asks providers about attempts. Nothing in here may run inside a transaction. */
-export class AskProviders {
+export class PaymentLookups {
   constructor(private readonly providers: PaymentProviders) {}
 
   /**

@@ -1,7 +1,7 @@
 import { type Clock } from './clock';
 
 /** What `work` resolves to, or `otherwise` after `ms` milliseconds or when `signal` aborts. Leaves no timer behind. */
-export async function within<T>(
+export async function withTimeout<T>(
   clock: Clock,
   ms: number,
   work: Promise<T>,

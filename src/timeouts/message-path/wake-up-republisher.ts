@@ -4,7 +4,7 @@ import { ownTransaction } from '../../database';
 import { type EngineSettings } from './engine-settings';
 
 /** Why everything that is pending is published again. */
-export interface RepublicationRequest {
+export interface RepublishRequest {
   readonly cause: string;
   /** The rest beyond the horizon too: no wake-ups were written for it, because the transport was `none`. */
   readonly all?: boolean;
@@ -42,7 +42,7 @@ const PAGE = 5_000;
  * far it has come, and each page is one transaction with it. So any instance goes on where another one stopped, and none
  * does what another has done. The next page waits until the outbox has handed over the last one, and new wake-ups do not queue behind all of it.
  */
-export class Republication {
+export class WakeUpRepublisher {
   constructor(
     private readonly dataSource: DataSource,
     private readonly settings: EngineSettings,
@@ -50,12 +50,12 @@ export class Republication {
     private readonly horizonMs: number,
   ) {}
 
-  request(request: RepublicationRequest): Promise<RepublicationAnswer> {
+  request(request: RepublishRequest): Promise<RepublicationAnswer> {
     return ownTransaction(this.dataSource, (tx) => this.requestIn(tx, request));
   }
 
   /** Begins anew in the caller's transaction. */
-  async requestIn(tx: EntityManager, request: RepublicationRequest): Promise<RepublicationAnswer> {
+  async requestIn(tx: EntityManager, request: RepublishRequest): Promise<RepublicationAnswer> {
     const { cause, all = false, quietS = 0 } = request;
     const before = parse(await this.settings.lock(tx, 'republication'));
     const [time] = await tx.query<{ now: string; seconds: number }[]>(

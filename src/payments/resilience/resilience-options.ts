@@ -15,7 +15,7 @@ const schema = z
   .transform((given) => ({ ...given, burst: given.burst ?? Math.max(1, Math.floor(given.ratePerSecond)) }));
 
 /** How hard one payment provider may be asked. Every value has a default; see ResolvedGuardOptions. */
-export interface GuardOptions {
+export interface ResilienceOptions {
   /** The longest one call may take. @default 5000 */
   readonly timeoutMs?: number;
   /** The longest a call may wait for its turn (twice: rate, then slot) before it is given up. @default 5000 */
@@ -34,11 +34,11 @@ export interface GuardOptions {
   readonly breakerOpenMs?: number;
 }
 
-/** GuardOptions with every default filled in. */
+/** ResilienceOptions with every default filled in. */
 export type ResolvedGuardOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError naming every bad option of the provider. */
-export function resolveGuardOptions(providerName: string, options: GuardOptions): ResolvedGuardOptions {
+export function resolveResilienceOptions(providerName: string, options: ResilienceOptions): ResolvedGuardOptions {
   const parsed = schema.safeParse(options);
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);

@@ -2,7 +2,7 @@ import { circuitBreaker, type CircuitBreakerPolicy, CircuitState, ConsecutiveBre
 import { type Clock } from '../../clock';
 import { type UnknownOutcome } from '../payment-outcome';
 import { CallAbandonedError } from './call-abandoned-error';
-import { type ResolvedGuardOptions } from './guard-options';
+import { type ResolvedGuardOptions } from './resilience-options';
 
 /** `open`: the provider is left alone; `half-open`: one call is finding out whether it is back. */
 export type BreakerState = 'closed' | 'open' | 'half-open';

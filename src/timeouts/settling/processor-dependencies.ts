@@ -7,7 +7,7 @@ import { type TimeoutObserver } from '../timeout-observer';
 import { type TimeoutSettler } from './timeout-settler';
 
 /** What the worker of one kind works with. */
-export interface WorkerPlan {
+export interface ProcessorDependencies {
   readonly kind: string;
   readonly options: ResolvedHandlerOptions;
   readonly handler: HandlerAdapter;
