@@ -14,9 +14,10 @@ export const PAYMENT_REFUND = 'payment.refund';
 
 /**
  * For all handlers here. None pauses between two statements, so a frozen process keeps its locks for 5 s. Statements take
- * milliseconds; with 4 s, and 1 s for the answer, an order whose connection fell silent is decided within 5 s.
+ * milliseconds; with 4 s, and 1 s for the answer, an order whose connection fell silent is decided within 5 s. A run takes less
+ * than a second; one that hangs keeps one of the two lanes of its kind for 10 s.
  */
-export const OWN_LIMITS = { idleTimeoutMs: 5_000, statementTimeoutMs: 4_000 } as const;
+export const OWN_LIMITS = { idleTimeoutMs: 5_000, statementTimeoutMs: 4_000, runTimeoutMs: 10_000 } as const;
 
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 

@@ -16,6 +16,8 @@ const BEYOND_LEASE_MAX_MS = 25_000;
 const MOST_HANGING = 12;
 /** Runs that begin within this time hang. */
 const HANG_WITHIN_MS = 3_000;
+/** Until then they keep their lane: `runTimeoutMs` of the product's own kinds. */
+const HANG_FOR_MS = 10_000;
 
 /** kill -9 at no moment in particular. */
 export const killInstance: Fault = (scene, random, entry) =>
@@ -68,6 +70,7 @@ export const hangHandlers: Fault = async ({ stage, signal }, random, entry) => {
   instance?.hangHandlers(runs);
   await sleep(HANG_WITHIN_MS, undefined, { signal });
   instance?.hangHandlers(0);
+  await sleep(HANG_FOR_MS, undefined, { signal });
 };
 
 async function freeze(
