@@ -7,7 +7,7 @@ export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
 export {
-  ASK,
+  LOOK_UP,
   DONE,
   DuplicateTimeoutHandlerError,
   type DueTimeout,

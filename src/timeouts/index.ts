@@ -25,7 +25,7 @@ export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle
 export { TimeoutHandler, type TimeoutHandlerOptions } from './handlers/timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
 export { timeoutExists } from './scheduling/timeout-exists';
-export { ASK, DONE, type TimeoutOutcome } from './handlers/timeout-outcome';
+export { LOOK_UP, DONE, type TimeoutOutcome } from './handlers/timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './scheduling/timeout-scheduler';
 export { type TimeoutScope } from './scheduling/timeout-scope';
 export { MissingRightsError } from './startup/missing-rights-error';

@@ -17,7 +17,7 @@ export class DuplicateTimeoutHandlerError extends CodedError {
 /** A class is marked as handler but cannot handle. */
 export class InvalidTimeoutHandlerError extends CodedError {
   constructor(kind: string, name: string) {
-    super('INVALID_TIMEOUT_HANDLER', `${name}, the handler of "${kind}", has neither a handle() nor a settle() method`);
+    super('INVALID_TIMEOUT_HANDLER', `${name}, the handler of "${kind}", has neither a handle() nor a handleBatch() method`);
   }
 }
 
@@ -64,7 +64,7 @@ export class HandlerTimeoutError extends CodedError {
       'HANDLER_TIMEOUT',
       `the handler of "${kind}" did not end within ${limitMs} ms for ${named.join(', ')}${more}, ` +
         `${Math.round(statementsMs)} ms of it in statements; its transaction was rolled back. ` +
-        'Do remote calls in ask(), or set a longer runTimeoutMs',
+        'Do remote calls in lookUp(), or set a longer runTimeoutMs',
     );
     this.limitMs = limitMs;
     this.isOfDatabase = statementsMs >= limitMs / 2;

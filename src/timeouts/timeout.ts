@@ -22,7 +22,7 @@ export interface ScheduleTimeout extends TimeoutRef {
 /** Which of the clocks, or who, brought a timeout to its handler. */
 export type TimeoutCause = 'message' | 'sweep' | 'passive' | 'operator';
 
-/** A timeout that is due, as its handler sees it. `Answer` is what the handler's own `ask` found out. */
+/** A timeout that is due, as its handler sees it. `Answer` is what the handler's own `lookUp` found out. */
 export interface DueTimeout<Answer = unknown> extends TimeoutRef {
   /** Fences old messages: every (re)scheduling takes a number that was never used before. Decimal digits. */
   readonly generation: string;
@@ -33,7 +33,7 @@ export interface DueTimeout<Answer = unknown> extends TimeoutRef {
   readonly cause: TimeoutCause;
   /** W3C traceparent of the transaction that scheduled it. */
   readonly traceparent?: string;
-  /** Present in the second call of `settle`, after `ask`. */
+  /** Present in the second call of `handleBatch`, after `lookUp`. */
   readonly answer?: Answer;
 }
 

@@ -11,7 +11,7 @@ import { type TestDatabase } from '../support/database';
 /** Writes one row per handled timeout in the engine's transaction: the table is the witness of every effect. */
 @TimeoutHandler('fault.effect')
 export class WriteEffects implements TimeoutHandlerBatch {
-  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     await tx.query(
       `INSERT INTO effect (key, early, late_ms, cause)
        SELECT key, due_at > now(), extract(epoch FROM clock_timestamp() - due_at) * 1000, cause

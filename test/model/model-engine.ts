@@ -94,14 +94,14 @@ export class ModelEngine {
     const said = this.handlerOf(row).settle(due);
     const outcome = resolveOutcome(said, { attempts: row.attempts, maxAttempts: MAX_ATTEMPTS, random: random.next() });
     trace.note(() => `${errand.name} (${due.cause}) ${row.kind}${due.answer ? ', answered' : ''} -> ${tell(outcome)}`);
-    if (outcome.type === 'ask') this.ask(row, due, errand);
+    if (outcome.type === 'look-up') this.ask(row, due, errand);
     else this.record(row, outcome);
-    if (outcome.type !== 'ask' && random.chance(this.around.crashes)) {
+    if (outcome.type !== 'look-up' && random.chance(this.around.crashes)) {
       agenda.after(0, () => errand.crash('after the commit, before the ack'));
     }
   }
 
-  private record(row: TimeoutRow, outcome: Exclude<ResolvedOutcome, { type: 'ask' }>): void {
+  private record(row: TimeoutRow, outcome: Exclude<ResolvedOutcome, { type: 'look-up' }>): void {
     // The effect may have called off or moved its own timeout; then there is nothing left to write.
     if (this.table.find(row) !== row) return;
     row.lease = null;
@@ -146,8 +146,8 @@ export class ModelEngine {
   private fail(row: TimeoutRow, lease: number): void {
     if (!this.holds(row, lease)) return;
     const budget = { attempts: row.attempts, maxAttempts: MAX_ATTEMPTS, random: this.around.random.next() };
-    const outcome = resolveOutcome({ type: 'retry', counted: true, reason: 'ask() did not end' }, budget);
-    if (outcome.type !== 'ask') this.record(row, outcome);
+    const outcome = resolveOutcome({ type: 'retry', counted: true, reason: 'lookUp() did not end' }, budget);
+    if (outcome.type !== 'look-up') this.record(row, outcome);
   }
 
   /** The lease is a token: it fences off whoever was overtaken, however long he stood still. */

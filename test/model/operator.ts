@@ -41,7 +41,7 @@ export function closeByHand(shop: Shop, orderId: string): void {
   const order = lockAtDesk(world, orderId);
   const decision = wiring.decideManualClose(order, declares(shop, order));
   trace.note(() => `operator closes ${orderId}, which is ${order.status} -> ${decision.type}`);
-  if (decision.type === 'ask') {
+  if (decision.type === 'look-up') {
     engine.schedule(paymentTimeout(orderId), agenda.now);
     if (order.status === 'CLOSING') store.amend(orderId, {});
     else store.apply(transition(order, 'CLOSING', { by: BY, now: agenda.now, closingReason: 'expired' }));

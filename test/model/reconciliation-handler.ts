@@ -1,7 +1,7 @@
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { isBooked, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { waitForProviders } from '../../src/orders/lookup/wait-for-providers';
-import { ASK, DONE } from '../../src/timeouts/handlers/timeout-outcome';
+import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { bookPayment, moneyOf } from './book-payment';
 import { queryAll } from './interrogate';
 import { type LatePath } from './late-path';
@@ -14,7 +14,7 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
   return {
     settle(due) {
       const order = store.lock(due.key);
-      if (!due.answer) return order.attempts.some(isWorthAsking) ? ASK : DONE;
+      if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
       const by = { cause: due.cause };
       for (const { finding, ...key } of due.answer) {
         if (finding.type !== 'PAID') continue;

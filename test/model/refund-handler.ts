@@ -1,7 +1,7 @@
 import { decideRefund, type RefundAnswer } from '../../src/orders/unmatched/decide-refund';
 import { isSameAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
-import { ASK, DONE } from '../../src/timeouts/handlers/timeout-outcome';
+import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { type ModelHandler } from './model-engine';
 import { type RefundRow } from './model-store';
 import { type World } from './world';
@@ -13,7 +13,7 @@ export function refundHandler(world: World): ModelHandler<RefundAnswer> {
     settle(due) {
       const refund = rowOf(world, due.key);
       if (refund.status === 'REFUNDED') return DONE;
-      if (!due.answer) return ASK;
+      if (!due.answer) return LOOK_UP;
       const decision = decideRefund(due.answer, agenda.nowMs - refund.createdMs);
       if (decision.type !== 'refunded') return decision;
       finish(world, refund);

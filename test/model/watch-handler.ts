@@ -1,7 +1,7 @@
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { isWatched, planWatch } from '../../src/orders/unmatched/plan-watch';
 import { isUndecided } from '../../src/orders/order-status';
-import { ASK, DONE } from '../../src/timeouts/handlers/timeout-outcome';
+import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
@@ -15,7 +15,7 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
       store.recordFindings(due.key, due.answer ?? []);
       const order = store.lock(due.key);
       if (isUndecided(order.status)) return DONE;
-      if (!due.answer) return order.attempts.some(isWatched) ? ASK : DONE;
+      if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;
       late.settle(order.id, { cause: due.cause });
       const since = new Date(String(due.payload.since));
       return planWatch(due.answer, { since, now: agenda.now, dueAt: due.dueAt, offsetsMs: policy.lateWatchOffsetsMs });

@@ -52,7 +52,7 @@ interface Dependencies {
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly deps: Dependencies) {}
 
-  async settle(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
+  async handleBatch(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
     const { store, late } = this.deps;
     const ids = asked.map((timeout) => timeout.key);
     const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
@@ -84,7 +84,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     return steps.map(({ plan, outcome }) => (plan && !hasHappened(plan, moved) ? CHANGED : withJitter(outcome)));
   }
 
-  async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
     const { now, attempts } = await this.deps.store.attemptsOf(due.key, isAskedAtDeadline);
     return this.deps.providers.close(attempts, now, signal);

@@ -14,7 +14,7 @@ export type ClosingDecision =
   /** The deadline was moved. */
   | { readonly type: 'not-due'; readonly dueAt: Date }
   /** Attempts may take money: ask their providers. `entersClosing`: shut the order for new attempts first. */
-  | { readonly type: 'ask'; readonly entersClosing: boolean }
+  | { readonly type: 'look-up'; readonly entersClosing: boolean }
   /** `returns`: payments that are too little, and go back. */
   | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly returns: readonly PaymentAttempt[] }
   /** The money is there, and nobody had noticed. */
@@ -30,7 +30,7 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
   validInstant(now);
   const hasOpenAttempts = order.attempts.some(canTakeMoney);
   // Nobody may pay twice: what is still open on a paid order is closed too.
-  if (order.status === 'PAID' && hasOpenAttempts) return { type: 'ask', entersClosing: false };
+  if (order.status === 'PAID' && hasOpenAttempts) return { type: 'look-up', entersClosing: false };
   if (!isUndecided(order.status)) return { type: 'terminal' };
   if (moneyReceived(order, order.attempts).type === 'sufficient') return { type: 'pay' };
   if (order.status === 'PENDING') {
@@ -38,10 +38,10 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
     const dueAt = closesAt(order);
     if (now < dueAt) return { type: 'not-due', dueAt };
   }
-  if (hasOpenAttempts) return { type: 'ask', entersClosing: order.status === 'PENDING' };
+  if (hasOpenAttempts) return { type: 'look-up', entersClosing: order.status === 'PENDING' };
   // Too little by a report: the provider may have taken more, or nothing at all.
   const isDoubtful = order.attempts.some(isUnconfirmed);
-  if (isDoubtful) return { type: 'ask', entersClosing: order.status === 'PENDING' && partial !== 'park' };
+  if (isDoubtful) return { type: 'look-up', entersClosing: order.status === 'PENDING' && partial !== 'park' };
   return decideWithoutOpenAttempts(order, partial);
 }
 

@@ -1,5 +1,5 @@
 import { assertNever } from '../../errors';
-import { ASK, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
+import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { decideClosing, type PartialPolicy } from './decide-closing';
 import { decideSettlement } from './decide-settlement';
@@ -53,8 +53,8 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
       return { outcome: DONE };
     case 'not-due':
       return { outcome: { type: 'reschedule', dueAt: decision.dueAt } };
-    case 'ask':
-      return { outcome: ASK, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
+    case 'look-up':
+      return { outcome: LOOK_UP, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
     case 'close':
       return { outcome: DONE, transition: step(order, decision.to, due, now), returns: decision.returns };
     case 'pay': {
@@ -63,7 +63,7 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
     }
     case 'park':
       // Before a person is called: the rest may have come by an attempt that did not stay closed.
-      if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: ASK };
+      if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: LOOK_UP };
       return { outcome: { type: 'park', reason: decision.reason }, unexpected: insufficientMoney(order, due, now) };
     default:
       return assertNever(decision);

@@ -25,7 +25,7 @@ export class RemindBeforeDeadline implements TimeoutHandlerBatch {
     private readonly outbox: Outbox,
   ) {}
 
-  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const ids = [...new Set(due.map((timeout) => parseReminderKey(timeout.key).orderId))];
     const batch = await this.store.lock(tx, ids, 'skip-locked');
     const reminders = due.map((timeout) => remind(timeout, batch));

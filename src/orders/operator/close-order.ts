@@ -75,7 +75,7 @@ export class CloseOrder {
         return { outcome: 'rejected', ...decision.refusal };
       case 'already-closed':
         return { outcome: 'already-closed', order: await this.desk.view(tx, order.id) };
-      case 'ask':
+      case 'look-up':
         await this.beginClosing(file, why);
         return { outcome: 'closing', order: await this.desk.view(tx, order.id) };
       case 'close':

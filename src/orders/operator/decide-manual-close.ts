@@ -12,7 +12,7 @@ export type ManualCloseDecision =
   /** `declared`: attempts that the operator has seen closed at their providers. */
   | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly declared: readonly PaymentAttempt[] }
   /** Providers have to close attempts first. */
-  | { readonly type: 'ask' }
+  | { readonly type: 'look-up' }
   | { readonly type: 'already-closed' }
   | { readonly type: 'refuse'; readonly refusal: ManualCloseRefusal };
 
@@ -27,7 +27,7 @@ export function decideManualClose(order: LockedOrder, attemptsAreClosed: boolean
     return refuse({ code: 'ORDER_HAS_MONEY', payments });
   }
   const open = order.attempts.filter(canTakeMoney);
-  if (open.length > 0 && !attemptsAreClosed) return { type: 'ask' };
+  if (open.length > 0 && !attemptsAreClosed) return { type: 'look-up' };
   return { type: 'close', to: decision.to, declared: open };
 }
 

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   TimeoutHandler,
@@ -34,11 +34,11 @@ interface Dependencies {
  * Asks the providers of one order about its payments and books what they say; closes nothing. For notifications that tell
  * of a change and not of its amount, and for payments that were only reported, before any of them goes back.
  */
-@TimeoutHandler(PAYMENT_RECONCILIATION, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+@TimeoutHandler(PAYMENT_RECONCILIATION, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly deps: Dependencies) {}
 
-  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const ids = due.map((timeout) => timeout.key);
     const { orders, busy, now } = await this.deps.store.lock(tx, ids, 'skip-locked');
     const outcomes: TimeoutOutcome[] = [];
@@ -50,13 +50,13 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     return outcomes;
   }
 
-  async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     const { now, attempts } = await this.deps.store.attemptsOf(due.key, isWorthAsking);
     return this.deps.providers.query(attempts, now, signal);
   }
 
   private async settleOne(due: Due, order: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
-    if (!due.answer) return order.attempts.some(isWorthAsking) ? ASK : DONE;
+    if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
     const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;

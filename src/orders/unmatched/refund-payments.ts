@@ -2,7 +2,7 @@ import { present } from '../../errors';
 import { type EntityManager } from 'typeorm';
 import { type Outbox } from '../../outbox';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   type TimeoutHandlerBatch,
@@ -35,11 +35,11 @@ interface Dependencies {
  * Gives money back: asks the provider with the refund's own number until it says that the money is back. Each refund
  * is a timeout, so it outlives every crash; it is given up, with an alert, only when the provider rejects it.
  */
-@TimeoutHandler(PAYMENT_REFUND, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+@TimeoutHandler(PAYMENT_REFUND, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   constructor(private readonly deps: Dependencies) {}
 
-  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const numbers = due.map((timeout) => timeout.key);
     const open = await this.deps.refunds.open(numbers, tx);
     const orderIds = [...new Set([...open.values()].map(({ refund }) => refund.orderId))];
@@ -49,7 +49,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     return outcomes;
   }
 
-  async ask(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
+  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
     const open = (await this.deps.refunds.open([due.key])).get(due.key);
     if (!open) return { type: 'UNKNOWN', reason: 'the refund is done already' };
     return this.deps.providers.refund(open.attempt, open.refund, signal);
@@ -64,7 +64,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   ): Promise<TimeoutOutcome> {
     if (!open) return DONE;
     const answer = answerOf(open, due);
-    if (!answer) return ASK;
+    if (!answer) return LOOK_UP;
     const decision = decideRefund(answer, now.getTime() - open.createdAt.getTime());
     if (decision.type === 'retry') return decision;
     const order = orders.get(open.refund.orderId);

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   type TimeoutHandlerBatch,
@@ -44,11 +44,11 @@ interface Round {
  * as notifications get lost and a close may have been answered too early. Money that is found goes the way of every
  * late payment; an attempt that is open again is closed again. Few calls at once: deadlines come first.
  */
-@TimeoutHandler(ORDER_LATE_WATCH, { askConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
+@TimeoutHandler(ORDER_LATE_WATCH, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly deps: Dependencies) {}
 
-  async settle(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const { store, late, found } = this.deps;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.lock(tx, ids, 'skip-locked');
@@ -70,7 +70,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     return outcomes;
   }
 
-  async ask(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
+  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
     const { now, attempts } = await this.deps.store.attemptsOf(due.key, isWatched);
     return this.deps.providers.close(attempts, now, signal);
   }
@@ -89,7 +89,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   ): Promise<TimeoutOutcome> {
     if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
     if (isUndecided(before.status)) return DONE;
-    if (!due.answer || !after) return before.attempts.some(isWatched) ? ASK : DONE;
+    if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
     await this.deps.late.settle(after, { tx, now, by: causeOf(due) });
     const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
     return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });

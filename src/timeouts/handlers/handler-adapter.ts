@@ -13,23 +13,23 @@ export class HandlerAdapter {
   ) {}
 
   /** @throws HandlerContractError when outcomes and timeouts do not match. */
-  async settle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
     const outcomes = await this.run(due, tx, run);
     this.check(due, outcomes);
     return outcomes;
   }
 
-  /** Asks the handler's remote question. Only called after it answered `ask`. */
-  async ask(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
-    if (!isBatchHandler(this.handler) || !this.handler.ask)
-      throw new HandlerContractError(this.kind, 'has no ask() method');
-    return this.handler.ask(due, signal);
+  /** Asks the handler's remote question. Only called after its outcome was `look-up`. */
+  async lookUp(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
+    if (!isBatchHandler(this.handler) || !this.handler.lookUp)
+      throw new HandlerContractError(this.kind, 'has no lookUp() method');
+    return this.handler.lookUp(due, signal);
   }
 
   /** @throws HandlerFailure for what the handler threw of its own; errors of the database as they are. */
   private async run(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
     try {
-      return isBatchHandler(this.handler) ? await this.handler.settle(due, tx, run) : await this.oneByOne(due, tx);
+      return isBatchHandler(this.handler) ? await this.handler.handleBatch(due, tx, run) : await this.oneByOne(due, tx);
     } catch (error) {
       throw isFromDatabase(error) ? error : new HandlerFailure(error);
     }
@@ -46,11 +46,11 @@ export class HandlerAdapter {
     if (outcomes.length !== due.length) {
       throw new HandlerContractError(this.kind, `returned ${outcomes.length} outcomes for ${due.length} timeouts`);
     }
-    const asksAgain = outcomes.some((outcome, index) => outcome.type === 'ask' && isAnswered(due[index]));
+    const asksAgain = outcomes.some((outcome, index) => outcome.type === 'look-up' && isAnswered(due[index]));
     if (asksAgain) throw new HandlerContractError(this.kind, 'asked again after it was given an answer; return retry');
-    const canAsk = isBatchHandler(this.handler) && this.handler.ask !== undefined;
-    if (!canAsk && outcomes.some((outcome) => outcome.type === 'ask')) {
-      throw new HandlerContractError(this.kind, 'returned "ask" but has no ask() method');
+    const canAsk = isBatchHandler(this.handler) && this.handler.lookUp !== undefined;
+    if (!canAsk && outcomes.some((outcome) => outcome.type === 'look-up')) {
+      throw new HandlerContractError(this.kind, 'returned "look-up" but has no lookUp() method');
     }
   }
 }

@@ -4,18 +4,18 @@ import { SetMetadata } from '@nestjs/common';
 export interface TimeoutHandlerOptions {
   /** Deliveries in this process at once, held ones included. @default 1000 */
   readonly prefetch?: number;
-  /** Most timeouts in one transaction. @default 200 of `settle`, 1 of `handle` */
+  /** Most timeouts in one transaction. @default 200 of `handleBatch`, 1 of `handle` */
   readonly batchSize?: number;
-  /** Transactions of this kind at once in this process, each with a connection. @default 2 of `settle`, 5 of `handle` */
+  /** Transactions of this kind at once in this process, each with a connection. @default 2 of `handleBatch`, 5 of `handle` */
   readonly concurrency?: number;
-  /** `ask` calls of this kind at once in this process. @default 200 */
-  readonly askConcurrency?: number;
+  /** `lookUp` calls of this kind at once in this process. @default 200 */
+  readonly lookUpConcurrency?: number;
   /** Counted failures before parking. @default 5 */
   readonly maxAttempts?: number;
-  /** How long `ask` may take, and how long others keep off, milliseconds. @default 20000 */
+  /** How long `lookUp` may take, and how long others keep off, milliseconds. @default 20000 */
   readonly leaseMs?: number;
   /**
-   * How long one call of `handle` or `settle` may take, milliseconds. Then its connection is cut, its transaction is
+   * How long one call of `handle` or `handleBatch` may take, milliseconds. Then its connection is cut, its transaction is
    * rolled back, and an attempt is counted for the timeout that hangs. @default 30000
    */
   readonly runTimeoutMs?: number;
@@ -42,7 +42,7 @@ export const TIMEOUT_HANDLER_METADATA = 'order-timeout:timeout-handler';
 
 /**
  * Marks a provider as the handler of a timeout kind. Exactly one per kind: a second one, or a class that has
- * neither `handle` nor `settle`, stops the boot.
+ * neither `handle` nor `handleBatch`, stops the boot.
  */
 export function TimeoutHandler(kind: string, options: TimeoutHandlerOptions = {}): ClassDecorator {
   return SetMetadata(TIMEOUT_HANDLER_METADATA, { kind, options } satisfies TimeoutHandlerMetadata);

@@ -56,6 +56,6 @@ function register({ kind, options, instance, name }: Found): RegisteredHandler {
 }
 
 function canHandle(instance: object): instance is TimeoutHandlerInstance {
-  const { handle, settle } = instance as { handle?: unknown; settle?: unknown };
-  return typeof handle === 'function' || typeof settle === 'function';
+  const { handle, handleBatch } = instance as { handle?: unknown; handleBatch?: unknown };
+  return typeof handle === 'function' || typeof handleBatch === 'function';
 }

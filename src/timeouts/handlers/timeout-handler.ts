@@ -24,17 +24,17 @@ export interface SettlementRun {
  * timeout, in order. If it throws, the batch is split until the offender stands alone.
  */
 export interface TimeoutHandlerBatch<Answer = unknown> {
-  settle(timeouts: readonly DueTimeout<Answer>[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]>;
+  handleBatch(timeouts: readonly DueTimeout<Answer>[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]>;
   /**
    * Finds out remote facts about one timeout, outside any transaction, many at a time. Must obey `signal` (the
    * lease ends with it). A rejection is a counted retry; unknown answers belong into `Answer`.
    */
-  ask?(timeout: DueTimeout, signal: AbortSignal): Promise<Answer>;
+  lookUp?(timeout: DueTimeout, signal: AbortSignal): Promise<Answer>;
 }
 
 export type TimeoutHandlerInstance = TimeoutHandlerSingle | TimeoutHandlerBatch;
 
 /** Whether it takes whole batches. A class that has both methods does. */
 export function isBatchHandler(handler: TimeoutHandlerInstance): handler is TimeoutHandlerBatch {
-  return 'settle' in handler && typeof handler.settle === 'function';
+  return 'handleBatch' in handler && typeof handler.handleBatch === 'function';
 }

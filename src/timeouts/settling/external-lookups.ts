@@ -81,12 +81,12 @@ export class ExternalLookups {
   }
 
   /** Whether the answer to a question about this key is awaited, or is being written. */
-  isAsking(key: string): boolean {
+  isLookingUp(key: string): boolean {
     return [...this.open].some((due) => due.key === key);
   }
 
   /** Asks one question; `done` is called when its answer is committed, or could not be. Never rejects. */
-  async ask(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
+  async lookUp(due: DueTimeout, lease: string, done: (result: WakeUpResult) => void): Promise<void> {
     this.open.add(due);
     const finish = (result: WakeUpResult): void => {
       this.close(due);
@@ -94,7 +94,7 @@ export class ExternalLookups {
     };
     const endsAtMs = this.clock.monotonic() + this.deps.leaseMs;
     try {
-      const answer = await this.askWithin(due, this.deps.leaseMs - LEASE_MARGIN_MS);
+      const answer = await this.lookUpWithin(due, this.deps.leaseMs - LEASE_MARGIN_MS);
       this.answered.add([{ due, lease, endsAtMs, answer, done: finish }]);
     } catch (error) {
       await this.fail({ due, lease, endsAtMs }, error).then(finish);
@@ -111,7 +111,7 @@ export class ExternalLookups {
     return this.open.size === 0 ? Promise.resolve() : new Promise((resolve) => this.drained.push(resolve));
   }
 
-  private async askWithin(due: DueTimeout, ms: number): Promise<unknown> {
+  private async lookUpWithin(due: DueTimeout, ms: number): Promise<unknown> {
     const limit = new AbortController();
     this.limits.add(limit);
     if (this.isStopping) limit.abort();
@@ -119,7 +119,7 @@ export class ExternalLookups {
     const ended = rejectedBy(limit.signal, ms);
     try {
       // A handler that does not obey the signal must not keep its place for ever.
-      return await Promise.race([this.deps.handler.ask(due, limit.signal), ended.promise]);
+      return await Promise.race([this.deps.handler.lookUp(due, limit.signal), ended.promise]);
     } finally {
       timer.cancel();
       ended.forget();

@@ -39,7 +39,7 @@ export class OutcomeRecorder {
     const done = ofType(recorded, 'done');
     if (done.length > 0) await tx.query(queries.finish, [kind, ...identities(done)]);
     // By clock_timestamp(): the transaction may have begun long before, and the lease must cover all of the asking.
-    const asked = ofType(recorded, 'ask');
+    const asked = ofType(recorded, 'look-up');
     if (asked.length > 0) await tx.query(queries.lease, [kind, ...identities(asked), lease, this.deps.leaseMs]);
     await this.retry(tx, ofType(recorded, 'retry'));
     await this.reschedule(tx, ofType(recorded, 'reschedule'));

@@ -2,7 +2,7 @@
 export function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
   let abort = (): void => undefined;
   const promise = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(new Error(`ask() did not end within ${ms} ms`));
+    abort = () => reject(new Error(`lookUp() did not end within ${ms} ms`));
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
   });

@@ -5,7 +5,7 @@ import { type TimeoutOutcome } from '../handlers/timeout-outcome';
 /** What is written for a timeout, once budget and back-off are applied to what the handler said. */
 export type ResolvedOutcome =
   | { readonly type: 'done' }
-  | { readonly type: 'ask' }
+  | { readonly type: 'look-up' }
   | { readonly type: 'retry'; readonly attempts: number; readonly reason: string; readonly afterMs: number }
   | { readonly type: 'reschedule'; readonly dueAt: Date }
   | { readonly type: 'park'; readonly attempts: number; readonly reason: string };
@@ -22,7 +22,7 @@ interface Budget {
 export function resolveOutcome(outcome: TimeoutOutcome, budget: Budget): ResolvedOutcome {
   switch (outcome.type) {
     case 'done':
-    case 'ask':
+    case 'look-up':
     case 'reschedule':
       return outcome;
     case 'park':

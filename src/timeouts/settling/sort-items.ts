@@ -13,7 +13,7 @@ interface SortedItems {
 
 /** Pure: what a committed batch means for the items that brought it about. */
 export function sortItems(items: readonly WorkItem[], batch: SettledBatch, longestHoldMs: number): SortedItems {
-  const asked = batch.settled.flatMap(({ outcome, due }) => (outcome.type === 'ask' ? [due] : []));
+  const asked = batch.settled.flatMap(({ outcome, due }) => (outcome.type === 'look-up' ? [due] : []));
   const waiting = new Map(asked.map(({ key }) => [key, [] as WorkItem[]]));
   const early = batch.early.filter((row) => row.remaining_ms <= longestHoldMs);
   const nearRows = new Map(early.map((row) => [row.key, row]));

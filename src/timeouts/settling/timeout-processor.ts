@@ -46,7 +46,7 @@ export class TimeoutProcessor {
       size: options.batchSize,
       ...GATHER,
       concurrency: options.concurrency,
-      mayRun: () => this.asks.openCount < options.askConcurrency,
+      mayRun: () => this.asks.openCount < options.lookUpConcurrency,
       run: (items) => this.run(items),
     });
     this.batches = new IsolatedBatches(
@@ -117,7 +117,7 @@ export class TimeoutProcessor {
   }
 
   private get isAsking(): boolean {
-    return this.asks.openCount >= this.deps.options.askConcurrency;
+    return this.asks.openCount >= this.deps.options.lookUpConcurrency;
   }
 
   /** Handles one page of rows overdue by at least `marginMs`. @throws when the database cannot be asked. */
@@ -154,7 +154,7 @@ export class TimeoutProcessor {
   private async select(tx: EntityManager, items: readonly WorkItem[]): Promise<Selection> {
     const { keys, generations } = identitiesOf(items.map(({ wakeUp }) => wakeUp));
     const rows = await tx.query<BusyRow[]>(this.deps.queries.lockByKeys, [this.deps.kind, keys, generations]);
-    const { due, early } = splitDue(rows, items, (key) => this.asks.isAsking(key));
+    const { due, early } = splitDue(rows, items, (key) => this.asks.isLookingUp(key));
     const far = early.filter((row) => row.remaining_ms > this.deps.longestHoldMs);
     await this.deps.recorder.wakeLater(tx, wakeLater(far, items, this.deps.databaseClock.nowMs()));
     return { due, early };
@@ -168,7 +168,7 @@ export class TimeoutProcessor {
     near.forEach(({ item, row }) => this.holdAgain(item, row));
     finished.forEach((item) => item.finish('finished'));
     for (const { due, items: waiters } of asked) {
-      void this.asks.ask(due, batch.lease, (result) => waiters.forEach((item) => item.finish(result)));
+      void this.asks.lookUp(due, batch.lease, (result) => waiters.forEach((item) => item.finish(result)));
     }
   }
 

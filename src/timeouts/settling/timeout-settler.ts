@@ -52,7 +52,7 @@ export interface SettledBatch {
   readonly settled: readonly SettledRow[];
   /** Rows that were not due yet, or that another transaction holds. */
   readonly early: readonly LockedRow[];
-  /** Fences the second call of those whose outcome is `ask`. */
+  /** Fences the second call of those whose outcome is `look-up`. */
   readonly lease: string;
 }
 
@@ -132,7 +132,7 @@ export class TimeoutSettler {
   private handle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
     const { kind, runTimeoutMs: ms, handler } = this.deps;
     const keys = due.map(({ key }) => key);
-    return withinRunLimit(this.clock, tx, { kind, keys, ms }, () => handler.settle(due, tx, run));
+    return withinRunLimit(this.clock, tx, { kind, keys, ms }, () => handler.handleBatch(due, tx, run));
   }
 
   private async record(

@@ -39,7 +39,7 @@ interface EngineTask {
   readonly amqpUrl: string;
   readonly shape: string;
   readonly transport: DelayTransportSetting;
-  /** One job at a time, in a handler with `handle` instead of `settle`. */
+  /** One job at a time, in a handler with `handle` instead of `handleBatch`. */
   readonly isSingle?: boolean;
   /** A transaction for each, ten at once. */
   readonly isAlone?: boolean;
@@ -105,7 +105,7 @@ function moduleOf(task: EngineTask, dataSource: DataSource, schema: string, host
 function batchHandler(host: { readonly handle: Handle }): TimeoutHandlerBatch {
   @TimeoutHandler(KIND)
   class BatchHandler implements TimeoutHandlerBatch {
-    async settle(timeouts: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    async handleBatch(timeouts: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
       await host.handle(timeouts.map(jobOf), (sql, values) => tx.query(sql, values));
       return timeouts.map(() => DONE);
     }

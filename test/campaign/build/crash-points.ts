@@ -44,7 +44,7 @@ export const HOOKS: readonly Patch[] = [
   before(
     'between-outbox-claim-and-publish',
     'outbox/outbox-relay.js',
-    'const outcomes = await this.plan.publisher.publish(',
+    'const outcomes = await this.deps.publisher.publish(',
   ),
   before('between-publish-and-delete', 'outbox/outbox-relay.js', 'return this.finish(sent,'),
   {
@@ -64,6 +64,6 @@ export const HOOKS: readonly Patch[] = [
     name: 'channels',
     file: 'rabbit/kept-channel.js',
     find: 'this.watch(channel);',
-    replace: 'this.watch(channel); globalThis.campaign?.sees(channel, this.plan.name);',
+    replace: 'this.watch(channel); globalThis.campaign?.sees(channel, this.deps.name);',
   },
 ];

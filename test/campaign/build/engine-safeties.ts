@@ -30,8 +30,8 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'timeouts/settling/timeout-settler.js',
-        'return (0, run_limit_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.settle(due, tx, run));',
-        'return handler.settle(due, tx, run);',
+        'return (0, run_limit_1.withinRunLimit)(this.clock, tx, { kind, keys, ms }, () => handler.handleBatch(due, tx, run));',
+        'return handler.handleBatch(due, tx, run);',
       ),
     ],
     // The server ends a session that is idle in a transaction for 5 s, and the rows are free again without us.

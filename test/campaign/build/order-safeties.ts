@@ -51,7 +51,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
       patch(
         'outbox/outbox-relay.js',
         'const sent = new',
-        'await this.claims.delete(this.plan.dataSource, claimed.rows); const sent = new',
+        'await this.claims.delete(this.deps.dataSource, claimed.rows); const sent = new',
       ),
     ],
     kinds: ['kill-broker', 'cut-broker', 'crash-point'],

@@ -20,7 +20,7 @@ const DECIDING: Record<string, UseCase> = {
   cancel: (shop, id, tx) => shop.cancel.execute({ orderId: id }, undefined, tx),
   extend: (shop, id, tx) => shop.extend.execute({ orderId: id, byMs: 1_000 }, undefined, tx),
   'set auto-close': (shop, id, tx) => shop.setAutoClose.execute({ orderId: id, enabled: false }, undefined, tx),
-  close: async (shop, id, tx) => tx && shop.closing.settle([dueOf(id)], tx),
+  close: async (shop, id, tx) => tx && shop.closing.handleBatch([dueOf(id)], tx),
 };
 
 describe('isolation levels', () => {

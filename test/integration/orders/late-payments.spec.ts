@@ -70,10 +70,10 @@ describe('money that comes too late, is too much, or too little', () => {
   async function round(kind: string, key: string, payload: DueTimeout['payload'] = {}): Promise<TimeoutOutcome> {
     const handler = kind === PAYMENT_REFUND ? shop.refunding : shop.watching;
     const due = dueOf(key, { kind, payload }) as DueTimeout<never>;
-    const [first] = await shop.dataSource.transaction((tx) => handler.settle([due], tx));
-    if (first?.type !== 'ask') return first as TimeoutOutcome;
-    const answer = (await handler.ask(due, new AbortController().signal)) as never;
-    const [second] = await shop.dataSource.transaction((tx) => handler.settle([{ ...due, answer }], tx));
+    const [first] = await shop.dataSource.transaction((tx) => handler.handleBatch([due], tx));
+    if (first?.type !== 'look-up') return first as TimeoutOutcome;
+    const answer = (await handler.lookUp(due, new AbortController().signal)) as never;
+    const [second] = await shop.dataSource.transaction((tx) => handler.handleBatch([{ ...due, answer }], tx));
     return second as TimeoutOutcome;
   }
 

@@ -141,8 +141,8 @@ describe('one payment that is told of by several names, from several sides', () 
     await settleUntilDone(shop, [second]);
     found('cs_w', 'pi_w');
     const due = dueOf(second, { kind: ORDER_LATE_WATCH, payload: { since: new Date().toISOString() } });
-    const answer = await shop.watching.ask(due, new AbortController().signal);
-    await shop.dataSource.transaction((tx) => shop.watching.settle([{ ...due, answer }], tx));
+    const answer = await shop.watching.lookUp(due, new AbortController().signal);
+    await shop.dataSource.transaction((tx) => shop.watching.handleBatch([{ ...due, answer }], tx));
     expect(await statusOf(second)).toBe('CLOSED');
     expect(await unmatchedOf(second)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
   });

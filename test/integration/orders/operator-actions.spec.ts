@@ -29,8 +29,8 @@ describe('what an operator decides about an order', () => {
     );
   const finish = async (reference: string) => {
     const due = dueOf(refundNumber(desk.attempt(reference)), { kind: PAYMENT_REFUND }) as DueTimeout<never>;
-    const answer = (await desk.shop.refunding.ask(due, new AbortController().signal)) as never;
-    await desk.shop.dataSource.transaction((tx) => desk.shop.refunding.settle([{ ...due, answer }], tx));
+    const answer = (await desk.shop.refunding.lookUp(due, new AbortController().signal)) as never;
+    await desk.shop.dataSource.transaction((tx) => desk.shop.refunding.handleBatch([{ ...due, answer }], tx));
   };
 
   describe('a refund', () => {
@@ -249,8 +249,8 @@ describe('what an operator decides about an order', () => {
       // The declaration was wrong.
       desk.shop.provider.paid('declared');
       const due = dueOf(orderId, { kind: ORDER_LATE_WATCH, payload: { since: new Date().toISOString() } });
-      const answer = await desk.shop.watching.ask(due, new AbortController().signal);
-      await desk.shop.dataSource.transaction((tx) => desk.shop.watching.settle([{ ...due, answer }], tx));
+      const answer = await desk.shop.watching.lookUp(due, new AbortController().signal);
+      await desk.shop.dataSource.transaction((tx) => desk.shop.watching.handleBatch([{ ...due, answer }], tx));
       expect(await desk.statusOf(orderId)).toBe('PAID');
     });
 

@@ -90,14 +90,14 @@ describe('orders under fire, on PostgreSQL', () => {
     const watched = await Promise.all(
       late.map(async (key) => {
         const due = { ...dueOf(key), kind: 'order.late-watch', payload: { since: new Date().toISOString() } };
-        return { ...due, answer: await shop.watching.ask(due, signal) };
+        return { ...due, answer: await shop.watching.lookUp(due, signal) };
       }),
     );
     const before = shop.failures.length;
     const others = await placeMany(60);
     await Promise.all([
       ...[0, 15, 30, 45].map((from) =>
-        shop.dataSource.transaction((tx) => shop.watching.settle(watched.slice(from, from + 15), tx)),
+        shop.dataSource.transaction((tx) => shop.watching.handleBatch(watched.slice(from, from + 15), tx)),
       ),
       ...others.slice(0, 30).map(pay),
       ...chunks(others.slice(30), 10).map((chunk) => settleUntilDone(shop, chunk)),

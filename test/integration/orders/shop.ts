@@ -155,14 +155,14 @@ export function dueOf(
 /** What the engine does with one batch: settle, and where that is asked for, ask outside and settle again. */
 export async function settle(shop: Shop, ids: readonly string[], cause: DueTimeout['cause'] = 'message') {
   const due = ids.map((id) => dueOf(id, { cause }));
-  const first = await shop.dataSource.transaction((tx) => shop.closing.settle(due, tx));
-  const asking = due.filter((_, index) => first[index]?.type === 'ask');
+  const first = await shop.dataSource.transaction((tx) => shop.closing.handleBatch(due, tx));
+  const asking = due.filter((_, index) => first[index]?.type === 'look-up');
   if (asking.length === 0) return first;
   const signal = new AbortController().signal;
   const answered = await Promise.all(
-    asking.map(async (timeout) => ({ ...timeout, answer: await shop.closing.ask(timeout, signal) })),
+    asking.map(async (timeout) => ({ ...timeout, answer: await shop.closing.lookUp(timeout, signal) })),
   );
-  const second = await shop.dataSource.transaction((tx) => shop.closing.settle(answered, tx));
+  const second = await shop.dataSource.transaction((tx) => shop.closing.handleBatch(answered, tx));
   const answers = new Map(answered.map((timeout, index) => [timeout.key, second[index]]));
   return due.map((timeout, index) => answers.get(timeout.key) ?? first[index]) as TimeoutOutcome[];
 }
@@ -182,10 +182,10 @@ export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds
 /** Asks the providers of an order about its payments, and books what they say: settle, ask outside, settle. */
 export async function reconcile(shop: Shop, orderId: string): Promise<TimeoutOutcome | undefined> {
   const due = dueOf(orderId, { kind: PAYMENT_RECONCILIATION });
-  const [first] = await shop.dataSource.transaction((tx) => shop.reconciling.settle([due], tx));
-  if (first?.type !== 'ask') return first;
-  const answer = await shop.reconciling.ask(due, new AbortController().signal);
-  const [second] = await shop.dataSource.transaction((tx) => shop.reconciling.settle([{ ...due, answer }], tx));
+  const [first] = await shop.dataSource.transaction((tx) => shop.reconciling.handleBatch([due], tx));
+  if (first?.type !== 'look-up') return first;
+  const answer = await shop.reconciling.lookUp(due, new AbortController().signal);
+  const [second] = await shop.dataSource.transaction((tx) => shop.reconciling.handleBatch([{ ...due, answer }], tx));
   return second;
 }
 

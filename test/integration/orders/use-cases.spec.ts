@@ -262,7 +262,7 @@ describe('use cases about one order, on PostgreSQL', () => {
   describe('reminding', () => {
     const remind = (id: string) => {
       const due = dueOf(`${id}:300000`, { kind: 'order.reminder' });
-      return shop.dataSource.transaction((tx) => shop.reminding.settle([due], tx));
+      return shop.dataSource.transaction((tx) => shop.reminding.handleBatch([due], tx));
     };
 
     it('reminds once of an order that waits', async () => {

@@ -267,8 +267,8 @@ describe('who vouches for a payment', () => {
   it('looks at an order only as often as its watch says, whoever vouched', async () => {
     const id = await closed({ merchantId: 'refunder', attempt: attempt('watched') });
     const due = dueOf(id, { kind: ORDER_LATE_WATCH, payload: { since: new Date(Date.now() - MINUTE).toISOString() } });
-    const answer = await shop.watching.ask(due, new AbortController().signal);
-    const [outcome] = await shop.dataSource.transaction((tx) => shop.watching.settle([{ ...due, answer }], tx));
+    const answer = await shop.watching.lookUp(due, new AbortController().signal);
+    const [outcome] = await shop.dataSource.transaction((tx) => shop.watching.handleBatch([{ ...due, answer }], tx));
     expect(outcome).toMatchObject({ type: 'reschedule' });
   });
 });

@@ -101,7 +101,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
       newOrder({ paymentWindowMs: 50, attempt: { provider: 'fake', reference: 'flaky' } }),
     ]);
     await done([id]);
-    expect(outcomesOf(id)).toEqual(['ask', 'retry', 'ask', 'done']);
+    expect(outcomesOf(id)).toEqual(['look-up', 'retry', 'look-up', 'done']);
     expect((await module.get(ReadHistory).execute(id)).map((entry) => entry.to)).toEqual([
       'PENDING',
       'CLOSING',

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   TimeoutHandler,
@@ -18,11 +18,11 @@ const COUNT = 200;
 class Asking implements TimeoutHandlerBatch<string> {
   readonly signals: WeakRef<AbortSignal>[] = [];
 
-  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
-    return due.map(({ answer }) => (answer === undefined ? ASK : DONE));
+  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+    return due.map(({ answer }) => (answer === undefined ? LOOK_UP : DONE));
   }
 
-  async ask(_due: DueTimeout, signal: AbortSignal): Promise<string> {
+  async lookUp(_due: DueTimeout, signal: AbortSignal): Promise<string> {
     this.signals.push(new WeakRef(signal));
     return 'yes';
   }

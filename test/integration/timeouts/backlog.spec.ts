@@ -18,7 +18,7 @@ const PREFETCH = 300;
 class Burst implements TimeoutHandlerBatch {
   readonly seen: DueTimeout[] = [];
 
-  async settle(due: readonly DueTimeout[]): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[]): Promise<TimeoutOutcome[]> {
     this.seen.push(...due);
     return due.map(() => DONE);
   }

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   DuplicateTimeoutHandlerError,
   type DueTimeout,
@@ -32,12 +32,12 @@ class Batch implements TimeoutHandlerBatch<string> {
   behaviour: (due: DueTimeout<string>) => TimeoutOutcome = () => DONE;
   answer: (due: DueTimeout) => Promise<string> = async () => 'yes';
 
-  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
     this.batches.push(due.length);
     return due.map((timeout) => this.behaviour(timeout));
   }
 
-  ask(due: DueTimeout): Promise<string> {
+  lookUp(due: DueTimeout): Promise<string> {
     return this.answer(due);
   }
 }
@@ -141,7 +141,7 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
   });
 
   it('asks outside the transaction and settles with the answer', async () => {
-    batch.behaviour = ({ answer }) => (answer === undefined ? ASK : { type: 'park', reason: `answered ${answer}` });
+    batch.behaviour = ({ answer }) => (answer === undefined ? LOOK_UP : { type: 'park', reason: `answered ${answer}` });
     batch.answer = async ({ key }) => `for ${key}`;
     await schedule('test.batch', ['a', 'b'], 0);
     await engine.settled.until((rows) => rows.filter(({ outcome }) => outcome.type === 'park').length === 2);
@@ -153,7 +153,7 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
     let asked = 0;
     batch.behaviour = ({ answer }) =>
       answer === undefined
-        ? ASK
+        ? LOOK_UP
         : answer === 'down'
           ? { type: 'retry', reason: 'down', afterMs: 10, counted: false }
           : DONE;

@@ -28,7 +28,7 @@ class Single implements TimeoutHandlerSingle {
 
 @TimeoutHandler('hang.batch', { runTimeoutMs: 500 })
 class Batch implements TimeoutHandlerBatch {
-  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     for (const { key } of due) await tx.query('INSERT INTO effect VALUES ($1)', [key]);
     if (due.some(hangs)) await never();
     return due.map(() => DONE);

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   ParkedTimeouts,
@@ -25,16 +25,16 @@ class Single implements TimeoutHandlerSingle {
   }
 }
 
-@TimeoutHandler('hard.asking', { maxAttempts: 2, leaseMs: 3_000, askConcurrency: 2, batchSize: 10 })
+@TimeoutHandler('hard.asking', { maxAttempts: 2, leaseMs: 3_000, lookUpConcurrency: 2, batchSize: 10 })
 class Asking implements TimeoutHandlerBatch<string | undefined> {
   asked = 0;
   answer: (due: DueTimeout, signal: AbortSignal) => Promise<string | undefined> = async () => 'yes';
 
-  async settle(due: readonly DueTimeout<string | undefined>[]): Promise<TimeoutOutcome[]> {
-    return due.map(({ answer }) => (answer === undefined ? ASK : DONE));
+  async handleBatch(due: readonly DueTimeout<string | undefined>[]): Promise<TimeoutOutcome[]> {
+    return due.map(({ answer }) => (answer === undefined ? LOOK_UP : DONE));
   }
 
-  ask(due: DueTimeout, signal: AbortSignal): Promise<string | undefined> {
+  lookUp(due: DueTimeout, signal: AbortSignal): Promise<string | undefined> {
     this.asked++;
     return this.answer(due, signal);
   }

@@ -17,7 +17,7 @@ const count = (key: string, tx: EntityManager): Promise<unknown> =>
 
 @TimeoutHandler('held.batch')
 class Batch implements TimeoutHandlerBatch {
-  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     for (const { key } of due) await count(key, tx);
     return due.map(() => DONE);
   }

@@ -18,12 +18,12 @@ class Asking implements TimeoutHandlerBatch<string> {
 
   constructor(private readonly question: (signal: AbortSignal) => Promise<string>) {}
 
-  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
     this.settled.push(...due.flatMap(({ answer }) => answer ?? []));
-    return due.map(({ answer }) => (answer === undefined ? { type: 'ask' } : DONE));
+    return due.map(({ answer }) => (answer === undefined ? { type: 'look-up' } : DONE));
   }
 
-  ask({ key }: DueTimeout<string>, signal: AbortSignal): Promise<string> {
+  lookUp({ key }: DueTimeout<string>, signal: AbortSignal): Promise<string> {
     this.asked.push(key);
     return this.question(signal);
   }

@@ -16,7 +16,7 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 class Recovered implements TimeoutHandlerBatch {
   behaviour: (due: DueTimeout) => TimeoutOutcome = () => DONE;
 
-  async settle(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const outcomes = due.map((each) => this.behaviour(each));
     const done = due.filter((_, index) => outcomes[index]?.type === 'done').map(({ key }) => key);
     await tx.query('INSERT INTO effect SELECT unnest($1::text[])', [done]);

@@ -1,5 +1,5 @@
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   TimeoutHandler,
@@ -29,11 +29,11 @@ class Single implements TimeoutHandlerSingle {
 
 @TimeoutHandler('stop.asking', { leaseMs: 20_000 })
 class Asking implements TimeoutHandlerBatch<string> {
-  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
-    return due.map(({ answer }) => (answer === undefined ? ASK : DONE));
+  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+    return due.map(({ answer }) => (answer === undefined ? LOOK_UP : DONE));
   }
 
-  async ask(): Promise<string> {
+  async lookUp(): Promise<string> {
     return 'yes';
   }
 }

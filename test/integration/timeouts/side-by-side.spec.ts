@@ -1,6 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import {
-  ASK,
+  LOOK_UP,
   DONE,
   type DueTimeout,
   TimeoutHandler,
@@ -12,7 +12,7 @@ import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 /** Its effect is a row in a table without any unique key: a second effect would be seen. */
-@TimeoutHandler('twin', { batchSize: 20, askConcurrency: 1, leaseMs: 60_000 })
+@TimeoutHandler('twin', { batchSize: 20, lookUpConcurrency: 1, leaseMs: 60_000 })
 class Twin implements TimeoutHandlerBatch<string> {
   asks = false;
   asked = 0;
@@ -20,14 +20,14 @@ class Twin implements TimeoutHandlerBatch<string> {
 
   constructor(readonly name: string) {}
 
-  async settle(due: readonly DueTimeout<string>[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const outcomes = due.map(({ answer }) => (this.asks && answer === undefined ? ASK : DONE));
+  async handleBatch(due: readonly DueTimeout<string>[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+    const outcomes = due.map(({ answer }) => (this.asks && answer === undefined ? LOOK_UP : DONE));
     const done = due.filter((_, index) => outcomes[index] === DONE);
     await tx.query('INSERT INTO effect SELECT unnest($1::text[]), $2', [done.map(({ key }) => key), this.name]);
     return outcomes;
   }
 
-  ask(): Promise<string> {
+  lookUp(): Promise<string> {
     this.asked++;
     return this.answer();
   }

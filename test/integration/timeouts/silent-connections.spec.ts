@@ -7,7 +7,7 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 @TimeoutHandler('by-a-host')
 class ByAHost {
-  async settle(batch: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
+  async handleBatch(batch: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     await tx.query('SELECT 1');
     return batch.map(() => DONE);
   }

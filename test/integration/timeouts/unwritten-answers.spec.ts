@@ -18,11 +18,11 @@ class Answered implements TimeoutHandlerBatch<string> {
   asked = 0;
   answer: () => void = () => undefined;
 
-  async settle(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
-    return due.map(({ answer }) => (answer === undefined ? { type: 'ask' } : DONE));
+  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
+    return due.map(({ answer }) => (answer === undefined ? { type: 'look-up' } : DONE));
   }
 
-  ask(): Promise<string> {
+  lookUp(): Promise<string> {
     this.asked += 1;
     return new Promise((resolve) => (this.answer = () => resolve('paid')));
   }

@@ -24,28 +24,28 @@ describe('the first decision about a due order', () => {
   it.each<[OrderStatus, Payment, object]>([
     ['PENDING', 'none', { type: 'close', to: 'CLOSED' }],
     ['PENDING', 'closed', { type: 'close', to: 'CLOSED' }],
-    ['PENDING', 'created', { type: 'ask', entersClosing: true }],
-    ['PENDING', 'open', { type: 'ask', entersClosing: true }],
-    ['PENDING', 'unknown', { type: 'ask', entersClosing: true }],
+    ['PENDING', 'created', { type: 'look-up', entersClosing: true }],
+    ['PENDING', 'open', { type: 'look-up', entersClosing: true }],
+    ['PENDING', 'unknown', { type: 'look-up', entersClosing: true }],
     ['PENDING', 'paid', { type: 'pay' }],
     ['PENDING', 'paid and open', { type: 'pay' }],
     ['PENDING', 'paid in part', { type: 'park' }],
-    ['PENDING', 'paid in part and open', { type: 'ask', entersClosing: true }],
+    ['PENDING', 'paid in part and open', { type: 'look-up', entersClosing: true }],
     ['PENDING', 'paid in dollars', { type: 'park' }],
     ['PENDING', 'paid in two parts', { type: 'pay' }],
     ['CLOSING', 'none', { type: 'close', to: 'CLOSED' }],
     ['CLOSING', 'closed', { type: 'close', to: 'CLOSED' }],
-    ['CLOSING', 'created', { type: 'ask', entersClosing: false }],
-    ['CLOSING', 'open', { type: 'ask', entersClosing: false }],
-    ['CLOSING', 'unknown', { type: 'ask', entersClosing: false }],
+    ['CLOSING', 'created', { type: 'look-up', entersClosing: false }],
+    ['CLOSING', 'open', { type: 'look-up', entersClosing: false }],
+    ['CLOSING', 'unknown', { type: 'look-up', entersClosing: false }],
     ['CLOSING', 'paid', { type: 'pay' }],
     ['CLOSING', 'paid and open', { type: 'pay' }],
     ['CLOSING', 'paid in part', { type: 'park' }],
-    ['CLOSING', 'paid in part and open', { type: 'ask', entersClosing: false }],
+    ['CLOSING', 'paid in part and open', { type: 'look-up', entersClosing: false }],
     ['CLOSING', 'paid in dollars', { type: 'park' }],
     ['CLOSING', 'paid in two parts', { type: 'pay' }],
     ['PAID', 'paid', { type: 'terminal' }],
-    ['PAID', 'paid and open', { type: 'ask', entersClosing: false }],
+    ['PAID', 'paid and open', { type: 'look-up', entersClosing: false }],
   ])('%s with payment %s: %j', (status, payment, expected) => {
     expect(decide(status, payment)).toMatchObject(expected);
   });
@@ -77,7 +77,7 @@ describe('the first decision about a due order', () => {
 
   it('goes on closing whatever happens to deadline and auto-close after it has begun', () => {
     const moved = { expiresAt: at(60_000), autoClose: false };
-    expect(decide('CLOSING', 'open', moved)).toEqual({ type: 'ask', entersClosing: false });
+    expect(decide('CLOSING', 'open', moved)).toEqual({ type: 'look-up', entersClosing: false });
   });
 
   it('closes what is paid in part, and gives the part back, where the policy says so', () => {

@@ -75,7 +75,7 @@ describe('a close by hand', () => {
     const open = attempt();
     const gone = attempt({ reference: 'a-2', status: 'CLOSED' });
     expect(decideManualClose(order({ attempts: [gone] }), false)).toMatchObject({ type: 'close', to: 'CLOSED' });
-    expect(decideManualClose(order({ attempts: [gone, open] }), false)).toEqual({ type: 'ask' });
+    expect(decideManualClose(order({ attempts: [gone, open] }), false)).toEqual({ type: 'look-up' });
     const declared = decideManualClose(order({ attempts: [gone, open] }), true);
     expect(declared).toEqual({ type: 'close', to: 'CLOSED', declared: [open] });
     const after = declareClosed(order({ attempts: [gone, open] }), [open]);

@@ -3,7 +3,7 @@ import { HandlerAdapter } from '../../../src/timeouts/handlers/handler-adapter';
 import { type DueTimeout } from '../../../src/timeouts/timeout';
 import { HandlerContractError } from '../../../src/timeouts/timeout-errors';
 import { type TimeoutHandlerBatch } from '../../../src/timeouts/handlers/timeout-handler';
-import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
+import { LOOK_UP, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
 
 const tx = {} as EntityManager;
 const { signal } = new AbortController();
@@ -14,31 +14,31 @@ function due(key: string, more: Partial<DueTimeout> = {}): DueTimeout {
   return { kind: 'k', key, generation: '1', dueAt, attempts: 0, payload: {}, cause: 'message', ...more };
 }
 
-const batch = (outcomes: readonly TimeoutOutcome[], ask?: TimeoutHandlerBatch['ask']) =>
-  new HandlerAdapter('order.payment', { settle: async () => [...outcomes], ...(ask && { ask }) });
+const batch = (outcomes: readonly TimeoutOutcome[], lookUp?: TimeoutHandlerBatch['lookUp']) =>
+  new HandlerAdapter('order.payment', { handleBatch: async () => [...outcomes], ...(lookUp && { lookUp }) });
 
 describe('a batch handler', () => {
   it('gets the whole batch at once, in the transaction, and its outcomes are taken as they are', async () => {
     const outcomes: TimeoutOutcome[] = [DONE, { type: 'park', reason: 'no' }];
-    const settle = jest.fn(async () => outcomes);
+    const handleBatch = jest.fn(async () => outcomes);
     const timeouts = [due('a'), due('b')];
-    await expect(new HandlerAdapter('k', { settle }).settle(timeouts, tx, run)).resolves.toEqual(outcomes);
-    expect(settle.mock.calls).toEqual([[timeouts, tx, run]]);
+    await expect(new HandlerAdapter('k', { handleBatch }).handleBatch(timeouts, tx, run)).resolves.toEqual(outcomes);
+    expect(handleBatch.mock.calls).toEqual([[timeouts, tx, run]]);
   });
 
   it('keeps its own this', async () => {
     class Handler {
-      private readonly outcomes = [ASK];
-      async settle(): Promise<TimeoutOutcome[]> {
+      private readonly outcomes = [LOOK_UP];
+      async handleBatch(): Promise<TimeoutOutcome[]> {
         return this.outcomes;
       }
-      async ask(): Promise<unknown> {
+      async lookUp(): Promise<unknown> {
         return this.outcomes.length;
       }
     }
     const adapter = new HandlerAdapter('k', new Handler());
-    await expect(adapter.settle([due('a')], tx, run)).resolves.toEqual([ASK]);
-    await expect(adapter.ask(due('a'), signal)).resolves.toBe(1);
+    await expect(adapter.handleBatch([due('a')], tx, run)).resolves.toEqual([LOOK_UP]);
+    await expect(adapter.lookUp(due('a'), signal)).resolves.toBe(1);
   });
 
   it.each([
@@ -46,41 +46,41 @@ describe('a batch handler', () => {
     ['too many', [DONE, DONE, DONE], 'returned 3 outcomes for 2 timeouts'],
     ['no', [], 'returned 0 outcomes for 2 timeouts'],
   ])('breaks its contract with %s outcomes', async (_, outcomes, problem) => {
-    const settling = batch(outcomes).settle([due('a'), due('b')], tx, run);
+    const settling = batch(outcomes).handleBatch([due('a'), due('b')], tx, run);
     await expect(settling).rejects.toThrow(HandlerContractError);
     await expect(settling).rejects.toThrow(`the handler of "order.payment" ${problem}`);
   });
 
   it('breaks its contract when it wants to ask but cannot', async () => {
-    const settling = batch([DONE, ASK]).settle([due('a'), due('b')], tx, run);
-    await expect(settling).rejects.toThrow('returned "ask" but has no ask() method');
-    await expect(batch([]).ask(due('a'), signal)).rejects.toThrow('has no ask() method');
+    const settling = batch([DONE, LOOK_UP]).handleBatch([due('a'), due('b')], tx, run);
+    await expect(settling).rejects.toThrow('returned "look-up" but has no lookUp() method');
+    await expect(batch([]).lookUp(due('a'), signal)).rejects.toThrow('has no lookUp() method');
   });
 
   it.each([['facts'], [null], [false], [0]])(
     'breaks its contract when it asks again after the answer %j',
     async (answer) => {
-      const adapter = batch([DONE, ASK], async () => answer);
-      await expect(adapter.settle([due('a', { answer }), due('b', { answer })], tx, run)).rejects.toThrow(
+      const adapter = batch([DONE, LOOK_UP], async () => answer);
+      await expect(adapter.handleBatch([due('a', { answer }), due('b', { answer })], tx, run)).rejects.toThrow(
         'asked again',
       );
     },
   );
 
   it('breaks its contract when it asks again after the answer undefined, or it would ask for ever', async () => {
-    const adapter = batch([ASK], async () => undefined);
-    await expect(adapter.settle([due('a', { answer: undefined })], tx, run)).rejects.toThrow('asked again');
+    const adapter = batch([LOOK_UP], async () => undefined);
+    await expect(adapter.handleBatch([due('a', { answer: undefined })], tx, run)).rejects.toThrow('asked again');
   });
 
   it('may ask about one timeout in the call in which it is answered about another', async () => {
-    const adapter = batch([ASK, DONE], async () => 1);
-    await expect(adapter.settle([due('a'), due('b', { answer: 1 })], tx, run)).resolves.toEqual([ASK, DONE]);
+    const adapter = batch([LOOK_UP, DONE], async () => 1);
+    await expect(adapter.handleBatch([due('a'), due('b', { answer: 1 })], tx, run)).resolves.toEqual([LOOK_UP, DONE]);
   });
 
   it('gets its question with the signal that ends it', async () => {
-    const ask = jest.fn(async () => 'facts');
-    await expect(batch([], ask).ask(due('a'), signal)).resolves.toBe('facts');
-    expect(ask.mock.calls).toEqual([[due('a'), signal]]);
+    const lookUp = jest.fn(async () => 'facts');
+    await expect(batch([], lookUp).lookUp(due('a'), signal)).resolves.toBe('facts');
+    expect(lookUp.mock.calls).toEqual([[due('a'), signal]]);
   });
 });
 
@@ -95,19 +95,19 @@ describe('a handler of single timeouts', () => {
       if (key === 'b') return { type: 'park', reason: 'no' };
     });
     const timeouts = [due('a'), due('b'), due('c')];
-    const settling = new HandlerAdapter('k', { handle }).settle(timeouts, tx, run);
+    const settling = new HandlerAdapter('k', { handle }).handleBatch(timeouts, tx, run);
     await expect(settling).resolves.toEqual([DONE, { type: 'park', reason: 'no' }, DONE]);
     expect(handle.mock.calls).toEqual(timeouts.map((timeout) => [timeout, tx]));
   });
 
   it('cannot ask', async () => {
-    const adapter = new HandlerAdapter('order.payment', { handle: async () => ASK });
-    await expect(adapter.settle([due('a')], tx, run)).rejects.toThrow(HandlerContractError);
-    await expect(adapter.ask(due('a'), signal)).rejects.toThrow(HandlerContractError);
+    const adapter = new HandlerAdapter('order.payment', { handle: async () => LOOK_UP });
+    await expect(adapter.handleBatch([due('a')], tx, run)).rejects.toThrow(HandlerContractError);
+    await expect(adapter.lookUp(due('a'), signal)).rejects.toThrow(HandlerContractError);
   });
 
   it('fails the batch with its own error', async () => {
     const adapter = new HandlerAdapter('k', { handle: () => Promise.reject(new Error('out of stock')) });
-    await expect(adapter.settle([due('a')], tx, run)).rejects.toThrow('out of stock');
+    await expect(adapter.handleBatch([due('a')], tx, run)).rejects.toThrow('out of stock');
   });
 });

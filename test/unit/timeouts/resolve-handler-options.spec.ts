@@ -8,7 +8,7 @@ describe('the options of a handler', () => {
       prefetch: 1_000,
       batchSize: 200,
       concurrency: 2,
-      askConcurrency: 200,
+      lookUpConcurrency: 200,
       maxAttempts: 5,
       leaseMs: 20_000,
       runTimeoutMs: 30_000,
@@ -47,7 +47,7 @@ describe('the options of a handler', () => {
     ['prefetch', 1, 65_535],
     ['batchSize', 1, 5_000],
     ['concurrency', 1, 64],
-    ['askConcurrency', 1, 10_000],
+    ['lookUpConcurrency', 1, 10_000],
     ['maxAttempts', 1, 1_000],
     ['leaseMs', 3_000, 600_000],
     ['runTimeoutMs', 100, 600_000],
@@ -64,7 +64,7 @@ describe('the options of a handler', () => {
 
   it('are refused with every problem at once, and the kind they belong to', () => {
     const times = { leaseMs: 0, runTimeoutMs: 0, idleTimeoutMs: 0, statementTimeoutMs: 0 };
-    const bad = { prefetch: 0, batchSize: 0, concurrency: 0, askConcurrency: 0, maxAttempts: 0, ...times };
+    const bad = { prefetch: 0, batchSize: 0, concurrency: 0, lookUpConcurrency: 0, maxAttempts: 0, ...times };
     const refused = jest.fn(() => resolveHandlerOptions('order.payment', bad, 'batches'));
     expect(refused).toThrow("@TimeoutHandler('order.payment'): 9 problems");
     const error: unknown = refused.mock.results[0]?.value;

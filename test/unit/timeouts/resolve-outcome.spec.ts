@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { resolveOutcome } from '../../../src/timeouts/settling/resolve-outcome';
-import { ASK, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
+import { LOOK_UP, DONE, type TimeoutOutcome } from '../../../src/timeouts/handlers/timeout-outcome';
 
 const dueAt = new Date('2026-01-01T00:00:00Z');
 const park = { type: 'park', reason: 'unreadable' } as const;
@@ -17,7 +17,7 @@ describe('what is written for an outcome', () => {
   // `random: 0.5` is the middle of the jitter; three failures are allowed.
   it.each<[string, TimeoutOutcome, number, object]>([
     ['done ends it', DONE, 2, { type: 'done' }],
-    ['ask stays ask, whatever failed before', ASK, 99, { type: 'ask' }],
+    ['ask stays ask, whatever failed before', LOOK_UP, 99, { type: 'look-up' }],
     ['a new deadline is taken over', { type: 'reschedule', dueAt }, 99, { type: 'reschedule', dueAt }],
     ['park parks without counting', park, 0, { ...park, attempts: 0 }],
     ['the first failure is counted', counted, 0, { type: 'retry', attempts: 1, reason: 'no', afterMs: 2_000 }],
