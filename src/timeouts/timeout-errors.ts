@@ -17,7 +17,10 @@ export class DuplicateTimeoutHandlerError extends CodedError {
 /** A class is marked as handler but cannot handle. */
 export class InvalidTimeoutHandlerError extends CodedError {
   constructor(kind: string, name: string) {
-    super('INVALID_TIMEOUT_HANDLER', `${name}, the handler of "${kind}", has neither a handle() nor a handleBatch() method`);
+    super(
+      'INVALID_TIMEOUT_HANDLER',
+      `${name}, the handler of "${kind}", has neither a handle() nor a handleBatch() method`,
+    );
   }
 }
 

@@ -24,7 +24,11 @@ export interface SettlementRun {
  * timeout, in order. If it throws, the batch is split until the offender stands alone.
  */
 export interface TimeoutHandlerBatch<Answer = unknown> {
-  handleBatch(timeouts: readonly DueTimeout<Answer>[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]>;
+  handleBatch(
+    timeouts: readonly DueTimeout<Answer>[],
+    tx: EntityManager,
+    run: SettlementRun,
+  ): Promise<TimeoutOutcome[]>;
   /**
    * Finds out remote facts about one timeout, outside any transaction, many at a time. Must obey `signal` (the
    * lease ends with it). A rejection is a counted retry; unknown answers belong into `Answer`.
