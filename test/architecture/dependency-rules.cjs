@@ -82,9 +82,9 @@ module.exports = {
       'the engine reports to observers and knows no monitoring',
     ),
     onlyIn(
-      'breaker-in-the-guard',
+      'breaker-in-resilience',
       'cockatiel',
-      '^src/payments/guard/',
+      '^src/payments/resilience/',
       'one place decides how hard a provider may be asked',
     ),
     {

@@ -15,7 +15,7 @@ it('a timeout that the handler gave no outcome for is an error, and is not delet
     dataSource: dataSourceStub({ queryRunner: { connect, query: async () => [] } }),
     queries: new SettlementQueries('s'),
     recorder: { record: async (_tx: unknown, rows: unknown) => recorded.push(rows) } as unknown as OutcomeRecorder,
-    handler: { settle: async () => [] } as unknown as HandlerAdapter,
+    handler: { handleBatch: async () => [] } as unknown as HandlerAdapter,
     maxAttempts: 5,
     runTimeoutMs: 30_000,
     idleTimeoutMs: 31_000,
