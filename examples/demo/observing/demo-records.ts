@@ -1,4 +1,4 @@
-import { ORDER_LATE_WATCH } from '../../../src';
+import { ORDER_LATE_WATCH } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
 import { type HistoryFact, type OrphanFact, type ReservationFact } from '../checking/facts';
 

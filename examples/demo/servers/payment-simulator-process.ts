@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type LedgerEntry, type PaymentInput } from '../../../src/testing';
+import { type LedgerEntry, type PaymentInput } from 'nestjs-order-timeout/testing';
 import { DemoError } from '../demo-error';
 import { Child } from './child-process';
 import { productFile } from './product-file';

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { OrderTimeoutModule, PinoLogger } from '../../../src';
+import { OrderTimeoutModule, PinoLogger } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
 import { type Transport } from '../demo-options';
 import { Basket } from './basket';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CancelOrder, ExtendDeadline, MarkPaid, PlaceOrders } from '../../../src';
+import { CancelOrder, ExtendDeadline, MarkPaid, PlaceOrders } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
 import { RefusedError } from '../channels/refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from '../channels/shop-channel';
