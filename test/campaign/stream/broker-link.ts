@@ -119,7 +119,9 @@ export class BrokerLink {
     const { prefix, seen } = this.plan;
     const queue = `${prefix}.campaign-subscriber`;
     await channel.assertExchange(`${prefix}.events`, 'topic', { durable: true });
-    await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
+    // Classic: a quorum queue of 3.10 that is killed just after it was declared may stay without a leader for good, and no
+    // event could be confirmed any more.
+    await channel.assertQueue(queue, { durable: true });
     await channel.bindQueue(queue, `${prefix}.events`, '#');
     await channel.prefetch(PREFETCH);
     await channel.consume(queue, (message) => {
