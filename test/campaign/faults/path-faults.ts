@@ -15,6 +15,8 @@ const DROPS_MAX_MS = 70_000;
 const EXPIRE_MS = 1_000;
 const LOOK_MS = 200;
 const PATIENCE_MS = 60_000;
+/** A quorum queue of 3.10 whose broker is killed just after declaring it may stay without a leader for good. */
+const DECLARED_MS = 5_000;
 
 /** One queue's process answers nobody, while the broker is up: of wake-ups that wait, or of those that are due. */
 export const suspendQueue: Fault = async ({ stage, signal }, random, entry) => {
@@ -61,6 +63,7 @@ export const replaceBroker: Fault = async (scene) => {
     stage.ways.broker.restore();
     release();
   }
+  await sleep(DECLARED_MS, undefined, { signal: scene.signal });
 };
 
 /** The delayed exchange says that it is there, and every publish to it ends the connection with 541. */
