@@ -28,7 +28,11 @@ export const HOOKS: readonly Patch[] = [
     find: 'const { due: rows, early = [] } = await select(tx);',
     replace: `const { due: rows, early = [] } = await select(tx); if (rows.length > 0) ${at('within-transaction')}`,
   },
-  before('between-claim-and-provider', 'timeouts/settling/external-lookups.js', 'const answer = await this.lookUpWithin('),
+  before(
+    'between-claim-and-provider',
+    'timeouts/settling/external-lookups.js',
+    'const answer = await this.lookUpWithin(',
+  ),
   {
     name: 'between-provider-and-commit',
     file: 'timeouts/settling/external-lookups.js',
