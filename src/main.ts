@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { type NestExpressApplication } from '@nestjs/platform-express';
-import { loadConfig } from './service';
-import { createService, startService } from './service';
+import { createService, loadConfig, startService } from './service';
 
 /** Runs the service until SIGTERM or SIGINT. */
 async function main(): Promise<void> {

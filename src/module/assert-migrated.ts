@@ -1,9 +1,14 @@
 import { type DataSource } from 'typeorm';
-import { isPermissionDenied } from '../database';
+import {
+  isPermissionDenied,
+  nameOf,
+  readRecorded,
+  readRecordedEarlier,
+  type RecordedMigration,
+  refuseNewerSchema,
+} from '../database';
 import { MissingTablesError } from '../timeouts';
 import { orderTimeoutMigrations } from './migrations';
-import { nameOf, readRecorded, readRecordedEarlier, type RecordedMigration } from '../database';
-import { refuseNewerSchema } from '../database';
 
 /**
  * Compares what `migrate` has recorded with what this release knows. Where nothing is recorded, or it may not be read, the

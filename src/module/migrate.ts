@@ -1,12 +1,18 @@
 import { DataSource, type EntityManager } from 'typeorm';
-import { ownTransaction } from '../database';
+import {
+  type Migration,
+  nameOf,
+  ownTransaction,
+  prepareRecord,
+  readRecorded,
+  type RecordedMigration,
+  refuseNewerSchema,
+  runMigration,
+  validateSchemaName,
+} from '../database';
 import { refuseCurrentSchema, refuseSharedSchema } from '../timeouts';
-import { validateSchemaName } from '../database';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
-import { type Migration, nameOf, prepareRecord, readRecorded, type RecordedMigration } from '../database';
-import { refuseNewerSchema } from '../database';
-import { runMigration } from '../database';
 
 /** Any fixed number will do: it keeps two instances that start together from migrating at once. */
 const ADVISORY_LOCK = 7_263_001;

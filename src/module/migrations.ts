@@ -3,8 +3,7 @@ import { addOutboxAge, createOutbox } from '../outbox';
 import { inventoryMigrations } from '../inventory';
 import { orderMigrations } from '../orders';
 import { createTimeouts, indexUndecided } from '../timeouts';
-import { validateSchemaName } from '../database';
-import { timestampOf } from '../database';
+import { timestampOf, validateSchemaName } from '../database';
 
 /**
  * Every migration of this package, in order, for the given schema.

@@ -1,9 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Clock } from '../clock';
-import { ownTransaction } from '../database';
-import { ownQuery } from '../database';
+import { ownQuery, ownTransaction, type ScanRange, ScanWindow } from '../database';
 import { type OutboxRoute } from './outbox-entry';
-import { type ScanRange, ScanWindow } from '../database';
 
 /** A row taken by this relay until its lease ends. */
 export interface ClaimedRow {

@@ -1,9 +1,8 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery } from '../database';
+import { ownQuery, storableJson } from '../database';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
 import { handOverAt } from './hand-over-at';
-import { storableJson } from '../database';
 
 interface OutboxOptions {
   readonly schema: string;

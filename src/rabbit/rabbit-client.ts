@@ -1,5 +1,4 @@
-import { type Channel, type ChannelModel } from 'amqplib';
-import { connect } from 'amqplib';
+import { type Channel, type ChannelModel, connect } from 'amqplib';
 import { type Clock } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { declareBase } from './declare-topology';

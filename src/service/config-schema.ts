@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { findSessionProblem, parseServerUrls } from '../database';
+import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../database';
 import { LOG_LEVELS } from '../operations';
 import { LIMITS, POLICY_WORDS } from '../orders';
 import { findApiKeyProblems } from '../api/http';
 import { parseConfigJson, ReservedNameError } from './parse-config-json';
 import { readTrustedProxies } from './read-trusted-proxies';
-import { findSchemaNameProblems } from '../database';
 
 const DAY_MS = 86_400_000;
 const MAX_RETENTION_MS = 36_500 * DAY_MS;

@@ -1,7 +1,6 @@
 import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
-import { ResilientClient, PLAN_BY_INDEX, PreparingClient } from '../database';
-import { isDatabaseUnavailable } from '../database';
+import { isDatabaseUnavailable, PLAN_BY_INDEX, PreparingClient, ResilientClient } from '../database';
 
 /** Ten tries, three seconds apart: a database that starts beside us is there by then. */
 const CONNECT_TRIES = 10;

@@ -1,6 +1,5 @@
-import { ownTransaction } from '../database';
+import { ownQuery, ownTransaction } from '../database';
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../database';
 import { announceAfterCommit, type AnnouncedWakeUp } from '../outbox';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
 import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scope';

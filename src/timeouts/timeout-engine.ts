@@ -9,7 +9,7 @@ import {
   routeEvent,
 } from '../outbox';
 import { type Channel, type RabbitClient } from '../rabbit';
-import { ownQuery } from '../database';
+import { ownQuery, retryWhileUnavailable } from '../database';
 import { assertDatabase } from './startup/assert-database';
 import { DatabaseClock } from './settling/database-clock';
 import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
@@ -22,7 +22,6 @@ import { type RegisteredHandler } from './handlers/registered-handler';
 import { SettlementQueries } from './settling/settlement-queries';
 import { Sweep } from './sweeping/sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
-import { retryWhileUnavailable } from '../database';
 import { type TimeoutObservers } from './timeout-observer';
 import { TimeoutQueries } from './scheduling/timeout-queries';
 import { TimeoutSettler } from './settling/timeout-settler';

@@ -2,16 +2,20 @@ import { Controller, Inject, UseFilters } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
 import { CLOCK, type Clock } from '../../clock';
 import { RABBIT_TRANSPORT, RabbitContext } from '../../rabbit';
-import { CancelOrder } from '../../orders';
-import { ExtendDeadline, type NewDeadline } from '../../orders';
+import {
+  CancelOrder,
+  ExtendDeadline,
+  MarkPaid,
+  type NewAttempt,
+  type NewDeadline,
+  type NewOrder,
+  PlaceOrders,
+  ReadOrder,
+  RegisterAttempt,
+  type ReportedPayment,
+} from '../../orders';
 import { accepted, InputPipe } from '../input';
 import { newDeadlineCommandSchema, newOrderSchema } from '../../orders/input';
-import { MarkPaid } from '../../orders';
-import { type ReportedPayment } from '../../orders';
-import { type NewAttempt, type NewOrder } from '../../orders';
-import { PlaceOrders } from '../../orders';
-import { ReadOrder } from '../../orders';
-import { RegisterAttempt } from '../../orders';
 import { CommandErrorFilter } from './command-error.filter';
 import { attemptedSchema, type CancelCommand, cancelledSchema, paidSchema } from './command-schemas';
 import { senderOf } from './sender-of';

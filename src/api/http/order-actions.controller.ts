@@ -1,17 +1,21 @@
 import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { z } from 'zod';
-import { CancelOrder } from '../../orders';
-import { CheckPayment } from '../../orders';
-import { ExtendDeadline, type NewDeadline } from '../../orders';
+import {
+  type ActionContext,
+  CancelOrder,
+  CheckPayment,
+  ExtendDeadline,
+  MarkPaid,
+  type MarkPaidResult,
+  type NewAttempt,
+  type NewDeadline,
+  type OrderView,
+  RegisterAttempt,
+  type ReportedPayment,
+  SetAutoClose,
+} from '../../orders';
 import { accepted, InputPipe, RequestRejectedError } from '../input';
 import { fields, newAttemptSchema, newDeadlineSchema, reportedPaymentSchema } from '../../orders/input';
-import { MarkPaid, type MarkPaidResult } from '../../orders';
-import { type ReportedPayment } from '../../orders';
-import { type NewAttempt } from '../../orders';
-import { type OrderView } from '../../orders';
-import { RegisterAttempt } from '../../orders';
-import { SetAutoClose } from '../../orders';
-import { type ActionContext } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
 import { OrderScopeGuard } from './order-scope.guard';

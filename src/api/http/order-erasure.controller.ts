@@ -2,9 +2,7 @@ import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '
 import { z } from 'zod';
 import { accepted, InputPipe } from '../input';
 import { fields } from '../../orders/input';
-import { type OrderView } from '../../orders';
-import { ErasePersonalData } from '../../orders';
-import { type ActionContext } from '../../orders';
+import { type ActionContext, ErasePersonalData, type OrderView } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
 import { OrderScopeGuard } from './order-scope.guard';

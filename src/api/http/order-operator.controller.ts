@@ -2,11 +2,16 @@ import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '
 import { z } from 'zod';
 import { accepted, InputPipe } from '../input';
 import { fields } from '../../orders/input';
-import { CloseOrder, type ManualClose } from '../../orders';
-import { type ManualRefund, RefundPayment, type RefundPaymentResult } from '../../orders';
-import { ReviveOrder } from '../../orders';
-import { type OrderView } from '../../orders';
-import { type ActionContext } from '../../orders';
+import {
+  type ActionContext,
+  CloseOrder,
+  type ManualClose,
+  type ManualRefund,
+  type OrderView,
+  RefundPayment,
+  type RefundPaymentResult,
+  ReviveOrder,
+} from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
 import { OrderScopeGuard } from './order-scope.guard';

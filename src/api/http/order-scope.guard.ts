@@ -1,7 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { notFound } from '../input';
-import { LIMITS } from '../../orders';
-import { OrderMerchants } from '../../orders';
+import { LIMITS, OrderMerchants } from '../../orders';
 import { type ApiRequest } from './api-request';
 import { MerchantScope } from './merchant-scope';
 

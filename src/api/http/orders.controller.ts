@@ -1,12 +1,16 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { accepted, InputPipe, newOrdersSchema, notFound, parseInput, reject } from '../input';
 import { fields, newOrderSchema } from '../../orders/input';
-import { type NewOrder, type PlaceResult } from '../../orders';
-import { type OrderView } from '../../orders';
-import { PlaceOrders } from '../../orders';
-import { type HistoryEntry, ReadHistory } from '../../orders';
-import { ReadOrder } from '../../orders';
-import { type ActionContext } from '../../orders';
+import {
+  type ActionContext,
+  type HistoryEntry,
+  type NewOrder,
+  type OrderView,
+  PlaceOrders,
+  type PlaceResult,
+  ReadHistory,
+  ReadOrder,
+} from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { type ApiRequest } from './api-request';
 import { ByCaller } from './by-caller.decorator';

@@ -2,12 +2,15 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, UseFilters, UseGua
 import { z } from 'zod';
 import { accepted, InputPipe, notFound, rejectOperator } from '../input';
 import { fields } from '../../orders/input';
-import { AssignUnmatched, type AssignUnmatchedResult } from '../../orders';
-import { SettleUnmatched } from '../../orders';
-import { type UnmatchedPayment } from '../../orders';
-import { UnmatchedPayments } from '../../orders';
-import { OrderMerchants } from '../../orders';
-import { type ActionContext } from '../../orders';
+import {
+  type ActionContext,
+  AssignUnmatched,
+  type AssignUnmatchedResult,
+  OrderMerchants,
+  SettleUnmatched,
+  type UnmatchedPayment,
+  UnmatchedPayments,
+} from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
 import { CallerScope } from './caller-scope.decorator';

@@ -1,9 +1,11 @@
 import { assertNever } from '../../errors';
-import { type AssignUnmatchedResult } from '../../orders';
-import { type CloseOrderResult } from '../../orders';
-import { type RefundPaymentResult } from '../../orders';
-import { type ReviveOrderResult } from '../../orders';
-import { type SettleUnmatchedResult } from '../../orders';
+import {
+  type AssignUnmatchedResult,
+  type CloseOrderResult,
+  type RefundPaymentResult,
+  type ReviveOrderResult,
+  type SettleUnmatchedResult,
+} from '../../orders';
 import { RequestRejectedError } from './request-rejected-error';
 
 /** What the actions of operators answer when they refuse. */

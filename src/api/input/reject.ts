@@ -1,11 +1,13 @@
 import { assertNever } from '../../errors';
-import { type CheckPaymentResult } from '../../orders';
-import { type CancelOrderResult } from '../../orders';
-import { type ExtendDeadlineResult } from '../../orders';
-import { type PlaceResult } from '../../orders';
-import { type RegisterAttemptResult } from '../../orders';
-import { type ErasePersonalDataResult } from '../../orders';
-import { type SetAutoCloseResult } from '../../orders';
+import {
+  type CancelOrderResult,
+  type CheckPaymentResult,
+  type ErasePersonalDataResult,
+  type ExtendDeadlineResult,
+  type PlaceResult,
+  type RegisterAttemptResult,
+  type SetAutoCloseResult,
+} from '../../orders';
 import { isOperatorRejection, type OperatorRejection, rejectOperator } from './reject-operator';
 import { RequestRejectedError } from './request-rejected-error';
 

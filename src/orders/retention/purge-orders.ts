@@ -1,6 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery } from '../../database';
-import { ownTransaction } from '../../database';
+import { ownQuery, ownTransaction } from '../../database';
 import { type Inventory } from '../../inventory';
 import { type OrderStatus } from '../order-status';
 import { OpenItems } from './open-items';

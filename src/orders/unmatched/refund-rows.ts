@@ -1,6 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery } from '../../database';
-import { storableJson, storableText } from '../../database';
+import { ownQuery, storableJson, storableText } from '../../database';
 import { type PaymentEvidence } from '../../payments';
 import { type PaymentAttempt } from '../payment-attempt';
 import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-row';

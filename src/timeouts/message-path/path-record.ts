@@ -1,7 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { type DelayTransport } from '../../delay';
-import { ownTransaction } from '../../database';
-import { ownQuery } from '../../database';
+import { ownQuery, ownTransaction } from '../../database';
 import { type EngineSettings } from './engine-settings';
 import { type WakeUpRepublisher } from './wake-up-republisher';
 

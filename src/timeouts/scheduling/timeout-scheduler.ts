@@ -1,10 +1,7 @@
-import { ownTransaction } from '../../database';
+import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable, ownQuery, ownTransaction } from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery } from '../../database';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../../outbox';
-import { isDatabaseUnavailable } from '../../database';
-import { GROUP_COMMIT, GroupCommit } from '../../database';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../timeout';
 import { type TimeoutQueries } from './timeout-queries';
 import { validateRequests } from './validate-requests';

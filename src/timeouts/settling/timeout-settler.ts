@@ -1,10 +1,8 @@
-import { ownTransaction } from '../../database';
+import { isLockTimeout, isRetryableConflict, ownQuery, ownTransaction } from '../../database';
 import { present } from '../../errors';
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery } from '../../database';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../../clock';
-import { isLockTimeout, isRetryableConflict } from '../../database';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
 import { LockPatience } from './lock-patience';
 import { type BusyRow, type LockedRow, toDueTimeout } from './locked-timeout';

@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../../database';
+import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
-import { type ScanRange } from '../../database';
 import { type TimeoutProcessor } from '../settling/timeout-processor';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedSweepOptions } from '../timeouts-options';

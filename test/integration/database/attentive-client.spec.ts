@@ -1,6 +1,5 @@
 import { Pool, type PoolClient } from 'pg';
-import { ResilientClient } from '../../../src/database';
-import { isDatabaseUnavailable } from '../../../src/database';
+import { isDatabaseUnavailable, ResilientClient } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 
 /** Not events.once(): that would listen to errors too, which is what is tested. */

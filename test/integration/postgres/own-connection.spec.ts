@@ -1,6 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { canWrite, NoAnswerError, onOwnConnection, ownQuery } from '../../../src/database';
-import { isDatabaseUnavailable } from '../../../src/database';
+import { canWrite, isDatabaseUnavailable, NoAnswerError, onOwnConnection, ownQuery } from '../../../src/database';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 

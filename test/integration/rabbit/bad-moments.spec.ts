@@ -11,7 +11,7 @@ import {
 } from '../../../src/rabbit';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { type BrokerProxy, startBrokerProxy } from './broker-proxy';
+import { type ServerProxy, startServerProxy } from '../../support/server-proxy';
 
 const QUEUE = 'consumed';
 const clock = new SystemClock();
@@ -33,7 +33,7 @@ class WatchedClock extends SystemClock {
 
 describe('the broker client in bad moments', () => {
   let vhost: TestVhost;
-  let proxy: BrokerProxy;
+  let proxy: ServerProxy;
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
@@ -41,7 +41,7 @@ describe('the broker client in bad moments', () => {
   });
 
   beforeEach(async () => {
-    proxy = await startBrokerProxy(vhost.url);
+    proxy = await startServerProxy(vhost.url);
   });
 
   afterEach(() => proxy.close());

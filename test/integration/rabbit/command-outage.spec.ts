@@ -2,7 +2,6 @@ import { Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
-import { DataSource } from 'typeorm';
 import { SystemClock } from '../../../src/clock';
 import {
   CommandHandlers,
@@ -14,10 +13,9 @@ import {
   type Verdict,
 } from '../../../src/rabbit';
 import { isDatabaseUnavailable, isDatabaseWritable } from '../../../src/database';
-import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
+import { createProxiedDatabase, type ProxiedDatabase } from '../../support/proxied-database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { type BrokerProxy, startBrokerProxy } from './broker-proxy';
 
 const PREFIX = 'order-timeout.v1';
 const clock = new SystemClock();
@@ -37,10 +35,8 @@ interface Handled {
 }
 
 describe('commands', () => {
-  let database: TestDatabase;
+  let database: ProxiedDatabase;
   let vhost: TestVhost;
-  let proxy: BrokerProxy;
-  let dataSource: DataSource;
   let direct: ChannelModel;
   let channel: Channel;
   let begun: number;
@@ -49,13 +45,7 @@ describe('commands', () => {
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
-    [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
-    proxy = await startBrokerProxy(database.url);
-    dataSource = await new DataSource({
-      type: 'postgres',
-      url: proxy.url,
-      poolErrorHandler: () => undefined,
-    }).initialize();
+    [database, vhost] = await Promise.all([createProxiedDatabase(), createVhost()]);
     direct = await connect(vhost.url);
     channel = await direct.createChannel();
     await channel.prefetch(1);
@@ -68,15 +58,13 @@ describe('commands', () => {
   });
 
   afterEach(async () => {
-    proxy.accept();
+    database.accept();
     await Promise.all(running.map(stop));
     await channel.purgeQueue(`${PREFIX}.commands`);
   });
 
   afterAll(async () => {
     await direct.close();
-    await dataSource.destroy();
-    await proxy.close();
     await database.drop();
     await vhost.drop();
   });
@@ -94,14 +82,14 @@ describe('commands', () => {
       concurrency: 4,
       prefetch: 20,
       judge,
-      isReady: () => isDatabaseWritable(dataSource),
+      isReady: () => isDatabaseWritable(database.dataSource),
       keyOf: () => undefined,
     });
     const add = (name: 'row' | 'fails', pattern: string, handler: (body: never, context: RabbitContext) => unknown) =>
       server.addHandler(pattern, handler as never, true, extrasOf(name));
     add('row', 'books.row', async ({ id }: { id: number }, context) => {
       begun += 1;
-      await dataSource.query('SELECT 1');
+      await database.dataSource.query('SELECT 1');
       handled.push({ id, deliveries: context.getArgs()[0].deliveries ?? 0 });
     });
     add('fails', 'fails', () => Promise.reject(new TypeError('x is undefined')));
@@ -124,11 +112,11 @@ describe('commands', () => {
   it('outlast an outage of the database with at most one delivery for each of two instances', async () => {
     await Promise.all([start(), start()]);
     const ids = [...Array(30).keys()];
-    proxy.refuse();
+    database.refuse();
     for (const id of ids) send('books.row', { id });
     await clock.sleep(16_000);
     expect(handled).toEqual([]);
-    proxy.accept();
+    database.accept();
     await until(() => handled.length >= ids.length);
     expect(handled.map(({ id }) => id).sort((a, b) => a - b)).toEqual(ids);
     // What meets the cancel on its way is put back by the broker itself, once for each instance.
@@ -152,7 +140,7 @@ describe('commands', () => {
 
   it('are given back at once when the service stops in an outage', async () => {
     const client = await start();
-    proxy.refuse();
+    database.refuse();
     send('books.row', { id: 1 });
     await until(() => begun === 1);
     const stoppedAt = performance.now();

@@ -4,13 +4,13 @@ import { SystemClock } from '../../../src/clock';
 import { type Delivery, type ManualAckConsumer, RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { type BrokerProxy, startBrokerProxy } from './broker-proxy';
+import { type ServerProxy, startServerProxy } from '../../support/server-proxy';
 
 const QUEUE = 'consumed';
 
 describe('the consumer with manual acknowledgement', () => {
   let vhost: TestVhost;
-  let proxy: BrokerProxy;
+  let proxy: ServerProxy;
   let direct: ChannelModel;
   let channel: Channel;
   let client: RabbitClient;
@@ -20,7 +20,7 @@ describe('the consumer with manual acknowledgement', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     vhost = await createVhost();
-    proxy = await startBrokerProxy(vhost.url);
+    proxy = await startServerProxy(vhost.url);
     direct = await connect(vhost.url);
     channel = await direct.createChannel();
   });

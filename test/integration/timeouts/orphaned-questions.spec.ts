@@ -1,33 +1,13 @@
-import {
-  DONE,
-  type DueTimeout,
-  TimeoutHandler,
-  type TimeoutHandlerBatch,
-  type TimeoutOutcome,
-} from '../../../src/timeouts';
+import { TimeoutHandler } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
+import { LookUpHandler } from '../../support/look-up-handler';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 const LEASE_MS = 20_000;
 
 @TimeoutHandler('orphaned', { leaseMs: LEASE_MS })
-class Asking implements TimeoutHandlerBatch<string> {
-  readonly asked: string[] = [];
-  readonly settled: (string | undefined)[] = [];
-
-  constructor(private readonly question: (signal: AbortSignal) => Promise<string>) {}
-
-  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
-    this.settled.push(...due.flatMap(({ answer }) => answer ?? []));
-    return due.map(({ answer }) => (answer === undefined ? { type: 'look-up' } : DONE));
-  }
-
-  lookUp({ key }: DueTimeout<string>, signal: AbortSignal): Promise<string> {
-    this.asked.push(key);
-    return this.question(signal);
-  }
-}
+class Asking extends LookUpHandler {}
 
 describe('a question whose process is gone', () => {
   let database: TestDatabase;

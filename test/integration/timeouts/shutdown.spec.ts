@@ -1,9 +1,7 @@
 import {
-  LOOK_UP,
   DONE,
   type DueTimeout,
   TimeoutHandler,
-  type TimeoutHandlerBatch,
   type TimeoutHandlerSingle,
   TimeoutObservers,
   type TimeoutOutcome,
@@ -11,6 +9,7 @@ import {
 import { SystemClock, withTimeout } from '../../../src/clock';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
+import { LookUpHandler } from '../../support/look-up-handler';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 const KIND = 'stop.single';
@@ -28,15 +27,7 @@ class Single implements TimeoutHandlerSingle {
 }
 
 @TimeoutHandler('stop.asking', { leaseMs: 20_000 })
-class Asking implements TimeoutHandlerBatch<string> {
-  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
-    return due.map(({ answer }) => (answer === undefined ? LOOK_UP : DONE));
-  }
-
-  async lookUp(): Promise<string> {
-    return 'yes';
-  }
-}
+class Asking extends LookUpHandler {}
 
 describe('the engine', () => {
   let database: TestDatabase;
@@ -50,7 +41,7 @@ describe('the engine', () => {
 
   beforeEach(async () => {
     single = new Single();
-    engine = await startEngine(database, vhost.url, [single, new Asking()], {
+    engine = await startEngine(database, vhost.url, [single, new Asking(async () => 'yes')], {
       transport: 'none',
       shutdownTimeoutMs: 300,
     });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** A way to the broker, or to the database, that can be cut, closed or made one-way at any moment. */
-export interface BrokerProxy {
+export interface ServerProxy {
   /** The URL through this proxy. */
   readonly url: string;
   /** Ends every connection; new ones are let through. */
@@ -16,7 +16,7 @@ export interface BrokerProxy {
   close(): Promise<void>;
 }
 
-export async function startBrokerProxy(serverUrl: string): Promise<BrokerProxy> {
+export async function startServerProxy(serverUrl: string): Promise<ServerProxy> {
   const target = new URL(serverUrl);
   let isRefusing = false;
   const sockets = new Set<Socket>();

@@ -1,0 +1,27 @@
+import { DataSource } from 'typeorm';
+import { createDatabase, type TestDatabase } from './database';
+import { startServerProxy, type ServerProxy } from './server-proxy';
+
+/** A database of the test's own behind a proxy: it can be away for a while and come back. */
+export interface ProxiedDatabase extends TestDatabase, Pick<ServerProxy, 'refuse' | 'accept'> {}
+
+export async function createProxiedDatabase(): Promise<ProxiedDatabase> {
+  const database = await createDatabase();
+  const proxy = await startServerProxy(database.url);
+  const dataSource = await new DataSource({
+    type: 'postgres',
+    url: proxy.url,
+    poolErrorHandler: () => undefined,
+  }).initialize();
+  return {
+    url: proxy.url,
+    dataSource,
+    refuse: proxy.refuse,
+    accept: proxy.accept,
+    drop: async () => {
+      await dataSource.destroy();
+      await proxy.close();
+      await database.drop();
+    },
+  };
+}
