@@ -11,3 +11,4 @@ export { OutboxRelay, type OutboxRouter } from './outbox-relay';
 export { type OutboxLane, OutboxRelays } from './outbox-relays';
 export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';
+export { keyOfWakeUp, wakeUpBody } from './wake-up-body';
