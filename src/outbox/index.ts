@@ -1,6 +1,7 @@
 export { announceAfterCommit, onAnnouncedCommit, type AnnouncedWakeUp } from './commit-announcer';
 export { routeEvent } from './event-router';
-export { handOverAt } from './hand-over-at';
+export { insertEvents } from './insert-events';
+export { insertWakeUps } from './insert-wake-ups';
 export { messageOf } from './message-of';
 export { addOutboxAge } from './migrations/add-outbox-age';
 export { createOutbox } from './migrations/create-outbox';
@@ -11,3 +12,5 @@ export { OutboxRelay, type OutboxRouter } from './outbox-relay';
 export { type OutboxLane, OutboxRelays } from './outbox-relays';
 export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';
+export { UnsentWakeUps } from './unsent-wake-ups';
+export { keyOfWakeUp, wakeUpBody } from './wake-up-body';

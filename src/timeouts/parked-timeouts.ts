@@ -1,6 +1,6 @@
 import { ownQuery, ownTransaction } from '../database';
 import { type DataSource } from 'typeorm';
-import { announceAfterCommit, type AnnouncedWakeUp } from '../outbox';
+import { announceAfterCommit, type AnnouncedWakeUp, insertWakeUps } from '../outbox';
 import { type TimeoutRecord, type TimeoutRef } from './timeout';
 import { EVERY_TIMEOUT, type TimeoutScope } from './scheduling/timeout-scope';
 
@@ -52,11 +52,7 @@ export class ParkedTimeouts {
             WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$4')}
            RETURNING t.kind, t.key, t.generation, t.traceparent),
          wake_up AS (
-           INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent, deliver_at)
-           SELECT gen_random_uuid(), 'wake-up', kind,
-                  jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
-                                     'dueAt', ceil(extract(epoch FROM now()) * 1000)), traceparent, now()
-             FROM replayed WHERE $3)
+           ${insertWakeUps(schema, { from: 'replayed WHERE $3', id: 'gen_random_uuid()', dueAt: 'now()' })})
          SELECT kind, key, generation::text, (extract(epoch FROM now()) * 1000)::float8 AS "dueAtMs" FROM replayed`,
         [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), writesWakeUps, scope.values],
       );

@@ -1,6 +1,6 @@
 import { type OrderStatus } from '../order-status';
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit } from '../../outbox';
+import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
 import { type Inventory, type StockEffect } from '../../inventory';
 import { type Transition } from '../transition';
@@ -112,7 +112,6 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
              (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
       SELECT id, version, from_status, to_status, cause, actor, reason, evidence::jsonb, traceparent FROM moved),
     event AS (
-      INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
-      SELECT event_id, 'event', event_type, body::jsonb, traceparent FROM moved)${effect === 'commit' ? completed : ''}
+      ${insertEvents(schema, { from: 'moved', id: 'event_id', type: 'event_type' })})${effect === 'commit' ? completed : ''}
     SELECT id FROM moved`;
 }

@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit } from '../../outbox';
+import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
 import { outboxEvent } from '../order-events';
 import { type UnmatchedMoney } from './order-store';
@@ -18,6 +18,9 @@ export class KeepUnmatchedMoney {
     const isReopened = `(o.handling = 'settled' AND ${isOther})`;
     const isConfirmed = `(o.handling IN ('kept', 'waiting') AND o.source = 'report' AND EXCLUDED.source = 'provider')`;
     const told = ['amount', 'currency', 'source', 'evidence'];
+    const unreported = `money m JOIN kept USING (provider, reference, merchant_account, reason)
+             LEFT JOIN before b USING (provider, reference, merchant_account, reason)
+       WHERE b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency)`;
     this.sql = `
       WITH money AS (
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
@@ -42,11 +45,7 @@ export class KeepUnmatchedMoney {
          WHERE ${isEscalated} OR ${isReopened} OR ${isConfirmed}
                OR (o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
         RETURNING provider, reference, merchant_account, reason)
-      INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
-      SELECT m.id, 'event', 'order.payment_late', body::jsonb, traceparent
-        FROM money m JOIN kept USING (provider, reference, merchant_account, reason)
-        LEFT JOIN before b USING (provider, reference, merchant_account, reason)
-       WHERE b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency)`;
+      ${insertEvents(schema, { from: unreported, id: 'm.id', type: `'order.payment_late'` })}`;
   }
 
   async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { type DelayTransport } from '../../delay';
-import { ownQuery, ownTransaction } from '../../database';
+import { ownTransaction } from '../../database';
+import { UnsentWakeUps } from '../../outbox';
 import { type EngineSettings } from './engine-settings';
 import { type WakeUpRepublisher } from './wake-up-republisher';
 
@@ -15,12 +16,16 @@ const PAGE = 10_000;
  * find it done.
  */
 export class PathRecord {
+  private readonly unsent: UnsentWakeUps;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly settings: EngineSettings,
     private readonly republication: WakeUpRepublisher,
     private readonly deps: { readonly schema: string; readonly partitions: number },
-  ) {}
+  ) {
+    this.unsent = new UnsentWakeUps(deps.schema);
+  }
 
   /** Records the path. Returns true when what is pending is to be published again. */
   record(path: Path): Promise<boolean> {
@@ -41,17 +46,10 @@ export class PathRecord {
   }
 
   /**
-   * Deletes a page of the wake-ups in the outbox: without a transport nobody publishes them, and they would pile up. A million
-   * in one statement would take longer than a statement may. Returns true when there may be more.
+   * Deletes a page of the wake-ups in the outbox: without a transport nobody publishes them, and they would pile up.
+   * Returns true when there may be more.
    */
   async dropPage(): Promise<boolean> {
-    const rows = await ownQuery<unknown[]>(
-      this.dataSource,
-      `WITH page AS (
-         SELECT ctid FROM ${this.deps.schema}.outbox WHERE route = 'wake-up' LIMIT ${PAGE} FOR UPDATE SKIP LOCKED),
-       gone AS (DELETE FROM ${this.deps.schema}.outbox WHERE ctid = ANY(ARRAY(SELECT ctid FROM page)) RETURNING 1)
-       SELECT 1 FROM gone`,
-    );
-    return rows.length === PAGE;
+    return (await this.unsent.deletePage(this.dataSource, PAGE)) === PAGE;
   }
 }

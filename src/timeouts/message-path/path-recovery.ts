@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock } from '../../clock';
+import { UnsentWakeUps } from '../../outbox';
 import { type RabbitClient } from '../../rabbit';
-import { countUnsent } from './count-unsent';
 import { countWaiting } from './count-waiting';
 import { Partitions } from '../wake-ups/partitions';
 import { PathSuspicion } from './path-suspicion';
@@ -29,6 +29,7 @@ export class PathRecovery {
   private readonly logger = new Logger(PathRecovery.name);
   private readonly suspicion: PathSuspicion;
   private readonly partitions: Partitions;
+  private readonly unsent: UnsentWakeUps;
   /** Kinds with missed wake-ups that wait for an explanation, and how many still lack one. */
   private readonly questioned = new Map<string, () => number>();
   private attempts = 0;
@@ -42,6 +43,7 @@ export class PathRecovery {
   ) {
     this.suspicion = new PathSuspicion(clock);
     this.partitions = new Partitions(deps.partitions);
+    this.unsent = new UnsentWakeUps(deps.schema);
   }
 
   get isSuspect(): boolean {
@@ -66,9 +68,9 @@ export class PathRecovery {
     if (missed.length === 0) return;
     this.questioned.clear();
     const kinds = missed.map(([kind]) => kind);
-    const { client, dataSource, schema } = this.deps;
+    const { client, dataSource } = this.deps;
     // In the order of their way: what moves on meanwhile is seen twice and not missed.
-    const unsent = await countUnsent(dataSource, schema, kinds);
+    const unsent = await this.unsent.countOverdue(dataSource, kinds);
     const queues = kinds.flatMap((kind) => this.partitions.of(kind)).map((key) => client.names.workQueue(key));
     const waiting = await countWaiting(client, this.clock, queues).catch(() => 0);
     const count = missed.reduce((sum, [, each]) => sum + each(), 0);

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { announceAfterCommit, handOverAt } from '../../outbox';
+import { announceAfterCommit, insertWakeUps, UnsentWakeUps } from '../../outbox';
 import { ownTransaction } from '../../database';
 import { type EngineSettings } from './engine-settings';
 
@@ -43,12 +43,16 @@ const PAGE = 5_000;
  * does what another has done. The next page waits until the outbox has handed over the last one, and new wake-ups do not queue behind all of it.
  */
 export class WakeUpRepublisher {
+  private readonly unsent: UnsentWakeUps;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly settings: EngineSettings,
     private readonly schema: string,
     private readonly horizonMs: number,
-  ) {}
+  ) {
+    this.unsent = new UnsentWakeUps(schema);
+  }
 
   request(request: RepublishRequest): Promise<RepublicationAnswer> {
     return ownTransaction(this.dataSource, (tx) => this.requestIn(tx, request));
@@ -81,7 +85,7 @@ export class WakeUpRepublisher {
       if (value === undefined) return { type: (await this.isRunning()) ? 'waiting' : 'idle' };
       const job = parse(value);
       if (!job?.isRunning) return { type: 'idle' };
-      if (await this.isOutboxFull(tx)) return { type: 'waiting' };
+      if ((await this.unsent.countDueSoon(tx, PAGE)) >= PAGE) return { type: 'waiting' };
       const next = await this.publishPage(tx, job);
       await this.settings.write(tx, 'republication', JSON.stringify(next));
       announceAfterCommit(tx, [], ['wake-up']);
@@ -110,16 +114,6 @@ export class WakeUpRepublisher {
     return next?.kind ? { ...job, kind: next.kind, at: job.since, key: '' } : { ...job, isRunning: false };
   }
 
-  /** The next beat counts as well: a page that has just been written is handed over at its time. */
-  private async isOutboxFull(tx: EntityManager): Promise<boolean> {
-    const [row] = await tx.query<{ rows: number }[]>(
-      `SELECT count(*)::int AS rows FROM (
-         SELECT 1 FROM ${this.schema}.outbox
-          WHERE route = 'wake-up' AND available_at <= now() + interval '1 second' LIMIT ${PAGE}) AS due`,
-    );
-    return (row?.rows ?? 0) >= PAGE;
-  }
-
   /** Beyond the horizon the outbox still has the row, unless no wake-ups were written at all. */
   private pageSql(): string {
     return `
@@ -129,12 +123,12 @@ export class WakeUpRepublisher {
            AND ($5 OR next_attempt_at <= now() + $4 * interval '1 millisecond')
          ORDER BY next_attempt_at, key LIMIT ${PAGE}),
       published AS (
-        INSERT INTO ${this.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
-        SELECT gen_random_uuid(), 'wake-up', kind,
-               jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
-                                  'dueAt', ceil(extract(epoch FROM next_attempt_at) * 1000)),
-               traceparent, next_attempt_at, ${handOverAt('next_attempt_at', '$4')}
-          FROM page)
+        ${insertWakeUps(this.schema, {
+          from: 'page',
+          id: 'gen_random_uuid()',
+          dueAt: 'next_attempt_at',
+          horizonMs: '$4',
+        })})
       SELECT next_attempt_at::text AS at, key, (count(*) OVER ())::int AS rows
         FROM page ORDER BY page.next_attempt_at DESC, page.key DESC LIMIT 1`;
   }

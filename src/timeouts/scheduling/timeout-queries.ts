@@ -1,4 +1,4 @@
-import { handOverAt } from '../../outbox';
+import { insertWakeUps } from '../../outbox';
 
 /** SQL of scheduling and look-up, one statement each. Locking and settling are in SettlementQueries. */
 export class TimeoutQueries {
@@ -27,12 +27,12 @@ export class TimeoutQueries {
                payload = EXCLUDED.payload, traceparent = EXCLUDED.traceparent
         RETURNING t.kind, t.key, t.generation, t.due_at),
       wake_up AS (
-        INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)
-        SELECT r.outbox_id, 'wake-up', s.kind,
-               jsonb_build_object('kind', s.kind, 'key', s.key, 'generation', s.generation::text,
-                                  'dueAt', ceil(extract(epoch FROM s.due_at) * 1000)),
-               r.traceparent, s.due_at, ${handOverAt('s.due_at', '$8')}
-          FROM scheduled s JOIN request r USING (kind, key) WHERE $9)
+        ${insertWakeUps(schema, {
+          from: 'scheduled s JOIN request r USING (kind, key) WHERE $9',
+          id: 'outbox_id',
+          dueAt: 's.due_at',
+          horizonMs: '$8',
+        })})
       SELECT kind, key, generation::text AS generation, due_at FROM scheduled`;
     // Locked in the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
     this.cancel = `

@@ -1,11 +1,10 @@
 import { type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
-import { announceAfterCommit, type Outbox, type OutboxEntry } from '../../outbox';
+import { announceAfterCommit, type Outbox, type OutboxEntry, wakeUpBody } from '../../outbox';
 import { type LockedRow } from './locked-timeout';
 import { type ResolvedOutcome } from './resolve-outcome';
 import { type SettlementQueries } from './settlement-queries';
 import { storableReason } from './storable-reason';
-import { wakeUpBody } from '../wake-ups/wake-up';
 
 interface RecorderDependencies {
   readonly kind: string;

@@ -14,11 +14,9 @@ export class Partitions {
     return Array.from({ length: this.count }, (_, index) => routingKey(kind, index));
   }
 
-  /** Routing key of the wake-up with this body (see `wakeUpBody`). */
-  for(kind: string, body: string): string {
-    if (this.count === 1) return kind;
-    const { key } = JSON.parse(body) as { key: string };
-    return routingKey(kind, crc32(key) % this.count);
+  /** Routing key of the wake-ups for this key. */
+  for(kind: string, key: string): string {
+    return this.count === 1 ? kind : routingKey(kind, crc32(key) % this.count);
   }
 }
 

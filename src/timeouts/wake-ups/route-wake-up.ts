@@ -1,5 +1,5 @@
 import { type DelayTransport } from '../../delay';
-import { type ClaimedRow, messageOf } from '../../outbox';
+import { type ClaimedRow, keyOfWakeUp, messageOf } from '../../outbox';
 import { type Publication } from '../../rabbit';
 import { type Partitions } from './partitions';
 
@@ -16,7 +16,7 @@ export function routeWakeUp(
   row: ClaimedRow,
   remainingMs: number,
 ): Publication {
-  const partition = partitions.for(row.routing_key, row.body);
+  const partition = partitions.for(row.routing_key, keyOfWakeUp(row.body));
   const route = transport.route(partition, remainingMs - HEAD_START_MS);
   const message = messageOf(row);
   return { ...message, ...route, headers: { ...route.headers, ...message.headers } };

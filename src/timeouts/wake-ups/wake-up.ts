@@ -46,11 +46,6 @@ export function decodeWakeUp(body: Buffer): DecodedWakeUp {
   return { type: 'wake-up', kind, wakeUp: { key, generation, dueAtMs: dueAt, cause: 'message' } };
 }
 
-/** The body of a wake-up message; `id` is added by the outbox row's own id. */
-export function wakeUpBody(kind: string, key: string, generation: string, dueAtMs: number): Record<string, unknown> {
-  return { kind, key, generation, dueAt: Math.ceil(dueAtMs) };
-}
-
 /**
  * Keys and generations to lock, without repetition: duplicate messages, or a read that wakes what a message is
  * about to, must not make the engine handle a row twice in one batch.

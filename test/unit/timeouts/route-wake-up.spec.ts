@@ -1,5 +1,5 @@
 import { DelayedExchange, Ladder } from '../../../src/delay';
-import { type ClaimedRow } from '../../../src/outbox';
+import { type ClaimedRow, wakeUpBody } from '../../../src/outbox';
 import { TopologyNames } from '../../../src/rabbit';
 import { Partitions } from '../../../src/timeouts/wake-ups/partitions';
 import { routeWakeUp } from '../../../src/timeouts/wake-ups/route-wake-up';
@@ -32,6 +32,16 @@ describe('routeWakeUp', () => {
   it.each([200, 0, -5_000])('sends what is due within the head start to the work queue (%d ms)', (remainingMs) => {
     const message = routeWakeUp(new Ladder(names), new Partitions(1), row, remainingMs);
     expect(message).toMatchObject({ exchange: names.work, routingKey: 'order.payment', mandatory: true });
+  });
+
+  it('chooses the work queue of the key that the body names', () => {
+    const partitions = new Partitions(64);
+    const routed = ['order-1', 'order-2', 'order-3'].map((key) => {
+      const body = JSON.stringify(wakeUpBody('order.payment', key, '7', 0));
+      return routeWakeUp(new Ladder(names), partitions, { ...row, body }, 0).routingKey;
+    });
+    expect(routed).toEqual(['order-1', 'order-2', 'order-3'].map((key) => partitions.for('order.payment', key)));
+    expect(new Set(routed).size).toBe(3);
   });
 
   it('keeps body, id, kind and trace of the row', () => {

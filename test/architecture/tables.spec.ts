@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Which module may name which table in its SQL. Others compose what it exports, so a table can change with one module. */
+const OWNERS = {
+  outbox: 'outbox',
+  timeout: 'timeouts',
+  timeout_generation: 'timeouts',
+  engine_setting: 'timeouts',
+  orders: 'orders',
+  order_line: 'orders',
+  order_history: 'orders',
+  payment_attempt: 'orders',
+  orphan_payment: 'orders',
+  refund: 'orders',
+  idempotency_key: 'orders',
+  inventory: 'inventory',
+  reservation: 'inventory',
+} as const;
+type Table = keyof typeof OWNERS;
+
+/** Files that put the name of a table together, and so hide it from the test below. */
+const COMPOSED = {
+  'database/migrations-table.ts': 'the names of the tables that record migrations are constants of this file',
+  'orders/migrations/create-orders.ts': 'drops the tables that it creates',
+  'orders/migrations/identify-payments.ts': 'takes back what it changes in three tables of orders',
+  'orders/retention/purge-orders.ts': 'deletes from five tables of orders alike',
+};
+
+const source = join(__dirname, '../../src');
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+
+const name = `"?(${Object.keys(OWNERS).join('|')})\\b`;
+/** Behind a schema, which is nearly always a variable, or alone behind a keyword. */
+const NAMED = new RegExp(
+  `(?:\\$\\{[^{}]*\\}"?|\\border_timeout)\\.${name}|\\b(?:FROM|JOIN|INTO|UPDATE|TABLE|USING)\\s+${name}`,
+  'g',
+);
+
+/** Tables that the SQL in this TypeScript names. */
+function tablesIn(code: string): Set<Table> {
+  return new Set([...withoutComments(code).matchAll(NAMED)].map(([, first, second]) => (first ?? second) as Table));
+}
+
+function withoutComments(code: string): string {
+  return code.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}
+
+const codeOf = new Map(files.map((file) => [file, readFileSync(join(source, file), 'utf8')]));
+const moduleOf = (file: string): string => file.split('/')[0] ?? '';
+
+describe('a table', () => {
+  it('is named by its module alone', () => {
+    const violations = [...codeOf].flatMap(([file, code]) =>
+      [...tablesIn(code)].filter((table) => OWNERS[table] !== moduleOf(file)).map((table) => `${file}: ${table}`),
+    );
+    expect(violations).toEqual([]);
+  });
+
+  it('is created by the migrations of its module', () => {
+    const created = [...codeOf].flatMap(([file, code]) =>
+      [...code.matchAll(/CREATE (?:TABLE|SEQUENCE) \$\{schema\}\.(\w+)/g)].map(([, table]) => [table, moduleOf(file)]),
+    );
+    expect(Object.fromEntries(created)).toEqual(OWNERS);
+  });
+
+  it('has a name that is put together only where its module lists it', () => {
+    const composed = [...codeOf].filter(([, code]) => /\$\{[^{}]*schema\}\.\$\{/i.test(code)).map(([file]) => file);
+    expect(composed.sort()).toEqual(Object.keys(COMPOSED).sort());
+  });
+
+  it.each<[string, Table[]]>([
+    ['`SELECT 1 FROM ${schema}.outbox`', ['outbox']],
+    ['`DELETE FROM ${this.deps.schema}.order_line l USING ${schema}.orders o`', ['order_line', 'orders']],
+    ['`INSERT INTO "${schema}"."refund" (number)`', ['refund']],
+    ["'SELECT count(*) FROM order_timeout.timeout'", ['timeout']],
+    ["'UPDATE inventory SET on_hand = 0'", ['inventory']],
+    ['const table = `${options.schema}.reservation`;', ['reservation']],
+  ])('is noticed in %s', (code, tables) => {
+    expect([...tablesIn(code)]).toEqual(tables);
+  });
+
+  it.each([
+    ['a comment', '// see `${schema}.outbox`'],
+    ['code', 'await this.deps.outbox.append(tx, [event]);'],
+    ['the name of an index', '`DROP INDEX ${schema}.timeout_undecided`'],
+  ])('is not mistaken for %s', (_, code) => {
+    expect([...tablesIn(code)]).toEqual([]);
+  });
+});
