@@ -15,19 +15,19 @@ import { type ChangedRow, levelOf, type LevelRow, refusal, toOutcome, type Wante
 
 interface EndedRow {
   readonly lines: number;
-  /** What there was to end; more than `lines` when somebody else was at it. */
+  /** Lines to end, as of the snapshot. More than `lines` if another transaction changed some meanwhile. */
   readonly held: number;
 }
 
-/** Each needs somebody else's change in a moment of milliseconds. */
+/** A repetition needs another transaction's change within milliseconds, so five in a row do not happen by chance. */
 const END_TRIES = 5;
 
-/** A sku is created once, so the second try finds it; the third is for a caller's older snapshot. */
+/** A SKU is created once, so the second try finds it. The third is for a caller with an older snapshot. */
 const SET_TRIES = 3;
 
 /**
- * Stock and its reservations. Everything runs in the caller's transaction, for many orders at once, and locks sku
- * rows in one global order; call it last in a transaction, as a popular sku is waited for by many.
+ * Stock and its reservations. All methods run in the caller's transaction, for many orders at once, and lock stock rows
+ * in SKU order. Call them last in a transaction, because many transactions may wait for a popular SKU.
  */
 export class Inventory {
   private readonly queries: InventoryQueries;
@@ -37,7 +37,7 @@ export class Inventory {
     this.queries = new InventoryQueries(schema);
   }
 
-  /** Reserves all demands or none. Idempotent per (order, sku). */
+  /** Reserves all demands or none. Idempotent by order and SKU. */
   async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<ReserveOutcome> {
     const lines = demands.flatMap(({ orderId, merchantId = null, lines }) =>
       mergeLines(lines).map((line) => ({ orderId, merchantId, ...line })),
@@ -53,16 +53,16 @@ export class Inventory {
   }
 
   /**
-   * Locks every sku of these orders, also what they have given back, in the global order. Before `reserveAgain` of
-   * several orders in one transaction: one after the other they would lock in as many orders as there are of them.
+   * Locks all SKUs of these orders, including released ones, in SKU order. Call it before `reserveAgain` for several
+   * orders in one transaction, which would otherwise lock the SKUs order by order and could deadlock.
    */
   async lockAll(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
     if (orderIds.length > 0) await tx.query(this.queries.lockGiven, [orderIds]);
   }
 
   /**
-   * As `lockAll`, but does not wait: returns the orders that have a SKU which another transaction holds. If two batches share
-   * a popular SKU, one of them gets none of its orders, so use it only after a wait for the lock has failed.
+   * Like `lockAll`, but does not wait: returns the orders that have a SKU locked by another transaction. If two batches
+   * share a popular SKU, one of them gets none of its orders, so use this only after a wait for the lock has failed.
    */
   async lockFree(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (orderIds.length === 0) return new Set();
@@ -70,19 +70,19 @@ export class Inventory {
     return new Set(held.map((row) => row.order_id));
   }
 
-  /** Gives back what these orders hold. Returns how many lines that were; zero when repeated. */
+  /** Releases what these orders have reserved. Returns the number of lines, which is zero when repeated. */
   release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, { release: orderIds });
   }
 
-  /** Turns what these orders hold into sold goods. Returns how many lines that were; zero when repeated. */
+  /** Marks what these orders have reserved as sold. Returns the number of lines, which is zero when repeated. */
   commit(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, { commit: orderIds });
   }
 
   /**
-   * Ends what these orders hold: goods of those in `commit` are sold, those of the others go back on sale. Returns how many
-   * lines that were; zero when repeated.
+   * Ends the reservations of these orders: the goods of those in `commit` are sold, those of the others are released.
+   * Returns the number of lines, which is zero when repeated.
    */
   async end(
     tx: EntityManager,
@@ -94,15 +94,17 @@ export class Inventory {
     for (let tries = 1; tries <= END_TRIES; tries += 1) {
       const [row] = await tx.query<[EndedRow]>(this.queries.end, [all, commit]);
       ended += row.lines;
-      // Less than all: somebody changed a line between this statement's snapshot and its lock.
+      // Otherwise another transaction changed a line between this statement's snapshot and its lock.
       if (row.lines === row.held) return ended;
     }
-    throw new Error(`reservations of ${all.join(', ')} were changed ${END_TRIES} times while they were to end`);
+    throw new Error(
+      `reservations of ${all.join(', ')} were changed ${END_TRIES} times by other transactions while they were being ended`,
+    );
   }
 
   /**
-   * Reserves anew what an order had given back: all its lines, or none. True: the order holds its goods again, as it
-   * does when nothing had been given back.
+   * Reserves all released lines of an order again, or none. True if the order has all its goods reserved, also if none
+   * were released.
    */
   async reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
     const [row] = await tx.query<{ fits: boolean }[]>(this.queries.reserveAgain, [orderId]);
@@ -110,8 +112,8 @@ export class Inventory {
   }
 
   /**
-   * Sets what is on hand, and creates the sku if it is new. A number that was read before overwrites what was sold
-   * meanwhile: use `addStock`, or give what you have read as `expected`. `tx` may be any manager.
+   * Sets the stock on hand, and creates the SKU if it is new. If you compute the number from one that you read before,
+   * sales in between are lost: use `addStock`, or give the number you read as `expected`. `tx` may be any manager.
    */
   setStock(
     tx: EntityManager,
@@ -122,12 +124,12 @@ export class Inventory {
     return this.changeStock(tx, sku, [onHand, null, condition.expected ?? null]);
   }
 
-  /** Adds pieces to what is on hand (negative: takes them away), and creates the sku if it is new. `tx` may be any manager. */
+  /** Adds units to the stock on hand, or removes them if negative. Creates a new SKU. `tx` may be any manager. */
   addStock(tx: EntityManager, sku: string, add: number): Promise<SetStockOutcome> {
     return this.changeStock(tx, sku, [null, add, null]);
   }
 
-  /** Levels of the known ones of these skus, by sku. */
+  /** Stock levels of those of these SKUs that exist, in SKU order. */
   async read(tx: EntityManager, skus: readonly string[]): Promise<StockLevel[]> {
     const rows = await tx.query<LevelRow[]>(this.queries.read, [skus]);
     return rows.map(levelOf);
@@ -142,15 +144,21 @@ export class Inventory {
       const [row] = await tx.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
       if (row.type !== 'set' || row.written > 0) return toOutcome(sku, row);
     }
-    throw new Error(`sku "${sku}" was created ${SET_TRIES} times by others while its stock was to be set`);
+    throw new Error(`SKU "${sku}" was created ${SET_TRIES} times by other transactions while its stock was being set`);
   }
 
-  /** Deletes the ended reservations of these orders. What is still reserved stays, as the counters include it. */
+  /**
+   * Deletes the ended reservations of these orders. Lines that are still reserved stay, because the counters include
+   * them.
+   */
   async forget(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
     await tx.query(this.queries.forget, [orderIds]);
   }
 
-  /** Compares every counter with its reservations; empty is healthy. Reads both tables, so run it rarely. */
+  /**
+   * Compares all counters with their reservations; empty means consistent. Reads both tables completely, so run it
+   * rarely.
+   */
   audit(tx: EntityManager): Promise<StockDifference[]> {
     return tx.query(this.queries.audit);
   }

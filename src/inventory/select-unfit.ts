@@ -2,7 +2,7 @@ import { mergeLines } from './merge-lines';
 import { skusUnknownTo } from './skus-unknown-to';
 import { type StockDemand, type StockShortage } from './stock';
 
-/** An order that what is left does not suffice for. */
+/** An order for which the remaining stock does not suffice. */
 export interface UnfitDemand {
   readonly orderId: string;
   readonly shortages: readonly StockShortage[];
@@ -10,10 +10,10 @@ export interface UnfitDemand {
 }
 
 /**
- * Pure: serves demands first come first served from what is available, and names those that go away empty. A demand
- * that does not fit takes nothing, so a smaller one behind it may still fit.
+ * Pure: serves demands from the available stock, first come, first served, and returns those that do not fit. A demand
+ * that does not fit takes nothing, so a smaller one after it may still fit.
  *
- * @param owners of the skus that belong to one merchant.
+ * @param owners merchants of the SKUs that belong to one.
  */
 export function selectUnfit(
   demands: readonly StockDemand[],

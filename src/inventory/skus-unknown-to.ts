@@ -1,7 +1,7 @@
 import { mergeLines } from './merge-lines';
 import { type StockDemand } from './stock';
 
-/** Pure: the skus that this order cannot know: those that are not there, and those of another merchant than its own. */
+/** Pure: the SKUs that are unknown to this order: those that do not exist, and those of another merchant. */
 export function skusUnknownTo(
   { lines, merchantId }: StockDemand,
   available: ReadonlyMap<string, number>,

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 
-/** Who owns skus. A sku without an owner is everybody's; an owner never changes. */
+/** Owners of SKUs. All merchants share a SKU without an owner. An owner never changes. */
 export class StockOwners {
   private readonly claimSql: string;
   private readonly ownerSql: string;
@@ -12,13 +12,13 @@ export class StockOwners {
     this.ownerSql = `SELECT merchant_id FROM ${schema}.inventory WHERE sku = $1`;
   }
 
-  /** Makes a new sku the merchant's, with nothing on hand. False: the sku is everybody's or another's. */
+  /** Creates a new SKU for the merchant, with no stock. False: the SKU is shared or belongs to another merchant. */
   async claim(tx: EntityManager, sku: string, merchantId: string): Promise<boolean> {
     await tx.query(this.claimSql, [sku, merchantId]);
     return (await this.of(tx, sku)) === merchantId;
   }
 
-  /** Null: everybody's. Undefined: there is no such sku. */
+  /** Null: shared by all merchants. Undefined: the SKU does not exist. */
   async of(tx: EntityManager, sku: string): Promise<string | null | undefined> {
     const [row] = await tx.query<{ merchant_id: string | null }[]>(this.ownerSql, [sku]);
     return row?.merchant_id;

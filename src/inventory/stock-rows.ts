@@ -2,29 +2,29 @@ import { MAX_STOCK } from './inventory-queries';
 import { skusUnknownTo } from './skus-unknown-to';
 import { type ReserveOutcome, type SetStockOutcome, type StockDemand, type StockLevel } from './stock';
 
-/** One sku that is wanted. */
+/** One SKU of a demand. */
 export interface WantedRow {
   readonly sku: string;
   readonly wanted: number;
-  /** Null: no such sku. */
+  /** Null: the SKU does not exist. */
   readonly available: number | null;
-  /** Null: everybody's. */
+  /** Null: shared by all merchants. */
   readonly owner: string | null;
   readonly fits: boolean;
 }
 
-/** A stock that was to be changed. */
+/** Result of a stock change. */
 export interface ChangedRow {
   readonly type: SetStockOutcome['type'];
-  /** What was on hand before. */
+  /** Stock on hand before. */
   readonly found: number;
   readonly reserved: number;
-  /** What was to be on hand. */
+  /** The requested stock on hand. */
   readonly on_hand: number;
   readonly written: number;
 }
 
-/** A stock as it is. */
+/** One row of the inventory. */
 export interface LevelRow {
   readonly sku: string;
   readonly on_hand: number;

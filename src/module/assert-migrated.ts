@@ -11,8 +11,8 @@ import { MissingTablesError } from '../timeouts';
 import { orderTimeoutMigrations } from './migrations';
 
 /**
- * Compares what `migrate` has recorded with what this release knows. Where nothing is recorded, or it may not be read, the
- * host migrates in a way of its own, and nothing is said.
+ * Compares the recorded migrations with those of this release. If none are recorded, or the record may not be read, the
+ * host migrates in its own way, and nothing is checked.
  *
  * @throws MissingTablesError, NewerSchemaError
  */

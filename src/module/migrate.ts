@@ -14,9 +14,9 @@ import { refuseCurrentSchema, refuseSharedSchema } from '../timeouts';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
 
-/** Any fixed number will do: it keeps two instances that start together from migrating at once. */
+/** An arbitrary fixed number. Keeps two instances that start together from migrating at the same time. */
 const ADVISORY_LOCK = 7_263_001;
-/** An index on a large table takes minutes, and whoever waits for the lock waits as long. Zero: pg sets nothing. */
+/** An index on a large table takes minutes, and other instances wait that long for the lock. Zero: pg sets no limit. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 const UNLIMITED = { statementMs: 0, idleMs: 0 };
 
@@ -24,20 +24,19 @@ const UNLIMITED = { statementMs: 0, idleMs: 0 };
 export interface MigrationTarget {
   readonly dataSource: DataSource;
   readonly schema: string;
-  /** Nothing but our tables is ever created through this DataSource, so our schema may be its current one. */
+  /** Only our tables are created through this DataSource, so our schema may be its current schema. */
   readonly ownsDatabase: boolean;
 }
 
 /**
- * Brings the tables of this package, in a PostgreSQL schema of their own, up to date. Uses a short-lived
- * connection with the options of `host`, so the host's own migrations and entities are not touched. Safe to call from
- * several instances at once.
+ * Migrates the tables of this package, which have their own PostgreSQL schema. Uses a short-lived connection with the
+ * options of `host`, so the host's migrations and entities are not affected. Several instances may call it at once.
  *
  * @returns the names of the migrations that were run.
- * @throws NewerSchemaError when the database was migrated by a newer release that this one cannot run beside.
- * @throws SharedSchemaError when the host's own tables would be created in the same schema.
- * @throws LockedTablesError when another session keeps a table of ours in use.
- * @throws MissingRightsError when the database user may not create or change our tables.
+ * @throws NewerSchemaError if a newer release, which this one cannot work with, has migrated the schema.
+ * @throws SharedSchemaError if the host's tables would be created in the same schema.
+ * @throws LockedTablesError if another session keeps one of our tables locked.
+ * @throws MissingRightsError if the database user may not create or change our tables.
  */
 export function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
   return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
@@ -48,7 +47,7 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
   const { dataSource: host, schema, ownsDatabase } = target;
   validateSchemaName(schema);
   if (!ownsDatabase) await refuseSharedSchema(host, schema);
-  // Without the lock, nearly always: a connection that died silently while it held the lock would keep every start.
+  // Nearly always up to date, so the lock is not taken: a dead connection that still holds it would block every start.
   if (await isUpToDate(host, schema)) return [];
   const dataSource = await openFor(host, schema);
   try {
@@ -61,8 +60,8 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
 }
 
 /**
- * The lock lasts as long as its transaction. A session lock would stay behind in a pooler that pools by transaction, because
- * it sends the unlocking to another session.
+ * Holds the lock for its transaction. A session lock would never be released behind a pooler that pools by transaction,
+ * because the pooler sends the unlock to another session.
  */
 async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
   await lock.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
@@ -70,12 +69,12 @@ async function alone(lock: EntityManager, dataSource: DataSource, target: Migrat
   return runPending(dataSource, target.schema);
 }
 
-/** In one transaction, so that a schema that is refused is rolled back and nobody ever sees it. */
+/** In one transaction, so a refused schema is rolled back and never visible. */
 async function prepareSchema(tx: EntityManager, { schema, ownsDatabase }: MigrationTarget): Promise<void> {
   const [there] = await tx.query<unknown[]>('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-  // IF NOT EXISTS would need the right to create it even where it exists.
+  // IF NOT EXISTS needs the right to create schemas even if the schema exists.
   if (there === undefined) await tx.query(`CREATE SCHEMA ${schema}`);
-  // Only now is it in the search_path of a user who is called like it.
+  // Checked only now: once it exists, a schema with the user's name is in the user's search_path.
   if (!ownsDatabase) await refuseCurrentSchema(tx, schema);
   await prepareRecord(tx, schema, namesOf(schema));
 }
@@ -92,7 +91,7 @@ async function openFor(host: DataSource, schema: string): Promise<DataSource> {
     migrationsRun: false,
     synchronize: false,
     dropSchema: false,
-    // One for the lock and one for the migrations, whatever the host allows itself.
+    // One connection for the lock and one for the migrations, whatever the host's pool size is.
     poolSize: 2,
     extra: { ...(options.extra as object | undefined), ...NO_LIMITS, max: 2 },
   });
@@ -106,7 +105,7 @@ async function isUpToDate(host: DataSource, schema: string): Promise<boolean> {
   return pendingOf(recorded, schema).length === 0;
 }
 
-/** Runs each in a transaction of its own, with its record. Call it under the lock. */
+/** Runs each pending migration in its own transaction, together with its record. Call it under the lock. */
 async function runPending(dataSource: DataSource, schema: string): Promise<string[]> {
   const pending = pendingOf((await readRecorded(dataSource, schema)) ?? [], schema);
   for (const migration of pending) await runMigration(dataSource, schema, migration, namesOf(schema));

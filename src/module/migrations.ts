@@ -6,9 +6,9 @@ import { createTimeouts, indexUndecided } from '../timeouts';
 import { timestampOf, validateSchemaName } from '../database';
 
 /**
- * Every migration of this package, in order, for the given schema.
+ * All migrations of this package for the given schema, in order.
  *
- * @throws InvalidOptionsError when it cannot be a schema name: it becomes part of SQL text.
+ * @throws InvalidOptionsError if `schema` is not a valid schema name. It becomes part of SQL text.
  */
 export function orderTimeoutMigrations(schema: string): (new () => MigrationInterface)[] {
   validateSchemaName(schema);

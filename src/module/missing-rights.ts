@@ -2,19 +2,21 @@ import { type DataSource } from 'typeorm';
 import { isPermissionDenied } from '../database';
 import { MissingRightsError } from '../timeouts';
 
-/** @throws MissingRightsError when `error` says that our tables may not be read, else `error`. */
+/** @throws MissingRightsError if `error` means that our tables may not be read. Otherwise throws `error`. */
 export async function refuseUse(host: DataSource, schema: string, error: unknown): Promise<never> {
   if (!isPermissionDenied(error)) throw error;
   const { user } = await factsOf(host, schema);
   throw MissingRightsError.toUse(schema, user, 'the right to read our tables');
 }
 
-/** @throws MissingRightsError when `error` says that our tables may not be created or changed, else `error`. */
+/**
+ * @throws MissingRightsError if `error` means that our tables may not be created or changed. Otherwise throws `error`.
+ */
 export async function refuseChange(host: DataSource, schema: string, error: unknown): Promise<never> {
   if (!isPermissionDenied(error)) throw error;
   const { user, database, present } = await factsOf(host, schema);
   const why = error instanceof Error ? error.message : String(error);
-  const separately = `call migrate(dataSource, '${schema}') as the owner of the tables, and start with migrate: false`;
+  const separately = `call migrate(dataSource, '${schema}') as the owner of the tables and start with migrate: false`;
   const remedy = present
     ? separately
     : `run as an administrator: CREATE SCHEMA ${schema} AUTHORIZATION ${user}; or ${separately}`;

@@ -14,30 +14,31 @@ import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '
 
 /** Options of OrderTimeoutModule. */
 export interface OrderTimeoutOptions extends TimeoutsOptions {
-  /** Payment windows, grace and reminders; global and by merchant. */
+  /** Payment windows, grace periods, reminders, and payment policies; global and by merchant. */
   readonly orders?: OrderPolicyOptions;
-  /** How long what is finished is kept. @default orders and money for ever, idempotency keys for 30 days */
+  /** How long finished data is kept. @default orders and payments forever, idempotency keys for 30 days */
   readonly retention?: RetentionOptions;
-  /** Who can be asked about payments. Each is guarded by time-out, breaker and limits. @default [] */
+  /** Payment providers. Each call has a time-out, a circuit breaker, and rate limits. @default [] */
   readonly providers?: readonly PaymentProvider[];
-  /** How hard single providers may be asked, by provider name. @default {} */
+  /** Limits for calls to providers, by provider name. @default {} */
   readonly guards?: Readonly<Record<string, ResilienceOptions>>;
   /**
-   * Keys that open the HTTP API, as `name:sha256hex:scopes`, scopes joined by `+`; needed with `http: true`. With `@` and
-   * merchant ids after the scopes a key is limited to these merchants. `'open'` leaves it to guards of the host.
+   * Keys of the HTTP API, as `name:sha256hex:scopes`, with scopes joined by `+`. Required with `http: true`. A key with
+   * `@` and merchant ids after its scopes is limited to these merchants. `'open'` leaves access control to the host's
+   * guards.
    */
   readonly apiKeys?: readonly string[] | 'open';
-  /** How much the HTTP API takes per key and from one address. @default 1000 and 20 per second */
+  /** Rate limits of the HTTP API. @default per second, 1000 requests per key and 20 failures per address */
   readonly rateLimits?: RateLimitOptions;
-  /** Brings the tables up to date at start-up. @default true */
+  /** Whether to migrate the tables at startup. @default true */
   readonly migrate?: boolean;
 }
 
-/** What must be known before the options are: it decides what the module consists of. */
+/** Options that must be known before the others, because they decide what the module consists of. */
 export interface OrderTimeoutExtras {
-  /** Makes the providers injectable everywhere. @default true */
+  /** Whether the providers are injectable in every module. @default true */
   readonly isGlobal?: boolean;
-  /** Mounts the HTTP API under /orders, /inventory, /payments and /timeouts/parked. @default false */
+  /** Whether to serve the HTTP API under /orders, /inventory, /payments, and /timeouts. @default false */
   readonly http?: boolean;
 }
 
@@ -52,7 +53,6 @@ export interface ResolvedOrderTimeoutOptions {
   readonly migrate: boolean;
 }
 
-/** The names of all options. */
 export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
   ...TIMEOUTS_OPTIONS,
   ...Object.keys({
@@ -66,7 +66,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
   } satisfies Record<Exclude<keyof OrderTimeoutOptions, keyof TimeoutsOptions>, true>),
 ];
 
-/** The names of what stands beside useFactory. */
+/** Names of the options that are given beside useFactory. */
 export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true } satisfies Record<
   keyof OrderTimeoutExtras,
   true
@@ -85,7 +85,7 @@ const RETENTION_OPTIONS = Object.keys({
   intervalMs: true,
 } satisfies Record<keyof RetentionOptions, true>);
 
-/** @throws InvalidOptionsError naming every bad option. */
+/** @throws InvalidOptionsError with every invalid option. */
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
   assertOptionsObject('OrderTimeoutModule', options);
   const { orders = {}, retention = {}, providers = [], guards = {}, apiKeys = [], ...others } = options;
@@ -121,7 +121,7 @@ function unnameable(name: string): string {
 
 function strangers(guarded: readonly string[], names: readonly string[]): string[] {
   const unknown = guarded.filter((name) => !names.includes(name));
-  return unknown.map((name) => `guards.${name} guards no provider; there are: ${names.join(', ') || 'none'}`);
+  return unknown.map((name) => `guards.${name} names no provider; the providers are: ${names.join(', ') || 'none'}`);
 }
 
 function findStrayPolicies({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
@@ -131,7 +131,7 @@ function findStrayPolicies({ merchants = {}, ...base }: OrderPolicyOptions): str
   return [...findUnknownOptions(base, [...POLICIES, 'merchants'], 'orders.'), ...ofMerchants];
 }
 
-/** Without what is unknown, which the parts that check themselves would name again; with our symbols. */
+/** Drops unknown options, which the validation of each part would report again. Keeps our symbols. */
 function onlyOf<T extends object>(given: T, names: readonly string[]): T {
   return Object.fromEntries(
     Reflect.ownKeys(given)
@@ -140,7 +140,7 @@ function onlyOf<T extends object>(given: T, names: readonly string[]): T {
   ) as T;
 }
 
-/** Problems of a part that checks itself. */
+/** Problems that a part reports by throwing. */
 function problemsOf(check: () => unknown): readonly string[] {
   try {
     check();

@@ -21,7 +21,7 @@ const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({ optionsI
   }))
   .build();
 
-/** Holds the checked options, apart so that TimeoutsModule can be made from them. */
+/** Provides the validated options. A separate module, because TimeoutsModule is created from them. */
 @Module({})
 export class OrderTimeoutOptionsModule extends definition.ConfigurableModuleClass {}
 

@@ -40,7 +40,7 @@ const HTTP_CONTROLLERS = [
 ];
 
 /**
- * Closes unpaid orders on time: the engine, orders, stock and payments in one module. To take AMQP commands too:
+ * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
  * `app.connectMicroservice({ strategy: app.get(RabbitServer) })`.
  */
 @Module({})
@@ -59,17 +59,17 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** `http` and `isGlobal` stand beside `useFactory`, as they decide what the module consists of. */
+  /** Give `http` and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
   }
 
-  /** Before the engine starts, which is at bootstrap. */
+  /** Runs before the engine, which starts at bootstrap. */
   async onModuleInit(): Promise<void> {
     if (this.options.providers.length === 0) {
       this.logger.warn(
-        'no payment provider is configured: an order with a payment attempt cannot be closed, and is parked',
+        'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
     await retryWhileUnavailable(this.clock, () => this.prepareTables());

@@ -12,11 +12,11 @@ import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../ra
 import { isDatabaseWritable } from '../database';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
 
-/** Commands that run at once: enough to use a pool of 20 connections, and to leave some of it free. */
+/** Commands that run at once: enough to use a pool of 20 connections well and leave some free. */
 const COMMAND_CONCURRENCY = 16;
 /**
- * In hand at once: 1 000 may wait for a lock, or for the command before them, while others come. Giving them back would not
- * let others in: a quorum queue with a delivery limit puts them back in front.
+ * Unacknowledged commands: 1,000 may wait for a lock or for an earlier command, besides the running ones. Returning
+ * them would not let others in, because a quorum queue with a delivery limit puts them back at the front.
  */
 const COMMAND_PREFETCH = 1_016;
 
@@ -75,12 +75,12 @@ const commands: Provider = {
     }),
 };
 
-/** CommandErrorFilter has the message and counts its deliveries, so commands that used them up are rejected already. */
+/** CommandErrorFilter counts the deliveries, so commands that used them up are already rejected when they get here. */
 function judge(error: unknown): Verdict {
   return judgeCommand(error, { deliveries: undefined, redelivered: false });
 }
 
-/** The order of our commands; commands of a host may have none. */
+/** The order id of our commands. A host's commands may have none. */
 function orderIdOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { orderId, id } = body as Readonly<Record<string, unknown>>;
@@ -88,7 +88,7 @@ function orderIdOf(body: unknown): string | undefined {
   return typeof key === 'string' ? key : undefined;
 }
 
-/** Everything OrderTimeoutModule provides itself. */
+/** The providers of OrderTimeoutModule. */
 export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   apiKeys,
   rateLimits,

@@ -1,10 +1,10 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { type SettledRow, type TimeoutObserver } from '../timeouts';
 
-/** From the hold's own precision to the sweep's interval and beyond. */
+/** In seconds: from the precision of a held wake-up to the interval of the sweep and beyond. */
 const LATENESS_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Counts what the engine did. */
+/** Counts the engine's work. */
 export class EngineMetrics implements TimeoutObserver {
   private readonly lateness: Histogram<'kind' | 'cause'>;
   private readonly settledTotal: Counter<'kind' | 'cause' | 'outcome'>;
@@ -17,20 +17,20 @@ export class EngineMetrics implements TimeoutObserver {
     const registers = [registry];
     this.lateness = new Histogram({
       name: 'order_timeout_lateness_seconds',
-      help: 'From the deadline to the commit of its effect, by kind and by the clock that brought it',
+      help: 'Seconds from the deadline to the commit of its effect, by kind and cause',
       labelNames: ['kind', 'cause'],
       buckets: LATENESS_BUCKETS,
       registers,
     });
     this.settledTotal = new Counter({
       name: 'order_timeout_settled_total',
-      help: 'Timeouts that a transaction dealt with, by outcome',
+      help: 'Timeouts that a transaction handled, by kind, cause, and outcome',
       labelNames: ['kind', 'cause', 'outcome'],
       registers,
     });
     this.awayTotal = new Counter({
       name: 'order_timeout_away_total',
-      help: 'Times that nothing could be written down, because the database was away',
+      help: 'Runs whose result could not be written, because the database was unavailable',
       labelNames: ['kind'],
       registers,
     });
@@ -42,13 +42,13 @@ export class EngineMetrics implements TimeoutObserver {
     });
     this.missedTotal = new Counter({
       name: 'order_timeout_missed_wake_ups_total',
-      help: 'Timeouts that the sweep took over while the message path was up: their wake-ups were lost or are stalled',
+      help: 'Timeouts that the sweep handled while the message path was up, because their wake-ups were lost or stalled',
       labelNames: ['kind'],
       registers,
     });
     this.switches = new Counter({
       name: 'order_timeout_transport_switches_total',
-      help: 'Times that a delay transport was taken into use',
+      help: 'Times that a delay transport was put into use',
       labelNames: ['name'],
       registers,
     });
@@ -57,7 +57,7 @@ export class EngineMetrics implements TimeoutObserver {
   settled(kind: string, rows: readonly SettledRow[], nowMs: number): void {
     for (const { due, outcome } of rows) {
       this.settledTotal.inc({ kind, cause: due.cause, outcome: outcome.type });
-      // Only what is done: a wait for a provider says nothing about how punctual we are.
+      // Only finished timeouts: a wait for a provider says nothing about punctuality.
       if (outcome.type !== 'done') continue;
       this.lateness.observe({ kind, cause: due.cause }, Math.max(0, nowMs - due.dueAt.getTime()) / 1_000);
     }

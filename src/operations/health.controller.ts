@@ -2,25 +2,28 @@ import { Controller, Get, Header, Res } from '@nestjs/common';
 import { type MomentaryState, ServiceState } from './service-state';
 
 interface Readiness extends Omit<MomentaryState, 'isReady'> {
-  /** `degraded`: everything works, but punctuality or events wait for the broker. */
+  /** `degraded`: requests are served, but events are delayed or closings are less punctual. */
   readonly status: 'ready' | 'degraded' | 'not-ready';
   readonly engine: 'ready' | 'starting-or-stopping';
   readonly database: 'up' | 'down';
 }
 
-/** Probes of an orchestrator; no API key. */
+/** Probes for an orchestrator. Need no API key. */
 @Controller('health')
 export class HealthController {
   constructor(private readonly state: ServiceState) {}
 
-  /** Answers while the event loop runs, whatever else is down: a restart would mend nothing. */
+  /**
+   * Answers as long as the event loop runs. It ignores the database and the broker, because a restart would not fix
+   * them.
+   */
   @Get('live')
   @Header('Cache-Control', 'no-store')
   live(): { status: 'alive' } {
     return { status: 'alive' };
   }
 
-  /** 200 when requests can be served: the broker may be away, the database may not. */
+  /** 200 if requests can be served. That needs the database, but not the broker. */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready(@Res({ passthrough: true }) response: { status(code: number): unknown }): Promise<Readiness> {

@@ -1,7 +1,7 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { Metrics } from './metrics';
 
-/** For Prometheus; no API key. */
+/** For Prometheus. Needs no API key. */
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly metrics: Metrics) {}

@@ -12,16 +12,16 @@ import { ServiceState } from './service-state';
 import { StateMetrics } from './state-metrics';
 
 /**
- * Everything Prometheus is told, in the registry that the host gives, or in one of this application's own: several may
- * run in one process. Gauges are read anew by each scrape of any registry that they are in.
+ * All metrics, in the host's registry or in one of this application, because several applications may run in one
+ * process. Each scrape of a registry reads its gauges again.
  */
 @Injectable()
 export class Metrics implements OnModuleDestroy {
   readonly registry: Registry;
-  /** By name, as prom-client renames counters in registries of the OpenMetrics format. */
+  /** By registered name, because prom-client renames counters in registries of the OpenMetrics format. */
   private readonly ofHost = new Map<string, Metric>();
 
-  /** Without payments and purge where a host uses TimeoutsModule alone. */
+  /** Payments and purge are absent if the host uses TimeoutsModule alone. */
   constructor(
     observers: TimeoutObservers,
     state: ServiceState,
@@ -36,7 +36,7 @@ export class Metrics implements OnModuleDestroy {
     if (purge) new PurgeMetrics(own, purge);
     if (paymentObservers && providers) paymentObservers.add(new PaymentMetrics(own, providers));
     if (defaultMetrics) collectDefaultMetrics({ register: own });
-    // The two types of registries differ in the format that they write and in nothing else.
+    // The two registry types differ only in their output format.
     this.registry = (registry as Registry | undefined) ?? own;
     if (registry) this.register(own);
   }
@@ -47,7 +47,7 @@ export class Metrics implements OnModuleDestroy {
     }
   }
 
-  /** The exposition text. */
+  /** The metrics in the registry's text format. */
   read(): Promise<string> {
     return this.registry.metrics();
   }

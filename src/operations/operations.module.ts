@@ -6,8 +6,8 @@ import { ConfigurableModuleClass } from './operations.module-definition';
 import { ServiceState } from './service-state';
 
 /**
- * /health/live, /health/ready and /metrics. Needs a global TimeoutsModule or OrderTimeoutModule. Import the class, or
- * `OperationsModule.forRoot({ registry })` to have the metrics in a registry of yours.
+ * Serves /health/live, /health/ready, and /metrics. Needs a global TimeoutsModule or OrderTimeoutModule. Import the
+ * class, or `OperationsModule.forRoot({ registry })` for metrics in your own registry.
  */
 @Module({
   controllers: [HealthController, MetricsController],

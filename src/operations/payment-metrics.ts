@@ -7,10 +7,10 @@ import {
   type UntrustedSource,
 } from '../payments';
 
-/** How a breaker stands, as a number to be compared with. */
+/** Values of the gauge. */
 const BREAKER_LEVEL: Readonly<Record<BreakerState, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
-/** Tells of the payment providers. */
+/** Metrics of the payment providers. */
 export class PaymentMetrics implements PaymentObserver {
   private readonly untrustedTotal: Counter<'provider' | 'source'>;
   private readonly breaker: Gauge<'provider'>;
@@ -22,13 +22,13 @@ export class PaymentMetrics implements PaymentObserver {
     const registers = [registry];
     this.untrustedTotal = new Counter({
       name: 'order_timeout_untrusted_total',
-      help: 'Forged, unsigned or misdirected answers and notifications of payment providers; none changed anything',
+      help: 'Forged, unsigned, or misdirected answers and notifications of payment providers. None changed an order',
       labelNames: ['provider', 'source'],
       registers,
     });
     this.breaker = new Gauge({
       name: 'order_timeout_provider_breaker',
-      help: 'Circuit breaker of a payment provider: 0 closed, 1 half-open, 2 open (the provider is left alone)',
+      help: 'Circuit breaker of a payment provider: 0 closed, 1 half-open, 2 open (the provider is not called)',
       labelNames: ['provider'],
       registers,
       collect: () => this.refresh(),

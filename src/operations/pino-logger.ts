@@ -1,12 +1,12 @@
 import { type LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Level, type Logger, pino } from 'pino';
 
-/** Levels of LOG_LEVEL; `silent` logs nothing. */
+/** Values of LOG_LEVEL. `silent` logs nothing. */
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Nest's logger on pino: one JSON object per line, on standard output unless another destination is given. */
+/** Nest's logger on pino: one JSON object per line, to standard output or another destination. */
 export class PinoLogger implements LoggerService {
   private readonly pino: Logger;
 
@@ -39,7 +39,7 @@ export class PinoLogger implements LoggerService {
     this.write('fatal', message, rest);
   }
 
-  /** Nest appends the context to what it was given; before it stands the stack of an error, if there is one. */
+  /** Nest passes the context as the last argument, and the stack of an error before it. */
   private write(level: Level, message: unknown, rest: readonly unknown[]): void {
     const context = rest.at(-1);
     const details = rest.slice(0, -1).filter((detail) => detail !== undefined);

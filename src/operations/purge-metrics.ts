@@ -1,12 +1,12 @@
 import { Counter, type Registry } from 'prom-client';
 import { type Purge } from '../orders';
 
-/** Counts what the purge of this process has deleted. */
+/** Counts what this process has purged. */
 export class PurgeMetrics {
   constructor(registry: Registry, purge: Purge) {
     new Counter({
       name: 'order_timeout_purged_total',
-      help: 'Finished orders (with all that belongs to them), idempotency keys and settled payments that were deleted',
+      help: 'Finished orders (with their data), idempotency keys, and settled payments that were deleted',
       labelNames: ['what'],
       registers: [registry],
       collect() {

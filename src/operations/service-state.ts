@@ -15,23 +15,26 @@ import {
 
 type UpOrDown = 'up' | 'down';
 
-/** What the process knows of itself without asking anybody. */
+/** State that the process knows without asking the database. */
 export interface MomentaryState {
-  /** Started, and everything overdue at the start handled once; false again while stopping. */
+  /** Started, and everything that was overdue at the start is handled once. False again while stopping. */
   readonly isReady: boolean;
   readonly broker: UpOrDown;
-  /** `suspect`: messages flow, but wake-ups keep going missing. `off`: the transport is `none`. In all but `up` the sweep is the clock. */
+  /**
+   * `suspect`: messages flow, but wake-ups get lost. `off`: the transport is `none`. Except in `up`, timeouts depend on
+   * the sweep.
+   */
   readonly messagePath: UpOrDown | 'suspect' | 'off';
-  /** What is wrong with the message path while messages flow, and what to do. */
+  /** What is wrong with the message path although messages flow, and what to do. */
   readonly cause?: string;
-  /** Absent until the broker has answered for the first time. */
+  /** Absent until the broker answers for the first time. */
   readonly transport?: string;
 }
 
-/** An orchestrator gives a probe 1-5 s; a database that needs longer than this is not usable anyway. */
+/** Orchestrators give a probe 1 to 5 s. A database that needs longer than this cannot serve requests anyway. */
 const PATIENCE_MS = 2_000;
 
-/** How the service is, for health and metrics. */
+/** State of the service, for health and metrics. */
 @Injectable()
 export class ServiceState {
   constructor(
@@ -41,7 +44,7 @@ export class ServiceState {
     private readonly parkedTimeouts: ParkedTimeouts,
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
-    /** Not there where a host uses TimeoutsModule alone. */
+    /** Absent if the host uses TimeoutsModule alone. */
     @Optional() private readonly unmatchedPayments?: UnmatchedPayments,
   ) {}
 
@@ -56,34 +59,36 @@ export class ServiceState {
     };
   }
 
-  /** Whether the database answers within 2 s and takes writes; a standby does not. */
+  /** Whether the database answers within 2 s and accepts writes. A standby does not. */
   isDatabaseUp(): Promise<boolean> {
     return withTimeout(this.clock, PATIENCE_MS, isDatabaseWritable(this.options.dataSource), false);
   }
 
-  /** Parked timeouts by kind; undefined when the database does not answer within 2 s. */
+  /** Parked timeouts by kind. Undefined if the database does not answer within 2 s. */
   parked(): Promise<ReadonlyMap<string, number> | undefined> {
     return this.inTime(this.parkedTimeouts.count());
   }
 
-  /** Seconds by which the oldest due timeout of each kind is late; undefined when the database does not answer within 2 s. */
+  /** Lateness in seconds of the oldest due timeout by kind. Undefined if the database does not answer within 2 s. */
   overdue(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
     return this.inTime(oldestOverdue(dataSource, schema));
   }
 
-  /** Seconds since the deadline of the oldest timeout of each kind that is being asked again; undefined as in `overdue`. */
+  /**
+   * Seconds since the deadline of the oldest timeout by kind that is still being looked up. Undefined as in `overdue`.
+   */
   undecided(): Promise<ReadonlyMap<string, number> | undefined> {
     const { dataSource, schema } = this.options;
     return this.inTime(oldestUndecided(dataSource, schema));
   }
 
-  /** Payments that wait for a person; undefined when the database does not answer within 2 s. */
+  /** Payments that wait for a person. Undefined if the database does not answer within 2 s. */
   async unmatched(): Promise<number | undefined> {
     return this.unmatchedPayments && this.inTime(this.unmatchedPayments.countKept());
   }
 
-  /** Undefined when the database does not answer within 2 s. */
+  /** Undefined if the database does not answer within 2 s. */
   backlog(): Promise<OutboxBacklog | undefined> {
     return this.inTime(this.outbox.backlog(this.options.dataSource));
   }

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { type ServiceState } from './service-state';
 
-/** How things stand at the moment of the scrape, whichever registry is scraped. */
+/** Gauges that are read at each scrape. */
 export class StateMetrics {
   private readonly rows: Gauge;
   private readonly oldest: Gauge;
@@ -14,7 +14,7 @@ export class StateMetrics {
   private readonly overdue: Gauge<'kind'>;
   private readonly undecided: Gauge<'kind'>;
   private readonly unmatched: Gauge;
-  /** The look that the gauges of one scrape share. */
+  /** The read that the gauges of one scrape share. */
   private look: Promise<void> | undefined;
 
   constructor(
@@ -23,39 +23,36 @@ export class StateMetrics {
   ) {
     const common = { registers: [registry], collect: () => this.lookOnce() };
     const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, ...common });
-    this.rows = gauge('order_timeout_outbox_rows', 'Rows that should be on the broker by now');
-    this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'How long the oldest of them has been waiting');
-    this.parkedRows = gauge('order_timeout_outbox_parked', 'Messages that can never be sent and wait for a person');
-    this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers and takes writes');
+    this.rows = gauge('order_timeout_outbox_rows', 'Messages that should be on the broker by now');
+    this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'Seconds that the oldest of them has been waiting');
+    this.parkedRows = gauge('order_timeout_outbox_parked', 'Messages that cannot be sent and wait for a person');
+    this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers and accepts writes');
     this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
-    this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups travel by the broker');
-    this.unmatched = gauge(
-      'order_timeout_unmatched_payments',
-      'Payments that no order takes and that wait for a person',
-    );
+    this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups go through the broker');
+    this.unmatched = gauge('order_timeout_unmatched_payments', 'Unmatched payments that wait for a person');
     const byLabel = <L extends string>(label: L, name: string, help: string): Gauge<L> =>
       new Gauge({ name, help, labelNames: [label], ...common });
     this.transport = byLabel('name', 'order_timeout_transport', '1 for the delay transport in use');
-    this.parked = byLabel('kind', 'order_timeout_parked', 'Timeouts that were given up and wait for a person');
+    this.parked = byLabel('kind', 'order_timeout_parked', 'Timeouts that are parked and wait for a person');
     this.overdue = byLabel(
       'kind',
       'order_timeout_overdue_oldest_seconds',
-      'For how long the oldest due timeout has not been handled; absent while nothing is overdue',
+      'Seconds that the oldest due timeout has been overdue; absent while nothing is overdue',
     );
     this.undecided = byLabel(
       'kind',
       'order_timeout_undecided_oldest_seconds',
-      'Seconds since the deadline of the oldest timeout that is past it and is asked about again; absent without one',
+      'Seconds since the deadline of the oldest timeout that is still being looked up; absent without one',
     );
   }
 
-  /** A scrape collects all gauges at once: the first of them looks, the others wait for it. */
+  /** A scrape collects all gauges at once. The first one reads the state, and the others wait for it. */
   private lookOnce(): Promise<void> {
     this.look ??= this.refresh().finally(() => (this.look = undefined));
     return this.look;
   }
 
-  /** While the database is away the outbox keeps its last values. */
+  /** While the database is unavailable, the gauges of the outbox keep their last values. */
   private async refresh(): Promise<void> {
     const [isDatabaseUp, backlog, parked, overdue, undecided, unmatched] = await Promise.all([
       this.state.isDatabaseUp(),
@@ -83,7 +80,7 @@ export class StateMetrics {
   }
 }
 
-/** Without an answer of the database the last values stay. */
+/** Without an answer from the database, the last values stay. */
 function setByKind(gauge: Gauge<'kind'>, values: ReadonlyMap<string, number> | undefined): void {
   if (!values) return;
   gauge.reset();

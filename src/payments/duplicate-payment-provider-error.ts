@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** Two payment providers have one name, so an attempt would be asked about at the wrong one. */
+/** Two payment providers have the same name, so an attempt would be looked up at the wrong one. */
 export class DuplicatePaymentProviderError extends CodedError {
   constructor(readonly providerName: string) {
     super(

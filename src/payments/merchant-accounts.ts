@@ -1,7 +1,7 @@
-/** The account of attempts that name none. */
+/** The account of attempts that name no account. */
 const DEFAULT_ACCOUNT = 'default';
 
-/** One provider's merchants by account: the name that attempts call them by. */
+/** The merchants of one provider, by the account name that payment attempts use. */
 export class MerchantAccounts<T> {
   private readonly byAccount: ReadonlyMap<string, T>;
 
@@ -9,7 +9,7 @@ export class MerchantAccounts<T> {
     this.byAccount = new Map(Object.entries(merchants));
   }
 
-  /** The account that attempts without one belong to; null: there is none, and they must name theirs. */
+  /** The account of attempts that name none. Null if there is no default: such attempts are rejected. */
   get defaultAccount(): string | null {
     const [first, second] = this.byAccount.keys();
     if (first !== undefined && second === undefined) return first;
@@ -17,8 +17,8 @@ export class MerchantAccounts<T> {
   }
 
   /**
-   * The merchant of an attempt. One without an account belongs to the only merchant there is, or to the one called
-   * "default". Undefined: nobody, and nothing may be asked with another merchant's keys.
+   * The merchant of an attempt. An attempt without an account belongs to the only merchant, or to the one called
+   * "default". Undefined if there is neither: another merchant's keys must not be used.
    */
   of(account: string | undefined): T | undefined {
     const name = account ?? this.defaultAccount;

@@ -1,17 +1,17 @@
-/** One attempt to be paid, as a provider knows it. */
+/** A payment attempt, as the provider knows it. */
 export interface PaymentAttemptRef {
-  /** Name of the provider that made the attempt: the key in PaymentProviders. */
+  /** Name of the provider, as in PaymentProviders. */
   readonly provider: string;
-  /** The number we gave the provider (out_trade_no, intent id): unique per provider. */
+  /** The merchant reference at the provider (out_trade_no, intent id). Unique per provider. */
   readonly reference: string;
-  /** Which of several merchants of this provider; absent: the provider's only or default one. */
+  /** Merchant account at the provider. Absent: the only or default one. */
   readonly merchantAccount?: string;
-  /** What the buyer is asked for, in minor units of `currency`. */
+  /** What the buyer must pay, in minor units of `currency`. */
   readonly amount: bigint;
   /** ISO 4217, upper case. */
   readonly currency: string;
-  /** When the attempt was registered; young attempts are treated with care by some providers. */
+  /** When the attempt was registered. Some providers need more care with a recent attempt. */
   readonly createdAt: Date;
-  /** The instant after which the provider promised to refuse the buyer, if one was sent to it. */
+  /** The time after which the provider refuses the buyer, if one was sent to the provider. */
   readonly timeExpire?: Date;
 }

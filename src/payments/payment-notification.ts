@@ -4,14 +4,16 @@ import { type PaidOutcome, type PaymentEvidence } from './payment-outcome';
 export interface NotificationRequest {
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body byte for byte: signatures are over it. */
+  /** The unparsed body: the signature covers its bytes. */
   readonly rawBody: Buffer;
 }
 
 /**
- * What a notification says.
- * - `PAID`: verified, money was taken · `NEWS`: verified, the state of the payment changed; ask for it
- * - `IGNORED`: verified, and of no interest · `REJECTED`: not to be believed, or not readable; changes nothing
+ * A notification that was read.
+ * - `PAID`: verified; the provider took the money
+ * - `NEWS`: verified; the state of the payment changed, so look it up
+ * - `IGNORED`: verified; changes nothing
+ * - `REJECTED`: not trusted or not readable; changes nothing
  */
 export type Notification =
   | (PaidOutcome & { readonly reference: string; readonly merchantAccount?: string })
@@ -25,19 +27,19 @@ export type Notification =
   | { readonly type: 'REJECTED'; readonly reason: string };
 
 /**
- * How the request is to be answered: `accepted` ends the provider's repetitions; `later` asks for another delivery,
- * as it could not be written down; `rejected` is for what is not to be believed.
+ * How to answer the request. `accepted` stops redeliveries. `later` requests a redelivery, because the notification
+ * could not be stored. `rejected` is for notifications that are not trusted.
  */
 export type NotificationVerdict = 'accepted' | 'later' | 'rejected';
 
-/** An answer in exactly the provider's format. */
+/** An answer in the provider's format. */
 export interface NotificationReply {
   readonly status: number;
   readonly contentType?: string;
   readonly body: string;
 }
 
-/** Reads a provider's notifications. Verifies signature, age and merchant; never throws; asks nobody. */
+/** Reads a provider's notifications. Verifies signature, age, and merchant. Never throws or calls the provider. */
 export interface NotificationReader {
   read(request: NotificationRequest): Promise<Notification>;
   reply(verdict: NotificationVerdict): NotificationReply;

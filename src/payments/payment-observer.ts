@@ -1,19 +1,19 @@
 import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
 import { type Clock, CLOCK, SystemClock } from '../clock';
 
-/** Where something came from that is not to be believed. */
+/** Where an untrusted message came from. */
 export type UntrustedSource = 'answer' | 'notification';
 
-/** Hears of what happens at the providers. For metrics; must not throw. */
+/** Is told about untrusted provider messages, for metrics. Must not throw. */
 export interface PaymentObserver {
-  /** A forged, unsigned or misdirected answer or notification. It has changed nothing. */
+  /** A forged, unsigned, or misdirected answer or notification. It changed nothing. */
   untrusted(provider: string, source: UntrustedSource, reason: string): void;
 }
 
-/** Anybody may post notifications, so forgeries must not fill the disk that the log is on. */
+/** Anyone can post notifications, so forged ones must not fill the disk with log lines. */
 const LINES_PER_SECOND = 20;
 
-/** Several observers as one, and the log. */
+/** Passes untrusted messages on to all observers, and logs them. */
 @Injectable()
 export class PaymentObservers implements PaymentObserver {
   private readonly logger = new Logger('Payments');

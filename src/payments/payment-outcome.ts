@@ -1,23 +1,23 @@
-/** What the provider really said, kept with the history entry that it caused. JSON, no secrets. */
+/** What the provider said, stored with the history entry that it caused. JSON without secrets. */
 export type PaymentEvidence = { readonly [key: string]: unknown };
 
-/** Nothing was learned: time-out, outage, unverified or unrecognised answer. Never changes an order. */
+/** The state is unknown: time-out, outage, or an answer that is unverified or not recognized. Changes no order. */
 export interface UnknownOutcome {
   readonly type: 'UNKNOWN';
-  /** Why, for logs and the operator; not to be parsed. */
+  /** Why, for logs and operators. Do not parse it. */
   readonly reason: string;
-  /** When asking again makes sense, if the provider or the guard said so. */
+  /** How long to wait before the next try, if the provider or ResilientProvider says so. */
   readonly retryAfterMs?: number;
-  /** The provider as a whole seems to be down (no answer, 5xx), so the circuit breaker counts it. */
+  /** The provider itself seems to be down (no answer, 5xx). The circuit breaker counts it. */
   readonly outage?: boolean;
-  /** The answer was not signed as agreed, or was to another question: somebody may be forging. Counted and logged. */
+  /** The answer was not signed correctly or belongs to another request, so it may be forged. Counted and logged. */
   readonly untrusted?: boolean;
-  /** The answer is clear, and yet not enough to decide: asking again brings nothing new, a person has to look. */
+  /** The answer is clear but does not decide the order. Looking up again does not help: a person must decide. */
   readonly needsPerson?: boolean;
   readonly evidence?: PaymentEvidence;
 }
 
-/** The provider took the money. Amounts are what it took, which may differ from what was asked for. */
+/** The provider took the money. The amount is what it took, which may differ from the attempt's amount. */
 export interface PaidOutcome {
   readonly type: 'PAID';
   /** Minor units of `currency`. */
@@ -25,24 +25,28 @@ export interface PaidOutcome {
   /** ISO 4217, upper case. */
   readonly currency: string;
   readonly paidAt: Date;
-  /** The provider's own number of the payment. */
+  /** The provider's number of the payment. */
   readonly transactionId: string;
   readonly evidence: PaymentEvidence;
 }
 
-/** The provider knows of no such attempt. Not proof of anything before `timeExpire` plus a margin. */
+/** The provider has no such payment. Before `timeExpire` plus a margin, this proves nothing. */
 export interface NotFoundOutcome {
   readonly type: 'NOT_FOUND';
-  /** The provider's clock when it answered, where the verified answer tells it. */
+  /** The time by the provider's clock when it answered, if the verified answer contains it. */
   readonly providerNow?: Date;
   readonly evidence?: PaymentEvidence;
 }
 
 /**
- * State of one attempt at the provider.
- * - `OPEN`: the buyer could pay now · `PROCESSING`: the buyer is paying or the money is on its way
- * - `AUTHORIZED`: held, not taken · `PAID`: taken · `CLOSED`: can never take money any more
- * - `REFUNDED`: was paid, all of it given back · `NOT_FOUND` · `UNKNOWN`
+ * State of one payment attempt at the provider.
+ * - `OPEN`: the buyer can pay now
+ * - `PROCESSING`: the buyer is paying, or the money is on its way
+ * - `AUTHORIZED`: the money is held but not taken
+ * - `PAID`: the money is taken
+ * - `CLOSED`: can never take money
+ * - `REFUNDED`: was paid, and all of it was refunded
+ * - `NOT_FOUND`, `UNKNOWN`
  */
 export type QueryOutcome =
   | { readonly type: 'OPEN' | 'PROCESSING' | 'AUTHORIZED' | 'CLOSED' | 'REFUNDED'; readonly evidence?: PaymentEvidence }
@@ -51,10 +55,13 @@ export type QueryOutcome =
   | UnknownOutcome;
 
 /**
- * What came of asking the provider to refuse the buyer from now on.
- * - `CLOSED`: closed by this call · `ALREADY_CLOSED`: was closed before, also by an earlier call whose answer was lost
- * - `PAID`: too late, the buyer paid; query for the amount · `IN_PROGRESS`: the buyer is paying now, query in 3-5 s
- * - `NOT_FOUND` · `UNKNOWN`: it may or may not be closed; query, or close again
+ * Result of closing a payment attempt at the provider.
+ * - `CLOSED`: closed by this call
+ * - `ALREADY_CLOSED`: was closed before, possibly by an earlier call whose answer was lost
+ * - `PAID`: too late, the buyer has paid; query for the amount
+ * - `IN_PROGRESS`: the buyer is paying now; query in 3 to 5 s
+ * - `NOT_FOUND`
+ * - `UNKNOWN`: it may or may not be closed; query, or close again
  */
 export type CloseOutcome =
   | { readonly type: 'CLOSED' | 'ALREADY_CLOSED' | 'PAID' | 'IN_PROGRESS'; readonly evidence?: PaymentEvidence }
@@ -62,11 +69,11 @@ export type CloseOutcome =
   | UnknownOutcome;
 
 /**
- * What came of asking the provider to give money back.
- * - `REFUNDED`: it is given back, now or by an earlier call with the same number
- * - `PENDING`: taken on and on its way; ask again with the same number
- * - `REJECTED`: will not be done as asked, e.g. the balance is too low or the time for refunds is over
- * - `UNKNOWN`: it may or may not be on its way; ask again with the same number
+ * Result of a refund.
+ * - `REFUNDED`: refunded, by this call or an earlier one with the same number
+ * - `PENDING`: accepted and on its way; repeat with the same number
+ * - `REJECTED`: refused for good, for example because the balance is too low or the time for refunds is over
+ * - `UNKNOWN`: it may or may not be on its way; repeat with the same number
  */
 export type RefundOutcome =
   | { readonly type: 'REFUNDED'; readonly refundId: string; readonly evidence: PaymentEvidence }

@@ -5,35 +5,35 @@ import { type CloseOutcome, type QueryOutcome, type RefundOutcome } from './paym
 import { type RefundRequest } from './refund-request';
 
 /**
- * The door to one payment provider. An implementation serves all merchant accounts of that provider.
+ * The port to one payment provider. An implementation serves all merchant accounts of that provider.
  *
- * The contract, which the conformance suite in the test kit checks:
- * - Anything not positively recognised in a verified answer is UNKNOWN. When in doubt, UNKNOWN: it costs a retry,
+ * The contract, which the conformance suite in the test kit verifies:
+ * - Anything not positively recognized in a verified answer is UNKNOWN. A wrong UNKNOWN costs a retry;
  *   a wrong CLOSED costs a buyer's money.
- * - `close` must never give money back or cancel a payment; a paid attempt answers PAID and stays paid.
+ * - `close` must never refund or cancel a payment. For a paid attempt it returns PAID, and the attempt stays paid.
  * - `close` is idempotent and may be repeated after any outcome.
- * - `refund` is idempotent by `refundNumber`: however often it is called, the money goes back once.
+ * - `refund` is idempotent by `refundNumber`: repeated calls refund the money once.
  * - Calls end soon after `signal` aborts, with UNKNOWN or by throwing.
  * - Throwing is allowed and means UNKNOWN to callers that go through ResilientProvider.
  */
 export interface PaymentProvider {
-  /** Unique; what PaymentAttemptRef.provider says. */
+  /** Unique name, used in PaymentAttemptRef.provider. */
   readonly name: string;
-  /** Asks for the state of the attempt. Changes nothing. */
+  /** Looks up the state of the attempt. Changes nothing. */
   query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome>;
-  /** Asks the provider to take no money for the attempt any more. */
+  /** Closes the attempt, so that the provider takes no money for it. */
   close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome>;
-  /** Gives money back, or tells how an earlier call with the same number stands. */
+  /** Refunds money, or reports the state of an earlier call with the same number. */
   refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome>;
-  /** Reads what the provider posts to `/payments/{name}/notify`; absent: it posts nothing. */
+  /** Reads what the provider posts to `/payments/{name}/notify`. Absent: the provider posts nothing. */
   readonly notifications?: NotificationReader | undefined;
   /**
-   * With several merchants: the account that attempts without one belong to, null where they must name theirs. Absent:
-   * the provider knows no merchants.
+   * The merchant account of attempts that name none. Null: attempts must name theirs. Absent: the provider has no
+   * merchant accounts.
    */
   readonly defaultAccount?: string | null | undefined;
-  /** Whether this merchant account is configured. Absent: the provider cannot tell, and every account is taken. */
+  /** Whether this merchant account is configured. Absent: the provider cannot tell, and every account is accepted. */
   hasAccount?(account: string): boolean;
-  /** How hard it may be asked where the host says nothing else. */
+  /** Default limits for calls to this provider. The host may override them. */
   readonly guardDefaults?: ResilienceOptions;
 }

@@ -1,11 +1,11 @@
 import { DuplicatePaymentProviderError } from './duplicate-payment-provider-error';
 import { type PaymentProvider } from './payment-provider';
 
-/** All providers of this process, by name. Fixed at boot. */
+/** All providers of this process, by name. Fixed at startup. */
 export class PaymentProviders {
   private readonly byName: ReadonlyMap<string, PaymentProvider>;
 
-  /** @throws DuplicatePaymentProviderError naming the first name that is used twice. */
+  /** @throws DuplicatePaymentProviderError with the first name that is used twice. */
   constructor(providers: Iterable<PaymentProvider>) {
     const byName = new Map<string, PaymentProvider>();
     for (const provider of providers) {
@@ -15,12 +15,12 @@ export class PaymentProviders {
     this.byName = byName;
   }
 
-  /** The provider of that name, or undefined: an attempt of an unconfigured provider is UNKNOWN, never closed. */
+  /** The provider of that name, or undefined: an attempt at an unconfigured provider is UNKNOWN and is never closed. */
   get(name: string): PaymentProvider | undefined {
     return this.byName.get(name);
   }
 
-  /** Names in the order of registration, for health and logs. */
+  /** Names in the order of configuration. */
   names(): string[] {
     return [...this.byName.keys()];
   }

@@ -1,18 +1,18 @@
 import { type PaymentAttemptRef } from './payment-attempt-ref';
 
-/** Money to be given back. */
+/** A refund to make. */
 export interface RefundRequest {
   /** The attempt that was paid. */
   readonly attempt: PaymentAttemptRef;
-  /** The same for every call about this refund: 32 characters of `[0-9a-f]`, so that it fits every provider. */
+  /** The same for every call about this refund. 32 characters of `[0-9a-f]`, which every provider accepts. */
   readonly refundNumber: string;
-  /** What to give back, in minor units of `currency`; at most `paidAmount`. */
+  /** What to refund, in minor units of `currency`; at most `paidAmount`. */
   readonly amount: bigint;
   /** What the provider took for the attempt. */
   readonly paidAmount: bigint;
-  /** ISO 4217, upper case: the currency that was paid in. */
+  /** The currency of the payment, ISO 4217 in upper case. */
   readonly currency: string;
-  /** The provider's number of the payment, where it is known. */
+  /** The provider's number of the payment, if it is known. */
   readonly transactionId?: string;
   /** For the provider's records, at most 80 printable ASCII characters. */
   readonly reason: string;

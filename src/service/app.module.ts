@@ -12,7 +12,7 @@ import { OWNS_DATABASE } from '../timeouts';
 import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
 import { typeOrmOptions } from './type-orm-options';
 
-/** The service: the module that hosts import, with a database connection, HTTP and operations around it. */
+/** The stand-alone service: OrderTimeoutModule with a database connection, HTTP, and operations. */
 @Module({})
 export class AppModule {
   static forRoot(config: ServiceConfig): DynamicModule {
@@ -27,7 +27,8 @@ export class AppModule {
         }),
         OperationsModule,
       ],
-      // Beside the controllers' own use of it: for what reaches no controller, such as unknown routes and bad JSON.
+      // For requests that reach no controller, such as unknown routes and bad JSON. Controllers use the filter
+      // themselves.
       providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };
   }

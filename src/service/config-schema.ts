@@ -19,7 +19,7 @@ function integer(min: number, max: number) {
 }
 
 const retention = integer(0, MAX_RETENTION_MS).refine((ms) => ms === 0 || ms >= DAY_MS, {
-  error: `must be 0 (keep for ever), or at least ${DAY_MS} (a day)`,
+  error: `must be 0 (keep forever), or at least ${DAY_MS} (a day)`,
 });
 
 const list = z.string().transform((text) =>
@@ -30,7 +30,7 @@ const list = z.string().transform((text) =>
 );
 const integers = list.pipe(z.array(integer(0, LIMITS.windowMs)));
 const oneOf = <T extends string>(values: readonly T[]) => z.enum(values, `must be one of ${values.join(', ')}`);
-/** Never echoed: it holds the password. */
+/** The message must not contain the URL, which holds the password. */
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind}` });
 const required = { error: 'must be set' };
 
@@ -55,14 +55,14 @@ const policies = z
     try {
       return parseConfigJson(text);
     } catch (error) {
-      const noJson = 'must be JSON, e.g. {"shop-1":{"paymentWindowMs":900000}}';
+      const noJson = 'must be JSON, for example {"shop-1":{"paymentWindowMs":900000}}';
       context.addIssue({ code: 'custom', message: error instanceof ReservedNameError ? error.message : noJson });
       return z.NEVER;
     }
   })
   .pipe(z.record(z.string(), policy));
 
-/** The environment but for the order policies, which are checked apart. */
+/** The environment without the order policies, which policySchema validates. */
 export const configSchema = z.object({
   PORT: integer(0, 65_535).default(3_000),
   HOST: z.string().default('0.0.0.0'),
@@ -105,7 +105,7 @@ export const configSchema = z.object({
   SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
 });
 
-/** The order policies in the environment. */
+/** The order policies of the environment. */
 export const policySchema = z.object({
   PAYMENT_WINDOW_MS: integer(0, LIMITS.windowMs).optional(),
   GRACE_MS: integer(0, LIMITS.graceMs).optional(),
@@ -124,7 +124,7 @@ function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
   for (const message of problems) context.addIssue({ code: 'custom', message });
 }
 
-/** Never echoes it: it holds the password. */
+/** The messages must not contain the URL, which holds the password. */
 function checkDatabaseUrl(url: string, context: z.RefinementCtx): void {
   const servers = parseServerUrls(url);
   const problem = servers ? findSessionProblem(servers) : 'must be a postgresql:// URL';

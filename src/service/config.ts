@@ -8,13 +8,13 @@ import { type RateLimitOptions } from '../api/http';
 import { type QueueType } from '../rabbit';
 import { type TrustedProxies } from './read-trusted-proxies';
 
-/** Everything the service can be told; see docs/configuration.md. */
+/** The configuration of the service; see docs/configuration.md. */
 export interface ServiceConfig {
   readonly http: {
     readonly port: number;
     readonly host: string;
     readonly apiKeys: readonly string[];
-    /** Whose `X-Forwarded-For` is believed; undefined: nobody's. */
+    /** Proxies whose `X-Forwarded-For` is trusted; undefined: none. */
     readonly trustProxy?: TrustedProxies | undefined;
   };
   readonly rateLimits: Required<RateLimitOptions>;
@@ -22,7 +22,7 @@ export interface ServiceConfig {
     readonly url: string;
     readonly poolSize: number;
     readonly schema: string;
-    /** Statements are prepared once a connection. */
+    /** Whether statements are prepared, once per connection. */
     readonly prepares: boolean;
   };
   readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
@@ -40,15 +40,15 @@ export interface ServiceConfig {
   readonly shutdownTimeoutMs: number;
 }
 
-/** Such as `process.env`. An empty value counts as not set. */
+/** For example `process.env`. An empty value counts as not set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Settings = z.output<typeof configSchema>;
 
 /**
- * Pure: the service's options from its environment.
+ * Pure: reads the configuration from the environment.
  *
- * @throws InvalidOptionsError naming every bad variable, without the values of those that hold secrets.
+ * @throws InvalidOptionsError with every invalid variable, without the values of those that hold secrets.
  */
 export function loadConfig(environment: Environment): ServiceConfig {
   const given = Object.fromEntries(
@@ -104,7 +104,7 @@ function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions
     maxAttempts: MAX_PAYMENT_ATTEMPTS,
     unknownProviders: UNKNOWN_PROVIDERS,
     merchants: MERCHANT_POLICIES,
-    // JSON has no undefined, though zod's type of an optional key allows it.
+    // zod's type of an optional key allows undefined, but JSON has none.
   }) as OrderPolicyOptions;
 }
 

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only where its provider is configured */
+/* eslint-disable @typescript-eslint/no-require-imports -- an SDK is loaded only if its provider is configured */
 import { type Clock } from '../clock';
 import { InvalidOptionsError, MissingPackageError } from '../errors';
 import { HttpPaymentProvider, type PaymentProvider } from '../payments';
@@ -6,7 +6,7 @@ import type * as Alipay from '../payments/alipay';
 import type * as Stripe from '../payments/stripe';
 import type * as WechatPay from '../payments/wechat-pay';
 
-/** What a provider in the service's providers file can be. */
+/** Types of providers in the providers file. */
 export const PROVIDER_TYPES = ['alipay', 'wechat-pay', 'stripe', 'http'] as const;
 
 export type ProviderType = (typeof PROVIDER_TYPES)[number];
@@ -30,8 +30,8 @@ const CREATE: Readonly<Record<ProviderType, () => Create>> = {
 };
 
 /**
- * @param options unchecked: the provider's own class checks them.
- * @throws InvalidOptionsError naming every bad option, or the package that is not installed.
+ * @param options not validated: the provider's class validates them.
+ * @throws InvalidOptionsError with every invalid option, or the package that is not installed.
  */
 export function createPaymentProvider(type: ProviderType, options: unknown, clock: Clock): PaymentProvider {
   return load(type)(options as never, clock);

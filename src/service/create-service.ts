@@ -9,19 +9,19 @@ import { limitBodies } from './limit-bodies';
 import { RabbitServer } from '../rabbit';
 
 /**
- * Load balancers keep an idle connection for 60 s. The side that opened it should be the one that closes it: with Node's
- * 5 s some of their requests meet a connection that we are just closing, and fail.
+ * Load balancers keep idle connections for 60 s, and should be the ones to close them. With Node's default of 5 s, some
+ * of their requests meet a connection that is just being closed, and fail.
  */
 const KEEP_ALIVE_MS = 75_000;
 
 /**
- * Builds the service; `start` it then. Rejects when the database cannot be reached within half a minute; the broker
- * may be down.
+ * Builds the service. Call `startService` next. Rejects if the database cannot be reached within half a minute. The
+ * broker may be down.
  */
 export async function createService(config: ServiceConfig): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(config), {
     abortOnError: false,
-    // Our own limits instead of Nest's 100 KiB.
+    // `limitBodies` sets other limits than Nest's 100 KiB.
     bodyParser: false,
     logger: new PinoLogger(config.logLevel),
   });
@@ -34,7 +34,9 @@ export async function createService(config: ServiceConfig): Promise<NestExpressA
   return app;
 }
 
-/** Consumes commands and listens for requests. Commands first: their consumer must be known before the engine connects. */
+/**
+ * Consumes commands and listens for requests. Commands come first: the engine's connection must know their consumer.
+ */
 export async function startService(app: NestExpressApplication, { port, host }: ServiceConfig['http']): Promise<void> {
   await app.startAllMicroservices();
   await app.listen(port, host);

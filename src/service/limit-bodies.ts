@@ -3,12 +3,12 @@ import { type IncomingMessage } from 'node:http';
 import { pathOf } from '../api/http';
 
 const LIMIT = '256kb';
-/** A thousand orders of some lines each. */
+/** Room for 1,000 orders with a few lines each. */
 const BULK_LIMIT = '2mb';
 
 /**
- * Reads JSON bodies, with more room for bulk requests, and notifications of payment providers as the bytes that were
- * signed. For an application made with `bodyParser: false`.
+ * Parses JSON bodies, with a larger limit for bulk requests, and keeps the signed bytes of provider notifications. For
+ * an application with `bodyParser: false`.
  */
 export function limitBodies(app: NestExpressApplication): void {
   app.useBodyParser('raw', { limit: LIMIT, type: isNotification });

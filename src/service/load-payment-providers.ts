@@ -7,7 +7,7 @@ import { type ResilienceOptions, type PaymentProvider } from '../payments';
 import { createPaymentProvider, PROVIDER_TYPES } from './create-payment-provider';
 import { parseConfigJson } from './parse-config-json';
 
-/** Providers as OrderTimeoutOptions take them. */
+/** Providers for OrderTimeoutOptions. */
 export interface LoadedProviders {
   readonly providers: readonly PaymentProvider[];
   readonly guards: Readonly<Record<string, ResilienceOptions>>;
@@ -21,14 +21,14 @@ const entry = z.looseObject(
 );
 const entries = z.array(entry, NOTHING);
 
-/** A value that begins so is the path of a file with the value, relative to the file that names it. */
+/** A value with this prefix is read from a file. Its path is relative to the providers file. */
 const FROM_FILE = 'file:';
 
 /**
- * Reads the service's payment providers: a JSON array such as `[{"type": "alipay", "merchants": {...}}]`, each with the
- * options of its class and an optional `guard`. Keys may stand in files of their own, as `"file:keys/alipay.pem"`.
+ * Reads the providers file: a JSON array such as `[{"type": "alipay", "merchants": {...}}]`. Each entry has the options
+ * of its class and an optional `guard`. Keys may be in separate files, as `"file:keys/alipay.pem"`.
  *
- * @throws InvalidOptionsError naming every problem of every provider, never a secret.
+ * @throws InvalidOptionsError with every problem of every provider, without secrets.
  */
 export function loadPaymentProviders(path: string, clock: Clock): LoadedProviders {
   const parsed = entries.safeParse(readJson(path));
@@ -55,9 +55,9 @@ function readJson(path: string): unknown {
   try {
     return parseConfigJson(readFileSync(path, 'utf8'));
   } catch (error) {
-    // The parser quotes the text that it stumbled over, which may be a key.
+    // The parser quotes the text that it cannot read, which may be a key.
     const why =
-      error instanceof SyntaxError ? 'it is not JSON' : error instanceof Error ? error.message : String(error);
+      error instanceof SyntaxError ? 'it is not valid JSON' : error instanceof Error ? error.message : String(error);
     throw failed([`${path}: ${why}`]);
   }
 }

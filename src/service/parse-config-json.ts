@@ -1,4 +1,4 @@
-/** JSON of the configuration holds a name that no parser of ours could keep. */
+/** JSON in the configuration has a name that the schemas would drop. */
 export class ReservedNameError extends Error {
   constructor() {
     super('must not use "__proto__" as a name');
@@ -6,10 +6,10 @@ export class ReservedNameError extends Error {
 }
 
 /**
- * JSON whose objects have names chosen by people, such as merchants. The schemas drop `__proto__` without a word, so it
- * is refused here.
+ * Parses JSON whose objects have names that people choose, such as merchants. The schemas silently drop `__proto__`, so
+ * it is rejected here.
  *
- * @throws SyntaxError for what is no JSON; its message quotes the text.
+ * @throws SyntaxError if the text is not JSON; its message quotes the text.
  * @throws ReservedNameError
  */
 export function parseConfigJson(text: string): unknown {

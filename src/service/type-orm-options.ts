@@ -2,21 +2,21 @@ import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { type ServiceConfig } from './config';
 import { isDatabaseUnavailable, PLAN_BY_INDEX, PreparingClient, ResilientClient } from '../database';
 
-/** Ten tries, three seconds apart: a database that starts beside us is there by then. */
+/** 10 tries, 3 s apart, are enough for a database that starts at the same time. */
 const CONNECT_TRIES = 10;
 const CONNECT_PAUSE_MS = 3_000;
-/** For a connection of the pool too; without it a request would wait for ever while the pool is used up. */
+/** Also limits the wait for a connection of the pool. Without it, requests wait forever while the pool is exhausted. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
- * Longer than the server may take for one of our statements, so no answer by then means that the server is silent. The server's
- * own limits are set in each transaction, because poolers refuse them as options of the connection.
+ * Longer than a statement may run on the server, so without an answer by then the server is silent. Each transaction
+ * sets the server's limits, because poolers reject them as connection options.
  */
 const ANSWER_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 5_000;
 
 const PREPARING = { Client: PreparingClient, onConnect: (client: PreparingClient) => client.query(PLAN_BY_INDEX) };
 
-/** How the service connects to PostgreSQL. A wrong password is not tried again, a server that is away is. */
+/** How the service connects to PostgreSQL. It retries an unavailable server, but not a wrong password. */
 export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['database']): TypeOrmModuleOptions {
   return {
     type: 'postgres',

@@ -5,8 +5,8 @@ import { CommandRejectedError } from './command-rejected-error';
 import { type DeliveryHistory, judgeCommand } from './judge-command';
 
 /**
- * Hands errors of commands on to RabbitServer as they are, where Nest would replace them by "Internal server error".
- * Judged here already, because only here the message is at hand.
+ * Passes errors of commands on to RabbitServer unchanged. Nest would replace them with "Internal server error".
+ * Decides here whether to park the command, because only here the delivered message is known.
  */
 @Catch()
 export class CommandErrorFilter implements RpcExceptionFilter {

@@ -1,7 +1,7 @@
 import { CodedError } from '../../errors';
 import { type ParkReason } from '../../rabbit';
 
-/** A command that is not to be delivered again: its message is parked with this reason. */
+/** A command that must not be delivered again. Its message is parked with this reason. */
 export class CommandRejectedError extends CodedError {
   constructor(
     readonly park: ParkReason,

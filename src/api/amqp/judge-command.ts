@@ -3,17 +3,17 @@ import { isContention, isDatabaseUnavailable } from '../../database';
 import { RequestRejectedError } from '../input';
 import { CommandRejectedError } from './command-rejected-error';
 
-/** How often a message was delivered before. Quorum queues count; classic ones only say that it was. */
+/** How often a message was delivered before. Quorum queues count deliveries. Classic queues only mark a redelivery. */
 export interface DeliveryHistory {
-  /** Absent on classic queues, and on the first delivery. */
+  /** Absent on classic queues and on the first delivery. */
   readonly deliveries: number | undefined;
   readonly redelivered: boolean;
 }
 
-/** A fault of ours may pass with the next deployment or never; after five tries a person has to look. */
+/** An error of ours may end with the next deployment, or never. After five deliveries a person must look. */
 const MAX_DELIVERIES = 5;
 
-/** Pure: whether a command that failed can ever succeed as it is. */
+/** Pure: whether a failed command is tried again, delivered again, or parked. */
 export function judgeCommand(error: unknown, { deliveries, redelivered }: DeliveryHistory): Verdict {
   if (error instanceof CommandRejectedError) return { type: 'park', park: error.park };
   if (error instanceof RequestRejectedError) return park({ code: error.rejection, reason: error.reason });

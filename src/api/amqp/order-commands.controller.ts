@@ -23,14 +23,14 @@ import { senderOf } from './sender-of';
 type Result = { readonly outcome: string; readonly code?: string };
 
 /**
- * Another instance may still be placing the order that this command is about, as the broker spreads the commands of
- * one sender over all of them. Placing takes milliseconds.
+ * Another instance may still be placing the order of this command, because the broker spreads the commands of one
+ * sender over all instances. Placing takes milliseconds.
  */
 const PATIENCE_MS = 1_000;
 
 /**
- * Commands that arrive over AMQP; the routing key is the pattern. They come at least once, so each is harmless when
- * repeated. RabbitServer runs those of one order in the order they were sent. What is refused is parked with its reason.
+ * Commands over AMQP; the routing key is the pattern. They are delivered at least once, so each may be repeated safely.
+ * RabbitServer runs the commands of one order in the order in which they were sent. Refused commands are parked.
  */
 @Controller()
 @UseFilters(CommandErrorFilter)
@@ -59,13 +59,13 @@ export class OrderCommandsController {
     return this.act(orderId, () => this.registerAttempt.execute(orderId, attempt, senderOf(context)));
   }
 
-  /** Money is never refused: what fits no order is kept as an orphan payment and reported. */
+  /** Money is never refused: a payment that fits no order becomes an unmatched payment. */
   @EventPattern<string>('order.paid', RABBIT_TRANSPORT)
   async paid(
     @Payload(new InputPipe(paidSchema)) payment: ReportedPayment,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    // Checked first: money for an unknown order is kept apart for good, and the order would close although it was paid.
+    // Wait for the order first: money for an unknown order stays unmatched, and the paid order would be closed.
     if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
     await this.markPaid.execute(payment, senderOf(context));
   }

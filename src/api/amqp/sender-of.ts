@@ -4,7 +4,9 @@ import { type ActionContext } from '../../orders';
 
 const NAME = /^[\x20-\x7e]{1,128}$/;
 
-/** Who sent a command, for the history: the AMQP property `app-id`, else `user-id`, which the broker has checked. */
+/**
+ * The sender of a command, for the history: the AMQP property `app-id`, else `user-id`, which the broker has verified.
+ */
 export function senderOf(context: RabbitContext): ActionContext {
   const { properties } = context.getArgs()[0].message;
   const names: unknown[] = [properties.appId, properties.userId];

@@ -5,7 +5,7 @@ import { HttpProblem } from './http-problem';
 import { type ApiRequest, headerOf } from './api-request';
 import { RateLimits } from './rate-limits';
 
-/** Injection token: the keys, or `open` where the host guards the routes itself. */
+/** Injection token: the keys, or `open` if the host protects the routes itself. */
 export const API_KEYS = Symbol('order-timeout:api-keys');
 
 const SCOPES = 'order-timeout:scopes';
@@ -15,7 +15,7 @@ export const RequireScope = (...scopes: [ApiScope, ...ApiScope[]]): MethodDecora
 
 const UNAUTHENTICATED = { 'WWW-Authenticate': 'Bearer realm="order-timeout"' };
 
-/** Lets requests with a known key and the right scope in, and notes whose key it was. */
+/** Admits requests with a known key and a required scope, and stores the key's name and merchants on the request. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   constructor(
@@ -29,7 +29,7 @@ export class ApiKeyGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<ApiRequest>();
     const holder = await this.holderOf(this.keys, request);
     await this.limits.useKey(holder.name);
-    // A route without scopes is a slip, and stays closed to all but `*`.
+    // A route without scopes is a mistake, so only `*` may call it.
     const scopes = this.reflector.get<readonly ApiScope[] | undefined>(SCOPES, context.getHandler()) ?? ['*'];
     if (!holder.may(scopes)) {
       throw new HttpProblem('FORBIDDEN', `key "${holder.name}" lacks the scope ${scopes.join(' or ')}`);
@@ -45,7 +45,7 @@ export class ApiKeyGuard implements CanActivate {
     if (holder) return holder;
     await this.limits.fail(request);
     const how = 'send an API key as "x-api-key: KEY" or "Authorization: Bearer KEY"';
-    throw new HttpProblem('UNAUTHORIZED', presented ? 'the API key is not known' : how, UNAUTHENTICATED);
+    throw new HttpProblem('UNAUTHORIZED', presented ? 'the API key is unknown' : how, UNAUTHENTICATED);
   }
 }
 

@@ -3,7 +3,7 @@ import { InvalidOptionsError } from '../../errors';
 import { LIMITS } from '../../orders';
 import { MerchantScope } from './merchant-scope';
 
-/** What a key may do. `*` is everything. */
+/** What a key may do. `*` allows everything. */
 export const API_SCOPES = ['orders:read', 'orders:write', 'inventory:write', 'admin', '*'] as const;
 
 export type ApiScope = (typeof API_SCOPES)[number];
@@ -15,10 +15,10 @@ interface ApiKey {
   readonly merchants: MerchantScope;
 }
 
-/** Who a presented key belongs to. */
+/** The owner of an API key. */
 export interface KeyHolder {
   readonly name: string;
-  /** Whose orders and stock it opens. */
+  /** The merchants whose orders and stock the key may access. */
   readonly scope: MerchantScope;
   may(scopes: readonly ApiScope[]): boolean;
 }
@@ -27,20 +27,20 @@ const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const SHA256_HEX = /^[0-9a-f]{64}$/i;
 
 /**
- * The keys that open the HTTP API, as `name:sha256hex:scopes` or `name:sha256hex:scopes@merchants`; scopes and merchant ids
- * are joined by `+`, which neither has, and no scope has an `@`. Only hashes are ever kept.
+ * The keys of the HTTP API, as `name:sha256hex:scopes` or `name:sha256hex:scopes@merchants`. Scopes and merchant ids
+ * are joined by `+`, which neither contains, and no scope contains `@`. Only hashes of keys are stored.
  */
 export class ApiKeys {
   private readonly keys: readonly ApiKey[];
 
-  /** @throws InvalidOptionsError naming every bad entry, by its number, never by its content. */
+  /** @throws InvalidOptionsError with every invalid entry, by its number and without its content. */
   constructor(entries: readonly string[]) {
     const problems = findApiKeyProblems(entries);
     if (problems.length > 0) throw new InvalidOptionsError('API keys', problems);
     this.keys = entries.map(toKey);
   }
 
-  /** Compares with every key in constant time, so that the time tells neither which key nor how much of it fits. */
+  /** Compares with all keys in constant time, so the duration reveals neither which key matches nor how much of it. */
   find(presented: string): KeyHolder | undefined {
     const hash = createHash('sha256').update(presented).digest();
     const found = this.keys.filter((key) => timingSafeEqual(key.hash, hash))[0];
@@ -50,7 +50,7 @@ export class ApiKeys {
   }
 }
 
-/** Everything that is wrong with the entries. */
+/** Lists all problems of the entries. */
 export function findApiKeyProblems(entries: readonly string[]): string[] {
   const problems = entries.flatMap((entry, index) => problemsOf(entry, `API key ${index + 1}`));
   const names = entries.map((entry) => partsOf(entry).name);
@@ -74,11 +74,11 @@ interface KeyParts {
   readonly name: string;
   readonly hash: string;
   readonly scopes: readonly string[];
-  /** None: everybody's. */
+  /** Empty: all merchants. */
   readonly merchants: readonly string[];
 }
 
-/** Scopes and merchant ids contain colons themselves. */
+/** Scopes and merchant ids may contain colons. */
 function partsOf(entry: string): KeyParts {
   const [name = '', hash = '', ...rest] = entry.split(':');
   const [scopes = '', ...ids] = rest.join(':').split('@');

@@ -1,22 +1,22 @@
 import { type IncomingHttpHeaders } from 'node:http';
 import { type MerchantScope } from './merchant-scope';
 
-/** What we read of a request; the same in Express and Fastify. */
+/** The fields of a request that are read. They are the same in Express and Fastify. */
 export interface ApiRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** The sender's address, as far as the host's `trust proxy` tells. */
+  /** The sender's address, by the host's `trust proxy` setting. */
   readonly ip?: string | undefined;
   readonly socket?: { readonly remoteAddress?: string | undefined };
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Name of the API key, once the guard has let the request in. */
+  /** Name of the API key. Set when the guard admits the request. */
   orderTimeoutActor?: string;
-  /** Whose objects it opens, set with the name; absent where the host guards the routes itself. */
+  /** Merchants of the API key, set with the name. Absent if the host protects the routes itself. */
   orderTimeoutScope?: MerchantScope;
 }
 
-/** One header; undefined where it is missing or was sent several times. */
+/** One header. Undefined if it is missing or repeated. */
 export function headerOf({ headers }: ApiRequest, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;

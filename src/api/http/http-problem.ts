@@ -1,7 +1,7 @@
 import { CodedError } from '../../errors';
 import { type ProblemCode } from './problem-catalogue';
 
-/** A request that HTTP itself refuses, before it means anything. */
+/** A request that is refused before it reaches a use case. */
 export class HttpProblem extends CodedError {
   constructor(
     readonly problem: ProblemCode,

@@ -13,7 +13,9 @@ import { ProblemFilter } from './problem.filter';
 
 const sku = new InputPipe(fields.sku);
 
-/** Changes and reads stock. A key that is limited to merchants changes its own skus, and reads its own and the shared ones. */
+/**
+ * Changes and reads stock. A key that is limited to merchants changes their SKUs, and reads their and the shared SKUs.
+ */
 @Controller('inventory')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
@@ -37,12 +39,12 @@ export class InventoryController {
     const { manager } = this.options.dataSource;
     const owner = scope.merchantFor(merchantId);
     if (owner === undefined) return this.write(manager, id, change);
-    // In one transaction, or a refused request would leave an empty sku behind.
+    // In one transaction, or a refused request would leave an empty SKU behind.
     return ownTransaction(this.options.dataSource, async (tx) => {
       if (await this.owners.claim(tx, id, owner)) return this.write(tx, id, change);
       throw new HttpProblem(
         'FORBIDDEN',
-        `sku "${id}" is shared or belongs to another merchant than "${owner}"; use another sku, or a key without merchants`,
+        `SKU "${id}" is shared or does not belong to "${owner}"; use another SKU, or a key without merchants`,
       );
     });
   }
@@ -55,7 +57,7 @@ export class InventoryController {
     const isVisible = owner === null || (owner !== undefined && scope.allows(owner));
     const [level] = isVisible ? await this.inventory.read(manager, [id]) : [];
     if (level) return level;
-    throw new RequestRejectedError('SKU_NOT_FOUND', `there is no sku "${id}"; set its stock first`);
+    throw new RequestRejectedError('SKU_NOT_FOUND', `there is no SKU "${id}"; set its stock first`);
   }
 
   private async write(tx: EntityManager, id: string, { onHand, expected, add }: StockChange): Promise<StockLevel> {

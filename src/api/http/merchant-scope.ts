@@ -2,11 +2,11 @@ import { RequestRejectedError } from '../input';
 import { HttpProblem } from './http-problem';
 
 /**
- * Whose orders and stock the caller of a request may see and touch: everybody's, or those of some merchants. What belongs to
- * others must answer as if it did not exist.
+ * The merchants whose orders and stock a caller may see and change: all, or some. Requests for objects of other
+ * merchants must be answered as if the objects did not exist.
  */
 export class MerchantScope {
-  /** The scope of keys without merchants, and of hosts that guard the routes themselves. */
+  /** The scope of keys without merchants, and of hosts that protect the routes themselves. */
   static readonly EVERYBODY = new MerchantScope('', undefined);
 
   private constructor(
@@ -14,12 +14,12 @@ export class MerchantScope {
     private readonly ids: ReadonlySet<string> | undefined,
   ) {}
 
-  /** @param merchants none: everybody's. */
+  /** @param merchants empty: all merchants. */
   static ofKey(keyName: string, merchants: readonly string[]): MerchantScope {
     return merchants.length === 0 ? MerchantScope.EVERYBODY : new MerchantScope(keyName, new Set(merchants));
   }
 
-  /** Undefined: everybody's, and nothing needs to be looked up. */
+  /** Undefined: all merchants. */
   get merchants(): readonly string[] | undefined {
     return this.ids && [...this.ids];
   }
@@ -33,11 +33,11 @@ export class MerchantScope {
   }
 
   /**
-   * The merchant that something new is to belong to: the one that the request names, or else the key's only one. Undefined:
-   * the key is not restricted, and the request names none.
+   * The merchant of a new object: the one that the request names, or else the key's only one. Undefined: the key is not
+   * restricted, and the request names none.
    *
-   * @param named by the request.
-   * @param path where the request names it, for the problem.
+   * @param named merchant that the request names.
+   * @param path where the request names it, for the error.
    * @throws HttpProblem FORBIDDEN for another merchant.
    * @throws RequestRejectedError VALIDATION_FAILED when the key has several merchants and the request names none.
    */
@@ -47,11 +47,11 @@ export class MerchantScope {
     if (named !== undefined || this.ids === undefined) return named;
     const [only, second] = this.ids;
     if (second === undefined) return only;
-    const message = `is missing; the API key has several merchants, so name one of ${[...this.ids].join(', ')}`;
+    const message = `is missing; the API key has several merchants, so name one of them: ${[...this.ids].join(', ')}`;
     throw new RequestRejectedError('VALIDATION_FAILED', `${path} ${message}`, { errors: [{ path, message }] });
   }
 
-  /** The refusal of what belongs to another merchant. */
+  /** The error for an object of another merchant. */
   forbidden(what: string): HttpProblem {
     const merchants = [...(this.ids ?? [])].join(', ');
     return new HttpProblem('FORBIDDEN', `${what}; key "${this.keyName}" is limited to ${merchants}`);

@@ -22,11 +22,11 @@ import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
 const orderId = new InputPipe(fields.orderId);
-/** Cancelling needs no body at all. */
+/** The body is optional. */
 const cancellation = z.strictObject({ reason: fields.reason.optional() }).default({});
 const autoClose = z.strictObject({ enabled: fields.flag });
 
-/** Does something to one order. */
+/** Actions on one order. */
 @Controller('orders/:id')
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
@@ -70,7 +70,7 @@ export class OrderActionsController {
   ): Promise<Exclude<MarkPaidResult, { outcome: 'unknown-order' }>> {
     const result = await this.markPaid.execute({ ...payment, orderId: id }, by);
     if (result.outcome !== 'unknown-order') return result;
-    const reason = `there is no order "${id}"; the payment is kept in orphan_payment and reported as order.payment_late`;
+    const reason = `there is no order "${id}"; the payment is kept as an unmatched payment (event order.payment_late)`;
     throw new RequestRejectedError('ORDER_NOT_FOUND', reason);
   }
 

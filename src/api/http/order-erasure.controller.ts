@@ -11,7 +11,7 @@ import { ProblemFilter } from './problem.filter';
 const orderId = new InputPipe(fields.orderId);
 const erasure = z.strictObject({ reason: fields.reason });
 
-/** Erases personal data on request of the person. */
+/** Erases personal data at the person's request. */
 @Controller('orders/:id')
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)

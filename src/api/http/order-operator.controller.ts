@@ -23,7 +23,7 @@ const refund = z.strictObject({ provider, reference, merchantAccount: merchantAc
 const revival = z.strictObject({ reason });
 const close = z.strictObject({ reason, attemptsAreClosed: flag.optional() });
 
-/** What an operator decides about one order. */
+/** Operator actions on one order. */
 @Controller('orders/:id')
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)

@@ -5,8 +5,8 @@ import { type ApiRequest } from './api-request';
 import { MerchantScope } from './merchant-scope';
 
 /**
- * Behind ApiKeyGuard, for routes with an order's `:id`: to a key that is limited to merchants, an order of another one is not
- * there, and neither is money for it. Other keys cost no query.
+ * Runs after ApiKeyGuard, on routes with an order's `:id`. For a key that is limited to merchants, orders of other
+ * merchants do not exist. Other keys cost no query.
  */
 @Injectable()
 export class OrderScopeGuard implements CanActivate {
@@ -17,7 +17,7 @@ export class OrderScopeGuard implements CanActivate {
       .switchToHttp()
       .getRequest<ApiRequest>();
     const id = params?.['id'];
-    // What cannot be an id is for the pipe of the parameter to refuse.
+    // The pipe of the parameter rejects an invalid id.
     if (!scope.isRestricted || typeof id !== 'string' || !LIMITS.id.test(id)) return true;
     const merchantId = await this.orders.of(id);
     if (merchantId !== undefined && scope.allows(merchantId)) return true;

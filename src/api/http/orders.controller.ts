@@ -20,7 +20,7 @@ import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 import { scopedOrders } from './scoped-orders';
 
-/** The part of a response that we set; the same in Express and Fastify. */
+/** The part of the response that is used. It is the same in Express and Fastify. */
 interface StatusSetter {
   status(code: number): unknown;
 }

@@ -19,7 +19,7 @@ const MAX_AT_ONCE = 1_000;
 const MAX_KIND = 100;
 const MAX_KEY = 200;
 
-/** PostgreSQL takes no NUL, and no kind or key has one. */
+/** PostgreSQL does not accept NUL in text. */
 const text = (min: number, max: number) =>
   z
     .string()
@@ -43,7 +43,7 @@ interface Chosen {
   readonly timeouts: readonly TimeoutRef[];
 }
 
-/** What an operator does about timeouts that were given up. A key that is limited to merchants sees those of their orders. */
+/** Operator actions on parked timeouts. A key that is limited to merchants sees only those of their orders. */
 @Controller('timeouts/parked')
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
@@ -53,7 +53,7 @@ export class ParkedTimeoutsController {
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
   ) {}
 
-  /** By kind and key; `afterKind` and `afterKey` are those of the last one of the page before. */
+  /** Ordered by kind and key. `afterKind` and `afterKey` are those of the last entry of the previous page. */
   @Get()
   @RequireScope('admin')
   list(
@@ -63,7 +63,7 @@ export class ParkedTimeoutsController {
     return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } }, this.within(scope));
   }
 
-  /** Makes them due now, with a fresh budget of attempts. */
+  /** Makes them due now, and resets their number of failed runs. */
   @Post('replay')
   @RequireScope('admin')
   @HttpCode(200)
@@ -74,7 +74,7 @@ export class ParkedTimeoutsController {
     return { count: await this.parked.replay(timeouts, this.within(scope)) };
   }
 
-  /** Ends them without their effect; an order that is discarded stays as it is. */
+  /** Ends them without running their handler. The order of a discarded timeout keeps its status. */
   @Post('discard')
   @RequireScope('admin')
   @HttpCode(200)

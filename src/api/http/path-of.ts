@@ -1,6 +1,6 @@
 /**
- * The path that Express and Fastify route a request by: without scheme and host (a proxy's form), query and trailing
- * slash, in lower case, as Express tells no case apart.
+ * The path by which Express and Fastify route a request: without scheme and host (which proxies send), query, and
+ * trailing slash, in lower case, because Express ignores case.
  */
 export function pathOf(url: string | undefined): string {
   const path = (url ?? '').replace(/^https?:\/\/[^/?]*/i, '').replace(/[?#].*$/s, '');

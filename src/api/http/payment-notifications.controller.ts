@@ -20,7 +20,7 @@ interface PlainResponse {
   end(): unknown;
 }
 
-/** Takes what payment providers post. Without an API key: the provider's signature is the key. */
+/** Receives the notifications of payment providers. Needs no API key, because the provider's signature is verified. */
 @Controller('payments')
 @UseFilters(ProblemFilter)
 export class PaymentNotificationsController {
@@ -38,7 +38,7 @@ export class PaymentNotificationsController {
     const { headers } = request;
     const reply = await this.takeNotification.execute(provider, { headers, rawBody: rawBodyOf(request) });
     if (!reply) throw new HttpProblem('ROUTE_NOT_FOUND', `no provider "${provider}" posts notifications here`);
-    // After the signature was checked: forgeries from a shared address must not keep genuine notifications out.
+    // Counted only if the signature is wrong, so forgeries from a shared address do not block genuine notifications.
     if (reply.status >= 400 && reply.status < 500) await this.limits.forge(request);
     response.status(reply.status);
     if (reply.contentType === undefined) response.end();
@@ -46,13 +46,13 @@ export class PaymentNotificationsController {
   }
 }
 
-/** Signatures are over the bytes, so a body that was parsed and thrown away cannot be checked any more. */
+/** Signatures cover the bytes, so a parsed body without its bytes cannot be verified. */
 function rawBodyOf({ body, rawBody, headers }: RawRequest): Buffer {
   if (Buffer.isBuffer(body)) return body;
   if (rawBody) return rawBody;
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
   if (isEmpty) return Buffer.alloc(0);
-  // No provider posts anything else, so this is not the host's fault.
+  // No provider posts other content types, so this is not a mistake of the host.
   if (!/json|x-www-form-urlencoded/i.test(headers['content-type'] ?? '')) {
     throw new HttpProblem('UNSUPPORTED_MEDIA_TYPE', 'providers post JSON or a form');
   }

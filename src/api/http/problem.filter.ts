@@ -6,7 +6,9 @@ import { type Answer, toProblem } from './to-problem';
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Answers every error with application/problem+json. What is unexpected is logged with the id that the caller gets. */
+/**
+ * Answers every error with application/problem+json. Server errors are logged with the request id that the caller gets.
+ */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
@@ -25,7 +27,7 @@ export class ProblemFilter implements ExceptionFilter {
   private log(error: unknown, { method, url }: ApiRequest, requestId: string, { body }: Answer): void {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     this.logger.error(
-      // Without the query, where people put what is no business of a log.
+      // Without the query, which may contain private data.
       `${method} ${url.replace(/\?.*$/s, '')} failed with ${body.code}, request ${requestId}: ${text}`,
       error instanceof Error ? error.stack : undefined,
     );

@@ -3,25 +3,25 @@ import { type ApiRequest } from './api-request';
 import { HttpProblem } from './http-problem';
 import { remoteNetworkOf } from './remote-network-of';
 
-/** How much the HTTP API takes, in each process by itself. */
+/** Rate limits of the HTTP API. Each process counts separately. */
 export interface RateLimitOptions {
-  /** Requests per second with one API key; 0: any number. @default 1000 */
+  /** Requests per second with one API key; 0 for no limit. @default 1000 */
   readonly perKey?: number;
-  /** Requests per second from one address with a wrong key or none; 0: any number. @default 20 */
+  /** Requests per second from one address without a valid key; 0 for no limit. @default 20 */
   readonly failuresPerAddress?: number;
-  /** Notifications per second from one address whose signature is wrong; 0: any number. @default 20 */
+  /** Notifications per second from one address without a valid signature; 0 for no limit. @default 20 */
   readonly forgeriesPerAddress?: number;
 }
 
-/** A shop at ten times the load that one process carries stays below it; a loop that went wrong does not. */
+/** Above ten times the load that one process carries, so it stops only runaway loops. */
 const PER_KEY = 1_000;
-/** A person who mistypes a key stays below it. */
+/** High enough for a person who mistypes a key. */
 const FAILURES_PER_ADDRESS = 20;
-/** A provider whose key was changed stays below it. */
+/** High enough for a provider whose key was changed. */
 const FORGERIES_PER_ADDRESS = 20;
 const MAX = 1_000_000;
 
-/** Everything that is wrong with the options. */
+/** Lists all problems of the options. */
 export function findRateLimitProblems(options: RateLimitOptions): string[] {
   const { perKey, failuresPerAddress, forgeriesPerAddress } = options;
   const limits = Object.entries({ perKey, failuresPerAddress, forgeriesPerAddress });
@@ -30,8 +30,8 @@ export function findRateLimitProblems(options: RateLimitOptions): string[] {
 }
 
 /**
- * Refuses what comes too fast. Only failures count against an address: behind a proxy the shop and its payment providers
- * may share the address of an attacker, so a right key or signature is never refused for the failures of others.
+ * Refuses requests above the limits. Only failures count against an address: behind a proxy, the shop and its payment
+ * providers may share the address of an attacker, so a valid key or signature is never refused for others' failures.
  */
 export class RateLimits {
   private readonly keys: RateLimiterMemory | undefined;
@@ -48,17 +48,21 @@ export class RateLimits {
     this.forgeries = limiter(forgeriesPerAddress);
   }
 
-  /** A request with a key that is known. @throws HttpProblem RATE_LIMITED */
+  /** Counts a request with a known key. @throws HttpProblem RATE_LIMITED */
   async useKey(name: string): Promise<void> {
     await take(this.keys, name, `more than ${this.keys?.points ?? 0} requests in a second with the key "${name}"`);
   }
 
-  /** A request without a key that is known. @throws HttpProblem RATE_LIMITED instead of an answer about the key. */
+  /** Counts a request without a known key. @throws HttpProblem RATE_LIMITED instead of an answer about the key. */
   async fail(request: ApiRequest): Promise<void> {
     await take(this.failures, remoteNetworkOf(request), 'too many requests without a valid key');
   }
 
-  /** A notification whose signature is wrong. @throws HttpProblem RATE_LIMITED instead of the provider's answer. */
+  /**
+   * Counts a notification with a wrong signature.
+   *
+   * @throws HttpProblem RATE_LIMITED instead of the provider's answer.
+   */
   async forge(request: ApiRequest): Promise<void> {
     await take(this.forgeries, remoteNetworkOf(request), 'too many notifications without a valid signature');
   }

@@ -2,8 +2,8 @@ import { isIPv6 } from 'node:net';
 import { type ApiRequest } from './api-request';
 
 /**
- * Where a request comes from: the IPv4 address, or the /64 network, as one host owns at least that of IPv6. By
- * `request.ip`, so that a host's `trust proxy` is obeyed, and no header is believed without it.
+ * The origin of a request: its IPv4 address, or its IPv6 /64 network, because one machine has at least a /64. Uses
+ * `request.ip`, so headers are trusted only as far as the host's `trust proxy` allows.
  */
 export function remoteNetworkOf({ ip, socket }: ApiRequest): string {
   const address = withoutPort(ip ?? socket?.remoteAddress ?? 'unknown');
@@ -12,7 +12,7 @@ export function remoteNetworkOf({ ip, socket }: ApiRequest): string {
   return isIPv6(address) ? networkOf(address) : address;
 }
 
-/** Some proxies append the port of the client, which is another one for each connection. */
+/** Some proxies append the port of the client, which differs for each connection. */
 function withoutPort(address: string): string {
   return /^\[([^\]]+)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
 }

@@ -1,6 +1,6 @@
 import { pathOf } from './path-of';
 
-/** Every path of the service with the methods it takes, to tell a wrong method from a wrong path. */
+/** Every path of the service with its methods, to tell a wrong method from a wrong path. */
 export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
   { path: /^\/orders$/, methods: ['POST'] },
   { path: /^\/orders\/bulk$/, methods: ['GET', 'HEAD', 'POST'] },
@@ -20,7 +20,7 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
   { path: /^\/(health\/live|health\/ready|metrics)$/, methods: ['GET', 'HEAD'] },
 ];
 
-/** The methods that a path takes; undefined: there is nothing at this path. */
+/** The methods of a path. Undefined if the path does not exist. */
 export function methodsOf(url: string): readonly string[] | undefined {
   const path = pathOf(url);
   return ROUTES.find((route) => route.path.test(path))?.methods;

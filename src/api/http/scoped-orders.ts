@@ -1,14 +1,14 @@
 import { type NewOrder } from '../../orders';
 import { type MerchantScope } from './merchant-scope';
 
-/** Keeps the message short. */
+/** Maximum number of orders in the message. */
 const MAX_NAMED = 20;
 
 /**
- * New orders of one request with the merchants that the caller's key gives them.
+ * Fills in the merchants of new orders by the caller's key.
  *
- * @throws HttpProblem FORBIDDEN naming the orders of other merchants.
- * @throws RequestRejectedError VALIDATION_FAILED where an order must name its merchant and does not.
+ * @throws HttpProblem FORBIDDEN with the orders of other merchants.
+ * @throws RequestRejectedError VALIDATION_FAILED if an order must name its merchant and does not.
  */
 export function scopedOrders(orders: readonly NewOrder[], scope: MerchantScope): readonly NewOrder[] {
   if (!scope.isRestricted) return orders;
@@ -16,7 +16,9 @@ export function scopedOrders(orders: readonly NewOrder[], scope: MerchantScope):
   if (foreign.length > 0) {
     const ids = foreign.slice(0, MAX_NAMED).map(({ id }) => id);
     const more = foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '';
-    throw scope.forbidden(`nothing was placed, as these orders are of other merchants: ${ids.join(', ')}${more}`);
+    throw scope.forbidden(
+      `nothing was placed, because these orders belong to other merchants: ${ids.join(', ')}${more}`,
+    );
   }
   return orders.map((order, index) => ({
     ...order,

@@ -6,7 +6,7 @@ import { HttpProblem } from './http-problem';
 import { type ProblemCode, PROBLEMS } from './problem-catalogue';
 import { methodsOf } from './routes';
 
-/** A problem body (RFC 9457) and the headers beside it. */
+/** A problem body (RFC 9457) with its status and headers. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,24 +15,27 @@ export interface Answer {
 
 type Request = Pick<ApiRequest, 'method' | 'url'>;
 
-/** body-parser's names of what it refuses. */
+/** Problems by the error types of body-parser. */
 const BODY_PROBLEMS = new Map<unknown, readonly [ProblemCode, string]>([
-  ['entity.too.large', ['BODY_TOO_LARGE', 'send less, or several requests: 256 KiB, 2 MiB for /orders/bulk']],
-  ['encoding.unsupported', ['UNSUPPORTED_MEDIA_TYPE', 'send the body as it is, or with gzip, deflate or br']],
+  [
+    'entity.too.large',
+    ['BODY_TOO_LARGE', 'send less, or several requests; the limit is 256 KiB, or 2 MiB for /orders/bulk'],
+  ],
+  ['encoding.unsupported', ['UNSUPPORTED_MEDIA_TYPE', 'send the body uncompressed, or with gzip, deflate, or br']],
   ['charset.unsupported', ['UNSUPPORTED_MEDIA_TYPE', 'send the body in UTF-8']],
 ]);
 
-/** Pure: what to answer for an error. Of an unexpected one nothing is told but that it happened. */
+/** Pure: maps an error to its answer. The answer to an unexpected error reveals nothing about it. */
 export function toProblem(error: unknown, request: Request): Answer {
   if (error instanceof RequestRejectedError) return answer(error.rejection, error.reason, {}, error.details);
   if (error instanceof HttpProblem) return answer(error.problem, error.detail, error.headers);
   if (error instanceof HttpException) return ofFramework(error, request);
   if (isDatabaseUnavailable(error)) {
-    const detail = 'nothing was changed as far as is known; repeat the request';
+    const detail = 'the request may not have been carried out; repeat it';
     return answer('DATABASE_UNAVAILABLE', detail, { 'Retry-After': '5' });
   }
   if (isContention(error)) return answer('BUSY', 'repeat the request', { 'Retry-After': '1' });
-  return ofBodyParser(error) ?? answer('INTERNAL_ERROR', 'see the log of the service, by the request id');
+  return ofBodyParser(error) ?? answer('INTERNAL_ERROR', 'search the log of the service for the request id');
 }
 
 function ofFramework(error: HttpException, request: Request): Answer {
@@ -48,11 +51,13 @@ function ofFramework(error: HttpException, request: Request): Answer {
 
 function ofUnknownRoute({ method, url }: Request): Answer {
   const allowed = methodsOf(url);
-  if (!allowed) return answer('ROUTE_NOT_FOUND', `nothing answers ${method} ${url}`);
-  return answer('METHOD_NOT_ALLOWED', `${method} is not among ${allowed.join(', ')}`, { Allow: allowed.join(', ') });
+  if (!allowed) return answer('ROUTE_NOT_FOUND', `there is no route ${method} ${url}`);
+  return answer('METHOD_NOT_ALLOWED', `${method} is not supported; use ${allowed.join(', ')}`, {
+    Allow: allowed.join(', '),
+  });
 }
 
-/** Nest makes 400 of the SyntaxError of a bad body and of the URIError of a bad path, and keeps only the message. */
+/** Nest turns the SyntaxError of a bad body and the URIError of a bad path into a 400 with only the message. */
 function ofUnreadable(message: string): Answer {
   const isPath = message.startsWith('Failed to decode param');
   return answer(isPath ? 'INVALID_REQUEST' : 'INVALID_JSON', message);
@@ -81,7 +86,7 @@ function answer(
   };
 }
 
-/** From a guard or an interceptor of the host. */
+/** An error from a guard or an interceptor of the host. */
 function other(status: number, detail: string): Answer {
   const code = `HTTP_${status}`;
   return { status, headers: {}, body: { type: 'about:blank', title: detail, status, code, detail } };

@@ -28,8 +28,8 @@ const settlement = z.strictObject({ reason: fields.reason });
 const assignment = z.strictObject({ orderId: fields.orderId, reason: fields.reason });
 
 /**
- * What an operator does about money that no order takes. A key that is limited to merchants sees the money of their orders; money
- * without an order is not there for it, as nobody knows whose it is.
+ * Operator actions on unmatched payments. A key that is limited to merchants sees the payments of their orders. It does
+ * not see payments without an order, because their merchant is unknown.
  */
 @Controller('payments/unmatched')
 @UseGuards(ApiKeyGuard)
@@ -42,7 +42,7 @@ export class UnmatchedPaymentsController {
     private readonly merchants: OrderMerchants,
   ) {}
 
-  /** By id; `after` is that of the last one of the page before. */
+  /** Ordered by id. `after` is the id of the last entry of the previous page. */
   @Get()
   @RequireScope('admin')
   list(
@@ -81,7 +81,7 @@ export class UnmatchedPaymentsController {
     return accepted(isMissing ? orderId : id, result);
   }
 
-  /** Neither changes: whose order a payment names, and whose that order is. */
+  /** Checked outside the action's transaction, because the order that a payment names and its merchant never change. */
   private async assertVisible(id: string, { isRestricted, merchants }: MerchantScope): Promise<void> {
     if (!isRestricted || (await this.unmatched.find(id, merchants))) return;
     throw rejectOperator(id, { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' });

@@ -3,9 +3,9 @@ import { MAX_PROBLEMS, problemsOf, toSentence } from '../../orders/input';
 import { RequestRejectedError } from './request-rejected-error';
 
 /**
- * Checks `input` and brings it into the shape of `schema`.
+ * Validates `input` and transforms it by `schema`.
  *
- * @param at where `input` itself stands, e.g. the name of a path parameter.
+ * @param at where `input` is in the request, for example the name of a path parameter.
  * @throws RequestRejectedError `VALIDATION_FAILED` with every problem, at most 50.
  */
 export function parseInput<T>(schema: z.ZodType<T>, input: unknown, at?: string): T {

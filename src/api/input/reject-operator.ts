@@ -8,13 +8,13 @@ import {
 } from '../../orders';
 import { RequestRejectedError } from './request-rejected-error';
 
-/** What the actions of operators answer when they refuse. */
+/** Refusals of operator actions. */
 export type OperatorRejection = Exclude<
   Extract<
     AssignUnmatchedResult | SettleUnmatchedResult | RefundPaymentResult | ReviveOrderResult | CloseOrderResult,
     { outcome: 'rejected' }
   >,
-  // Others answer with these as well.
+  // Other use cases return these too.
   { code: 'ORDER_NOT_FOUND' | 'OUT_OF_STOCK' }
 >;
 
@@ -22,26 +22,27 @@ type Code = OperatorRejection['code'];
 
 const SENTENCES = {
   UNMATCHED_PAYMENT_NOT_FOUND: 'there is no such unmatched payment; list them with GET /payments/unmatched',
-  UNMATCHED_PAYMENT_HANDLED: 'the unmatched payment does not wait any more; read its handling',
-  UNMATCHED_PAYMENT_HAS_ORDER: 'the payment belongs to its order already; refund it, revive the order, or settle it',
-  PAYMENT_NOT_FOUND: 'has no payment of this name; read its attempts',
-  PAYMENT_TAKEN: 'another order counts on the same payment; find out at the provider whose it is, and settle the rest',
-  PAYMENT_DISPUTED: 'the order has this payment with another amount; find out which is true, and settle it',
-  PAYMENT_NOT_BOOKABLE: 'the order cannot take this amount; give it back at the provider, and settle it',
-  PAYMENT_NEEDED: 'is paid by this payment; refund what was sold at the provider',
-  PAYMENT_NOT_CONFIRMED: 'only a report vouches for the payment; repeat the request once the provider confirms it',
-  PAYMENT_INSUFFICIENT: 'does not hold enough money; refund what it holds, or collect the rest',
-  ORDER_NOT_REVIVABLE: 'cannot be revived; only a CLOSED order can, so refund its money',
-  ORDER_NOT_CLOSABLE: 'cannot be closed; only a PENDING or CLOSING order can',
-  ORDER_HAS_MONEY: 'holds money; refund it first',
+  UNMATCHED_PAYMENT_HANDLED: 'the unmatched payment is already handled; read its handling',
+  UNMATCHED_PAYMENT_HAS_ORDER: 'the payment already belongs to its order; refund it, revive the order, or settle it',
+  PAYMENT_NOT_FOUND: 'has no such payment; read its attempts',
+  PAYMENT_TAKEN:
+    'another order uses the same payment; find out at the provider which order it pays, and settle the rest',
+  PAYMENT_DISPUTED: 'the order has this payment with another amount; find out which amount is right, and settle it',
+  PAYMENT_NOT_BOOKABLE: 'the order cannot book this amount; refund it at the provider, and settle it',
+  PAYMENT_NEEDED: 'is paid by this payment; if you want to refund it, do so at the provider',
+  PAYMENT_NOT_CONFIRMED: 'the payment is only reported; repeat the request when the provider confirms it',
+  PAYMENT_INSUFFICIENT: 'does not have enough money; refund what it has, or collect the rest',
+  ORDER_NOT_REVIVABLE: 'cannot be revived, because only a CLOSED order can; refund its money',
+  ORDER_NOT_CLOSABLE: 'cannot be closed, because only a PENDING or CLOSING order can',
+  ORDER_HAS_MONEY: 'has money; refund it first',
 } as const satisfies Record<Code, string>;
 
-/** Whether it is one of those that only operators meet. */
+/** Whether only operator actions refuse with this code. */
 export function isOperatorRejection(rejection: { readonly code: string }): rejection is OperatorRejection {
   return Object.hasOwn(SENTENCES, rejection.code);
 }
 
-/** The refusal of an operator's action as an error that says what to do about it. @param id of the order, or of the payment. */
+/** Maps a refused operator action to an error that says what to do. @param id id of the order or of the payment. */
 export function rejectOperator(id: string, rejection: OperatorRejection): RequestRejectedError {
   const sentence = SENTENCES[rejection.code];
   const of = (what: string, details: Record<string, unknown> = {}): RequestRejectedError =>

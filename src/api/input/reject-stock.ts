@@ -1,21 +1,21 @@
 import { type SetStockOutcome } from '../../inventory';
 import { RequestRejectedError } from './request-rejected-error';
 
-/** A refused change of stock as an error that says what to do about it. */
+/** Maps a refused stock change to an error that says what to do. */
 export function rejectStock(sku: string, outcome: Exclude<SetStockOutcome, { type: 'set' }>): RequestRejectedError {
   switch (outcome.type) {
     case 'below-reserved': {
       const { reserved } = outcome;
-      const reason = `${reserved} pieces of "${sku}" are reserved for orders, so at least ${reserved} must stay on hand`;
+      const reason = `${reserved} units of "${sku}" are reserved for orders, so at least ${reserved} must stay on hand`;
       return new RequestRejectedError('STOCK_BELOW_RESERVED', reason, { reserved });
     }
     case 'too-large': {
       const { max } = outcome;
-      return new RequestRejectedError('STOCK_TOO_LARGE', `at most ${max} pieces of "${sku}" can be on hand`, { max });
+      return new RequestRejectedError('STOCK_TOO_LARGE', `at most ${max} units of "${sku}" can be on hand`, { max });
     }
     case 'changed': {
       const { onHand, reserved, available } = outcome.level;
-      const reason = `${onHand} pieces of "${sku}" are on hand, not what you expected; decide again, or use add`;
+      const reason = `${onHand} units of "${sku}" are on hand, which is not what you expected; choose onHand again, or use add`;
       return new RequestRejectedError('STOCK_CHANGED', reason, { onHand, reserved, available });
     }
   }

@@ -11,7 +11,7 @@ import {
 import { isOperatorRejection, type OperatorRejection, rejectOperator } from './reject-operator';
 import { RequestRejectedError } from './request-rejected-error';
 
-/** What a use case answers when it refuses. */
+/** Refusals of use cases. */
 export type Rejection = Extract<
   | PlaceResult
   | RegisterAttemptResult
@@ -24,14 +24,16 @@ export type Rejection = Extract<
   { outcome: 'rejected' }
 >;
 
-/** The refusal of a use case as an error that says what to do about it. */
+/** Maps a refusal of a use case to an error that says what to do. */
 export function reject(orderId: string, rejection: Rejection): RequestRejectedError {
   if (isOperatorRejection(rejection)) return rejectOperator(orderId, rejection);
   const because = (reason: string, details?: Record<string, unknown>): RequestRejectedError =>
     new RequestRejectedError(rejection.code, reason, details);
   switch (rejection.code) {
     case 'ORDER_EXISTS':
-      return because(`order "${orderId}" exists already with other content; use another id, or send the same again`);
+      return because(
+        `order "${orderId}" already exists with other content; use another id, or send the same content again`,
+      );
     case 'IDEMPOTENCY_KEY_REUSED':
       return because('this idempotency key was used for another order; use a new key for a new order');
     case 'OUT_OF_STOCK': {
@@ -40,7 +42,7 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
       return because(`not enough stock of ${list}`, { shortages });
     }
     case 'UNKNOWN_SKU':
-      return because(`unknown sku ${rejection.skus.join(', ')}; set its stock first`, { skus: rejection.skus });
+      return because(`unknown SKU ${rejection.skus.join(', ')}; set its stock first`, { skus: rejection.skus });
     case 'PAYMENT_WINDOW_OUT_OF_RANGE': {
       const { minMs, maxMs } = rejection;
       return because(`the payment window of order "${orderId}" must be ${minMs} to ${maxMs} ms`, { minMs, maxMs });
@@ -54,13 +56,13 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
     case 'ORDER_NOT_FOUND':
       return notFound(orderId);
     case 'ORDER_EXPIRED':
-      return because(`the deadline of order "${orderId}" has passed; it takes no new payment attempt`);
+      return because(`the deadline of order "${orderId}" has passed; it accepts no new payment attempt`);
     case 'ORDER_NOT_PAYABLE':
-      return because(`order "${orderId}" takes no payment attempt any more; read its status`);
+      return because(`order "${orderId}" no longer accepts payment attempts; read its status`);
     case 'ORDER_NOT_PENDING':
-      return because(`order "${orderId}" is not PENDING any more; read its status`);
+      return because(`order "${orderId}" is no longer PENDING; read its status`);
     case 'ORDER_NOT_CANCELLABLE':
-      return because(`order "${orderId}" is ${rejection.status} and cannot be cancelled`, {
+      return because(`order "${orderId}" is ${rejection.status} and cannot be canceled`, {
         orderStatus: rejection.status,
       });
     case 'ORDER_NOT_FINISHED':
@@ -69,7 +71,7 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
       });
     case 'ORDER_HAS_OPEN_ITEMS': {
       const { open } = rejection;
-      return because(`something about order "${orderId}" is still open: ${open.join(', ')}; settle it first`, { open });
+      return because(`order "${orderId}" still has open items: ${open.join(', ')}; settle them first`, { open });
     }
     case 'DEADLINE_OUT_OF_RANGE': {
       const latest = rejection.latest.toISOString();
@@ -80,7 +82,7 @@ export function reject(orderId: string, rejection: Rejection): RequestRejectedEr
   }
 }
 
-/** An attempt that nobody could be asked about, or one too many. */
+/** A refused payment attempt: it could not be looked up, or the order has too many. */
 function rejectAttempt(
   orderId: string,
   rejection: Extract<
@@ -90,7 +92,7 @@ function rejectAttempt(
 ): RequestRejectedError {
   if (rejection.code === 'TOO_MANY_ATTEMPTS') {
     const { code, limit } = rejection;
-    const reason = `order "${orderId}" has ${limit} payment attempts, the most it may have; offer one of them again`;
+    const reason = `order "${orderId}" has ${limit} payment attempts, which is the maximum; offer one of them again`;
     return new RequestRejectedError(code, reason, { limit });
   }
   const { code, provider } = rejection;
@@ -110,7 +112,7 @@ export function notFound(orderId: string): RequestRejectedError {
   return new RequestRejectedError('ORDER_NOT_FOUND', `there is no order "${orderId}"`);
 }
 
-/** The accepted outcomes of a use case; a refusal is thrown. */
+/** Returns an accepted outcome of a use case. Throws a refusal as an error. */
 export function accepted<T extends { readonly outcome: string }>(
   orderId: string,
   result: T,

@@ -1,6 +1,6 @@
 import { CodedError } from '../../errors';
 
-/** Codes of requests that will be refused however often they are repeated as they are. Stable: part of the contract. */
+/** Codes of requests that are refused again if they are repeated unchanged. Stable: part of the API contract. */
 export type RejectionCode =
   | 'VALIDATION_FAILED'
   | 'ORDER_EXISTS'
@@ -38,13 +38,13 @@ export type RejectionCode =
   | 'STOCK_TOO_LARGE'
   | 'SKU_NOT_FOUND';
 
-/** A request or command that is refused for what it says. HTTP answers with a problem, AMQP parks the message. */
+/** A request or command that is refused because of its content. HTTP answers with a problem, AMQP parks the message. */
 export class RequestRejectedError extends CodedError {
   constructor(
     readonly rejection: RejectionCode,
-    /** A sentence with the values, for people. */
+    /** A sentence for people, with the values. */
     readonly reason: string,
-    /** The same for programs: members of the problem body. */
+    /** The values for programs: members of the problem body. */
     readonly details: Readonly<Record<string, unknown>> = {},
   ) {
     super(rejection, reason);

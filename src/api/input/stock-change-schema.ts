@@ -5,11 +5,11 @@ const shape = {
   onHand: fields.onHand.optional(),
   expected: fields.onHand.optional(),
   add: fields.addedStock.optional(),
-  /** Whose sku it becomes; absent: shared by all. */
+  /** The merchant that owns a new SKU. Absent: all merchants share it. */
   merchantId: fields.merchantId.optional(),
 };
 
-/** Either what is to be on hand, if it is `expected` now, or what is to be added. */
+/** Either the new stock (`onHand`, on condition of `expected`), or how many units to add. */
 export type StockChange = z.infer<z.ZodObject<typeof shape>>;
 
 /** Body of `PUT /inventory/:sku`. */
@@ -21,5 +21,5 @@ export const stockChangeSchema = z
   })
   .refine(({ add, expected }) => add === undefined || expected === undefined, {
     path: ['expected'],
-    error: 'goes with onHand only; add needs no expectation',
+    error: 'can be used only with onHand',
   });

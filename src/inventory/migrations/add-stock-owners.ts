@@ -1,6 +1,6 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
-/** Skus that belong to one merchant; null: to all. */
+/** SKUs that belong to one merchant. Null: to all. */
 export function addStockOwners(schema: string): new () => MigrationInterface {
   return class AddStockOwners1765100000700 implements MigrationInterface {
     readonly name = 'AddStockOwners1765100000700';

@@ -1,12 +1,13 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
-/** Stock counters and the reservations that they sum up. */
+/** Stock counters, and the reservations that they sum up. */
 export function createInventory(schema: string): new () => MigrationInterface {
   return class CreateInventory1763600000300 implements MigrationInterface {
     readonly name = 'CreateInventory1763600000300';
 
     async up(runner: QueryRunner): Promise<void> {
-      // Half-empty pages: the counters of a popular sku change thousands of times between two vacuums, in place.
+      // Half-empty pages allow HOT updates: the counters of a popular SKU change thousands of times between two
+      // vacuums.
       await runner.query(`
         CREATE TABLE ${schema}.inventory (
           sku      text PRIMARY KEY CHECK (length(sku) BETWEEN 1 AND 128),

@@ -8,8 +8,7 @@ import { StrictAlipaySdk } from './strict-alipay-sdk';
 import { UntrustedAnswerError } from './untrusted-answer-error';
 
 /**
- * The calls that may be made. The one that cancels a trade is not among them: it gives the money back when the buyer
- * was faster than we were.
+ * The methods in use. Canceling a trade is left out on purpose: it refunds the money if the buyer has just paid.
  */
 export type AlipayMethod =
   'alipay.trade.query' | 'alipay.trade.close' | 'alipay.trade.refund' | 'alipay.trade.fastpay.refund.query';
@@ -19,7 +18,7 @@ interface GatewayOptions {
   readonly timeoutMs: number;
 }
 
-/** Signed calls for one merchant. Believes only answers that Alipay signed. */
+/** Signed calls for one merchant. Trusts only answers that Alipay signed. */
 export class AlipayGateway {
   readonly appId: string;
   readonly sellerId: string;
@@ -43,13 +42,13 @@ export class AlipayGateway {
     });
   }
 
-  /** Never rejects. An answer without a good signature is UNKNOWN. */
+  /** Never rejects. An answer without a valid signature is UNKNOWN. */
   async ask(
     method: AlipayMethod,
     bizContent: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ): Promise<AlipayAnswer | UnknownOutcome> {
-    // The SDK would send the process's local time, which Alipay takes for Beijing time and refuses.
+    // The SDK sends the local time of the process. Alipay reads it as Beijing time and rejects it.
     const params = { timestamp: toBeijingTime(this.clock.now()), bizContent };
     try {
       const call = (): Promise<unknown> => this.sdk.exec(method, params, { validateSign: true });
@@ -62,7 +61,7 @@ export class AlipayGateway {
     }
   }
 
-  /** Whether Alipay signed these parameters of a notification. `sign_type` is the sender's word: check it before. */
+  /** Whether Alipay signed these parameters of a notification. Check `sign_type` first: the sender chooses it. */
   isSigned(params: Readonly<Record<string, string>>): boolean {
     return this.sdk.checkNotifySignV2(params);
   }
@@ -70,18 +69,18 @@ export class AlipayGateway {
 
 function toAnswer(method: string, body: unknown): AlipayAnswer {
   const strings = Object.entries(body ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  // Without a prototype: a field may be called anything.
+  // No prototype, because fields may have any name.
   const fields = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(strings));
   return { type: 'VERIFIED', method, code: fields['code'] ?? '', subCode: fields['sub_code'] ?? '', fields };
 }
 
-/** Every throw of the SDK is UNKNOWN; whether the provider is down or somebody forges is told apart. */
+/** Maps every error of the SDK to UNKNOWN, and tells outages from forged answers. */
 function toUnknown(method: string, error: unknown): UnknownOutcome {
   if (error instanceof UntrustedAnswerError) {
     return { type: 'UNKNOWN', reason: `${method} is not trusted: ${error.message}`, untrusted: true };
   }
   const { message, cause } = error instanceof Error ? error : new Error(String(error));
-  // The SDK wraps only failures of the connection in an error with a cause; its HTTP status is in the message.
+  // Only connection failures have a cause. The SDK puts the HTTP status into the message.
   const status = Number(/status: (\d{3})/.exec(message)?.[1]);
   const isOutage = Number.isNaN(status) ? cause instanceof Error && !(cause instanceof SyntaxError) : status >= 500;
   return { type: 'UNKNOWN', reason: `${method} got no usable answer: ${message}`, ...(isOutage && { outage: true }) };

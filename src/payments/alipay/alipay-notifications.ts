@@ -14,37 +14,37 @@ import { fromYuan } from './yuan';
 
 type Params = Readonly<Record<string, string>>;
 
-/** Kept as evidence. The others describe the buyer and the goods. */
+/** Fields that are kept as evidence. The others describe the buyer and the goods. */
 const EVIDENCE_FIELDS = [
   ...['notify_id', 'notify_type', 'notify_time', 'app_id', 'seller_id', 'out_trade_no', 'trade_no', 'trade_status'],
   ...['total_amount', 'receipt_amount', 'buyer_pay_amount', 'trans_currency', 'gmt_payment', 'gmt_refund'],
   ...['gmt_close', 'refund_fee', 'out_biz_no'],
 ];
-/** In a notification that is about money given back. */
+/** Fields that only notifications about refunds have. */
 const REFUND_FIELDS = ['refund_fee', 'gmt_refund'];
-/** Signed is `a=1&b=2` with nothing escaped, so a value like this could be two parameters, or two could be one. */
+/** Alipay signs `a=1&b=2` without escaping, so a value like this could also be two parameters. */
 const AMBIGUOUS_VALUE = /&\w+=/;
-/** Alipay sends some thirty. Reading and sorting a hundred thousand would take 0.1 s before the signature is known. */
+/** Alipay sends about 30. Parsing and sorting 100,000 takes 0.1 s, and happens before the signature is checked. */
 const MAX_PARAMETERS = 200;
-/** Anything but exactly `success` makes Alipay repeat: 8 deliveries in 25 hours. */
+/** Alipay redelivers unless the answer is exactly `success`: 8 deliveries in 25 hours. */
 const REPLIES: Readonly<Record<NotificationVerdict, NotificationReply>> = {
   accepted: { status: 200, contentType: 'text/plain', body: 'success' },
   later: { status: 500, contentType: 'text/plain', body: 'fail' },
   rejected: { status: 400, contentType: 'text/plain', body: 'fail' },
 };
 
-/** Reads what Alipay posts to `notify_url`: a form, signed by RSA2 over its sorted and decoded parameters. */
+/** Reads what Alipay posts to `notify_url`: a form with an RSA2 signature over the sorted, decoded parameters. */
 export class AlipayNotifications implements NotificationReader {
   constructor(private readonly gateways: MerchantAccounts<AlipayGateway>) {}
 
   async read({ rawBody }: NotificationRequest): Promise<Notification> {
     if (countParameters(rawBody) > MAX_PARAMETERS) return rejected(`it has more than ${MAX_PARAMETERS} parameters`);
     const params = parseForm(rawBody);
-    if (!params) return rejected('a parameter is there twice');
-    // Only RSA2 was agreed on; the parameter could ask for SHA-1.
+    if (!params) return rejected('a parameter occurs twice');
+    // Only RSA2 is accepted. The sender chooses this parameter and could ask for SHA-1.
     if (params['sign_type'] !== 'RSA2') return rejected('it is not signed by RSA2');
     const found = this.gateways.entries().find(([, gateway]) => gateway.appId === params['app_id']);
-    if (!found) return rejected('its app_id is of no configured merchant');
+    if (!found) return rejected('no configured merchant has its app_id');
     const [merchantAccount, gateway] = found;
     if (!gateway.isSigned(params)) return rejected('its signature is wrong');
     if (params['seller_id'] !== gateway.sellerId) return rejected("its seller_id is not the merchant's");
@@ -56,10 +56,10 @@ export class AlipayNotifications implements NotificationReader {
   }
 }
 
-/** What Alipay certainly said. Where it is not a clear payment, the provider is asked instead. */
+/** Interprets a verified notification. Unless it is clearly a payment, the payment is looked up. */
 function interpret(params: Params, merchantAccount: string): Notification {
   const { out_trade_no: reference, trade_status: status } = params;
-  if (!reference) return { type: 'IGNORED', reason: 'it is about no trade' };
+  if (!reference) return { type: 'IGNORED', reason: 'it names no trade' };
   if (status === 'WAIT_BUYER_PAY') return { type: 'IGNORED', reason: 'the buyer has not paid yet' };
   const evidence = pick(params, EVIDENCE_FIELDS);
   const isPaid = status === 'TRADE_SUCCESS' || status === 'TRADE_FINISHED';
@@ -87,7 +87,7 @@ function countParameters(body: Buffer): number {
   return count;
 }
 
-/** undefined if a name comes twice: which one is meant is anybody's guess. */
+/** Undefined if a name occurs twice, because it is not clear which value counts. */
 function parseForm(body: Buffer): Params | undefined {
   const pairs = [...new URLSearchParams(body.toString('utf8'))];
   const params = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(pairs));
@@ -95,5 +95,5 @@ function parseForm(body: Buffer): Params | undefined {
 }
 
 function rejected(why: string): Notification {
-  return { type: 'REJECTED', reason: `the notification is not to be believed: ${why}` };
+  return { type: 'REJECTED', reason: `the notification is not trusted: ${why}` };
 }

@@ -22,36 +22,36 @@ const schema = z.strictObject({
   timeoutMs: z.int().min(1).max(8_000).default(8_000),
 });
 
-/** One merchant of Alipay. Keys are PEM, or bare base64 as Alipay's key tool and console show them. */
+/** One Alipay merchant. Keys are PEM, or plain base64 as Alipay's key tool and console show them. */
 export interface AlipayMerchant {
-  /** The app of the open platform. No two merchants may have the same: notifications are told apart by it. */
+  /** The app id on the open platform. Unique among the merchants, because notifications are matched by it. */
   readonly appId: string;
-  /** The Alipay account that takes the money (PID): 16 digits, mostly `2088...`. */
+  /** The Alipay account that receives the money (PID): 16 digits, usually `2088...`. */
   readonly sellerId: string;
-  /** The app's private key, PKCS#8 or PKCS#1: our requests are signed with it. */
+  /** The app's private key, PKCS#8 or PKCS#1. It signs the requests. */
   readonly privateKey: string;
-  /** Alipay's public key for this app (not the app's own public key): answers and notifications are checked with it. */
+  /** Alipay's public key for this app, not the app's own public key. It verifies answers and notifications. */
   readonly alipayPublicKey: string;
 }
 
-/** Where and for whom AlipayProvider asks. */
+/** Options of AlipayProvider. */
 export interface AlipayOptions {
-  /** What attempts call the provider. @default "alipay" */
+  /** Name of the provider, which payment attempts refer to. @default "alipay" */
   readonly name?: string;
-  /** Merchants by account. Attempts without an account belong to the only one, or to the one called "default". */
+  /** Merchants by account. Attempts without an account belong to the only merchant, or to the one called "default". */
   readonly merchants: Readonly<Record<string, AlipayMerchant>>;
-  /** Another gateway: the sandbox or the simulator. @default "https://openapi.alipay.com/gateway.do" */
+  /** URL of the gateway, of the sandbox, or of the simulator. @default "https://openapi.alipay.com/gateway.do" */
   readonly gateway?: string;
-  /** When a request dies whose caller is gone, milliseconds, at most 8000. @default 8000 */
+  /** Maximum duration of a request in milliseconds, even if its caller gave up. At most 8000. @default 8000 */
   readonly timeoutMs?: number;
 }
 
-/** AlipayOptions with every default filled in and every key read. */
+/** AlipayOptions with all defaults, and with parsed keys. */
 export type ResolvedAlipayOptions = Readonly<z.output<typeof schema>>;
-/** AlipayMerchant with its keys read. */
+/** AlipayMerchant with parsed keys. */
 export type ResolvedAlipayMerchant = Readonly<z.output<typeof merchant>>;
 
-/** @throws InvalidOptionsError naming every bad option, never a key. */
+/** @throws InvalidOptionsError with every invalid option, without keys. */
 export function resolveAlipayOptions(options: AlipayOptions): ResolvedAlipayOptions {
   const parsed = schema.safeParse(options);
   const problems = parsed.success
@@ -61,20 +61,20 @@ export function resolveAlipayOptions(options: AlipayOptions): ResolvedAlipayOpti
   return Object.freeze(parsed.data);
 }
 
-/** What is well formed and still wrong. */
+/** Finds values that are well formed but wrong. */
 function findMixUps(merchants: ResolvedAlipayOptions['merchants']): string[] {
   const problems: string[] = [];
   const accountOf = new Map<string, string>();
   for (const [account, { appId, privateKey: ours, alipayPublicKey }] of Object.entries(merchants)) {
     const other = accountOf.get(appId);
-    if (other !== undefined) problems.push(`merchants.${account}.appId: is also the one of merchant "${other}"`);
+    if (other !== undefined) problems.push(`merchants.${account}.appId: is also used by merchant "${other}"`);
     accountOf.set(appId, account);
-    // The console shows both keys on one page; with the wrong one every answer would look forged.
+    // The console shows both keys on one page. With the wrong one, every answer would look forged.
     if (createPublicKey(ours).equals(alipayPublicKey)) {
-      problems.push(`merchants.${account}.alipayPublicKey: is the app's own public key; give Alipay's`);
+      problems.push(`merchants.${account}.alipayPublicKey: is the app's own public key; use Alipay's`);
     }
   }
-  return accountOf.size > 0 ? problems : ['merchants: give at least one'];
+  return accountOf.size > 0 ? problems : ['merchants: name at least one'];
 }
 
 function keyReader(read: (text: string) => KeyObject | undefined, message: string) {

@@ -14,14 +14,14 @@ import { toConfirmedRefund, toRefundOutcome } from './map-refund';
 import { ALIPAY_CURRENCY, toQueryOutcome } from './map-trade';
 import { toYuan } from './yuan';
 
-/** Alipay publishes no limit per merchant; 50 calls a second is a cautious start. */
+/** Alipay publishes no limit per merchant, so this starts with a cautious 50 calls per second. */
 export const ALIPAY_RESILIENCE_DEFAULTS: ResilienceOptions = Object.freeze({ ratePerSecond: 50 });
 
-/** Alipay's limit for out_trade_no. */
+/** Alipay's limit for out_trade_no, in characters. */
 const MAX_REFERENCE_LENGTH = 64;
 
 /**
- * Payments of Alipay by `alipay.trade.*`, for any number of merchants. Believes only answers that Alipay signed.
+ * Alipay payments through `alipay.trade.*`, for any number of merchants. Trusts only answers that Alipay signed.
  * Never throws and never cancels a trade. Wrap it in ResilientProvider.
  */
 export class AlipayProvider implements PaymentProvider {
@@ -30,7 +30,7 @@ export class AlipayProvider implements PaymentProvider {
   readonly notifications: AlipayNotifications;
   private readonly gateways: MerchantAccounts<AlipayGateway>;
 
-  /** @throws InvalidOptionsError naming every bad option. */
+  /** @throws InvalidOptionsError with every invalid option. */
   constructor(
     options: AlipayOptions,
     private readonly clock: Clock,
@@ -67,7 +67,7 @@ export class AlipayProvider implements PaymentProvider {
   async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
     const { attempt, refundNumber, amount, currency, reason } = refund;
     if (currency !== ALIPAY_CURRENCY || amount <= 0n) {
-      return { type: 'UNKNOWN', reason: `Alipay cannot give back ${amount} minor units of ${currency}` };
+      return { type: 'UNKNOWN', reason: `Alipay cannot refund ${amount} minor units of ${currency}` };
     }
     const order = { out_request_no: refundNumber, refund_amount: toYuan(amount), refund_reason: reason };
     const answer = await this.ask('alipay.trade.refund', attempt, order, signal);
@@ -97,7 +97,7 @@ export class AlipayProvider implements PaymentProvider {
   }
 }
 
-/** Refusals, and refund queries that found nothing, may leave out what they are about; they must not name another. */
+/** Refusals, and refund queries that found nothing, may omit the trade, but must not name another one. */
 function checkSubject(answer: AlipayAnswer, reference: string, sellerId: string): AlipayAnswer | UnknownOutcome {
   const { out_trade_no: named, seller_id: seller } = answer.fields;
   const mayBeSilent = answer.code !== '10000' || answer.method === 'alipay.trade.fastpay.refund.query';

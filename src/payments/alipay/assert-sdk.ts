@@ -1,4 +1,4 @@
 import { assertInstalled } from '../assert-installed';
 
-// Imported before everything that imports the SDK.
+// Import this before anything that imports the SDK.
 assertInstalled('alipay-sdk', 'nestjs-order-timeout/alipay');

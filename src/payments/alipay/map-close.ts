@@ -1,7 +1,7 @@
 import { type CloseOutcome, type QueryOutcome } from '../payment-outcome';
 import { type AlipayAnswer, evidenceOf, isNoTrade, unrecognised } from './alipay-answer';
 
-/** The trade is in a state that cannot be closed: paid, or closed before. Which one, only a query tells. */
+/** The trade cannot be closed, because it is paid or already closed. Only a query tells which. */
 const STATUS_ERRORS: ReadonlySet<string> = new Set([
   'ACQ.TRADE_STATUS_ERROR',
   'ACQ.REASON_TRADE_STATUS_INVALID',
@@ -11,7 +11,7 @@ const STATUS_ERRORS: ReadonlySet<string> = new Set([
   'ACQ.TRADE_HAS_CLOSE',
 ]);
 
-/** What a verified answer to alipay.trade.close means; `ASK` where only a query can tell. */
+/** Maps a verified answer to alipay.trade.close. `ASK`: only a query can tell. */
 export function toCloseOutcome(answer: AlipayAnswer): CloseOutcome | { readonly type: 'ASK' } {
   const { code, subCode } = answer;
   if (isNoTrade(answer)) return { type: 'NOT_FOUND', evidence: evidenceOf(answer) };
@@ -19,7 +19,7 @@ export function toCloseOutcome(answer: AlipayAnswer): CloseOutcome | { readonly 
   return code === '10000' ? { type: 'CLOSED', evidence: evidenceOf(answer) } : unrecognised(answer);
 }
 
-/** What a query means for a close that was refused because of the trade's state. */
+/** Maps the query that follows a close that was refused because of the trade's state. */
 export function toRefusedClose(query: QueryOutcome): CloseOutcome {
   switch (query.type) {
     case 'PAID':

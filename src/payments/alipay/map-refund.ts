@@ -3,7 +3,7 @@ import { type RefundRequest } from '../refund-request';
 import { type AlipayAnswer, evidenceOf, isNoTrade, mismatched, unrecognised } from './alipay-answer';
 import { fromYuan } from './yuan';
 
-/** Asking again with the same number brings the same answer; a person has to act. */
+/** Repeating the refund with the same number brings the same refusal, so a person must act. */
 const FINAL_REFUSALS: ReadonlySet<string> = new Set([
   'ACQ.SELLER_BALANCE_NOT_ENOUGH',
   'ACQ.REFUND_AMT_NOT_EQUAL_TOTAL',
@@ -19,22 +19,22 @@ const FINAL_REFUSALS: ReadonlySet<string> = new Set([
   'ACQ.BUYER_ENABLE_STATUS_FORBID',
 ]);
 
-/** What a verified answer to alipay.trade.refund means; `ASK` where only the refund query can tell. */
+/** Maps a verified answer to alipay.trade.refund. `ASK`: only the refund query can tell. */
 export function toRefundOutcome(answer: AlipayAnswer, refund: RefundRequest): RefundOutcome | { readonly type: 'ASK' } {
   const { code, fields } = answer;
   if (code === '10000') {
-    // `N` says that this call moved nothing: an earlier one did, or it is still to be done.
+    // `N`: this call moved no money. Either an earlier call did, or the refund is still to come.
     return fields['fund_change'] === 'Y' ? refunded(answer, refund) : { type: 'ASK' };
   }
-  // A refusal may be about a repetition: after a full refund the trade is in the wrong state for another.
+  // The refund may have succeeded before: after a full refund, Alipay refuses the repeated call for the trade's state.
   return code === '40004' && FINAL_REFUSALS.has(answer.subCode) ? { type: 'ASK' } : unrecognised(answer);
 }
 
-/** What the verified answer to alipay.trade.fastpay.refund.query means after `first`, the answer to the refund. */
+/** Maps a verified answer to alipay.trade.fastpay.refund.query, which follows `first`, the answer to the refund. */
 export function toConfirmedRefund(answer: AlipayAnswer, first: AlipayAnswer, refund: RefundRequest): RefundOutcome {
   const status = answer.code === '10000' ? (answer.fields['refund_status'] ?? '') : undefined;
   if (status === 'REFUND_SUCCESS') return findMismatch(answer, refund) ?? refunded(answer, refund);
-  // Alipay: no status means that the refund did not come to pass; a failed one may be repeated by the same number.
+  // By Alipay's documentation, no status means no refund, and a failed refund may be repeated with the same number.
   const isNotDone = status === '' || status === 'REFUND_FAIL' || isNoTrade(answer);
   if (first.code === '10000') {
     return isNotDone || status === 'REFUND_PROCESSING'
@@ -47,7 +47,7 @@ export function toConfirmedRefund(answer: AlipayAnswer, first: AlipayAnswer, ref
 }
 
 function refunded(answer: AlipayAnswer, { refundNumber }: RefundRequest): RefundOutcome {
-  // Alipay gives a refund no number of its own: it is found by ours.
+  // Alipay assigns no refund number, so refunds are found by ours.
   return { type: 'REFUNDED', refundId: refundNumber, evidence: evidenceOf(answer) };
 }
 

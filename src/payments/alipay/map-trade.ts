@@ -5,12 +5,12 @@ import { type AlipayAnswer, evidenceOf, isNoTrade, mismatched, unrecognised } fr
 import { fromBeijingTime } from './beijing-time';
 import { fromYuan } from './yuan';
 
-/** Currency of every amount, unless the answer names another. */
+/** Currency of all amounts, unless the answer names another one. */
 export const ALIPAY_CURRENCY = 'CNY';
-/** Amounts that are above zero only once the buyer has paid; until then they are missing or `0.00`. */
+/** These amounts are missing or `0.00` until the buyer pays. */
 const PAID_AMOUNTS = ['receipt_amount', 'buyer_pay_amount', 'invoice_amount'];
 
-/** What a verified answer to alipay.trade.query means. */
+/** Maps a verified answer to alipay.trade.query. */
 export function toQueryOutcome(answer: AlipayAnswer, attempt: PaymentAttemptRef, clock: Clock): QueryOutcome {
   const evidence = evidenceOf(answer);
   if (isNoTrade(answer)) return { type: 'NOT_FOUND', evidence };
@@ -28,7 +28,7 @@ export function toQueryOutcome(answer: AlipayAnswer, attempt: PaymentAttemptRef,
   }
 }
 
-/** A trade is closed when nobody paid in time, and also when all that was paid is given back: then it shows payment. */
+/** TRADE_CLOSED means either never paid or fully refunded. A refunded trade still shows its payment. */
 function wasPaid({ fields }: AlipayAnswer): boolean {
   return Boolean(fields['send_pay_date']) || PAID_AMOUNTS.some((name) => (fromYuan(fields[name]) ?? 0n) > 0n);
 }
@@ -38,7 +38,7 @@ function toPaid(answer: AlipayAnswer, attempt: PaymentAttemptRef, clock: Clock):
   const currency = other ?? ALIPAY_CURRENCY;
   if (currency !== ALIPAY_CURRENCY || attempt.currency !== currency) return mismatched(answer, 'currency');
   const amount = fromYuan(total);
-  // Optional in Alipay's description; that the money was taken must not be lost for want of a date.
+  // Alipay documents the date as optional. A payment counts even if its date is missing.
   const paidAt = sentAt ? fromBeijingTime(sentAt) : new Date(clock.now());
   if (!amount || !paidAt || !transactionId) return unrecognised(answer);
   return { type: 'PAID', amount, currency, paidAt, transactionId, evidence: evidenceOf(answer) };

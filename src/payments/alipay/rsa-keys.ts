@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 
-/** Alipay signs and takes SHA256withRSA with keys of 2048 bits and more only. */
+/** Alipay uses SHA256withRSA and requires keys of at least 2048 bits. */
 const MIN_BITS = 2_048;
 
-/** An RSA private key: PEM, or bare base64 as Alipay's key tool writes it (PKCS#8 or PKCS#1). Undefined: it is none. */
+/** Reads an RSA private key: PEM, or plain base64 as Alipay's key tool writes it. Undefined if it is not one. */
 export function readPrivateKey(text: string): KeyObject | undefined {
   return firstRsa(
     () => createPrivateKey(text),
@@ -12,9 +12,9 @@ export function readPrivateKey(text: string): KeyObject | undefined {
   );
 }
 
-/** An RSA public key: PEM, or bare base64 as Alipay's console shows it. Undefined: it is none. */
+/** Reads an RSA public key from PEM, or from plain base64 as Alipay's console shows it. Undefined if it is not one. */
 export function readPublicKey(text: string): KeyObject | undefined {
-  // createPublicKey would make a public key of a private one, which is never what was meant to be configured here.
+  // createPublicKey derives the public half of a private key, but a private key here is a configuration mistake.
   if (text.includes('PRIVATE KEY')) return undefined;
   return firstRsa(
     () => createPublicKey(text),

@@ -3,18 +3,18 @@ import { AlipaySdk } from 'alipay-sdk';
 import { z } from 'zod';
 import { UntrustedAnswerError } from './untrusted-answer-error';
 
-/** What an unsigned refusal says of itself: told to the operator, believed by nobody. */
+/** The codes of an unsigned refusal. Shown to the operator, but not trusted. */
 const claim = z.object({ code: z.string().max(8), sub_code: z.string().max(64).default('') });
 
 /**
- * The SDK with its check of answers made tight. It cuts the signed text out of the answer by searching for names, but
- * returns what JSON.parse finds: of `{"x_response":{A},"sign":"...","x_response":{B}}` it checks A and returns B.
+ * The SDK with a strict signature check. The SDK finds the signed text by searching for names, but returns what
+ * JSON.parse finds: of `{"x_response":{A},"sign":"...","x_response":{B}}` it checks A and returns B.
  */
 export class StrictAlipaySdk extends AlipaySdk {
-  /** @throws UntrustedAnswerError unless what will be returned is exactly what Alipay signed. */
+  /** @throws UntrustedAnswerError unless the returned content is exactly what Alipay signed. */
   override checkResponseSign(raw: string, responseKey: string, sign: string, traceId: string): void {
     const body = parse(raw) ?? {};
-    // A wrong app id, for example, is answered without any signature.
+    // Some refusals are unsigned, for example the one for a wrong app id.
     if (typeof sign !== 'string' || sign === '') {
       const { data } = claim.safeParse(body[responseKey] ?? body['error_response']);
       throw new UntrustedAnswerError(`it is not signed${data ? ` (it says ${data.code} ${data.sub_code})` : ''}`);
@@ -22,11 +22,11 @@ export class StrictAlipaySdk extends AlipaySdk {
     try {
       super.checkResponseSign(raw, responseKey, sign, traceId);
     } catch {
-      // The SDK's message quotes the whole answer, with what it says of the buyer.
+      // The SDK's message quotes the whole answer, including data about the buyer.
       throw new UntrustedAnswerError('its signature is wrong');
     }
     if (!isDeepStrictEqual(parse(this.getSignStr(raw, responseKey)), body[responseKey])) {
-      throw new UntrustedAnswerError('what is signed is not what it says');
+      throw new UntrustedAnswerError('the signed text differs from the returned content');
     }
   }
 }

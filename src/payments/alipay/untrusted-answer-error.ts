@@ -1,6 +1,6 @@
 import { CodedError } from '../../errors';
 
-/** An answer of the gateway is not signed as it should be. Becomes an UNKNOWN outcome; never leaves this directory. */
+/** An answer of the gateway has no valid signature. Becomes an UNKNOWN outcome and never leaves this folder. */
 export class UntrustedAnswerError extends CodedError {
   constructor(why: string) {
     super('ALIPAY_ANSWER_UNTRUSTED', why);

@@ -1,20 +1,20 @@
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
 
-/** One request to the provider and all that its answer has to match. */
+/** One request to the provider, with everything that its answer must match. */
 export interface HttpExchange {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Path with query string, as it is signed. */
+  /** Path with the query string, as it is signed. */
   readonly path: string;
   readonly secret: string;
-  /** Random; the answer repeats it, so that an old answer cannot be played again. */
+  /** Random. The answer repeats it, so an old answer cannot be replayed. */
   readonly nonce: string;
   readonly attempt: PaymentAttemptRef;
   /** JSON, or empty. */
   readonly requestBody: string;
 }
 
-/** The raw answer. */
+/** The answer before it is verified. */
 export interface HttpAnswer {
   readonly status: number;
   readonly timestamp: string | null;

@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** Header names of the signed exchange. */
 export const SIGNATURE_HEADERS = { signature: 'x-signature', timestamp: 'x-timestamp', nonce: 'x-nonce' } as const;
 
-/** A signed message older or newer than this is refused; the tolerance of WeChat Pay and of Stripe's webhooks. */
+/** Signed messages that differ by more from our clock are rejected. WeChat Pay and Stripe use the same limit. */
 export const MAX_SKEW_SECONDS = 300;
 
 /** What both signatures cover. */
@@ -11,9 +11,9 @@ interface SignedExchange {
   /** Epoch seconds, as in the header. */
   readonly timestamp: string;
   readonly method: string;
-  /** Path with query string, as in the request line. */
+  /** Path with the query string, as in the request line. */
   readonly path: string;
-  /** The exact bytes of the body; empty if there is none. */
+  /** The exact bytes of the body, or empty. */
   readonly body: Uint8Array;
 }
 
@@ -27,7 +27,7 @@ export function signHttpResponse(secret: string, message: SignedExchange & { rea
   return sign(secret, message, String(message.status));
 }
 
-/** Compares in constant time, so that a forger cannot find a signature digit by digit. */
+/** Compares in constant time, so an attacker cannot find a signature digit by digit. */
 export function isSameSignature(expected: string, given: string): boolean {
   const left = Buffer.from(expected);
   const right = Buffer.from(given);

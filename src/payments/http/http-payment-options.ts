@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InvalidOptionsError } from '../../errors';
 
-/** Shorter secrets can be guessed from one signed message. */
+/** A shorter secret can be found by brute force from one signed message. */
 const secret = z.string().min(16);
 
 const schema = z.strictObject({
@@ -12,24 +12,24 @@ const schema = z.strictObject({
   maxBodyBytes: z.int().min(1_024).max(1_048_576).default(65_536),
 });
 
-/** Where and how HttpPaymentProvider asks. */
+/** Options of HttpPaymentProvider. */
 export interface HttpPaymentOptions {
-  /** Name of the provider: what attempts say. */
+  /** Name of the provider, which payment attempts refer to. */
   readonly name: string;
   /** For example `https://pay.example.com/v1`; `/payments/{reference}` is appended. */
   readonly baseUrl: string;
   /** Shared secret for attempts without a merchant account, at least 16 characters. */
   readonly secret?: string;
-  /** Shared secrets by merchant account. An account that is not here is never asked about. */
+  /** Shared secrets by merchant account. Payments of other accounts are not looked up. */
   readonly merchantSecrets?: Readonly<Record<string, string>>;
-  /** Answers longer than this are not read. @default 65536 */
+  /** Longer answers are not read. @default 65536 */
   readonly maxBodyBytes?: number;
 }
 
-/** HttpPaymentOptions with every default filled in. */
+/** HttpPaymentOptions with all defaults. */
 export type ResolvedHttpPaymentOptions = Readonly<z.output<typeof schema>>;
 
-/** @throws InvalidOptionsError naming every bad option, never a secret. */
+/** @throws InvalidOptionsError with every invalid option, without secrets. */
 export function resolveHttpPaymentOptions(options: HttpPaymentOptions): ResolvedHttpPaymentOptions {
   const parsed = schema.safeParse(options);
   const problems = parsed.error?.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`) ?? [];

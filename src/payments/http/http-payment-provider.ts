@@ -16,10 +16,10 @@ import { retryAfterMs } from './retry-after';
 import { type Connection, type HttpResponse, sendHttpRequest, StaleConnectionError } from './send-http-request';
 import { type VerifiedAnswer, verifyAnswer } from './verify-answer';
 
-/** Printable ASCII, and neither "." nor "..", which a URL folds away so that something else is asked about. */
+/** Printable ASCII, except "." and "..", which a URL resolves away: the request would be about another payment. */
 const SENDABLE_REFERENCE = /^(?!\.{1,2}$)[\x21-\x7e]{1,128}$/;
 
-/** What is asked about an attempt. */
+/** A request about an attempt. */
 interface Question {
   readonly method: 'GET' | 'POST';
   /** Appended to the payment's path. */
@@ -32,15 +32,15 @@ const QUERY: Question = { method: 'GET', action: '', requestBody: '' };
 const CLOSE: Question = { method: 'POST', action: '/close', requestBody: '' };
 
 /**
- * A provider behind three signed HTTP calls: `GET {baseUrl}/payments/{reference}`, `POST` of the same `/close` and
- * `/refunds`, each with `?merchantAccount=` if the attempt has one.
- * Never throws. Has no time-out of its own: wrap it in ResilientProvider.
+ * A provider behind three signed HTTP calls: `GET {baseUrl}/payments/{reference}`, and `POST` to the same path with
+ * `/close` or `/refunds`, each with `?merchantAccount=` if the attempt has one.
+ * Never throws. Has no time-out: wrap it in ResilientProvider.
  */
 export class HttpPaymentProvider implements PaymentProvider {
   readonly name: string;
   private readonly options: ResolvedHttpPaymentOptions;
 
-  /** @throws InvalidOptionsError naming every bad option. */
+  /** @throws InvalidOptionsError with every invalid option. */
   constructor(
     options: HttpPaymentOptions,
     private readonly clock: Clock,
@@ -49,7 +49,7 @@ export class HttpPaymentProvider implements PaymentProvider {
     this.name = this.options.name;
   }
 
-  /** One that no secret was given for cannot be asked about. */
+  /** Without a secret, payments of the account cannot be looked up. */
   hasAccount(account: string): boolean {
     return this.secretOf(account) !== undefined;
   }
@@ -66,7 +66,7 @@ export class HttpPaymentProvider implements PaymentProvider {
 
   async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
     const { attempt, refundNumber, amount, currency, reason } = refund;
-    // Digits in a string: a JSON number loses them above 2^53.
+    // A string of digits, because JSON numbers are not exact above 2^53.
     const requestBody = JSON.stringify({ refundNumber, amount: String(amount), currency, reason });
     const answer = await this.ask({ method: 'POST', action: '/refunds', requestBody }, attempt, signal);
     return answer.type === 'VERIFIED' ? toRefundOutcome(answer) : answer;
@@ -87,7 +87,7 @@ export class HttpPaymentProvider implements PaymentProvider {
     }
   }
 
-  /** Each question may be asked twice: closing and refunding know their reference. */
+  /** Repeating is safe: close and refund are idempotent by their reference and refund number. */
   private async sendAnew(exchange: HttpExchange, signal: AbortSignal): Promise<VerifiedAnswer | UnknownOutcome> {
     try {
       return await this.send(exchange, signal, 'kept');
@@ -141,7 +141,7 @@ export class HttpPaymentProvider implements PaymentProvider {
     const signature = signHttpRequest(secret, { timestamp, method, path, nonce, body: Buffer.from(requestBody) });
     return {
       ...(requestBody === '' ? {} : { 'content-type': 'application/json' }),
-      // node:http would send an empty POST in chunks.
+      // Without it, node:http sends an empty POST in chunks.
       ...(method === 'GET' ? {} : { 'content-length': String(Buffer.byteLength(requestBody)) }),
       [SIGNATURE_HEADERS.timestamp]: timestamp,
       [SIGNATURE_HEADERS.nonce]: nonce,
@@ -149,26 +149,26 @@ export class HttpPaymentProvider implements PaymentProvider {
     };
   }
 
-  /** 429 and 5xx need no signature: UNKNOWN is what they mean either way. */
+  /** 429 and 5xx need no signature: they mean UNKNOWN whether they are genuine or not. */
   private overload({ status, headers }: HttpResponse): UnknownOutcome | undefined {
     if (status !== 429 && status < 500) return undefined;
     const retryMs = retryAfterMs(headers['retry-after'] ?? null, this.clock.now());
     return {
       type: 'UNKNOWN',
-      reason: status === 429 ? 'provider limits our rate (429)' : `provider failed with status ${status}`,
+      reason: status === 429 ? "the provider's rate limit was reached (429)" : `provider failed with status ${status}`,
       outage: status >= 500,
       ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }),
     };
   }
 }
 
-/** A header that comes twice is joined by a comma, and so is no timestamp or signature. */
+/** Node joins repeated headers with a comma, so a repeated timestamp or signature is invalid. */
 function headerOf(value: string | string[] | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Where a name has several addresses the error says nothing; its code does.
+  // If the host name has several addresses, the message is empty; the code says what happened.
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }

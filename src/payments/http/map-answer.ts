@@ -4,7 +4,7 @@ import { type VerifiedAnswer } from './verify-answer';
 
 const paid = z.object({
   status: z.literal('PAID'),
-  /** Minor units as digits; 18 of them fit PostgreSQL's bigint. */
+  /** Minor units as digits; 18 digits fit into PostgreSQL's bigint. */
   amount: z.string().regex(/^[1-9]\d{0,17}$/),
   currency: z.string().regex(/^[A-Z]{3}$/),
   paidAt: z.iso.datetime(),
@@ -12,7 +12,7 @@ const paid = z.object({
 });
 const notFound = z.object({ status: z.literal('NOT_FOUND') });
 
-/** The pairs of HTTP status and body that are recognised, and nothing else. */
+/** The pairs of HTTP status and body that are recognized. Everything else is UNKNOWN. */
 const queryAnswers = {
   200: z.discriminatedUnion('status', [
     z.object({ status: z.enum(['OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED']) }),
@@ -34,7 +34,7 @@ const refundAnswers = {
   404: notFound,
 };
 
-/** What a verified answer to a query means. */
+/** Maps a verified answer to a query. */
 export function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
   const body = recognise(queryAnswers, answer);
   if (!body) return unrecognised(answer);
@@ -51,7 +51,7 @@ export function toQueryOutcome(answer: VerifiedAnswer): QueryOutcome {
   };
 }
 
-/** What a verified answer to a close means. */
+/** Maps a verified answer to a close. */
 export function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
   const body = recognise(closeAnswers, answer);
   if (!body) return unrecognised(answer);
@@ -59,7 +59,7 @@ export function toCloseOutcome(answer: VerifiedAnswer): CloseOutcome {
   return { type: body.status, evidence: answer.evidence };
 }
 
-/** What a verified answer to a refund means. */
+/** Maps a verified answer to a refund. */
 export function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
   const body = recognise(refundAnswers, answer);
   if (!body) return unrecognised(answer);
@@ -72,7 +72,7 @@ export function toRefundOutcome(answer: VerifiedAnswer): RefundOutcome {
     case 'REJECTED':
       return { type: 'REJECTED', reason: body.reason, evidence };
     case 'NOT_FOUND':
-      return { type: 'REJECTED', reason: 'the provider knows no such payment', evidence };
+      return { type: 'REJECTED', reason: 'the provider has no such payment', evidence };
   }
 }
 
@@ -84,6 +84,6 @@ function recognise<S extends z.ZodType>(
 }
 
 function unrecognised({ httpStatus, body, evidence }: VerifiedAnswer): UnknownOutcome {
-  const reason = `answer is not recognised: HTTP status ${httpStatus}, payment status ${JSON.stringify(body.status)}`;
+  const reason = `answer is not recognized: HTTP status ${httpStatus}, payment status ${JSON.stringify(body.status)}`;
   return { type: 'UNKNOWN', reason, evidence };
 }

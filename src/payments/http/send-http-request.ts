@@ -2,11 +2,11 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type HttpExchange } from './http-exchange';
 
-/** Connections are kept: a handshake for each question costs more than the question. */
+/** Connections are kept alive, because a handshake costs more than the request itself. */
 const HTTP = new HttpAgent({ keepAlive: true, scheduling: 'lifo' });
 const HTTPS = new HttpsAgent({ keepAlive: true, scheduling: 'lifo' });
 
-/** How a request goes: over a kept connection if there is one, or certainly over a new one. */
+/** `kept`: an idle kept-alive connection if there is one. `new`: always a new connection. */
 export type Connection = 'kept' | 'new';
 
 interface SendOptions {
@@ -15,24 +15,24 @@ interface SendOptions {
   readonly connection: Connection;
 }
 
-/** An answer as it came. A redirect is an answer too: one of another address is not the one that was asked for. */
+/** The answer as received. Redirects are not followed: the answer must come from the configured address. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Undefined when it is longer than allowed; the rest is not downloaded then. */
+  /** Undefined if it is longer than allowed; the rest is not downloaded. */
   readonly body: Uint8Array | undefined;
 }
 
-/** The kept connection was closed by the other side just as it was used: most likely nobody has read the request. */
+/** The server closed the kept-alive connection just as it was used. Most likely it has not read the request. */
 export class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError';
 }
 
 /**
- * Sends one request by node:http and not by the global fetch, which takes twice the CPU, and which any package of the host
- * may replace. Event listeners and not `signal` and an iterator of the body: a third less again.
+ * Sends one request by node:http. The global fetch takes twice the CPU, and any package of the host may replace it.
+ * Event listeners instead of `signal` and an iterator over the body take another third less.
  *
- * @throws StaleConnectionError when it has to be asked again, over a new connection; or why there is no answer
+ * @throws StaleConnectionError if the request must be repeated over a new connection; otherwise the network error
  */
 export function sendHttpRequest(
   { method, url, requestBody }: HttpExchange,
@@ -57,7 +57,7 @@ export function sendHttpRequest(
     });
     request.on('close', () => {
       signal.removeEventListener('abort', abort);
-      // An upgrade that nobody asked for ends without a word.
+      // An unrequested protocol upgrade closes the connection without a response or an error.
       if (!isAnswered) reject(new Error('the connection was closed without an answer'));
     });
     if (signal.aborted) abort();

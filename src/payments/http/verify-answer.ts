@@ -3,12 +3,12 @@ import { type PaymentEvidence, type UnknownOutcome } from '../payment-outcome';
 import { type HttpAnswer, type HttpExchange } from './http-exchange';
 import { isFreshTimestamp, isSameSignature, signHttpResponse } from './http-message-signature';
 
-/** An answer that is certainly the provider's, to this very question. What it means is still open. */
+/** An answer that was signed by the provider and belongs to this request. Its content is not interpreted yet. */
 export interface VerifiedAnswer {
   readonly type: 'VERIFIED';
   readonly httpStatus: number;
   readonly body: PaymentEvidence;
-  /** The provider's clock. */
+  /** The time by the provider's clock. */
   readonly now: Date;
   readonly evidence: PaymentEvidence;
 }
@@ -20,7 +20,7 @@ const echo = z.looseObject({
   now: z.iso.datetime(),
 });
 
-/** Checks signature, age and echo. Anything less than all of them is UNKNOWN, whatever the body claims. */
+/** Checks signature, age, and echoed fields. If one check fails, the answer is UNKNOWN, whatever its body says. */
 export function verifyAnswer(
   exchange: HttpExchange,
   answer: HttpAnswer,
@@ -30,11 +30,12 @@ export function verifyAnswer(
   if (timestamp === null || signature === null) return unverified(answer, 'it is not signed');
   const expected = signHttpResponse(exchange.secret, { ...exchange, timestamp, status, body });
   if (!isSameSignature(expected, signature)) return unverified(answer, 'its signature is wrong');
-  if (!isFreshTimestamp(timestamp, nowMs)) return unverified(answer, `its timestamp ${timestamp} is too far from now`);
+  if (!isFreshTimestamp(timestamp, nowMs))
+    return unverified(answer, `its timestamp ${timestamp} is too far from this machine's clock`);
   const parsed = echo.safeParse(parseJson(body));
-  if (!parsed.success) return unverified(answer, 'its body is not as agreed');
+  if (!parsed.success) return unverified(answer, 'its body does not have the documented format');
   const mismatch = findMismatch(exchange, parsed.data);
-  if (mismatch) return unverified(answer, `it is an answer to another question (${mismatch})`);
+  if (mismatch) return unverified(answer, `it answers another request (${mismatch})`);
   const evidence = { httpStatus: status, timestamp, body: parsed.data };
   return { type: 'VERIFIED', httpStatus: status, body: parsed.data, now: new Date(parsed.data.now), evidence };
 }

@@ -2,13 +2,13 @@ import { bulkhead, type BulkheadPolicy } from 'cockatiel';
 import { type Clock } from '../../clock';
 import { withDeadline } from './with-deadline';
 
-/** A slot to be released exactly once, or why there is none. */
+/** A slot, to be released exactly once, or why there is none. */
 export type SlotResult =
   { readonly type: 'entered'; readonly release: () => void } | { readonly type: 'full' | 'expired' | 'aborted' };
 
 /**
- * Limits how many calls are in flight. Around cockatiel's bulkhead, which alone would not do: a queued call
- * ignores its signal until its turn, and an aborted one then ends without calling the next, which stalls the queue.
+ * Limits how many calls are in flight. Wraps cockatiel's bulkhead, in which a queued call ignores its signal until its
+ * turn comes, and an aborted call ends without starting the next one, which stalls the queue.
  */
 export class CallSlots {
   private readonly bulkhead: BulkheadPolicy;
@@ -27,7 +27,7 @@ export class CallSlots {
     try {
       const result = await withDeadline(this.clock, maxWaitMs, signal, () => entered);
       if (result.type === 'value') return { type: 'entered', release: result.value };
-      // Given up while queued: the turn still comes, and is passed on at once.
+      // Abandoned while queued. The slot is granted later all the same, so it is released at once.
       entered.then(
         (release) => release(),
         () => undefined,
@@ -38,7 +38,7 @@ export class CallSlots {
     }
   }
 
-  /** Resolves, when there is a free slot, to the function that frees it again; rejects when the queue is full. */
+  /** Resolves to the function that releases the slot, as soon as one is free. Rejects if the queue is full. */
   private enter(): Promise<() => void> {
     return new Promise((grant, refuse) => {
       this.bulkhead.execute(() => new Promise<void>((release) => grant(release))).catch(refuse);

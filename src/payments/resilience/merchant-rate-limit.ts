@@ -2,10 +2,12 @@ import { type Clock } from '../../clock';
 import { type ResolvedGuardOptions } from './resilience-options';
 import { TokenBucket, type TokenResult } from './token-bucket';
 
-/** Buckets kept before full ones are forgotten: about 1 MB. */
+/** Above this number, full buckets are deleted. 10,000 buckets take about 1 MB. */
 const MAX_BUCKETS = 10_000;
 
-/** One token bucket per merchant account: providers count per merchant, so one busy shop must not slow another. */
+/**
+ * One token bucket per merchant account. Providers limit each merchant separately: a busy shop must not slow others.
+ */
 export class MerchantRateLimit {
   private readonly buckets = new Map<string, TokenBucket>();
 
@@ -14,7 +16,7 @@ export class MerchantRateLimit {
     private readonly options: ResolvedGuardOptions,
   ) {}
 
-  /** Waits for a turn of this merchant account (undefined: the default one). */
+  /** Waits for a token of this merchant account (undefined: the default one). */
   take(merchantAccount: string | undefined, signal: AbortSignal): Promise<TokenResult> {
     return this.bucket(merchantAccount ?? '').take(this.options.maxWaitMs, signal);
   }

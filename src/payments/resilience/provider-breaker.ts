@@ -4,13 +4,13 @@ import { type UnknownOutcome } from '../payment-outcome';
 import { CallAbandonedError } from './call-abandoned-error';
 import { type ResolvedGuardOptions } from './resilience-options';
 
-/** `open`: the provider is left alone; `half-open`: one call is finding out whether it is back. */
+/** `open`: the provider is not called. `half-open`: one call tests whether it works again. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** While one call tests a recovering provider the others come back after this long. */
+/** While one call tests a recovering provider, other calls are told to come back after this time. */
 const RETRY_WHILE_TESTED_MS = 1_000;
 
-/** Leaves a provider alone that is down, so that its recovery is not delayed and our slots are not held. */
+/** Does not call a provider that is down. Calls would delay its recovery and hold slots until they time out. */
 export class ProviderBreaker {
   private readonly policy: CircuitBreakerPolicy;
   private openedAt = 0;
@@ -19,13 +19,13 @@ export class ProviderBreaker {
     private readonly clock: Clock,
     private readonly options: ResolvedGuardOptions,
   ) {
-    // A caller that gives up proves nothing, but must not close a breaker that is only being tested.
+    // An abandoned call proves nothing, so it is not a failure. While half-open it is: it must not close the breaker.
     const isFailure = (error: unknown): boolean =>
       !(error instanceof CallAbandonedError) || this.policy.state === CircuitState.HalfOpen;
     this.policy = circuitBreaker(handleWhen(isFailure).orWhenResult(isOutage), {
       breaker: new ConsecutiveBreaker(options.breakerThreshold),
-      // Cockatiel measures with the wall clock: set back by an hour, it would stay open for that hour.
-      // So it is told that it may always try, and refusal() holds calls back by the monotonic clock.
+      // Cockatiel uses the wall clock: if that is set back by an hour, the breaker stays open for an hour.
+      // So cockatiel may always try, and refusal() blocks calls by the monotonic clock.
       halfOpenAfter: Number.NEGATIVE_INFINITY,
     });
     this.policy.onBreak(() => {
@@ -38,12 +38,12 @@ export class ProviderBreaker {
     return this.policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
   }
 
-  /** Why a call must not be made now; undefined: it may. */
+  /** Why a call must not be made now; undefined if it may. */
   refusal(): UnknownOutcome | undefined {
     if (this.state === 'half-open') {
       return {
         type: 'UNKNOWN',
-        reason: 'provider is being tested after an outage',
+        reason: 'provider is being tested again after an outage',
         retryAfterMs: RETRY_WHILE_TESTED_MS,
       };
     }
@@ -52,7 +52,7 @@ export class ProviderBreaker {
     return { type: 'UNKNOWN', reason: 'provider is down: circuit breaker is open', retryAfterMs: leftMs };
   }
 
-  /** Makes the call unless `refusal`, and learns from its outcome. Rejects with what the call rejects with. */
+  /** Makes the call unless refused, and counts its outcome. Rejects with what the call rejects with. */
   async run<T extends object>(call: () => Promise<T>): Promise<T | UnknownOutcome> {
     return this.refusal() ?? this.policy.execute(call);
   }

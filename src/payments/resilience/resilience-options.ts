@@ -14,30 +14,32 @@ const schema = z
   })
   .transform((given) => ({ ...given, burst: given.burst ?? Math.max(1, Math.floor(given.ratePerSecond)) }));
 
-/** How hard one payment provider may be asked. Every value has a default; see ResolvedGuardOptions. */
+/** Limits for calls to one payment provider. */
 export interface ResilienceOptions {
-  /** The longest one call may take. @default 5000 */
+  /** Maximum duration of one call, in milliseconds. @default 5000 */
   readonly timeoutMs?: number;
-  /** The longest a call may wait for its turn (twice: rate, then slot) before it is given up. @default 5000 */
+  /**
+   * Maximum wait in milliseconds for the rate limit, and again for a slot. Then the outcome is UNKNOWN. @default 5000
+   */
   readonly maxWaitMs?: number;
-  /** Calls in flight at the same time, over all merchant accounts. @default 32 */
+  /** Calls in flight at the same time, for all merchant accounts together. @default 32 */
   readonly concurrency?: number;
-  /** Calls that may wait for a slot; more are refused at once. @default 1000 */
+  /** Calls that may wait for a slot. Further calls are refused at once. @default 1000 */
   readonly queueLimit?: number;
   /** Calls per second for each merchant account. @default 100 */
   readonly ratePerSecond?: number;
-  /** Calls a merchant account may make at once after a pause. @default ratePerSecond */
+  /** Calls that a merchant account may make at once after a pause. @default ratePerSecond */
   readonly burst?: number;
-  /** Outages (no answer, 5xx, throw) in a row after which the provider is left alone. @default 5 */
+  /** Consecutive outages (no answer, 5xx, exception) after which the provider is not called. @default 5 */
   readonly breakerThreshold?: number;
-  /** Milliseconds before one call tries it again. Once it is back, orders are decided up to this much later. @default 2000 */
+  /** Milliseconds until one call tests it. After an outage, orders are decided up to this much later. @default 2000 */
   readonly breakerOpenMs?: number;
 }
 
-/** ResilienceOptions with every default filled in. */
+/** ResilienceOptions with all defaults. */
 export type ResolvedGuardOptions = Readonly<z.output<typeof schema>>;
 
-/** @throws InvalidOptionsError naming every bad option of the provider. */
+/** @throws InvalidOptionsError with every invalid option of the provider. */
 export function resolveResilienceOptions(providerName: string, options: ResilienceOptions): ResolvedGuardOptions {
   const parsed = schema.safeParse(options);
   if (parsed.success) return Object.freeze(parsed.data);

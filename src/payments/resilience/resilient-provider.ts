@@ -15,12 +15,12 @@ import { withDeadline } from './with-deadline';
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;
 
-/** When to come back after a wait for a slot was given up: our own queue is long, not the provider down. */
+/** When to retry after no slot was free. Our queue is long; the provider is not down. */
 const RETRY_WHEN_BUSY_MS = 1_000;
 
 /**
- * Makes any provider safe to ask: time-out, circuit breaker, limited concurrency, rate limit per merchant account.
- * Never throws; whatever goes wrong is UNKNOWN with the reason, which changes no order.
+ * Adds a time-out, a circuit breaker, a concurrency limit, and a rate limit per merchant account to any provider.
+ * Never throws: every failure is UNKNOWN with the reason, which changes no order.
  */
 export class ResilientProvider implements PaymentProvider {
   readonly name: string;
@@ -29,7 +29,7 @@ export class ResilientProvider implements PaymentProvider {
   private readonly slots: CallSlots;
   private readonly breaker: ProviderBreaker;
 
-  /** @throws InvalidOptionsError naming every bad option. */
+  /** @throws InvalidOptionsError with every invalid option. */
   constructor(
     private readonly inner: PaymentProvider,
     private readonly clock: Clock,
@@ -43,7 +43,7 @@ export class ResilientProvider implements PaymentProvider {
     this.breaker = new ProviderBreaker(clock, this.options);
   }
 
-  /** Those of the provider; reading them asks nobody, so there is nothing to guard. */
+  /** Not limited, because reading a notification makes no call. */
   get notifications(): NotificationReader | undefined {
     return this.inner.notifications;
   }
@@ -56,7 +56,7 @@ export class ResilientProvider implements PaymentProvider {
     return this.inner.hasAccount?.(account) ?? true;
   }
 
-  /** For health and metrics. */
+  /** For metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;
   }
@@ -78,9 +78,9 @@ export class ResilientProvider implements PaymentProvider {
     signal: AbortSignal,
     call: Call<T>,
   ): Promise<T | UnknownOutcome> {
-    // One shutdown signal is shared by every call in flight; at the 11th Node would warn of a leak that is none.
+    // All calls in flight share one shutdown signal. At the 11th listener Node would warn of a leak, wrongly.
     setMaxListeners(Infinity, signal);
-    // Asked before the waits too: a call to a provider that is down must not use up a turn or a slot.
+    // Also checked before the waits: a call to a provider that is down must not use up a token or a slot.
     const refusal = this.breaker.refusal();
     if (refusal) return refusal;
     const turn = await this.rate.take(attempt.merchantAccount, signal);
@@ -106,7 +106,7 @@ export class ResilientProvider implements PaymentProvider {
     return outcome;
   }
 
-  /** One call under its own time-out. Throws only when the caller gave up or the provider threw. */
+  /** One call with its time-out. Throws only if the caller gave up or the provider threw. */
   private async timed<T>(signal: AbortSignal, call: Call<T>): Promise<T | UnknownOutcome> {
     const { timeoutMs } = this.options;
     const result = await withDeadline(this.clock, timeoutMs, signal, call);

@@ -1,17 +1,17 @@
 import { type Clock } from '../../clock';
 
-/** A turn was given, or the wait would be too long, or the caller gave up while waiting. */
+/** `taken`: the caller has a token. `too-long`: the wait would exceed the limit. `aborted`: it gave up. */
 export type TokenResult =
   { readonly type: 'taken' } | { readonly type: 'too-long'; readonly waitMs: number } | { readonly type: 'aborted' };
 
 /**
- * At most `burst` turns at once and `ratePerSecond` in the long run, handed out first come, first served.
+ * Grants at most `burst` tokens at once and `ratePerSecond` on average, first come, first served.
  *
- * Own code, because `limiter` 4.1 cannot do what closing needs: a wait in it cannot be aborted, so a caller that gave
- * up would still use up a turn, and it reads the time itself instead of taking a clock.
+ * The package `limiter` 4.1 does not fit: its waits cannot be aborted, so a caller that gave up would still use up a
+ * token, and it does not accept a clock.
  */
 export class TokenBucket {
-  /** Negative: turns promised to callers that still wait. */
+  /** Negative: tokens that are promised to waiting callers. */
   private tokens: number;
   private refilledAt: number;
 
@@ -24,7 +24,7 @@ export class TokenBucket {
     this.refilledAt = clock.monotonic();
   }
 
-  /** Waits for a turn, at most `maxWaitMs`; a wait that would be longer is refused before it begins. */
+  /** Waits for a token, at most `maxWaitMs`. If the wait would be longer, refuses at once. */
   async take(maxWaitMs: number, signal: AbortSignal): Promise<TokenResult> {
     this.refill();
     const waitMs = Math.max(0, Math.ceil(((1 - this.tokens) * 1_000) / this.ratePerSecond));
@@ -36,7 +36,7 @@ export class TokenBucket {
     return { type: 'aborted' };
   }
 
-  /** A full bucket is like a new one, so it can be forgotten. */
+  /** A full bucket equals a new one, so it can be deleted. */
   isFull(): boolean {
     this.refill();
     return this.tokens >= this.burst;

@@ -1,14 +1,14 @@
 import { type Clock } from '../../clock';
 
-/** How work under a deadline ended: with its value, too late, or because the caller gave up. */
+/** `value`: the work is done. `expired`: the time is up. `aborted`: the caller gave up. */
 export type DeadlineResult<T> =
   { readonly type: 'value'; readonly value: T } | { readonly type: 'expired' } | { readonly type: 'aborted' };
 
 /**
- * Runs `work` with a signal that aborts after `ms` milliseconds or when `signal` does, and answers at that
- * moment even if the work ignores it. Rejects only with what the work rejects with before then.
+ * Runs `work` with a signal that aborts after `ms` milliseconds or when `signal` does. Resolves at that moment even if
+ * the work ignores its signal. Rejects only if the work rejects before that.
  *
- * Not AbortSignal.any: on Node 20 its results stay referenced by a long-lived source (nodejs/node#54614).
+ * Does not use AbortSignal.any: on Node 20 its results stay referenced by a long-lived source (nodejs/node#54614).
  */
 export function withDeadline<T>(
   clock: Clock,

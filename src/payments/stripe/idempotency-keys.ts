@@ -1,10 +1,10 @@
-/** As many payments are remembered; the oldest is forgotten, which costs one more call for it. */
+/** Above this number, the oldest payment is forgotten, which costs one more call for it. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Idempotency keys `{subject}:{n}`. Stripe keeps the first result of a key for 24 h, refusals and 500s too, so a
- * result that was seen calls for the next key. Without an answer the key stays: it finds out what came of the lost
- * call.
+ * Idempotency keys `{subject}:{n}`. Stripe stores the first result of a key for 24 h, including refusals and 500s, so
+ * after a result the next call needs a new key. After a call without an answer the key stays: repeating it returns the
+ * result of the lost call.
  */
 export class IdempotencyKeys {
   private readonly numbers = new Map<string, number>();
@@ -13,7 +13,7 @@ export class IdempotencyKeys {
     return `${subject}:${this.numbers.get(subject) ?? 1}`;
   }
 
-  /** The current key is used up. */
+  /** Call it when Stripe has stored a result for the current key. */
   advance(subject: string): void {
     const next = (this.numbers.get(subject) ?? 1) + 1;
     this.numbers.delete(subject);

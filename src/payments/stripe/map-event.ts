@@ -11,12 +11,12 @@ import {
   type StripeEvent,
 } from './stripe-objects';
 
-/** Hosts put this into the metadata of intents that Checkout makes for them; see docs/stripe.md. */
+/** Hosts set this in the metadata of intents that Checkout creates; see docs/stripe.md. */
 export const SESSION_MARK = 'order_timeout_attempt';
 
 type Reader = (event: StripeEvent) => Notification;
 
-/** Every event that says something about a payment. The others are of no interest. */
+/** The events about payments. All others are ignored. */
 const READERS: Readonly<Record<string, Reader>> = {
   'payment_intent.succeeded': ofIntent(paidIntent),
   'payment_intent.processing': ofIntent(newsOfIntent),
@@ -31,15 +31,15 @@ const READERS: Readonly<Record<string, Reader>> = {
   'refund.failed': refunded,
 };
 
-/** What a verified event says. An object that does not look as documented is only a reason to ask, or nothing. */
+/** Maps a verified event. If its object is not as documented, the payment is looked up, or the event is ignored. */
 export function toNotification(event: StripeEvent): Notification {
   const reader = Object.hasOwn(READERS, event.type) ? READERS[event.type] : undefined;
-  return reader ? reader(event) : ignored(`event ${event.type} is of no interest`);
+  return reader ? reader(event) : ignored(`event ${event.type} is not used`);
 }
 
 function ofIntent(read: (event: StripeEvent, intent: Intent) => Notification): Reader {
   return reading(intentObject, (event, intent) => {
-    // Its attempt is registered by the session's id, and the session has events of its own.
+    // The attempt is registered with the session's id, and the session has its own events.
     if (isOfSession(intent)) return ignored(`payment intent ${intent.id} belongs to a checkout session`);
     return read(event, intent);
   });
@@ -53,14 +53,14 @@ function reading<T>(schema: z.ZodType<T>, read: (event: StripeEvent, object: T) 
   return (event) => {
     const parsed = schema.safeParse(event.data.object);
     if (parsed.success) return read(event, parsed.data);
-    // A version of the API that is not known here, perhaps; what is asked for comes in the one that is.
+    // Perhaps an unknown API version. A look-up returns the object in the version of the SDK.
     const nameable = payable.safeParse(event.data.object);
-    if (!nameable.success) return ignored(`object of event ${event.type} is not as documented`);
+    if (!nameable.success) return ignored(`object of event ${event.type} does not have the documented format`);
     return { type: 'NEWS', reference: nameable.data.id, evidence: evidenceOf(event) };
   };
 }
 
-/** Checkout writes the session's id into the order reference of its intents, unless the host gave one. */
+/** Checkout writes the session id into the order reference of its intents, unless the host sets one. */
 function isOfSession({ payment_details: details, metadata }: Intent): boolean {
   return (details?.order_reference ?? '').startsWith('cs_') || metadata?.[SESSION_MARK] === 'session';
 }
@@ -77,7 +77,7 @@ function newsOfIntent(event: StripeEvent, { id, status }: Intent): Notification 
   return { type: 'NEWS', reference: id, evidence: { ...evidenceOf(event), paymentIntent: id, status } };
 }
 
-/** `completed` alone is no payment: a delayed one is unpaid for days. Anything but a plain payment is asked about. */
+/** A completed session may stay unpaid for days (delayed methods). Unless it is plainly paid, it is looked up. */
 function completedSession(event: StripeEvent, session: Session): Notification {
   const { id, mode, payment_status, amount_total: amount, currency, currency_conversion, payment_intent } = session;
   const transactionId = typeof payment_intent === 'object' ? payment_intent?.id : payment_intent;
@@ -92,7 +92,7 @@ function newsOfSession(event: StripeEvent, { id, status, payment_status }: Sessi
   return { type: 'NEWS', reference: id, evidence };
 }
 
-/** Charges and refunds name the intent; that a session owns it they do not tell. */
+/** Charges and refunds name the intent, but not the session that owns it. */
 function refunded(event: StripeEvent): Notification {
   const parsed = refundNews.safeParse(event.data.object);
   if (!parsed.success) return ignored(`object of event ${event.type} names no payment intent`);

@@ -1,7 +1,7 @@
 import { type PaymentEvidence, type QueryOutcome } from '../payment-outcome';
 import { type Intent } from './stripe-objects';
 
-/** Every status of a PaymentIntent but `succeeded`, which needs a closer look. Others are not recognised. */
+/** Every status of a PaymentIntent except `succeeded`, which is examined further. Other values are not recognized. */
 const STATES: Readonly<Record<string, 'OPEN' | 'PROCESSING' | 'AUTHORIZED' | 'CLOSED'>> = {
   requires_payment_method: 'OPEN',
   requires_confirmation: 'OPEN',
@@ -11,20 +11,20 @@ const STATES: Readonly<Record<string, 'OPEN' | 'PROCESSING' | 'AUTHORIZED' | 'CL
   canceled: 'CLOSED',
 };
 
-/** What the state of an intent means. Its `latest_charge` has to be expanded. */
+/** Maps the state of an intent. Its `latest_charge` must be expanded. */
 export function toIntentOutcome(intent: Intent): QueryOutcome {
   const evidence = intentEvidence(intent);
   const { status } = intent;
   if (status === 'succeeded') return toSucceeded(intent, evidence);
   const type = Object.hasOwn(STATES, status) ? STATES[status] : undefined;
-  if (!type) return { type: 'UNKNOWN', reason: `payment intent status "${status}" is not known`, evidence };
+  if (!type) return { type: 'UNKNOWN', reason: `unknown payment intent status "${status}"`, evidence };
   if (type === 'CLOSED' && intent.amount_received > 0n) {
-    return { type: 'UNKNOWN', reason: 'a canceled payment intent says that it received money', evidence };
+    return { type: 'UNKNOWN', reason: 'the payment intent is canceled but shows received money', evidence };
   }
   return { type, evidence };
 }
 
-/** What is kept in an order's history of an intent. */
+/** The part of an intent that is kept in the order's history. */
 export function intentEvidence({ id, status, amount_received, currency, latest_charge }: Intent): PaymentEvidence {
   const charge = typeof latest_charge === 'object' && latest_charge !== null ? latest_charge : undefined;
   return {
@@ -40,7 +40,7 @@ export function intentEvidence({ id, status, amount_received, currency, latest_c
 function toSucceeded(intent: Intent, evidence: PaymentEvidence): QueryOutcome {
   const { latest_charge: charge, amount_received: amount, currency } = intent;
   if (typeof charge !== 'object' || charge === null || amount === 0n) {
-    return { type: 'UNKNOWN', reason: 'payment intent succeeded, but shows no charge or no amount', evidence };
+    return { type: 'UNKNOWN', reason: 'the payment intent succeeded but shows no charge or no amount', evidence };
   }
   if (charge.refunded) return { type: 'REFUNDED', evidence };
   return { type: 'PAID', amount, currency, paidAt: charge.created, transactionId: charge.id, evidence };

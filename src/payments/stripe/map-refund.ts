@@ -2,7 +2,7 @@ import { type PaymentEvidence, type RefundOutcome } from '../payment-outcome';
 import { untrusted } from './recognise';
 import { type Refund } from './stripe-objects';
 
-/** What a refund has to be to be ours. */
+/** What our refund must match. */
 export interface ExpectedRefund {
   readonly refundNumber: string;
   readonly amount: bigint;
@@ -10,13 +10,13 @@ export interface ExpectedRefund {
   readonly paymentIntent: string;
 }
 
-/** Under which name the refund number is kept in a refund's metadata. */
+/** Metadata key of the refund number. */
 export const REFUND_NUMBER = 'refundNumber';
 
-/** What the state of our refund means. A refund of another amount or payment is none of ours: UNKNOWN. */
+/** Maps the state of our refund. A refund with another amount or payment is not ours, so it is UNKNOWN. */
 export function toRefundOutcome(refund: Refund, expected: ExpectedRefund): RefundOutcome {
   const mismatch = findMismatch(refund, expected);
-  if (mismatch !== undefined) return untrusted(`refund ${refund.id} of Stripe has another ${mismatch} than was asked`);
+  if (mismatch !== undefined) return untrusted(`Stripe's refund ${refund.id} has a different ${mismatch}`);
   const evidence = refundEvidence(refund);
   switch (refund.status) {
     case 'succeeded':
@@ -28,7 +28,7 @@ export function toRefundOutcome(refund: Refund, expected: ExpectedRefund): Refun
     case 'canceled':
       return { type: 'REJECTED', reason: `refund ${refund.status}: ${refund.failure_reason ?? 'no reason'}`, evidence };
     default:
-      return { type: 'UNKNOWN', reason: `refund status "${refund.status ?? 'null'}" is not known`, evidence };
+      return { type: 'UNKNOWN', reason: `unknown refund status "${refund.status ?? 'null'}"`, evidence };
   }
 }
 

@@ -3,39 +3,41 @@ import { toIntentOutcome } from './map-intent';
 import { type Intent, type Session } from './stripe-objects';
 
 /**
- * What the state of a Checkout Session means. Its `payment_intent.latest_charge` has to be expanded. Money is told by
- * the intent, whatever the session says; the session tells whether a buyer can still begin.
+ * Maps the state of a Checkout Session. Its `payment_intent.latest_charge` must be expanded. The intent decides whether
+ * money was taken. The session decides whether a buyer can still start a payment.
  */
 export function toSessionOutcome(session: Session): QueryOutcome {
   const { mode, status, payment_status, payment_intent: intent } = session;
-  if (mode !== 'payment') return unknown(session, `checkout session is of mode "${mode}", only "payment" is supported`);
-  if (typeof intent === 'string') return unknown(session, 'payment intent of the checkout session is not expanded');
+  if (mode !== 'payment')
+    return unknown(session, `the checkout session has mode "${mode}"; only "payment" is supported`);
+  if (typeof intent === 'string') return unknown(session, 'the payment intent of the checkout session is not expanded');
   const evidence = sessionEvidence(session);
   if (intent) return withIntent(session, intent);
   if (status === 'open' && payment_status === 'unpaid') return { type: 'OPEN', evidence };
   if (status === 'expired' && payment_status === 'unpaid') return { type: 'CLOSED', evidence };
-  return unknown(session, `checkout session is "${status}" and "${payment_status}", but has no payment intent`);
+  return unknown(session, `the checkout session is "${status}" and "${payment_status}", but has no payment intent`);
 }
 
 function withIntent(session: Session, intent: Intent): QueryOutcome {
   const paid = toIntentOutcome(intent);
   const evidence = { ...sessionEvidence(session), ...paid.evidence };
-  // Webhooks about sessions name the intent and not the charge; both have to call a payment the same.
+  // Webhooks about sessions name the intent, not the charge. Both must give a payment the same transaction id.
   if (paid.type === 'PAID') return { ...paid, transactionId: intent.id, evidence };
   if (paid.type !== 'OPEN' && paid.type !== 'CLOSED') return { ...paid, evidence };
-  if (session.payment_status !== 'unpaid') return unknown(session, 'checkout session is paid, its intent is not');
+  if (session.payment_status !== 'unpaid')
+    return unknown(session, 'the checkout session is paid, but its intent is not');
   const type = unpaidState(session.status, intent.status);
   if (type) return { type, evidence };
-  return unknown(session, `checkout session "${session.status}" with an intent "${intent.status}" is not known`);
+  return unknown(session, `unknown state: checkout session "${session.status}" with payment intent "${intent.status}"`);
 }
 
-/** State of a session whose intent holds no money. Buyers cannot use that intent but through its session. */
+/** State of a session whose intent holds no money. Buyers can use that intent only through its session. */
 function unpaidState(session: string, intent: string): 'OPEN' | 'PROCESSING' | 'CLOSED' | undefined {
   if (session === 'open') return 'OPEN';
   if (session !== 'expired' && session !== 'complete') return undefined;
-  // Under way: a bank asks the buyer, or a voucher waits to be paid. It ends as succeeded or requires_payment_method.
+  // A bank asks the buyer, or a voucher waits to be paid. Ends as succeeded or requires_payment_method.
   if (intent === 'requires_action') return 'PROCESSING';
-  // Also of a complete session: its delayed payment failed, and a complete session takes no second one.
+  // Also for a complete session: its delayed payment failed, and it accepts no second one.
   return intent === 'requires_payment_method' || intent === 'canceled' ? 'CLOSED' : undefined;
 }
 

@@ -1,20 +1,20 @@
 import { type z } from 'zod';
 import { type UnknownOutcome } from '../payment-outcome';
 
-/** Something of Stripe's that was positively recognised. */
+/** A Stripe object that was positively recognized. */
 export interface Found<T> {
   readonly type: 'FOUND';
   readonly object: T;
 }
 
-/** What the object has to be. */
+/** What the object must match. */
 interface Expected {
   readonly id: string;
-  /** Undefined: the mode of the merchant's key is not known, so it is not checked. */
+  /** Undefined: the mode of the merchant's key is unknown and is not checked. */
   readonly livemode: boolean | undefined;
 }
 
-/** The object that was asked about, or UNKNOWN: not as Stripe documents it, another one, or of the other mode. */
+/** Returns the requested object, or UNKNOWN if the answer is not as documented, or has another id or the other mode. */
 export function recognise<T extends { readonly id: string; readonly livemode: boolean }>(
   schema: z.ZodType<T>,
   body: unknown,
@@ -30,13 +30,13 @@ export function recognise<T extends { readonly id: string; readonly livemode: bo
   return { type: 'FOUND', object: parsed.data };
 }
 
-/** An answer that does not look as documented. */
+/** The answer does not have the documented format. */
 export function unrecognised(error: z.ZodError): UnknownOutcome {
   const problems = error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).slice(0, 3);
-  return { type: 'UNKNOWN', reason: `answer of Stripe is not recognised: ${problems.join('; ')}` };
+  return { type: 'UNKNOWN', reason: `Stripe's answer is not recognized: ${problems.join('; ')}` };
 }
 
-/** An answer to another question than was asked. */
+/** The answer belongs to another request. */
 export function untrusted(reason: string): UnknownOutcome {
   return { type: 'UNKNOWN', reason, untrusted: true };
 }

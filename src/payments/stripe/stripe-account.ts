@@ -17,19 +17,17 @@ export class StripeAccount {
     this.livemode = merchant.livemode;
   }
 
-  /** State of an intent. */
   async queryIntent(id: string, signal: AbortSignal): Promise<QueryOutcome> {
     const found = await this.findIntent(id, signal);
     return found.type === 'FOUND' ? toIntentOutcome(found.object) : found;
   }
 
-  /** State of a Checkout Session and of the intent behind it. */
   async querySession(id: string, signal: AbortSignal): Promise<QueryOutcome> {
     const found = await this.findSession(id, signal);
     return found.type === 'FOUND' ? toSessionOutcome(found.object) : found;
   }
 
-  /** By its id: Stripe's search would be late. */
+  /** Retrieves by id, because Stripe's search lags behind. */
   async findIntent(id: string, signal: AbortSignal): Promise<Found<Intent> | NotFoundOutcome | UnknownOutcome> {
     const reply = await this.connection.call(signal, (stripe) =>
       stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] }),
@@ -49,9 +47,9 @@ export class StripeAccount {
   }
 }
 
-/** NOT_FOUND if Stripe says so, else UNKNOWN with Stripe's words. */
+/** NOT_FOUND if Stripe says so. Otherwise UNKNOWN with Stripe's message. */
 export function toMissing({ status, code, message, now }: StripeRefusal): NotFoundOutcome | UnknownOutcome {
-  // "a similar object exists in live mode, but a test mode key was used": it does exist, the key is wrong.
+  // "a similar object exists in live mode, but a test mode key was used": the object exists, but the key is wrong.
   const isElsewhere = /similar object exists/i.test(message);
   if (status !== 404 || code !== 'resource_missing' || isElsewhere) {
     return { type: 'UNKNOWN', reason: `Stripe refused with ${status} ${code}: ${message}` };

@@ -8,17 +8,17 @@ import { type StripeAccount, toMissing } from './stripe-account';
 import { intentObject, sessionObject } from './stripe-objects';
 import { type StripeRefusal, type StripeReply } from './stripe-reply';
 
-/** Old results that one call steps over, for example of the process before a restart. */
+/** Stored results that one call skips, for example those from before a restart. */
 const MAX_REPLAYS = 5;
 
-/** Takes care that one merchant's attempts can take no money any more. Never throws. */
+/** Closes the payment attempts of one merchant. Never throws. */
 export class StripeClosing {
   constructor(
     private readonly account: StripeAccount,
     private readonly keys: IdempotencyKeys,
   ) {}
 
-  /** Cancels an intent. One that is being authorised at this moment may lose its hold, never money. */
+  /** Cancels an intent. If it is being authorized at this moment, it may lose its hold, but never money. */
   async cancelIntent(id: string, signal: AbortSignal): Promise<CloseOutcome> {
     const reply = await this.withFreshKey(id, (idempotencyKey) =>
       this.account.connection.call(signal, (stripe) =>
@@ -35,7 +35,7 @@ export class StripeClosing {
     return found.type === 'FOUND' ? closedNow(toIntentOutcome(found.object)) : found;
   }
 
-  /** Expires a Checkout Session, which Stripe does only to open ones. */
+  /** Expires a Checkout Session. Stripe expires only open sessions. */
   async expireSession(id: string, signal: AbortSignal): Promise<CloseOutcome> {
     const reply = await this.withFreshKey(id, (idempotencyKey) =>
       this.account.connection.call(signal, (stripe) =>
@@ -48,7 +48,7 @@ export class StripeClosing {
     return found.type === 'FOUND' ? closedNow(toSessionOutcome(found.object)) : found;
   }
 
-  /** Asks with the first key that brings no stored refusal or failure back. */
+  /** Calls with the first key for which Stripe does not replay a stored refusal or failure. */
   private async withFreshKey(id: string, ask: (key: string) => Promise<StripeReply>): Promise<StripeReply> {
     const subject = `close:${id}`;
     for (let replays = 0; ; replays += 1) {
@@ -59,18 +59,18 @@ export class StripeClosing {
     }
   }
 
-  /** Refused means that the state is another one than was thought, so the state is asked for. */
+  /** A refusal means that the state is not the expected one, so the state is queried. */
   private async afterRefusal(refusal: StripeRefusal, query: () => Promise<QueryOutcome>): Promise<CloseOutcome> {
     const missing = toMissing(refusal);
     if (missing.type === 'NOT_FOUND') return missing;
     const state = await query();
-    // Nothing else keeps a cancellable intent from being cancelled than that a Checkout Session owns it.
+    // Stripe refuses to cancel an open intent only if a Checkout Session owns it.
     if (state.type === 'OPEN') return stillOpen(refusal, state);
     return toCloseOutcome(state);
   }
 }
 
-/** What Stripe's answer to a successful close means: the state in it counts, not that there was an answer. */
+/** Maps the answer to a successful close. The state in it counts, not the HTTP status. */
 function closedNow(state: QueryOutcome): CloseOutcome {
   return state.type === 'CLOSED' ? { ...state, type: 'CLOSED' } : toCloseOutcome(state);
 }
@@ -87,7 +87,7 @@ function toCloseOutcome(state: QueryOutcome): CloseOutcome {
     case 'AUTHORIZED':
       return { type: 'IN_PROGRESS', ...evidence };
     case 'OPEN':
-      return { type: 'UNKNOWN', reason: 'Stripe took the close, but the payment is still open', ...evidence };
+      return { type: 'UNKNOWN', reason: 'Stripe accepted the close, but the payment is still open', ...evidence };
     case 'NOT_FOUND':
     case 'UNKNOWN':
       return state;
@@ -97,7 +97,7 @@ function toCloseOutcome(state: QueryOutcome): CloseOutcome {
 }
 
 function stillOpen({ code, message }: StripeRefusal, state: QueryOutcome): CloseOutcome {
-  const hint = /checkout/i.test(message) ? 'register the session id (cs_…), as only sessions can be closed' : '';
-  const reason = `Stripe did not close: ${code || 'no code'}: ${message}${hint && ` (${hint})`}`;
+  const hint = /checkout/i.test(message) ? 'register the session id (cs_…), which is the only way to close it' : '';
+  const reason = `Stripe did not close the payment: ${code || 'no code'}: ${message}${hint && ` (${hint})`}`;
   return { type: 'UNKNOWN', reason, ...(state.evidence === undefined ? {} : { evidence: state.evidence }) };
 }

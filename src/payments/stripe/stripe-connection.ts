@@ -5,10 +5,10 @@ import { stripeFetch } from './stripe-fetch';
 import { type ResolvedStripeMerchant, type ResolvedStripeOptions } from './stripe-options';
 import { type StripeReply } from './stripe-reply';
 
-/** How stripe-node hands out an answer: the parsed body with the response attached. */
+/** stripe-node returns the parsed body with the response attached. */
 type Response = object & { readonly lastResponse?: { readonly statusCode?: number; readonly headers?: unknown } };
 
-/** The calls of one merchant. Never throws. */
+/** Calls Stripe's API for one merchant. Never throws. */
 export class StripeConnection {
   private readonly signals = new AsyncLocalStorage<AbortSignal>();
   private readonly stripe: Stripe.Stripe;
@@ -16,17 +16,17 @@ export class StripeConnection {
   constructor(merchant: ResolvedStripeMerchant, { baseUrl, timeoutMs }: ResolvedStripeOptions) {
     const { secretKey, stripeAccount } = merchant;
     this.stripe = new Stripe(secretKey, {
-      // Repetitions are the engine's business: it knows the deadline and counts them.
+      // The engine retries, because it knows the deadline and counts the tries.
       maxNetworkRetries: 0,
       timeout: timeoutMs,
       telemetry: false,
-      // fetch rather than node:http, after whose closed connections stripe-node sends once more in spite of 0 retries.
+      // Not node:http: stripe-node then sends again after a closed connection, in spite of 0 retries.
       httpClient: Stripe.createFetchHttpClient(stripeFetch(baseUrl, this.signals)),
       ...(stripeAccount === undefined ? {} : { stripeAccount }),
     });
   }
 
-  /** One call of Stripe's API, which ends with `signal`. */
+  /** Makes one call, which ends when `signal` aborts. */
   async call(signal: AbortSignal, ask: (stripe: Stripe.Stripe) => Promise<Response>): Promise<StripeReply> {
     if (signal.aborted) return gaveUp();
     try {
@@ -37,13 +37,13 @@ export class StripeConnection {
   }
 }
 
-/** stripe-node takes every JSON without `error` for a success, whatever its status. */
+/** stripe-node treats every JSON body without `error` as a success, whatever the HTTP status is. */
 function readResponse(response: Response): StripeReply {
   const { lastResponse, ...body } = response;
   const status = lastResponse?.statusCode ?? 0;
   if (status === 200) return { type: 'ANSWERED', body };
   if (status >= 500) return serverError(status, headersOf(lastResponse?.headers));
-  return failed({ type: 'UNKNOWN', reason: `Stripe answered with status ${status}, but neither result nor error` });
+  return failed({ type: 'UNKNOWN', reason: `Stripe answered with status ${status} and neither a result nor an error` });
 }
 
 function headersOf(headers: unknown): Record<string, unknown> {
@@ -51,5 +51,5 @@ function headersOf(headers: unknown): Record<string, unknown> {
 }
 
 function gaveUp(): StripeReply {
-  return failed({ type: 'UNKNOWN', reason: 'gave up waiting for the answer of Stripe' });
+  return failed({ type: 'UNKNOWN', reason: 'gave up waiting for an answer from Stripe' });
 }

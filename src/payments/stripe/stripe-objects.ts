@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** An amount in the currency's smallest unit: an exact integer, so no rounding lies behind it. */
+/** An amount in the currency's smallest unit. Only safe integers are accepted, so it was not rounded. */
 const amount = z.int().min(0).transform(BigInt);
-/** Stripe writes ISO 4217 in lower case. */
+/** Stripe writes ISO 4217 codes in lower case. */
 const currency = z
   .string()
   .regex(/^[a-z]{3}$/)
@@ -30,7 +30,7 @@ export const intentObject = z.object({
   payment_details: z.object({ order_reference: z.string().nullish() }).nullish(),
 });
 
-/** A Checkout Session; `payment_intent` is expanded in answers and an id in webhooks. */
+/** A Checkout Session. `payment_intent` is expanded in answers, and an id in webhooks. */
 export const sessionObject = z.object({
   id: z.string().regex(/^cs_/),
   object: z.literal('checkout.session'),
@@ -64,13 +64,13 @@ export const refundList = z.object({
   has_more: z.boolean(),
 });
 
-/** The least that says what a payment is called. */
+/** The minimum that identifies a payment. */
 export const payable = z.object({ id: z.string().regex(/^(?:pi|cs)_/) });
 
-/** What the events about charges and refunds have in common. */
+/** The fields that charges and refunds have in common. */
 export const refundNews = z.object({ id, payment_intent: z.string().regex(/^pi_/) });
 
-/** A snapshot event, as webhooks send it. `account` names the connected account it happened in. */
+/** A snapshot event, as webhooks send it. `account` is the connected account, if there is one. */
 export const eventObject = z.object({
   id,
   object: z.literal('event'),

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { InvalidOptionsError } from '../../errors';
 
 const SECRET_KEY = /^(?:sk|rk)_\w{8,}$/;
-/** Hosts that no other machine can listen on, or in between to. */
+/** Hosts that no other machine can intercept. */
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** Where Stripe shows webhook secrets. */
 const FROM = 'copy it from Developers > Webhooks';
 const PREFIX = 'whsec_';
-/** Characters after the prefix; the real ones have 32. */
+/** Minimum number of characters after the prefix. Real secrets have 32. */
 const MIN_SECRET = 8;
 
-/** Says what is wrong with it and never what it is: a short one may be the beginning of a real one. */
+/** The message must not contain the value: even a short one may be the beginning of a real secret. */
 const webhookSecret = z.string().superRefine((secret, context) => {
   const length = secret.length - PREFIX.length;
   const complain = (message: string): void => context.addIssue({ code: 'custom', message: `${message}; ${FROM}` });
@@ -33,7 +33,7 @@ const merchant = z
   })
   .refine(({ secretKey, livemode }) => livemode === undefined || (livemodeOf(secretKey) ?? livemode) === livemode, {
     path: ['livemode'],
-    error: 'the secret key is one of the other mode',
+    error: 'must match the mode of the secret key',
   })
   .transform((given) => ({ ...given, livemode: given.livemode ?? livemodeOf(given.secretKey) }));
 
@@ -46,42 +46,42 @@ const schema = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an https:// URL' })
     .refine(
       isPrivate,
-      'must be https://, or http:// on a loopback host: answers are not signed, so TLS vouches for them',
+      'must be https://, or http:// on a loopback host: answers are not signed, so only TLS protects them',
     )
     .default('https://api.stripe.com'),
   timeoutMs: z.int().min(100).max(60_000).default(8_000),
 });
 
-/** One Stripe account. */
+/** One Stripe merchant. */
 export interface StripeMerchant {
-  /** `sk_…`, or a restricted key that may read and write payment intents, checkout sessions and refunds. */
+  /** `sk_…`, or a restricted key with read and write access to payment intents, checkout sessions, and refunds. */
   readonly secretKey: string;
-  /** Signing secrets (`whsec_…`) of the webhook endpoints; two while one is being rolled. Without any, its news is rejected. */
+  /** Signing secrets (`whsec_…`) of the webhooks; two while you roll one. Without any, webhooks are rejected. */
   readonly webhookSecrets?: readonly string[];
-  /** The connected account (`acct_…`) that the payments belong to; absent: the key's own. */
+  /** The connected account (`acct_…`) that the payments belong to. Absent: the account of the key. */
   readonly stripeAccount?: string;
-  /** Answers and events of the other mode are not believed. @default what the key says (`_live_`, `_test_`) */
+  /** Answers and events of the other mode are not trusted. @default the mode of the key (`_live_`, `_test_`) */
   readonly livemode?: boolean;
 }
 
-/** Where and how StripeProvider asks. */
+/** Options of StripeProvider. */
 export interface StripeOptions {
-  /** What attempts call it. @default "stripe" */
+  /** Name of the provider, which payment attempts refer to. @default "stripe" */
   readonly name?: string;
-  /** By merchant account: what attempts say. An account that is not here is never asked about. */
+  /** Merchants by account. Payments of other accounts are not looked up. */
   readonly merchants: Readonly<Record<string, StripeMerchant>>;
-  /** For a simulator or proxy; http:// only on a loopback host. A path is kept. @default "https://api.stripe.com" */
+  /** For a simulator or a proxy. http:// only on a loopback host. May have a path. @default "https://api.stripe.com" */
   readonly baseUrl?: string;
-  /** The longest one request may take, in milliseconds. @default 8000 */
+  /** Maximum duration of one request in milliseconds. @default 8000 */
   readonly timeoutMs?: number;
 }
 
-/** StripeOptions with every default filled in. */
+/** StripeOptions with all defaults. */
 export type ResolvedStripeOptions = Readonly<z.output<typeof schema>>;
-/** StripeMerchant with every default filled in. */
+/** StripeMerchant with all defaults. */
 export type ResolvedStripeMerchant = z.output<typeof merchant>;
 
-/** @throws InvalidOptionsError naming every bad option, never a secret. */
+/** @throws InvalidOptionsError with every invalid option, without secrets. */
 export function resolveStripeOptions(options: StripeOptions): ResolvedStripeOptions {
   const parsed = schema.safeParse(options);
   if (parsed.success) return Object.freeze({ ...parsed.data, baseUrl: parsed.data.baseUrl.replace(/\/+$/, '') });
@@ -94,7 +94,7 @@ function livemodeOf(secretKey: string): boolean | undefined {
   return secretKey.includes('_test_') ? false : undefined;
 }
 
-/** What is no URL at all is complained of elsewhere. */
+/** True for an invalid URL, which another check reports. */
 function isPrivate(url: string): boolean {
   if (!URL.canParse(url)) return true;
   const { protocol, hostname } = new URL(url);

@@ -15,7 +15,7 @@ import { StripeRefunds } from './stripe-refunds';
 import { subjectOf } from './stripe-subject';
 import { StripeWebhooks } from './stripe-webhooks';
 
-/** All that one merchant is asked through. */
+/** What the calls of one merchant go through. */
 interface Desk {
   readonly account: StripeAccount;
   readonly closing: StripeClosing;
@@ -23,10 +23,10 @@ interface Desk {
 }
 
 /**
- * Stripe, by the `stripe` package. An attempt's reference is the id of a PaymentIntent (`pi_…`) or, if Checkout is
- * used, of the Checkout Session (`cs_…`). Amounts are in Stripe's smallest unit, which is the minor unit of ISO 4217
- * but for a few currencies (see docs/stripe.md). Stripe's answers are not signed: TLS and the secret key vouch for
- * them. Never throws; one request takes at most `timeoutMs`.
+ * Stripe payments through the `stripe` package. An attempt's reference is the id of a PaymentIntent (`pi_…`) or, with
+ * Checkout, of the Checkout Session (`cs_…`). Amounts are in Stripe's smallest unit, which is the minor unit of
+ * ISO 4217 except for a few currencies (see docs/stripe.md). Stripe's answers are not signed: TLS and the secret key
+ * protect them. Never throws. One request takes at most `timeoutMs`.
  */
 export class StripeProvider implements PaymentProvider {
   readonly name: string;
@@ -34,7 +34,7 @@ export class StripeProvider implements PaymentProvider {
   readonly notifications: NotificationReader | undefined;
   private readonly desks: MerchantAccounts<Desk>;
 
-  /** @throws InvalidOptionsError naming every bad option. */
+  /** @throws InvalidOptionsError with every invalid option. */
   constructor(options: StripeOptions, clock: Clock) {
     const resolved = resolveStripeOptions(options);
     this.name = resolved.name;

@@ -7,12 +7,12 @@ import { type StripeAccount } from './stripe-account';
 import { type Intent, type Refund, refundList, refundObject } from './stripe-objects';
 import { type StripeRefusal, type StripeReply } from './stripe-reply';
 
-/** Old results that one call steps over. */
+/** Stored results that one call skips. */
 const MAX_REPLAYS = 5;
-/** The most that Stripe puts on one page. */
+/** Stripe's maximum. */
 const PAGE_SIZE = 100;
 
-/** Refusals that the same request will meet again. Any other may be our fault or pass, so it is UNKNOWN. */
+/** Refusals that the same request always meets. Others may be our fault or temporary, so they are UNKNOWN. */
 const FINAL_REFUSALS = new Set([
   'amount_too_large',
   'balance_insufficient',
@@ -23,7 +23,7 @@ const FINAL_REFUSALS = new Set([
   'refund_disputed_payment',
 ]);
 
-/** Gives one merchant's buyers their money back, once per refund number. Never throws. */
+/** Refunds payments of one merchant, once per refund number. Never throws. */
 export class StripeRefunds {
   constructor(
     private readonly account: StripeAccount,
@@ -31,8 +31,7 @@ export class StripeRefunds {
   ) {}
 
   /**
-   * Looks for the refund before it is made: idempotency keys live for 24 h only, a refund may be asked for again
-   * after days.
+   * Looks for an existing refund first: idempotency keys live for only 24 h, and a refund may be repeated after days.
    */
   async refund(request: RefundRequest, subject: 'intent' | 'session', signal: AbortSignal): Promise<RefundOutcome> {
     const intent = await this.paidIntent(request, subject, signal);
@@ -43,9 +42,9 @@ export class StripeRefunds {
   }
 
   /**
-   * Asks with the first key that brings no stored refusal or failure back: another process may have used the ones
-   * before, and its refusal of yesterday is no answer of today. A look before each try, so that a stored 500 which did
-   * something all the same is not done again.
+   * Calls with the first key for which Stripe does not replay a stored refusal or failure: another process may have
+   * used earlier keys, and an old refusal may no longer hold. Looks before each try, because a stored 500 may have made
+   * the refund all the same.
    */
   private async make(request: RefundRequest, expected: ExpectedRefund, signal: AbortSignal): Promise<RefundOutcome> {
     const keySubject = `refund:${expected.refundNumber}`;
@@ -61,10 +60,13 @@ export class StripeRefunds {
         return reply.type === 'FAILED' ? reply.outcome : this.afterRefusal(reply, expected, signal);
       this.keys.advance(keySubject);
     }
-    return { type: 'UNKNOWN', reason: 'Stripe repeats old refusals of this refund; asked again with another key' };
+    return {
+      type: 'UNKNOWN',
+      reason: 'Stripe repeats stored refusals of this refund; the next try uses another idempotency key',
+    };
   }
 
-  /** The intent that took the money: the attempt's own, or the one behind its session. */
+  /** The intent that took the money: the attempt's own, or that of its session. */
   private async paidIntent(
     { attempt, currency, amount }: RefundRequest,
     subject: 'intent' | 'session',
@@ -73,9 +75,9 @@ export class StripeRefunds {
     const { reference } = attempt;
     const intent =
       subject === 'intent' ? await this.account.findIntent(reference, signal) : await this.behind(reference, signal);
-    if (intent.type === 'NOT_FOUND') return nothingToRefund(`Stripe knows of no ${reference}`);
+    if (intent.type === 'NOT_FOUND') return nothingToRefund(`Stripe has no ${reference}`);
     if (intent.type === 'UNKNOWN') return intent;
-    // Refunds are in the intent's currency without saying so: the digits of another would be other money.
+    // Stripe refunds in the intent's currency and takes none, so an amount in another one would be wrong.
     if (intent.object.currency !== currency) return nothingToRefund(`it was paid in ${intent.object.currency}`);
     if (amount > intent.object.amount_received) {
       return nothingToRefund(`Stripe received only ${intent.object.amount_received}`);
@@ -101,7 +103,7 @@ export class StripeRefunds {
     signal: AbortSignal,
   ): Promise<StripeReply> {
     const { refundNumber, amount, reason } = request;
-    // Exact: not more than amount_received, which was parsed as a safe integer.
+    // Exact, because it is at most amount_received, which is a safe integer.
     const params = {
       payment_intent: paymentIntent,
       amount: Number(amount),
@@ -110,7 +112,7 @@ export class StripeRefunds {
     return this.account.connection.call(signal, (stripe) => stripe.refunds.create(params, { idempotencyKey }));
   }
 
-  /** The refund of that number, if there is one; undefined: certainly none. */
+  /** The refund with this number. Undefined if there certainly is none. */
   private async find(expected: ExpectedRefund, signal: AbortSignal): Promise<RefundOutcome | undefined> {
     const { paymentIntent: payment_intent, refundNumber } = expected;
     const reply = await this.account.connection.call(signal, (stripe) =>
@@ -123,7 +125,10 @@ export class StripeRefunds {
     const ours = parsed.data.data.find(({ metadata }) => metadata?.[REFUND_NUMBER] === refundNumber);
     if (ours) return toRefundOutcome(ours, expected);
     if (!parsed.data.has_more) return undefined;
-    return { type: 'UNKNOWN', reason: `payment has more than ${PAGE_SIZE} refunds; look for this one by hand` };
+    return {
+      type: 'UNKNOWN',
+      reason: `the payment has more than ${PAGE_SIZE} refunds; look for this one in the Stripe Dashboard`,
+    };
   }
 
   private async afterRefusal(
@@ -134,7 +139,7 @@ export class StripeRefunds {
     const { code, message, status } = refusal;
     const evidence = { status, code };
     if (!FINAL_REFUSALS.has(code)) return { ...refusedToLook(refusal), evidence };
-    // Another call with our number may have been quicker.
+    // A concurrent call with our number may have made it.
     const found = code === 'charge_already_refunded' ? await this.find(expected, signal) : undefined;
     return found ?? { type: 'REJECTED', reason: `Stripe refused the refund: ${code}: ${message}`, evidence };
   }

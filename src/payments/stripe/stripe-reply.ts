@@ -1,33 +1,33 @@
 import { type UnknownOutcome } from '../payment-outcome';
 
-/** HTTP 200 and an object; whether it is the one that was asked for is still open. */
+/** HTTP 200 with an object. Whether it is the requested object is not checked yet. */
 export interface StripeAnswer {
   readonly type: 'ANSWERED';
   readonly body: unknown;
 }
 
-/** Stripe understood and will not: the same request leads to the same as long as nothing changes there. */
+/** Stripe understood the request and refused it. Repeating it has the same result until something changes at Stripe. */
 export interface StripeRefusal {
   readonly type: 'REFUSED';
   readonly status: number;
   /** Stripe's error code, such as `resource_missing`; empty if it gave none. */
   readonly code: string;
   readonly message: string;
-  /** Not worked on now: the stored result of an earlier call with the same idempotency key. */
+  /** This is the stored result of an earlier call with the same idempotency key. */
   readonly isReplayed: boolean;
-  /** Stripe's clock when it answered. */
+  /** The time by Stripe's clock when it answered. */
   readonly now: Date | undefined;
 }
 
-/** No answer, or none that says anything about the payment. */
+/** No answer, or an answer that says nothing about the payment. */
 export interface StripeFailure {
   readonly type: 'FAILED';
   readonly outcome: UnknownOutcome;
-  /** Stripe stored it under the idempotency key: the same key would bring it back for 24 h. */
+  /** Stripe stored this result and replays it for the same idempotency key for 24 h. */
   readonly isStored: boolean;
-  /** Not worked on now: an earlier call has used the idempotency key up. */
+  /** This is the result of an earlier call with the same idempotency key. */
   readonly isReplayed: boolean;
 }
 
-/** What came back from one call of Stripe's API. */
+/** Result of one call to Stripe's API. */
 export type StripeReply = StripeAnswer | StripeRefusal | StripeFailure;

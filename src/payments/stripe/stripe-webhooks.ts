@@ -11,23 +11,23 @@ import { toNotification } from './map-event';
 import { eventObject, type StripeEvent } from './stripe-objects';
 import { type ResolvedStripeMerchant } from './stripe-options';
 
-/** How far the signed timestamp may be from our clock. */
+/** How far the signed timestamp may differ from our clock. */
 const TOLERANCE_SECONDS = 300;
 
-/** Stripe sends two signatures at most; each of them is compared for each merchant. */
+/** Maximum header length in characters. Stripe sends at most two signatures; each is compared for each merchant. */
 const MAX_HEADER = 1_024;
 
-/** `accepted` ends the repetitions; Stripe repeats after anything but 2xx, for 3 days. */
+/** Stripe redelivers for 3 days unless the answer is 2xx. */
 const REPLIES: Readonly<Record<NotificationVerdict, NotificationReply>> = {
   accepted: { status: 200, contentType: 'application/json', body: '{"received":true}' },
   later: { status: 500, contentType: 'application/json', body: '{"received":false}' },
   rejected: { status: 400, contentType: 'application/json', body: '{"error":"not verified"}' },
 };
 
-/** A merchant with its account's name. */
+/** A merchant with its account name. */
 type NamedMerchant = readonly [account: string, merchant: ResolvedStripeMerchant];
 
-/** Reads Stripe's webhooks, signed with `Stripe-Signature`. Which merchant is meant is found by whose secret fits. */
+/** Reads Stripe's webhooks, which have a `Stripe-Signature` header. The secret that fits identifies the merchant. */
 export class StripeWebhooks implements NotificationReader {
   constructor(
     private readonly merchants: readonly NamedMerchant[],
@@ -40,7 +40,7 @@ export class StripeWebhooks implements NotificationReader {
     if (header.length > MAX_HEADER) {
       return rejected(`its Stripe-Signature header is longer than ${MAX_HEADER} characters`);
     }
-    if (this.isFromTheFuture(header)) return rejected('its timestamp is ahead of our clock');
+    if (this.isFromTheFuture(header)) return rejected("its timestamp is ahead of this machine's clock");
     const checked = this.merchants.map((named) => ({
       named,
       ...this.verify(rawBody, header, named[1].webhookSecrets),
@@ -69,14 +69,14 @@ export class StripeWebhooks implements NotificationReader {
         const now = this.clock.now();
         return { event: Stripe.webhooks.constructEvent(rawBody, header, secret, TOLERANCE_SECONDS, undefined, now) };
       } catch (error) {
-        // The first line says it; the others are advice to those who write the endpoint.
+        // The first line says what is wrong. The others are advice for writing an endpoint.
         problem = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
       }
     }
     return problem === undefined ? {} : { problem };
   }
 
-  /** stripe-node only refuses what is too old. */
+  /** stripe-node rejects only timestamps that are too old. */
   private isFromTheFuture(header: string): boolean {
     const timestamp = header.split(',').findLast((part) => part.startsWith('t='));
     const seconds = Number(timestamp?.slice(2) ?? Number.NaN);
@@ -84,13 +84,13 @@ export class StripeWebhooks implements NotificationReader {
   }
 }
 
-/** One endpoint of a platform tells of all its connected accounts, so several merchants may have its secret. */
+/** One endpoint of a platform serves all its connected accounts, so several merchants may share its secret. */
 function interpret(body: unknown, signers: readonly NamedMerchant[]): Notification {
   const parsed = eventObject.safeParse(body);
-  if (!parsed.success) return rejected('it is signed, but not an event of Stripe');
+  if (!parsed.success) return rejected('it is signed, but is not a Stripe event');
   const event = parsed.data;
   const signer = signers.find(([, { stripeAccount }]) => stripeAccount === (event.account ?? undefined));
-  if (!signer) return ignored(`it is about account "${event.account ?? ''}", which none of the merchants is`);
+  if (!signer) return ignored(`it is about account "${event.account ?? ''}", which no merchant has`);
   const [merchantAccount, { livemode }] = signer;
   if (livemode !== undefined && livemode !== event.livemode) {
     return ignored(`it is from ${event.livemode ? 'live' : 'test'} mode, which is not the merchant's`);

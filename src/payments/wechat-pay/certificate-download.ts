@@ -6,26 +6,28 @@ import { parseJson } from './parse-json';
 import { PlatformKeys } from './platform-keys';
 import { type SignedMessage, verifyMessage } from './verify-message';
 
-/** An unknown serial in a header, which anybody can write, must not become a stream of requests. */
+/** Anyone can send a header with an unknown serial, so that must not cause a stream of requests. */
 const MIN_INTERVAL_MS = 60_000;
 
 const listSchema = z.object({
   data: z.array(z.object({ serial_no: z.string(), encrypt_certificate: sealedSchema })).max(100),
 });
 
-/** Learns the platform certificates of one merchant while the process runs. */
+/** Downloads the platform certificates of one merchant while the process runs. */
 export class CertificateDownload {
   private lastAt = -Infinity;
   private running: Promise<void> | undefined;
 
-  /** @param fetchList asks for `/v3/certificates`; the answer need not be verified. */
+  /** @param fetchList requests `/v3/certificates`; the answer need not be verified. */
   constructor(
     private readonly merchant: { readonly platformKeys: PlatformKeys; readonly apiV3Key: KeyObject },
     private readonly fetchList: () => Promise<SignedMessage>,
     private readonly clock: Clock,
   ) {}
 
-  /** Adds what is listed now to the merchant's keys; at most once a minute, else it does nothing. Never rejects. */
+  /**
+   * Adds the listed certificates to the merchant's keys. Does nothing within a minute of the last time. Never rejects.
+   */
   refresh(): Promise<void> {
     if (this.running) return this.running;
     if (this.clock.monotonic() - this.lastAt < MIN_INTERVAL_MS) return Promise.resolve();
@@ -35,11 +37,11 @@ export class CertificateDownload {
   }
 
   private async download(): Promise<void> {
-    // A list that cannot be had teaches nothing: the answer that wanted it stays unverified, and says so.
+    // Without a list nothing changes: the answer that needed it stays UNVERIFIED.
     const list = await this.fetchList().catch(() => undefined);
     if (!list) return;
     const fresh = this.open(list.rawBody);
-    // The list may be signed with a key that is in it; that only WeChat Pay could write it, the APIv3 key shows.
+    // The list may be signed with a key that it contains. The APIv3 key proves that WeChat Pay wrote it.
     const verified = [new PlatformKeys(fresh), this.merchant.platformKeys].some(
       (keys) => verifyMessage(list, keys, this.clock.now()).type === 'VERIFIED',
     );

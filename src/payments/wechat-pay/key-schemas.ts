@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject, X50
 import { z } from 'zod';
 import { PlatformKeys } from './platform-keys';
 
-/** The keys of a merchant as options, parsed. What is wrong is said without showing the key. */
+/** Parse the keys of a merchant. Error messages must not contain a key. */
 export const keySchemas = {
   privateKey: z.string().transform((pem, context) => {
     const key = attempt(() => createPrivateKey(pem));
@@ -28,15 +28,15 @@ export const keySchemas = {
   }),
 };
 
-/** The key, or what is wrong with it. */
+/** Returns the key, or what is wrong with it. */
 function readPlatformKey(serial: string, pem: string): KeyObject | string {
-  // Node would derive the public half, and the merchant's own key would pass for WeChat Pay's.
+  // Node would derive the public half, and the merchant's own key would be used as WeChat Pay's.
   if (pem.includes('PRIVATE KEY')) return 'must be a public key or a certificate, not a private key';
   const certificate = pem.includes('BEGIN CERTIFICATE') ? attempt(() => new X509Certificate(pem)) : undefined;
   const key = attempt(() => certificate?.publicKey ?? createPublicKey(pem));
   if (key?.asymmetricKeyType !== 'rsa') return 'must be an RSA public key or a certificate in PEM format';
   if (!certificate || certificate.serialNumber.toUpperCase() === serial.toUpperCase()) return key;
-  return `is the certificate ${certificate.serialNumber}; it must be given under its own serial`;
+  return `is the certificate ${certificate.serialNumber}; use that serial as its name`;
 }
 
 function attempt<T>(parse: () => T): T | undefined {

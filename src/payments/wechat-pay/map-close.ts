@@ -3,18 +3,18 @@ import { errorEvidence, inconclusive } from './inconclusive';
 import { type WechatPayAnswer } from './wechat-pay-answer';
 
 /**
- * The buyer is paying right now. FREQUENCYLIMITED says so too: it comes when the password was just entered and the
- * close meets the payment, not only when there are too many calls.
+ * The buyer is paying right now. FREQUENCYLIMITED may mean that too: WeChat Pay returns it not only after too many
+ * calls, but also if the buyer has just entered the password.
  */
 const BUYER_IS_PAYING = new Set(['USERPAYING', 'FREQUENCYLIMITED']);
 
-/** The close was refused for the state of the payment; which state, a query has to say. */
+/** The close was refused because of the payment's state. Only a query tells the state. */
 const WRONG_STATE = new Set(['ORDERCLOSED', 'ORDERPAID', 'ORDERREVERSED', 'TRADEERROR', 'INVALIDREQUEST']);
 
-/** What the answer to a close means; undefined: the state of the payment decides, so query it. */
+/** Maps the answer to a close. Undefined: the state of the payment decides, so query it. */
 export function toCloseOutcome(answer: WechatPayAnswer): CloseOutcome | undefined {
   const { status, code = '', verification } = answer;
-  // Even an error that is signed is no proof of the state, so it need not be signed to be followed by a query.
+  // Even a signed error does not prove the state, so an unsigned one may lead to the query too.
   if (status >= 400 && WRONG_STATE.has(code)) return undefined;
   if (verification.type === 'UNVERIFIED') return inconclusive(answer);
   if (status === 204) return { type: 'CLOSED', evidence: { httpStatus: status, requestId: answer.requestId } };
@@ -25,7 +25,7 @@ export function toCloseOutcome(answer: WechatPayAnswer): CloseOutcome | undefine
   return inconclusive(answer);
 }
 
-/** What a refused close means, by the query that followed it. */
+/** Maps a refused close and the query that follows it. */
 export function toRefusedCloseOutcome(refusal: WechatPayAnswer, state: QueryOutcome): CloseOutcome {
   const evidence = { refusal: errorEvidence(refusal), ...state.evidence };
   switch (state.type) {

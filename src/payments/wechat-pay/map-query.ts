@@ -4,15 +4,15 @@ import { errorEvidence, inconclusive } from './inconclusive';
 import { toPaid, type Transaction, transactionSchema } from './transaction';
 import { type WechatPayAnswer } from './wechat-pay-answer';
 
-/** Whose payments the answer has to be about. */
+/** The merchant that the answer must name. */
 export interface WechatPayIdentity {
   readonly mchid: string;
   readonly appid?: string | undefined;
 }
 
 /**
- * REVOKED and PAYERROR exist for payment codes only, which the shop scans: the buyer holds nothing that he could pay
- * with once more.
+ * REVOKED and PAYERROR exist only for payment codes, which the shop scans. The buyer holds nothing that could be paid
+ * again.
  */
 const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
   ['NOTPAY', 'OPEN'],
@@ -23,7 +23,7 @@ const WITHOUT_MONEY = new Map<string, 'OPEN' | 'PROCESSING' | 'CLOSED'>([
   ['PAYERROR', 'CLOSED'],
 ]);
 
-/** What the answer to a query means. Only a verified one about this payment of this merchant means anything. */
+/** Maps the answer to a query. It must be verified, and about this payment of this merchant. */
 export function toQueryOutcome(
   answer: WechatPayAnswer,
   merchant: WechatPayIdentity,
@@ -40,7 +40,7 @@ export function toQueryOutcome(
   return toState(transaction, attempt);
 }
 
-/** What does not fit; undefined: the transaction is the one that was asked about. */
+/** The field that does not match. Undefined if the transaction is the requested one. */
 export function findMismatch(
   transaction: Transaction,
   { mchid, appid }: WechatPayIdentity,
@@ -58,17 +58,17 @@ function toState(transaction: Transaction, attempt: PaymentAttemptRef): QueryOut
   if (state === 'REFUND') return refundedInPart(transaction);
   const paid = state === 'SUCCESS' ? toPaid(transaction) : undefined;
   if (!paid) {
-    const reason = `answer of WeChat Pay is not recognised: trade_state ${JSON.stringify(state.slice(0, 32))}`;
+    const reason = `WeChat Pay's answer is not recognized: trade_state ${JSON.stringify(state.slice(0, 32))}`;
     return { type: 'UNKNOWN', reason, evidence: { ...transaction } };
   }
   return paid.currency === attempt.currency ? paid : aboutAnother(`currency ${paid.currency}`, transaction);
 }
 
-/** Said after the smallest part was given back, too, and never how much: the rest may be the merchant's, and pay the order. */
+/** REFUND also means a partial refund, and the answer has no refunded amount. The rest may still pay the order. */
 function refundedInPart(transaction: Transaction): UnknownOutcome {
   const reason =
-    'WeChat Pay says REFUND: the payment was made, and some or all of it was given back. See in the merchant platform ' +
-    'how much is left; report the order as paid, or give the rest back there and close the order by hand';
+    'WeChat Pay says REFUND: the payment was made, and some or all of it was refunded. Check in the merchant platform ' +
+    'how much is left. Then report the order as paid, or refund the rest there and close the order by hand';
   return { type: 'UNKNOWN', reason, needsPerson: true, evidence: { ...transaction } };
 }
 

@@ -15,7 +15,7 @@ const refundSchema = z.object({
 });
 type Refund = z.output<typeof refundSchema>;
 
-/** Asking again with the same number will get the same answer. */
+/** Repeating the refund with the same number brings the same refusal. */
 const REFUSALS = new Set([
   'NOTENOUGH',
   'INVALIDREQUEST',
@@ -26,7 +26,7 @@ const REFUSALS = new Set([
   'MCHNOTEXISTS',
 ]);
 
-/** What the answer to a refund, or to the query of one, means. */
+/** Maps the answer to a refund or to a refund query. */
 export function toRefundOutcome(answer: WechatPayAnswer, request: RefundRequest): RefundOutcome {
   const refund = answer.status === 200 ? refundSchema.safeParse(answer.body).data : undefined;
   if (answer.verification.type === 'UNVERIFIED' || !refund) return inconclusive(answer);
@@ -36,12 +36,12 @@ export function toRefundOutcome(answer: WechatPayAnswer, request: RefundRequest)
   return { type: 'UNKNOWN', reason, untrusted: true, evidence: { ...refund } };
 }
 
-/** Whether WeChat Pay refuses the refund for good, unless there already is one of this number. */
+/** Whether WeChat Pay refuses the refund for good, unless a refund with this number exists. */
 export function isRefusal({ verification, status, code = '' }: WechatPayAnswer): boolean {
   return verification.type === 'VERIFIED' && status >= 400 && REFUSALS.has(code);
 }
 
-/** A refusal, by the query of the refund that followed it: an earlier call may have got through. */
+/** Maps a refusal and the refund query that follows it, because an earlier call may have made the refund. */
 export function toRefusedRefundOutcome(
   refusal: WechatPayAnswer,
   found: WechatPayAnswer,
@@ -64,11 +64,11 @@ function toState(refund: Refund): RefundOutcome {
     case 'CLOSED':
       return { type: 'REJECTED', reason: 'WeChat Pay has closed the refund', evidence };
     case 'ABNORMAL': {
-      const reason = "the buyer's account does not take the money (ABNORMAL); handle it on the merchant platform";
+      const reason = "the buyer's account cannot receive the money (ABNORMAL); handle it on the merchant platform";
       return { type: 'REJECTED', reason, evidence };
     }
     default: {
-      const reason = `answer of WeChat Pay is not recognised: refund status ${JSON.stringify(refund.status.slice(0, 32))}`;
+      const reason = `WeChat Pay's answer is not recognized: refund status ${JSON.stringify(refund.status.slice(0, 32))}`;
       return { type: 'UNKNOWN', reason, evidence };
     }
   }

@@ -1,4 +1,4 @@
-/** undefined for what is not JSON: the schemas then say that it is not recognised. */
+/** Undefined if the text is not JSON. The schemas reject that. */
 export function parseJson(rawBody: Buffer | string): unknown {
   try {
     return JSON.parse(rawBody.toString());

@@ -1,11 +1,11 @@
 import { type KeyObject } from 'node:crypto';
 
-/** Prefix of the ids of WeChat Pay's public keys; other serials are those of platform certificates. */
+/** Prefix of the ids of WeChat Pay's public keys. Other serials are those of platform certificates. */
 const PUBLIC_KEY_ID = /^PUB_KEY_ID_/;
 
 /**
- * The keys that WeChat Pay signs with for one merchant, by serial. There are several while certificates are renewed
- * or replaced by a public key: WeChat Pay then picks one of them by chance for every notification.
+ * The keys that WeChat Pay signs with for one merchant, by serial. There are several while certificates are renewed or
+ * replaced by a public key: WeChat Pay then picks one at random for each notification.
  */
 export class PlatformKeys {
   private readonly bySerial = new Map<string, KeyObject>();
@@ -15,7 +15,7 @@ export class PlatformKeys {
   }
 
   add(serial: string, key: KeyObject): void {
-    // OpenSSL prints serials in either case, WeChat Pay sends upper case.
+    // OpenSSL prints serials in lower or upper case. WeChat Pay sends upper case.
     this.bySerial.set(serial.toUpperCase(), key);
   }
 
@@ -23,14 +23,14 @@ export class PlatformKeys {
     return this.bySerial.get(serial.toUpperCase());
   }
 
-  /** Whether the serial is one of a certificate, which can be downloaded; public keys cannot. */
+  /** Whether the serial belongs to a certificate. Certificates can be downloaded, public keys cannot. */
   static isCertificate(serial: string): boolean {
     return /^[0-9a-f]{8,64}$/i.test(serial);
   }
 
   /**
-   * Id of the configured public key. Sent as Wechatpay-Serial with every request: during the change-over WeChat Pay
-   * signs its answer with the platform certificate unless the request names the public key.
+   * Id of the configured public key. Every request names it as Wechatpay-Serial: during the change to public keys,
+   * WeChat Pay otherwise signs its answer with the platform certificate.
    */
   get publicKeyId(): string | undefined {
     return [...this.bySerial.keys()].find((serial) => PUBLIC_KEY_ID.test(serial));

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type PaidOutcome } from '../payment-outcome';
 
-/** WeChat Pay leaves the currency out where there can be only one. */
+/** WeChat Pay omits the currency if only one is possible. */
 const currency = z
   .string()
   .regex(/^[A-Z]{3}$/)
   .default('CNY');
 
-/** A payment as queries and notifications show it; of the payer nothing is kept. */
+/** A payment in answers and notifications. Data about the payer is dropped. */
 export const transactionSchema = z.object({
   appid: z.string().optional(),
   mchid: z.string(),
@@ -31,13 +31,13 @@ export type Transaction = z.output<typeof transactionSchema>;
 const paidSchema = z.object({
   transaction_id: z.string().min(1).max(64),
   success_time: z.iso.datetime({ offset: true }),
-  // z.int() takes safe integers only, so none that JSON.parse has rounded.
+  // z.int() accepts only safe integers, so JSON.parse has not rounded them.
   amount: z.object({ total: z.int().min(1), currency }),
 });
 
 /**
- * The payment as PAID; undefined if something of it is missing. The amount is `total`, which the shop gets, and not
- * `payer_total`, which is less where WeChat Pay gave a coupon.
+ * Maps the payment to PAID; undefined if a field is missing. The amount is `total`, which the shop receives.
+ * `payer_total` is less if WeChat Pay gave a coupon.
  */
 export function toPaid(transaction: Transaction): PaidOutcome | undefined {
   const paid = paidSchema.safeParse(transaction).data;

@@ -2,23 +2,23 @@ import { verify } from 'node:crypto';
 import { isFreshTimestamp, MAX_SKEW_SECONDS } from '../http/http-message-signature';
 import { type PlatformKeys } from './platform-keys';
 
-/** An answer or a notification as it came in. */
+/** An answer or a notification as received. */
 export interface SignedMessage {
-  /** Value of the header, or undefined if it is missing or came twice. */
+  /** Value of the header. Undefined if it is missing or repeated. */
   header(name: string): string | undefined;
-  /** The body byte for byte. */
+  /** The unparsed body. */
   readonly rawBody: Buffer;
 }
 
-/** Whether WeChat Pay sent the message, and when by its clock. */
+/** Whether WeChat Pay sent the message, and at what time by its clock. */
 export type Verification =
   | { readonly type: 'VERIFIED'; readonly at: Date }
   | { readonly type: 'UNVERIFIED'; readonly reason: string; readonly unknownSerial?: string };
 
-/** WeChat Pay now and then sends signatures that start so and are wrong, to find shops that do not check them. */
+/** WeChat Pay sometimes sends wrong signatures with this prefix, to find shops that do not verify them. */
 const PROBE = 'WECHATPAY/SIGNTEST/';
 
-/** Checks the RSA-SHA256 signature over `timestamp \n nonce \n body \n` and the age, which is at most ±300 s. */
+/** Checks the RSA-SHA256 signature over `timestamp \n nonce \n body \n` and that the timestamp is within ±300 s. */
 export function verifyMessage(message: SignedMessage, keys: PlatformKeys, nowMs: number): Verification {
   const [timestamp, nonce, serial, signature] = ['timestamp', 'nonce', 'serial', 'signature'].map((name) =>
     message.header(`wechatpay-${name}`),

@@ -11,21 +11,21 @@ import { type ResolvedWechatPayMerchant } from './wechat-pay-options';
 
 type Http = Decorator['v3'];
 
-/** One call of APIv3. */
+/** One call to APIv3. */
 export interface WechatPayCall {
   readonly method: 'GET' | 'POST';
-  /** Begins with `/v3/`; percent-encoded. */
+  /** Starts with `/v3/`, percent-encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** WeChat Pay answers in well under a second; the guard outside gives up earlier still. */
+/** WeChat Pay answers in less than a second, and ResilientProvider gives up earlier than this by default. */
 const TIMEOUT_MS = 8_000;
-/** A list of platform certificates is some 10 kB, everything else is shorter. */
+/** A list of platform certificates has about 10 kB. All other answers are shorter. */
 const MAX_BODY_BYTES = 262_144;
 
-/** Asks WeChat Pay as one merchant. The SDK signs and sends; answers are verified here, see `send`. */
+/** Calls WeChat Pay for one merchant. The SDK signs and sends. Answers are verified here; see `send`. */
 export class WechatPayClient {
   private readonly http: Http;
   private readonly certificates: CertificateDownload | undefined;
@@ -37,14 +37,14 @@ export class WechatPayClient {
   ) {
     const { mchid, serialNo: serial } = merchant;
     const privateKey = merchant.privateKey.export({ type: 'pkcs8', format: 'pem' });
-    // The SDK wants a certificate of its own to verify with; it is never used, see `send`.
+    // The SDK requires a certificate to verify with. It is never used; see `send`.
     this.http = new Decorator({ mchid, serial, privateKey, certs: { unused: '' }, baseURL: baseUrl }).v3;
     if (!merchant.downloadPlatformCertificates) return;
     const list = { method: 'GET', path: '/v3/certificates' } as const;
     this.certificates = new CertificateDownload(merchant, () => this.send(list), clock);
   }
 
-  /** Never throws. Server errors, time-outs and aborts are UNKNOWN; every other answer is given to the caller. */
+  /** Never throws. Server errors, time-outs, and aborts are UNKNOWN. All other answers are returned. */
   async call(call: WechatPayCall, signal: AbortSignal): Promise<WechatPayAnswer | UnknownOutcome> {
     try {
       signal.throwIfAborted();
@@ -58,7 +58,7 @@ export class WechatPayClient {
     }
   }
 
-  /** Fetches the platform certificates once if the answer names one that is not known. */
+  /** If the answer names an unknown platform certificate, downloads the certificates and verifies once more. */
   private async verify(message: SignedMessage, signal: AbortSignal): Promise<Verification> {
     const verification = verifyMessage(message, this.merchant.platformKeys, this.clock.now());
     if (verification.type === 'VERIFIED' || verification.unknownSerial === undefined) return verification;
@@ -68,8 +68,8 @@ export class WechatPayClient {
   }
 
   /**
-   * The answer with its raw body, unverified. The SDK's own check is switched off (`transformResponse`): it skips
-   * every status but 2xx, so that "no such order" could be forged, and its keys cannot change while it runs.
+   * Returns the unverified answer. The SDK's own check is switched off (`transformResponse`): it skips every status
+   * except 2xx, so "no such order" could be forged, and its keys cannot change while it runs.
    */
   private async send(call: WechatPayCall, signal?: AbortSignal): Promise<Response> {
     const { publicKeyId } = this.merchant.platformKeys;
@@ -82,7 +82,7 @@ export class WechatPayClient {
       ...(publicKeyId !== undefined && { headers: { 'Wechatpay-Serial': publicKeyId } }),
       timeout: TIMEOUT_MS,
       maxContentLength: MAX_BODY_BYTES,
-      // The answer of another address is not the one that was asked for.
+      // The answer must come from the configured address.
       maxRedirects: 0,
       validateStatus: () => true,
       responseType: 'arraybuffer',
@@ -119,7 +119,7 @@ function failed(status: number, wait: number | undefined): UnknownOutcome {
   return { type: 'UNKNOWN', reason, outage: true, ...(wait === undefined ? {} : { retryAfterMs: wait }) };
 }
 
-/** Only the message: an error of axios carries the request's configuration, and with it the private key. */
+/** Only the message: an axios error contains the request's configuration, which includes the private key. */
 function describe(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -18,7 +18,7 @@ import { type ResolvedWechatPayMerchant } from './wechat-pay-options';
 const notificationSchema = z.object({ id: z.string(), event_type: z.string(), resource: sealedSchema });
 type Envelope = z.output<typeof notificationSchema>;
 
-/** What is in the resource of a notification about a refund. */
+/** The resource of a notification about a refund. */
 const refundSchema = z.object({
   mchid: z.string(),
   out_trade_no: z.string().min(1),
@@ -27,7 +27,7 @@ const refundSchema = z.object({
   refund_status: z.string().optional(),
 });
 
-/** WeChat Pay repeats a notification until it is answered with 200 or 204: 15 times within 24 h. */
+/** WeChat Pay redelivers until the answer is 200 or 204: 15 times within 24 h. */
 const REPLIES: Readonly<Record<NotificationVerdict, NotificationReply>> = {
   accepted: { status: 204, body: '' },
   later: fail(500, 'not written down yet; deliver it again'),
@@ -35,8 +35,8 @@ const REPLIES: Readonly<Record<NotificationVerdict, NotificationReply>> = {
 };
 
 /**
- * Reads WeChat Pay's notifications of payments and refunds. WeChat Pay does not name the merchant where it can be
- * read before it is decrypted, so every configured merchant with the signing key is tried.
+ * Reads WeChat Pay's notifications of payments and refunds. The merchant is named only in the encrypted part, so every
+ * configured merchant that has the signing key is tried.
  */
 export class WechatPayNotifications implements NotificationReader {
   constructor(
@@ -50,7 +50,7 @@ export class WechatPayNotifications implements NotificationReader {
     for (const [account, merchant] of this.merchants.entries()) {
       const verification = verifyMessage(message, merchant.platformKeys, this.clock.now());
       if (verification.type === 'UNVERIFIED') {
-        // That a merchant has not got the key says least: one that has it knows what is wrong.
+        // "Unknown key" is the weakest reason: a merchant that has the key knows what is wrong.
         if (verification.unknownSerial === undefined) reason = verification.reason;
         else reason ??= verification.reason;
         continue;
@@ -69,9 +69,9 @@ export class WechatPayNotifications implements NotificationReader {
 
 function readVerified(rawBody: Buffer, account: string, merchant: ResolvedWechatPayMerchant): Notification {
   const envelope = notificationSchema.safeParse(parseJson(rawBody)).data;
-  if (!envelope) return rejected('its body is not as agreed');
+  if (!envelope) return rejected('its body does not have the documented format');
   const plaintext = openSealed(envelope.resource, merchant.apiV3Key);
-  if (plaintext === undefined) return rejected('its resource does not open with the APIv3 key');
+  if (plaintext === undefined) return rejected('its resource cannot be decrypted with the APIv3 key');
   const resource = parseJson(plaintext);
   if (envelope.event_type === 'TRANSACTION.SUCCESS') return readPayment(envelope, resource, account, merchant);
   if (envelope.event_type.startsWith('REFUND.')) return readRefund(envelope, resource, account, merchant);
@@ -85,7 +85,7 @@ function readPayment(
   merchant: ResolvedWechatPayMerchant,
 ): Notification {
   const transaction = transactionSchema.safeParse(resource).data;
-  if (!transaction) return rejected('its resource is no payment');
+  if (!transaction) return rejected('its resource is not a payment');
   const reference = transaction.out_trade_no;
   const mismatch = findMismatch(transaction, merchant, reference);
   if (mismatch) return rejected(`it is about another merchant (${mismatch})`);
@@ -102,7 +102,7 @@ function readRefund(
   merchant: ResolvedWechatPayMerchant,
 ): Notification {
   const refund = refundSchema.safeParse(resource).data;
-  if (!refund) return rejected('its resource is no refund');
+  if (!refund) return rejected('its resource is not a refund');
   if (refund.mchid !== merchant.mchid) return rejected('it is about another merchant (mchid)');
   const evidence = { notification: id, event_type, ...refund };
   return { type: 'NEWS', reference: refund.out_trade_no, merchantAccount: account, evidence };

@@ -3,41 +3,41 @@ import { InvalidOptionsError } from '../../errors';
 import { type ResilienceOptions } from '../resilience/resilience-options';
 import { keySchemas } from './key-schemas';
 
-/** One merchant of WeChat Pay, as the merchant platform shows it. */
+/** One WeChat Pay merchant, with the values that the merchant platform shows. */
 export interface WechatPayMerchant {
   /** Merchant number, digits. */
   readonly mchid: string;
-  /** The only app the merchant is paid through; answers about another one are not trusted. Absent: any. */
+  /** The only app of the merchant's payments. Answers about another app are not trusted. Absent: any app. */
   readonly appid?: string;
   /** Serial of the merchant's API certificate, hexadecimal. */
   readonly serialNo: string;
   /** The API certificate's private key, PEM (apiclient_key.pem). */
   readonly privateKey: string;
-  /** APIv3 key, 32 bytes: opens notifications and downloaded certificates. */
+  /** APIv3 key, 32 bytes. It decrypts notifications and downloaded certificates. */
   readonly apiV3Key: string;
   /**
-   * What WeChat Pay signs with: public keys (PEM) by `PUB_KEY_ID_…` and platform certificates (PEM) by serial.
-   * Several while they change.
+   * The keys that WeChat Pay signs with: public keys (PEM) by `PUB_KEY_ID_…`, and platform certificates (PEM) by
+   * serial. Give both the old and the new ones while they change.
    */
   readonly platformKeys: Readonly<Record<string, string>>;
   /**
-   * Fetch platform certificates when an answer is signed with an unknown one. Only for merchants that still have
+   * Download platform certificates when an answer is signed with an unknown one. Only for merchants that still have
    * platform certificates. @default false
    */
   readonly downloadPlatformCertificates?: boolean;
 }
 
-/** Which merchants WechatPayProvider serves, and where. */
+/** Options of WechatPayProvider. */
 export interface WechatPayOptions {
-  /** Name of the provider: what attempts say. @default "wechat-pay" */
+  /** Name of the provider, which payment attempts refer to. @default "wechat-pay" */
   readonly name?: string;
-  /** By merchantAccount of the attempts. */
+  /** Merchants by merchant account. */
   readonly merchants: Readonly<Record<string, WechatPayMerchant>>;
-  /** Without `/v3`. There is no sandbox; this is for the simulator. @default "https://api.mch.weixin.qq.com" */
+  /** Without `/v3`. For the simulator, because WeChat Pay has no sandbox. @default "https://api.mch.weixin.qq.com" */
   readonly baseUrl?: string;
 }
 
-/** What WeChat Pay's support has quoted is 150 queries and refunds per second and merchant; this stays below it. */
+/** WeChat Pay's support names a limit of 150 queries and refunds per second and merchant. */
 export const WECHAT_PAY_RESILIENCE_DEFAULTS: ResilienceOptions = Object.freeze({ ratePerSecond: 100 });
 
 const merchantSchema = z
@@ -58,19 +58,19 @@ const schema = z.strictObject({
   name: z.string().min(1).max(64).default('wechat-pay'),
   merchants: z
     .record(z.string().min(1), merchantSchema)
-    .refine((merchants) => Object.keys(merchants).length > 0, 'give at least one merchant'),
+    .refine((merchants) => Object.keys(merchants).length > 0, 'name at least one merchant'),
   baseUrl: z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
     .transform((url) => url.replace(/\/+$/, ''))
     .default('https://api.mch.weixin.qq.com'),
 });
 
-/** A merchant with every key parsed. */
+/** WechatPayMerchant with parsed keys. */
 export type ResolvedWechatPayMerchant = Readonly<z.output<typeof merchantSchema>>;
-/** WechatPayOptions with every default filled in. */
+/** WechatPayOptions with all defaults. */
 export type ResolvedWechatPayOptions = Readonly<z.output<typeof schema>>;
 
-/** @throws InvalidOptionsError naming every bad option, never a secret. */
+/** @throws InvalidOptionsError with every invalid option, without secrets. */
 export function resolveWechatPayOptions(options: WechatPayOptions): ResolvedWechatPayOptions {
   const parsed = schema.safeParse(options);
   if (parsed.success) return Object.freeze(parsed.data);

@@ -17,7 +17,7 @@ import {
   type WechatPayOptions,
 } from './wechat-pay-options';
 
-/** What WeChat Pay takes as out_trade_no. */
+/** References that WeChat Pay accepts as out_trade_no. */
 const REFERENCE = /^[0-9A-Za-z_\-*|]{6,32}$/;
 
 interface Merchant {
@@ -26,8 +26,8 @@ interface Merchant {
 }
 
 /**
- * WeChat Pay, API v3, for merchants of their own (not for service providers' sub-merchants). Works for every way to
- * pay (native, JSAPI, app, H5), as they share query, close and refund. Never throws.
+ * WeChat Pay, API v3, for direct merchants (not for sub-merchants of service providers). Works for all payment methods
+ * (native, JSAPI, app, H5), which share query, close, and refund. Never throws.
  */
 export class WechatPayProvider implements PaymentProvider {
   readonly name: string;
@@ -35,7 +35,7 @@ export class WechatPayProvider implements PaymentProvider {
   readonly guardDefaults: ResilienceOptions = WECHAT_PAY_RESILIENCE_DEFAULTS;
   private readonly merchants: MerchantAccounts<Merchant>;
 
-  /** @throws InvalidOptionsError naming every bad option. */
+  /** @throws InvalidOptionsError with every invalid option. */
   constructor(options: WechatPayOptions, clock: Clock) {
     const { name, baseUrl, merchants } = resolveWechatPayOptions(options);
     this.name = name;
@@ -63,7 +63,7 @@ export class WechatPayProvider implements PaymentProvider {
     return 'type' in merchant ? merchant : queryPayment(merchant, attempt, signal);
   }
 
-  /** A refused close is followed by a query, so this may take two calls. */
+  /** May take two calls, because a query follows a refused close. */
   async close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
     const merchant = this.merchantOf(attempt);
     if ('type' in merchant) return merchant;
@@ -76,17 +76,17 @@ export class WechatPayProvider implements PaymentProvider {
     return toCloseOutcome(answer) ?? toRefusedCloseOutcome(answer, await queryPayment(merchant, attempt, signal));
   }
 
-  /** A refund that is under way or refused is looked up, so this may take two calls. */
+  /** May take two calls, because a refund that is pending or refused is queried. */
   async refund(request: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
     const merchant = this.merchantOf(request.attempt);
     if ('type' in merchant) return merchant;
     const body = refundBody(request);
-    if (!body) return { type: 'UNKNOWN', reason: 'WeChat Pay takes no amounts above 2^53' };
+    if (!body) return { type: 'UNKNOWN', reason: 'WeChat Pay accepts no amount above 2^53' };
     const answer = await merchant.client.call({ method: 'POST', path: '/v3/refund/domestic/refunds', body }, signal);
     if (answer.type === 'UNKNOWN') return answer;
     const outcome = toRefundOutcome(answer, request);
     if (outcome.type !== 'PENDING' && !isRefusal(answer)) return outcome;
-    // The answer to a repeated call may be the one of the first; how the refund stands now, the query tells.
+    // WeChat Pay may repeat its answer to the first call, so a query tells the current state.
     const found = await merchant.client.call(refundQuery(request), signal);
     if (found.type === 'UNKNOWN') return outcome.type === 'PENDING' ? outcome : found;
     if (outcome.type !== 'PENDING') return toRefusedRefundOutcome(answer, found, request);
@@ -126,7 +126,7 @@ function refundQuery({ refundNumber }: RefundRequest): WechatPayCall {
   return { method: 'GET', path: `/v3/refund/domestic/refunds/${encodeURIComponent(refundNumber)}` };
 }
 
-/** undefined: an amount would be rounded. */
+/** Undefined if an amount would be rounded. */
 function refundBody(request: RefundRequest): Record<string, unknown> | undefined {
   const [refund, total] = [Number(request.amount), Number(request.paidAmount)];
   if (!Number.isSafeInteger(refund) || !Number.isSafeInteger(total)) return undefined;

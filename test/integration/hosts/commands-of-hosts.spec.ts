@@ -58,7 +58,7 @@ class ClashingCommands {
   }
 }
 
-describe('commands, and the handlers of a host', () => {
+describe('command handlers of a host', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let broker: ChannelModel;
@@ -118,7 +118,7 @@ describe('commands, and the handlers of a host', () => {
       return [fields.routingKey, headers['x-ot-error-code']];
     });
 
-  it('reach those that name our transport, and no others', async () => {
+  it('receive commands only if they name our transport', async () => {
     const host = await start([EventsOfHost, CommandsOfHost]);
     await host.get(Inventory).setStock(database.dataSource.manager, 'apple', 5);
     await host.get(PlaceOrders).execute([{ id: 'o-1', amount: 5, currency: 'EUR', lines: [] }]);
@@ -141,14 +141,14 @@ describe('commands, and the handlers of a host', () => {
     expect(String(parked[0]?.properties.headers?.['x-ot-error-reason'])).toContain('RABBIT_TRANSPORT');
   });
 
-  it('never reach a host unchecked: an invalid one is parked and nothing else happens', async () => {
+  it('never receive invalid commands, which are parked', async () => {
     await start([EventsOfHost]);
     const parked = await command([['order.paid', { anything: 'at all' }]], 1);
     expect(codes(parked)).toEqual([['order.paid', 'VALIDATION_FAILED']]);
     expect(taken).toEqual([]);
   });
 
-  it('refuse to start with two handlers of one command, and name both', async () => {
+  it('must be unique for a command: otherwise the start fails and names both', async () => {
     await expect(start([ClashingCommands])).rejects.toMatchObject({
       code: 'ORDER_TIMEOUT/DUPLICATE_COMMAND_HANDLER',
       message: expect.stringMatching(

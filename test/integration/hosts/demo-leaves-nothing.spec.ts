@@ -5,7 +5,7 @@ import { createDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost } from '../../support/rabbit-vhost';
 
-describe('the demo on a broker that is not its own', () => {
+describe('the demo on a shared broker', () => {
   it('leaves none of the exchanges and queues that the product declares', async () => {
     const [database, vhost] = await Promise.all([createDatabase(), createVhost('plugin')]);
     const prefix = 'order-timeout.demo-test';

@@ -54,7 +54,7 @@ describe('the metrics of a host and ours', () => {
        VALUES ('signup', 'k', 1, now(), now(), 'parked')`,
     );
 
-  it('are one registry where the host gives its own, and fresh at each of its scrapes', async () => {
+  it('share one registry if the host gives its own, and are current at each scrape', async () => {
     const registry = registryOfHost();
     await start(OperationsModule.forRoot({ registry }));
     expect(await registry.metrics()).not.toContain(PARKED);
@@ -76,7 +76,7 @@ describe('the metrics of a host and ours', () => {
     expect(text).toMatch(/# EOF\n$/);
   });
 
-  it('can be merged where default metrics are off, and are fresh in what was merged', async () => {
+  it('can be merged if default metrics are off, and are current in the merged registry', async () => {
     const host = await start(OperationsModule.forRoot({ defaultMetrics: false }));
     const merged = Registry.merge([registryOfHost(), host.get(Metrics).registry]);
     await addParked();
@@ -85,7 +85,7 @@ describe('the metrics of a host and ours', () => {
     expect(gauge?.values).toMatchObject([{ value: 1 }]);
   });
 
-  it('ask the database once for each scrape', async () => {
+  it('query the database once for each scrape', async () => {
     const host = await start(OperationsModule);
     const questions = [jest.spyOn(host.get(Outbox), 'backlog'), jest.spyOn(host.get(ParkedTimeouts), 'count')];
     const { registry } = host.get(Metrics);
@@ -94,7 +94,7 @@ describe('the metrics of a host and ours', () => {
     expect(questions.map((spy) => spy.mock.calls.length)).toEqual([2, 2]);
   });
 
-  it('include the default ones where nothing is said, and where the host asks for them', async () => {
+  it('include the default metrics by default, and if the host enables them', async () => {
     const host = await start(OperationsModule);
     expect(await host.get(Metrics).read()).toContain('nodejs_eventloop_lag_seconds');
     await host.close();
@@ -103,7 +103,7 @@ describe('the metrics of a host and ours', () => {
     expect(await registry.metrics()).toContain('nodejs_eventloop_lag_seconds');
   });
 
-  it('leave the registry of the host when the application stops, so that it can start again in this process', async () => {
+  it('are removed from the host registry when the application stops, so that it can start again in the process', async () => {
     const registry = registryOfHost();
     for (let starts = 0; starts < 2; starts++) {
       const host = await start(OperationsModule.forRootAsync({ useFactory: () => ({ registry }) }));

@@ -15,7 +15,7 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 type Imports = NonNullable<ModuleMetadata['imports']>;
 
-describe('a start that is refused says why and what to do', () => {
+describe('a failed start says why and what to do', () => {
   const suffix = randomUUID().replaceAll('-', '').slice(0, 12);
   const name = `ot_refused_${suffix}`;
   const role = `ot_app_${suffix}`;
@@ -71,7 +71,7 @@ describe('a start that is refused says why and what to do', () => {
   });
   const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-  describe('where the module is imported twice', () => {
+  describe('if the module is imported twice', () => {
     const importing = (className: string, imported: Imports[number]) => {
       const made = { [className]: class {} }[className] as new () => object;
       Module({ imports: [imported] })(made);
@@ -86,7 +86,7 @@ describe('a start that is refused says why and what to do', () => {
       );
     });
 
-    it('once in each of two shapes, where OrderTimeoutModule brings TimeoutsModule along', async () => {
+    it('as OrderTimeoutModule and as TimeoutsModule, which OrderTimeoutModule includes', async () => {
       const shop = importing('ShopModule', OrderTimeoutModule.forRoot(optionsOf()));
       const { dataSource: host, rabbit } = optionsOf();
       const jobs = importing('JobsModule', TimeoutsModule.forRoot({ dataSource: host, rabbit }));
@@ -95,29 +95,29 @@ describe('a start that is refused says why and what to do', () => {
       );
     });
 
-    it('but not where two modules import what one call of forRoot returned', async () => {
+    it('but not if two modules import the result of one forRoot call', async () => {
       const ours = OrderTimeoutModule.forRoot(optionsOf());
       const host = await start(importing('ShopModule', ours), importing('BillingModule', ours));
       expect(await host.get(ReadOrder).execute('none')).toBeUndefined();
     });
   });
 
-  describe('where tables are missing', () => {
-    it('all of them, and the host does not migrate', async () => {
+  describe('if tables are missing', () => {
+    it('because the host does not migrate', async () => {
       const without = start(OrderTimeoutModule.forRoot(optionsOf({ migrate: false })));
       await expect(without).rejects.toMatchObject(
         refusal('MISSING_TABLES', '"order_timeout"', name, "migrate(dataSource, 'order_timeout')", 'migrate: true'),
       );
     });
 
-    it('and the host imports TimeoutsModule alone', async () => {
+    it('for a host that imports TimeoutsModule alone', async () => {
       const { dataSource: host, rabbit } = optionsOf();
       await expect(start(TimeoutsModule.forRoot({ dataSource: host, rabbit, schema: 'mine' }))).rejects.toMatchObject(
         refusal('MISSING_TABLES', '"mine"', 'outbox, timeout, timeout_generation', "migrate(dataSource, 'mine')"),
       );
     });
 
-    it('or those of a newer release, which are named', async () => {
+    it('of a newer release, which are named', async () => {
       await migrate(administrator);
       const [last] = orderTimeoutMigrations('order_timeout').slice(-1);
       const nameOfLast = last && new last().name;
@@ -129,7 +129,7 @@ describe('a start that is refused says why and what to do', () => {
       );
     });
 
-    it('but not where the host runs our migrations among its own', async () => {
+    it('but not if the host runs our migrations with its own', async () => {
       await administrator.query('CREATE SCHEMA order_timeout');
       const runner = administrator.createQueryRunner();
       for (const migration of orderTimeoutMigrations('order_timeout')) await new migration().up(runner);
@@ -139,7 +139,7 @@ describe('a start that is refused says why and what to do', () => {
     });
   });
 
-  describe('where the database user lacks rights', () => {
+  describe('if the database user lacks the right', () => {
     /** What stands after "run" in a message, as the administrator would paste it. */
     const sqlIn = (error: unknown): string => /: ((?:CREATE|GRANT) [^]*?;)(?: or|$)/.exec(String(error))?.[1] ?? '';
     const refused = (more: Partial<OrderTimeoutOptions> = {}): Promise<unknown> =>
@@ -155,7 +155,7 @@ describe('a start that is refused says why and what to do', () => {
       expect(await refused()).toBe('started');
     });
 
-    it('to use tables that somebody else has made; after the remedy it starts', async () => {
+    it('to use tables of another user; after the remedy it starts', async () => {
       await migrate(administrator);
       const error = await refused();
       expect(error).toMatchObject(refusal('MISSING_RIGHTS', role, 'GRANT USAGE ON SCHEMA order_timeout', role));
@@ -163,7 +163,7 @@ describe('a start that is refused says why and what to do', () => {
       expect(await refused()).toBe('started');
     });
 
-    it('to write some of them, which are named, without migrating too', async () => {
+    it('to write to some tables, which are named, even without migrating', async () => {
       await migrate(administrator);
       await administrator.query(`GRANT USAGE ON SCHEMA order_timeout TO ${role}`);
       await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA order_timeout TO ${role}`);
@@ -176,7 +176,7 @@ describe('a start that is refused says why and what to do', () => {
       expect(await refused({ migrate: false })).toBe('started');
     });
 
-    it('to change tables that somebody else has made', async () => {
+    it('to change tables of another user', async () => {
       await migrate(administrator);
       await administrator.query(`GRANT USAGE, CREATE ON SCHEMA order_timeout TO ${role}`);
       await administrator.query(`GRANT ALL ON ALL TABLES IN SCHEMA order_timeout TO ${role}`);

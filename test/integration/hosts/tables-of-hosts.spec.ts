@@ -128,24 +128,24 @@ describe('the tables of a host and ours', () => {
     return columns;
   }
 
-  it('stay apart where the host synchronizes an entity that is called "orders"', async () => {
+  it('stay separate if the host synchronizes an entity named "orders"', async () => {
     const [first, ...later] = await bootThreeTimes(BY_SYNCHRONIZE);
     expect(first?.length).toBeGreaterThan(50);
     for (const columns of later) expect(columns).toEqual(first);
     expect(await tablesOf('public')).toEqual(['orders']);
   });
 
-  it('stay apart where the host has migrations of its own', async () => {
+  it('stay separate if the host has its own migrations', async () => {
     const [first, ...later] = await bootThreeTimes(BY_MIGRATIONS);
     for (const columns of later) expect(columns).toEqual(first);
     expect(await tablesOf('public')).toEqual(['migrations', 'orders']);
   });
 
-  it('the stack of this repository has no user whose own tables would go into our schema', () => {
+  it('stay separate in the stack of this repository, which has no user with the name of our schema', () => {
     expect(new URL(serverUrl()).username).not.toBe('order_timeout');
   });
 
-  it('the service, which makes no other tables, starts with a user who is called like its schema', async () => {
+  it('need no separation in the service, which starts with a user who has the name of its schema', async () => {
     for (let boots = 0; boots < 3; boots++) {
       const environment = { ...environmentOf(urlOfSameName(), vhost.url), DATABASE_SCHEMA: sameName };
       const app = await createService(loadConfig(environment));
@@ -157,7 +157,7 @@ describe('the tables of a host and ours', () => {
     expect(await tablesOf('public')).toEqual([]);
   });
 
-  describe('are never mixed: the start is refused', () => {
+  describe('are never mixed: the start fails', () => {
     const refusal = (named: RegExp) => ({
       code: 'ORDER_TIMEOUT/SHARED_SCHEMA',
       message: expect.stringMatching(named) as string,
@@ -166,7 +166,7 @@ describe('the tables of a host and ours', () => {
     it.each([
       ['entities', BY_SYNCHRONIZE],
       ['migrations', BY_MIGRATIONS],
-    ])('where the user is called like our schema, and the host has %s; no schema is left behind', async (_, tables) => {
+    ])('if the user has the name of our schema, and the host has %s; no schema is left behind', async (_, tables) => {
       const remedy = new RegExp(`run: ALTER ROLE ${sameName} SET search_path = public`);
       for (let boots = 0; boots < 3; boots++) {
         await expect(boot({ tables, schema: sameName, url: urlOfSameName() })).rejects.toMatchObject(refusal(remedy));
@@ -175,14 +175,14 @@ describe('the tables of a host and ours', () => {
       }
     });
 
-    it('where an earlier release has let the tables mix', async () => {
+    it('if an earlier release has mixed the tables', async () => {
       await observer.query(`CREATE SCHEMA ${sameName}`);
       const mixed = boot({ tables: BY_MIGRATIONS, schema: sameName, url: urlOfSameName() });
       await expect(mixed).rejects.toMatchObject(refusal(/SET search_path/));
       expect(await tablesOf(sameName)).toEqual(['migrations', 'orders']);
     });
 
-    it('where the DataSource of the host names our schema', async () => {
+    it('if the DataSource of the host names our schema', async () => {
       await observer.query(`CREATE SCHEMA ours`);
       const tables = { ...BY_SYNCHRONIZE, schema: 'ours' };
       await expect(boot({ tables, schema: 'ours' })).rejects.toMatchObject(
@@ -190,7 +190,7 @@ describe('the tables of a host and ours', () => {
       );
     });
 
-    it('where somebody else has migrated, and the host does not', async () => {
+    it('if another user has migrated, and the host does not', async () => {
       await boot({ tables: { entities: [] }, schema: sameName });
       const without = boot({ tables: BY_SYNCHRONIZE, schema: sameName, url: urlOfSameName(), migrate: false });
       await expect(without).rejects.toMatchObject(refusal(/SET search_path/));

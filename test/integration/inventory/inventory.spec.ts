@@ -35,7 +35,7 @@ describe('inventory on PostgreSQL', () => {
     return waiting.length > 0;
   };
 
-  it('reserves nothing at all when one sku of one order is short, and says which', async () => {
+  it('reserves nothing if one SKU of one order is short, and says which', async () => {
     await setStock('a1', 10);
     await setStock('a2', 1);
     const outcome = await reserve(['s1', { a1: 2 }], ['s2', { a1: 3, a2: 2 }]);
@@ -51,7 +51,7 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('a1')).toMatchObject({ reserved: 0, available: 10 });
   });
 
-  it('tells an unknown sku apart from a short one', async () => {
+  it('distinguishes an unknown SKU from a short one', async () => {
     await setStock('b1', 0);
     const outcome = await reserve(['u1', { b1: 1, nowhere: 1 }]);
     expect(outcome).toMatchObject({
@@ -60,7 +60,7 @@ describe('inventory on PostgreSQL', () => {
     });
   });
 
-  it('takes a sku of another merchant for unknown, and shared ones for everybody’s', async () => {
+  it('treats a SKU of another merchant as unknown, and shares SKUs without an owner', async () => {
     const { manager } = database.dataSource;
     const owners = new StockOwners(SCHEMA);
     expect(await owners.claim(manager, 'of-a', 'a')).toBe(true);
@@ -85,7 +85,7 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('of-a')).toMatchObject({ reserved: 2 });
   });
 
-  it('adds up lines of one sku within an order and across orders', async () => {
+  it('adds up lines of one SKU within an order and across orders', async () => {
     await setStock('c1', 6);
     const twice = [
       { sku: 'c1', quantity: 2 },
@@ -104,7 +104,7 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('d1')).toMatchObject({ reserved: 1 });
   });
 
-  it('gives back exactly what several orders of one sku held', async () => {
+  it('releases exactly what several orders of one SKU held', async () => {
     await setStock('e1', 20);
     await reserve(['r1', { e1: 1 }], ['r2', { e1: 2 }], ['r3', { e1: 4 }], ['r4', { e1: 8 }]);
     expect(await release('r1', 'r2', 'r3')).toBe(3);
@@ -113,7 +113,7 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('e1')).toMatchObject({ onHand: 12, reserved: 0 });
   });
 
-  it('gives goods back and sells others in one statement', async () => {
+  it('releases and sells goods in one statement', async () => {
     await setStock('both1', 10);
     await reserve(['back', { both1: 2 }], ['sold', { both1: 3 }], ['held', { both1: 1 }]);
     const ended = await database.dataSource.transaction((tx) =>
@@ -123,7 +123,7 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('both1')).toEqual({ sku: 'both1', onHand: 7, reserved: 1, available: 6 });
   });
 
-  it('ends each line once when an order is named twice, and sells it when it is named for both', async () => {
+  it('ends each line once if an order is named twice, and sells it if it is named for both', async () => {
     await setStock('twice1', 10);
     await reserve(['named', { twice1: 4 }]);
     const ended = await database.dataSource.transaction((tx) =>
@@ -133,7 +133,7 @@ describe('inventory on PostgreSQL', () => {
     expect(await level('twice1')).toEqual({ sku: 'twice1', onHand: 6, reserved: 0, available: 6 });
   });
 
-  it('ends a line that somebody else is changing at that moment', async () => {
+  it('ends a line that another transaction is changing at that moment', async () => {
     await setStock('busy1', 10);
     await reserve(['busy', { busy1: 3 }]);
     const other = database.dataSource.createQueryRunner();
@@ -168,7 +168,7 @@ describe('inventory on PostgreSQL', () => {
 
   const addStock = (sku: string, add: number) => inventory.addStock(database.dataSource.manager, sku, add);
 
-  it('adds to what is there now, whatever was read before', async () => {
+  it('adds to the current stock, whatever was read before', async () => {
     await setStock('add1', 10);
     await reserve(['sold', { add1: 4 }]);
     await commit('sold');
@@ -178,33 +178,33 @@ describe('inventory on PostgreSQL', () => {
     });
   });
 
-  it('takes away down to what is reserved, and not further', async () => {
+  it('removes units down to what is reserved, and not further', async () => {
     await setStock('add2', 5);
     await reserve(['holds', { add2: 3 }]);
     expect(await addStock('add2', -3)).toEqual({ type: 'below-reserved', reserved: 3 });
     expect(await addStock('add2', -2)).toMatchObject({ type: 'set', level: { onHand: 3, available: 0 } });
   });
 
-  it('creates a sku by adding to it, but not with less than nothing', async () => {
+  it('creates a SKU by adding to it, but not with a negative number', async () => {
     expect(await addStock('add3', -1)).toEqual({ type: 'below-reserved', reserved: 0 });
     expect(await level('add3')).toBeUndefined();
     expect(await addStock('add3', 0)).toMatchObject({ type: 'set', level: { sku: 'add3', onHand: 0 } });
   });
 
-  it('refuses more than the counter holds', async () => {
+  it('refuses more than the column can hold', async () => {
     await setStock('add4', MAX_STOCK - 1);
     expect(await addStock('add4', 2)).toEqual({ type: 'too-large', max: MAX_STOCK });
     expect(await setStock('add4', MAX_STOCK + 1)).toEqual({ type: 'too-large', max: MAX_STOCK });
     expect(await level('add4')).toMatchObject({ onHand: MAX_STOCK - 1 });
   });
 
-  it('adds up what 40 callers add to a new sku at once', async () => {
+  it('adds up what 40 concurrent callers add to a new SKU', async () => {
     const outcomes = await Promise.all(Array.from({ length: 40 }, (_, index) => addStock('add5', index % 2 ? 3 : 2)));
     expect(outcomes.every((outcome) => outcome.type === 'set')).toBe(true);
     expect((await level('add5'))?.onHand).toBe(100);
   });
 
-  it('sets the stock only if it is what the caller believes', async () => {
+  it('sets the stock only if it is what the caller expects', async () => {
     const setIf = (onHand: number, expected: number) =>
       inventory.setStock(database.dataSource.manager, 'cas1', onHand, { expected });
     const present = { sku: 'cas1', onHand: 10, reserved: 0, available: 10 };
@@ -215,7 +215,7 @@ describe('inventory on PostgreSQL', () => {
     expect(both.map(({ type }) => type).sort()).toEqual(['changed', 'set']);
   });
 
-  it('never sells more than there is to 400 buyers at once', async () => {
+  it('never sells more than the stock to 400 concurrent buyers', async () => {
     await setStock('hot', 100);
     await setStock('warm', 1_000);
     const outcomes = await Promise.all(
@@ -228,7 +228,7 @@ describe('inventory on PostgreSQL', () => {
     expect((await level('warm'))?.reserved).toBe(100);
   });
 
-  it('mixes releases and commits of shared skus without a deadlock, and the sums stay exact', async () => {
+  it('mixes releases and commits of shared SKUs without a deadlock, and with exact sums', async () => {
     const skus = ['m1', 'm2', 'm3', 'm4'];
     for (const sku of skus) await setStock(sku, 1_000);
     const orders = Array.from({ length: 120 }, (_, index) => `mix${index}`);

@@ -13,7 +13,7 @@ const list = (values: readonly string[]): string => `'{${values.join(',')}}'`;
 const compared = (plan: string): number =>
   [...plan.matchAll(/Rows Removed by Join Filter: (\d+)/g)].reduce((sum, [, rows]) => sum + Number(rows), 0);
 
-describe.each(['with statistics', 'before the first ANALYZE'])('plans among 40 000 reservations, %s', (when) => {
+describe.each(['with statistics', 'before the first ANALYZE'])('plans with 40,000 reservations, %s', (when) => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])('plans among 40 0
     }
   }
 
-  it.each(MODES)('compare no wanted sku with all others, by %s', async (mode) => {
+  it.each(MODES)('do not compare each SKU with all others, by %s', async (mode) => {
     const ids = numbers.map((n) => `new-${n}`);
     const skus = numbers.map((n) => `sku-${n % SKUS}`);
     const args = [list(ids), list(skus), list(numbers.map(() => '1')), list(numbers.map(() => 'm'))];
@@ -59,7 +59,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])('plans among 40 0
     expect(compared(plan)).toBeLessThan(SKUS);
   });
 
-  it.each(MODES)('find what ends by its order and then by its place, by %s', async (mode) => {
+  it.each(MODES)('find ending lines by order and then by ctid, by %s', async (mode) => {
     const args = [list(numbers.map((n) => `old-${n}`)), list([])];
     const plan = await planOf(queries.end, mode, 'text[], text[]', args);
     expect(plan).toMatch(/Index Cond: \(order_id = e\.order_id\)/);

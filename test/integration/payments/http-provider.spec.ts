@@ -58,8 +58,8 @@ describe('HttpPaymentProvider', () => {
     it.each(cases)('$name', (each) => each.run());
   });
 
-  describe('before the simulator', () => {
-    it('sees every state of a payment', async () => {
+  describe('with the simulator', () => {
+    it('reads every state of a payment', async () => {
       const open = await client.create();
       expect(await http.query(open, never)).toMatchObject({ type: 'OPEN' });
       const processing = await client.create({ script: { buyer: 'pays-after', ms: 0, processingMs: 60_000 } });
@@ -102,13 +102,13 @@ describe('HttpPaymentProvider', () => {
       { fault: 'error', status: 500 },
       { fault: 'error', status: 429, retryAfterSeconds: 3 },
       { fault: 'drop' },
-    ])('draws no conclusion under the fault %j', async (fault) => {
+    ])('is UNKNOWN under the fault %j', async (fault) => {
       const attempt = await client.create({ faults: [fault] });
       expect(await http.query(attempt, never)).toMatchObject({ type: 'UNKNOWN' });
       expect(await http.close(attempt, never)).toMatchObject({ type: 'UNKNOWN' });
     });
 
-    it('is refused by the simulator when it signs with the wrong secret', async () => {
+    it('is rejected by the simulator if it signs with the wrong secret', async () => {
       const impostor = new HttpPaymentProvider({ name: 'x', baseUrl, secret: 'not-the-right-secret' }, clock);
       const attempt = await client.create();
       expect(await impostor.close(attempt, never)).toMatchObject({ type: 'UNKNOWN' });
@@ -132,14 +132,14 @@ describe('HttpPaymentProvider', () => {
       expect(await client.truthOf(attempt)).toMatchObject({ status: 'OPEN', closes: 0 });
     });
 
-    it('behind the guard, a provider that hangs is UNKNOWN after the time-out', async () => {
+    it('in a ResilientProvider, a provider that hangs is UNKNOWN after the time-out', async () => {
       const guarded = new ResilientProvider(http, clock, { timeoutMs: 50 });
       const attempt = await client.create({ faults: [{ fault: 'hang', times: 1 }] });
       expect(await guarded.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', outage: true });
       expect(await http.query(attempt, never)).toMatchObject({ type: 'OPEN' });
     });
 
-    it('behind the guard, an outage opens the breaker and its end closes it', async () => {
+    it('in a ResilientProvider, an outage opens the breaker and its end closes it', async () => {
       // The guard's time stands still between the steps, however slow the machine is.
       const guardClock = new ManualClock();
       const guarded = new ResilientProvider(http, guardClock, { breakerThreshold: 2, breakerOpenMs: 5_000 });

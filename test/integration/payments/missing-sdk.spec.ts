@@ -28,7 +28,7 @@ describe('an adapter whose SDK is not installed', () => {
     ['stripe', 'stripe'],
     ['alipay', 'alipay-sdk'],
     ['wechat-pay', 'wechatpay-axios-plugin'],
-  ])('nestjs-order-timeout/%s says at its import what to install', async (entry, sdk) => {
+  ])('nestjs-order-timeout/%s says what to install when it is imported', async (entry, sdk) => {
     const program = `${without(sdk)} try { require('./src/payments/${entry}/index.ts') } catch (error) { say(error) }`;
     expect(await outputOf(program)).toEqual({
       code: 'ORDER_TIMEOUT/MISSING_PACKAGE',
@@ -36,7 +36,7 @@ describe('an adapter whose SDK is not installed', () => {
     });
   });
 
-  it('is named among the problems of the providers file', async () => {
+  it('is reported among the problems of the providers file', async () => {
     const program = `${without('stripe')}
       const { createPaymentProvider } = require('./src/service/create-payment-provider.ts');
       try { createPaymentProvider('stripe', {}, {}) } catch (error) { say(error) }`;
@@ -46,7 +46,7 @@ describe('an adapter whose SDK is not installed', () => {
     });
   });
 
-  it('is loaded where it is installed', async () => {
+  it('is loaded if the SDK is installed', async () => {
     const program = `console.log(JSON.stringify(Object.keys(require('./src/payments/stripe/index.ts'))))`;
     expect(await outputOf(program)).toContain('StripeProvider');
   });

@@ -30,14 +30,14 @@ describe('the payment simulator as a process', () => {
     });
   });
 
-  it('lets the buyer win who pays between the query and the close', async () => {
+  it('lets a buyer who pays between the query and the close win', async () => {
     const attempt = await client.create({ script: { buyer: 'pays-after-query' } });
     expect(await http.query(attempt, never)).toMatchObject({ type: 'OPEN' });
     expect(await http.close(attempt, never)).toMatchObject({ type: 'PAID' });
     expect(await client.truthOf(attempt)).toMatchObject({ status: 'PAID', winner: 'buyer' });
   });
 
-  it('closes although the answer to the close is lost', async () => {
+  it('closes even if the answer to the close is lost', async () => {
     const attempt = await client.create();
     // However often: over a kept connection it is asked once more.
     await client.addFault({ fault: 'lost-response', on: 'close' });
@@ -47,7 +47,7 @@ describe('the payment simulator as a process', () => {
     expect(await http.close(attempt, never)).toMatchObject({ type: 'ALREADY_CLOSED' });
   });
 
-  it('does not know a payment for the first n calls when told so', async () => {
+  it('does not find a payment for the first n calls if told so', async () => {
     const attempt = await client.create({ faults: [{ fault: 'not-found', times: 2 }] });
     expect(await http.query(attempt, never)).toMatchObject({ type: 'NOT_FOUND' });
     expect(await http.close(attempt, never)).toMatchObject({ type: 'NOT_FOUND' });
@@ -64,7 +64,7 @@ describe('the payment simulator as a process', () => {
     expect((await client.send('POST', '/script/faults')).status).toBe(422);
   });
 
-  it('refuses a reference that is taken and paths that do not exist', async () => {
+  it('rejects a reference that is taken, and paths that do not exist', async () => {
     const { reference } = await client.create();
     expect((await client.send('POST', '/script/payments', { reference, amount: 1, currency: 'EUR' })).status).toBe(409);
     expect((await client.send('POST', '/payments/nobody/pay')).status).toBe(404);
@@ -72,7 +72,7 @@ describe('the payment simulator as a process', () => {
     expect((await client.send('GET', `/payments/${reference}`)).status).toBe(401);
   });
 
-  it('ends with code 0 at SIGTERM, also while a call hangs', async () => {
+  it('ends with code 0 at SIGTERM, even while a call hangs', async () => {
     const other = await SimulatorProcess.start({ PAYMENT_SIMULATOR_SECRET: SECRET });
     const hung = new HttpPaymentProvider({ name: 'x', baseUrl: other.url, secret: SECRET }, new SystemClock());
     const attempt = await new SimulatorClient(other.url).create({ faults: [{ fault: 'hang' }] });

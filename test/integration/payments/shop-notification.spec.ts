@@ -63,7 +63,7 @@ describe('the notification of the shop', () => {
   afterEach(() => shop.close());
   afterAll(() => simulator.close());
 
-  it('tells of the payment of a scripted buyer, signed and with the headers that were asked for', async () => {
+  it('reports the payment of a scripted buyer, signed and with the configured headers', async () => {
     const notify = { url: `${shopUrl}/paid?x=1`, headers: { 'x-api-key': 'k' } };
     const attempt = await client.create({ orderId: 'o-1', script: { buyer: 'pays-after', ms: 20 }, notify });
     await shop.received(1);
@@ -80,14 +80,14 @@ describe('the notification of the shop', () => {
     });
   });
 
-  it('sends duplicates when asked to', async () => {
+  it('is sent in duplicate if configured so', async () => {
     const attempt = await client.create({ notify: { url: shopUrl, times: 3 } });
     await client.pay(attempt);
     await shop.received(3);
     expect(new Set(shop.news.map(({ body }) => body.reference))).toEqual(new Set([attempt.reference]));
   });
 
-  it('tells of a payment that ends its processing time, though nobody asks', async () => {
+  it('reports a payment whose processing time ends, even if nobody queries it', async () => {
     await client.create({
       script: { buyer: 'pays-after', ms: 5, processingMs: 20 },
       notify: { url: shopUrl },
@@ -96,14 +96,14 @@ describe('the notification of the shop', () => {
     expect(shop.news).toHaveLength(1);
   });
 
-  it('tells of it too when the buyer acted long before the script', async () => {
+  it('reports it too if the buyer acted long before the script', async () => {
     const script = { buyer: 'pays-after', ms: 3_600_000, processingMs: 20 } as const;
     await client.pay(await client.create({ script, notify: { url: shopUrl } }));
     await shop.received(1);
     expect(shop.news).toHaveLength(1);
   });
 
-  it('is lost when scripted so, and the ledger says it was', async () => {
+  it('is lost if scripted so, and the ledger records that', async () => {
     const attempt = await client.create({ notify: { url: shopUrl, lost: true } });
     await client.pay(attempt);
     // Another one that is not lost shows that the first would have arrived by now.
@@ -116,7 +116,7 @@ describe('the notification of the shop', () => {
     });
   });
 
-  it('counts a shop that answers with an error as failed', async () => {
+  it('counts as failed if the shop answers with an error', async () => {
     shop.status = 500;
     const attempt = await client.create({ notify: { url: shopUrl } });
     await client.pay(attempt);

@@ -11,17 +11,17 @@ const parked = (code: string, reason: string) => ({ type: 'park', park: { code, 
 const again = { type: 'again' };
 const redeliver = { type: 'redeliver' };
 
-describe('judging a failed command', () => {
+describe('judgeCommand', () => {
   it.each<[string, unknown, number | undefined, boolean, object]>([
-    ['parks what is refused at once', rejected, undefined, false, parked('OUT_OF_STOCK', 'not enough of a')],
-    ['waits for the database for ever', away, 99, true, again],
-    ['waits for the database for ever on a classic queue', away, undefined, true, again],
-    ['repeats after a deadlock', deadlock, 99, true, again],
-    ['repeats an unexpected fault', bug, undefined, false, redeliver],
-    ['repeats an unexpected fault four times', bug, 4, true, redeliver],
-    ['parks after the fifth', bug, 5, true, parked('HANDLER_FAILED', 'TypeError: x is undefined')],
+    ['parks a refused command at once', rejected, undefined, false, parked('OUT_OF_STOCK', 'not enough of a')],
+    ['waits for the database forever', away, 99, true, again],
+    ['waits for the database forever on a classic queue', away, undefined, true, again],
+    ['tries again after a deadlock', deadlock, 99, true, again],
+    ['requests redelivery after an unexpected error', bug, undefined, false, redeliver],
+    ['requests redelivery after the fourth unexpected error', bug, 4, true, redeliver],
+    ['parks after the fifth unexpected error', bug, 5, true, parked('HANDLER_FAILED', 'TypeError: x is undefined')],
     [
-      'parks after one repetition where nobody counts',
+      'parks after one redelivery on a classic queue',
       bug,
       undefined,
       true,

@@ -36,7 +36,7 @@ const numbers = (name: string, min: number, max: number): [string, string[], str
   [String(min - 1), String(max + 1)],
 ];
 
-describe('what the environment may say', () => {
+describe('the limits of environment variables', () => {
   it.each<[string, string[], string[]]>([
     [
       'DATABASE_SCHEMA',
@@ -59,7 +59,7 @@ describe('what the environment may say', () => {
     numbers('REMINDER_OFFSETS_MS', 0, LIMITS.windowMs),
     numbers('LATE_WATCH_OFFSETS_MS', 0, LIMITS.windowMs),
     ['MERCHANT_POLICIES', [`{"${'m'.repeat(64)}":{}}`], [`{"${'m'.repeat(65)}":{}}`, '{"a b":{}}', '{"m":{"graceMsByProvider":{"a b":1}}}']], // prettier-ignore
-  ])('%s is what the engine takes', (name, taken, refused) => {
+  ])('%s has the limits of the engine', (name, taken, refused) => {
     for (const value of taken) {
       const load = () => loadConfig({ ...minimal, [name]: value });
       expect([value, isTaken(load), isTaken(() => resolve(load()))]).toEqual([value, true, true]);

@@ -42,7 +42,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('reads everything that can be set', () => {
+  it('reads all variables', () => {
     const config = loadConfig({
       ...minimal,
       PORT: '8080',
@@ -79,7 +79,7 @@ describe('loadConfig', () => {
     expect(loadConfig({ ...minimal, TRUST_PROXY: text }).http.trustProxy).toEqual(trustProxy);
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(loadConfig({ ...minimal, PORT: '', HORIZON_MS: '' })).toMatchObject({
       http: { port: 3_000 },
       partitions: 1,
@@ -87,7 +87,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('names every bad variable at once', () => {
+  it('reports all invalid variables at once', () => {
     const problems = problemsOf({
       PORT: '99999',
       DATABASE_URL: 'mysql://x',
@@ -133,7 +133,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('asks for what it cannot do without', () => {
+  it('requires the variables without a default', () => {
     expect(problemsOf({})).toEqual(['API_KEYS must be set', 'DATABASE_URL must be set', 'RABBITMQ_URLS must be set']);
   });
 
@@ -144,19 +144,23 @@ describe('loadConfig', () => {
       'order policies: merchants.m.graceMs must be',
     ],
     ['an unknown policy', { MERCHANT_POLICIES: '{"m":{"grace":1}}' }, 'MERCHANT_POLICIES.m'],
-    ['a policy of a name that is no name', { MERCHANT_POLICIES: '{"__proto__":{"graceMs":1}}' }, 'must not use "__proto__" as a name'], // prettier-ignore
-    ['any proxy at all', { TRUST_PROXY: 'true' }, 'TRUST_PROXY must be the number of proxies in front of the service'],
-    ['a proxy that is everybody', { TRUST_PROXY: 'loopback, 0.0.0.0/0' }, 'TRUST_PROXY must be the number'],
-    ['a proxy by its host name', { TRUST_PROXY: 'proxy.internal' }, 'TRUST_PROXY must be the number'],
+    ['a policy of a reserved name', { MERCHANT_POLICIES: '{"__proto__":{"graceMs":1}}' }, 'must not use "__proto__" as a name'], // prettier-ignore
+    [
+      'true as trusted proxies',
+      { TRUST_PROXY: 'true' },
+      'TRUST_PROXY must be the number of proxies in front of the service',
+    ],
+    ['a network of all addresses', { TRUST_PROXY: 'loopback, 0.0.0.0/0' }, 'TRUST_PROXY must be the number'],
+    ['a host name as proxy', { TRUST_PROXY: 'proxy.internal' }, 'TRUST_PROXY must be the number'],
     ['a provider without its secret', { HTTP_PAYMENT_PROVIDER_URL: 'http://x' }, 'must be set together'],
     ['a unit beyond the horizon', { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' }, 'ladder: horizonMs must be'],
-    ['no key at all', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],
-    ['no broker at all', { RABBITMQ_URLS: ',' }, 'RABBITMQ_URLS must name at least one URL'],
-  ])('refuses %s', (_, environment, problem) => {
+    ['an empty list of keys', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],
+    ['an empty list of brokers', { RABBITMQ_URLS: ',' }, 'RABBITMQ_URLS must name at least one URL'],
+  ])('rejects %s', (_, environment, problem) => {
     expect(problemsOf({ ...minimal, ...environment }).join('; ')).toContain(problem);
   });
 
-  it('takes several servers of PostgreSQL, and refuses a standby without repeating the password', () => {
+  it('accepts several PostgreSQL servers, and rejects a standby without showing the password', () => {
     const servers = 'postgresql://u:hunter2@db-1:5432,db-2:5432/shop?target_session_attrs=';
     expect(problemsOf({ ...minimal, DATABASE_URL: `${servers}read-write` })).toEqual([]);
     expect(problemsOf({ ...minimal, DATABASE_URL: `${servers}standby` })).toEqual([
@@ -164,7 +168,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('never repeats a password, a key or a secret', () => {
+  it('never shows a password, a key, or a secret', () => {
     const problems = problemsOf({
       DATABASE_URL: 'mysql://u:hunter2@db',
       RABBITMQ_URLS: 'http://u:hunter2@mq',

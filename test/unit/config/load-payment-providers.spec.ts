@@ -13,7 +13,7 @@ const alipayPublicKey = other.publicKey.export({ type: 'spki', format: 'pem' }).
 const merchant = { appId: '2021000000000000', sellerId: '2088000000000000', privateKey, alipayPublicKey };
 const http = { type: 'http', name: 'own', baseUrl: 'http://127.0.0.1:1', secret: 'sixteen-characters' };
 
-describe('the file with the payment providers', () => {
+describe('the providers file', () => {
   let folder: string;
 
   beforeEach(() => {
@@ -37,7 +37,7 @@ describe('the file with the payment providers', () => {
     throw new Error('the file was taken');
   }
 
-  it('makes every provider, by its type, with its guard', () => {
+  it('creates every provider, by its type, with its guard', () => {
     const { providers, guards } = load([
       { type: 'alipay', merchants: { default: merchant }, guard: { ratePerSecond: 30 } },
       http,
@@ -47,7 +47,7 @@ describe('the file with the payment providers', () => {
     expect(guards).toEqual({ alipay: { ratePerSecond: 30 } });
   });
 
-  it('keeps the guard of a provider whatever its name, and refuses the one name that it could not keep', () => {
+  it('keeps the guard of a provider with any name except __proto__, which it rejects', () => {
     const { providers, guards } = load([{ ...http, name: '__proto__', guard: { ratePerSecond: 30 } }]);
     expect(providers.map(({ name }) => name)).toEqual(['__proto__']);
     expect(Object.entries(guards)).toEqual([['__proto__', { ratePerSecond: 30 }]]);
@@ -55,7 +55,7 @@ describe('the file with the payment providers', () => {
     expect(problemsOf(merchants)).toContain('must not use "__proto__" as a name');
   });
 
-  it('takes keys from files beside it', () => {
+  it('reads keys from files beside it', () => {
     writeFileSync(join(folder, 'app.pem'), privateKey);
     const merchants = { default: { ...merchant, privateKey: 'file:app.pem' } };
     expect(load([{ type: 'alipay', merchants }]).providers).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('the file with the payment providers', () => {
     );
   });
 
-  it('names every problem of every provider, and no key', () => {
+  it('reports all problems of all providers, and no key', () => {
     const message = problemsOf([
       { type: 'alipay', merchants: { default: { ...merchant, privateKey: 'not-a-key', sellerId: 'x' } } },
       { type: 'http', name: 'own', baseUrl: 'ftp://x', secret: 'short' },
@@ -79,14 +79,14 @@ describe('the file with the payment providers', () => {
   it.each([
     ['{"type":"alipay"}', 'must be a JSON array'],
     ['[{"type":"paypal"}]', '0.type must be one of alipay, wechat-pay, stripe, http'],
-    ['[secret-key', 'it is not JSON'],
-  ])('is not %s', (content, problem) => {
+    ['[secret-key', 'it is not valid JSON'],
+  ])('must not be %s', (content, problem) => {
     const message = problemsOf(content);
     expect(message).toContain(problem);
     expect(message).not.toContain('secret-key');
   });
 
-  it('has to be there', () => {
+  it('must exist', () => {
     expect(() => loadPaymentProviders(join(folder, 'none.json'), new SystemClock())).toThrow(/ENOENT/);
   });
 });

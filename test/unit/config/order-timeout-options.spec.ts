@@ -23,11 +23,11 @@ function problemsOf(options: OrderTimeoutOptions, http = false): string {
 }
 
 describe('options of OrderTimeoutModule', () => {
-  it('need a DataSource and a broker, and nothing more', () => {
+  it('require only a DataSource and a broker', () => {
     expect(resolveOrderTimeoutOptions(good, false)).toMatchObject({ migrate: true, providers: [], orders: {} });
   });
 
-  it('name providers as attempts can name them', () => {
+  it('require names of providers that attempts can have', () => {
     expect(
       problemsOf({ ...good, providers: [provider('my bank'), provider('p'.repeat(65)), provider('a.b_c-D')] }),
     ).toMatch(
@@ -35,7 +35,7 @@ describe('options of OrderTimeoutModule', () => {
     );
   });
 
-  it('are all checked before one error names what is wrong', () => {
+  it('are all validated, and one error lists all problems', () => {
     const problems = problemsOf(
       {
         dataSource,
@@ -63,7 +63,7 @@ describe('options of OrderTimeoutModule', () => {
     }
   });
 
-  it('keep the HTTP API shut without keys, unless the host says that it guards the routes itself', () => {
+  it('require keys for the HTTP API, unless the host protects the routes itself', () => {
     expect(problemsOf(good, true)).toContain('apiKeys must name at least one key');
     expect(problemsOf({ ...good, apiKeys: 'open' }, true)).toBe('');
     expect(problemsOf(good, false)).toBe('');

@@ -25,7 +25,7 @@ const MODULE_OPTIONS =
   'orders, retention, providers, guards, apiKeys, rateLimits, migrate';
 
 describe('an option that does not exist', () => {
-  it('is named, with those that do', () => {
+  it('is reported, with those that do', () => {
     expect(ofModule({ apiKey: ['x'] })).toEqual([`unknown option "apiKey"; the options are ${MODULE_OPTIONS}`]);
     expect(ofTimeouts({ providers: [] })).toEqual([
       'unknown option "providers"; the options are dataSource, rabbit, schema, transport, ladder, partitions, horizonMs, ' +
@@ -47,43 +47,40 @@ describe('an option that does not exist', () => {
       'unknown option "orders.merchants.a.merchants"; the options are paymentWindowMs, ',
     ],
     [{ rateLimits: { perkey: 1 } }, 'unknown option "rateLimits.perkey"; the options are perKey, failuresPerAddress'],
-  ])('is named where it stands: %j', (extra, start) => {
+  ])('is reported with its path: %j', (extra, start) => {
     const problems = ofModule(extra);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(start);
   });
 
-  it('says nothing while it is undefined', () => {
+  it('is ignored if it is undefined', () => {
     expect(ofModule({ apiKey: undefined, http: undefined })).toEqual([]);
   });
 
-  it.each(['http', 'isGlobal'])(
-    'and %s, which does not belong into what useFactory returns, is sent beside it',
-    (name) => {
-      expect(ofModule({ [name]: true })).toEqual([
-        `"${name}" decides what the module consists of: put it beside useFactory, not into what useFactory returns`,
-      ]);
-    },
-  );
+  it.each(['http', 'isGlobal'])('is reported if useFactory returns %s, which must be given beside it', (name) => {
+    expect(ofModule({ [name]: true })).toEqual([
+      `"${name}" decides what the module consists of: put it beside useFactory, not into what useFactory returns`,
+    ]);
+  });
 
-  it('is found beside useFactory too, and sent into it when it belongs there', () => {
+  it('is reported beside useFactory too, and an existing one must be returned by useFactory', () => {
     const beside = (extra: object): readonly string[] =>
       problemsOf(() => OrderTimeoutModule.forRootAsync({ useFactory: () => good, ...extra }));
     expect(beside({ htpp: true })).toEqual([
       'unknown option "htpp"; the options are http, isGlobal, imports, inject, useFactory, useClass, useExisting, ' +
         'provideInjectionTokensFrom',
     ]);
-    expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" must be in what useFactory returns, not beside it']);
+    expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" must be returned by useFactory, not given beside it']);
     expect(beside({ http: true, isGlobal: false, imports: [], inject: [] })).toEqual([]);
   });
 
-  it.each([undefined, null, 'options'])('is not asked for where useFactory returns %p', (returned) => {
+  it.each([undefined, null, 'options'])('is not searched for if useFactory returns %p', (returned) => {
     const sentence = [`the options must be an object (got ${String(returned)}); does useFactory return them?`];
     expect(problemsOf(() => resolveOrderTimeoutOptions(returned as never, false))).toEqual(sentence);
     expect(problemsOf(() => resolveTimeoutsOptions(returned as never))).toEqual(sentence);
   });
 
-  it('leaves what is right alone', () => {
+  it('is not reported if all options exist', () => {
     expect(ofModule({ orders: { graceMs: 1, merchants: { a: { graceMs: 2 } } }, sweep: { marginMs: 1 } })).toEqual([]);
     expect(() => OrderTimeoutModule.forRoot({ ...good, http: true, apiKeys: 'open' })).not.toThrow();
     expect(() => TimeoutsModule.forRoot({ ...good, isGlobal: false })).not.toThrow();

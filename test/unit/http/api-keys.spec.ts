@@ -34,7 +34,7 @@ async function enter(route: keyof Routes, headers: Record<string, string | strin
 }
 
 describe('API keys', () => {
-  it('open what their scopes allow, by either header', async () => {
+  it('allow what their scopes permit, in either header', async () => {
     expect(await enter('write', { 'x-api-key': 'k1' })).toEqual({ allowed: true, actor: 'shop' });
     expect(await enter('write', { authorization: 'Bearer k1' })).toEqual({ allowed: true, actor: 'shop' });
     expect(await enter('either', { authorization: 'bearer  k2' })).toEqual({ allowed: true, actor: 'stock' });
@@ -48,24 +48,24 @@ describe('API keys', () => {
     ['a wrong key', { 'x-api-key': 'k4' }],
     ['the hash instead of the key', { 'x-api-key': hash('k1') }],
     ['two keys', { 'x-api-key': ['k1', 'k1'] }],
-  ])('answer 401 to %s', async (_, headers) => {
+  ])('are answered with 401 for %s', async (_, headers) => {
     await expect(enter('write', headers)).rejects.toThrow(problem('UNAUTHORIZED'));
   });
 
-  it('answer 403 to a key without the scope', async () => {
+  it('are answered with 403 without the scope', async () => {
     await expect(enter('write', { 'x-api-key': 'k2' })).rejects.toThrow('key "stock" lacks the scope orders:write');
   });
 
-  it('keep a route whose scope was forgotten shut to all but *', async () => {
+  it('need the scope * for a route without scopes', async () => {
     await expect(enter('forgotten', { 'x-api-key': 'k1' })).rejects.toThrow(problem('FORBIDDEN'));
     expect((await enter('forgotten', { 'x-api-key': 'k3' })).allowed).toBe(true);
   });
 
-  it('are not asked for where the host guards the routes', async () => {
+  it('are not required if the host protects the routes', async () => {
     expect(await enter('write', {}, 'open')).toEqual({ allowed: true, actor: undefined });
   });
 
-  it('are refused at boot, all bad ones at once, without being repeated', () => {
+  it('are validated at startup: all invalid ones are reported at once, without their content', () => {
     const bad = ['', 'a b:xyz:*', `ok:${hash('x')}:orders:fly`, `ok:${hash('y')}:*`, `none:${hash('z')}`];
     const error: unknown = (() => {
       try {

@@ -30,7 +30,7 @@ function problemsOf(schema: z.ZodType, input: unknown): InputProblem[] {
 const pathsOf = (schema: z.ZodType, input: unknown): string[] => problemsOf(schema, input).map(({ path }) => path);
 
 describe('input schemas', () => {
-  it('bring an order into the shape of the use case', () => {
+  it('transform an order to the input of the use case', () => {
     const parsed = parseInput(newOrderSchema, {
       ...order,
       expiresAt: '2030-01-01T02:00:00+02:00',
@@ -47,7 +47,7 @@ describe('input schemas', () => {
     });
   });
 
-  it('take every amount that JSON carries exactly, as it is', () => {
+  it('accept every amount that JSON represents exactly', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (amount) => {
         expect(parseInput(fields.amount, amount)).toBe(BigInt(amount));
@@ -56,7 +56,7 @@ describe('input schemas', () => {
   });
 
   it.each([0, -1, 0.5, Number.MAX_SAFE_INTEGER + 1, 1e300, NaN, '5', null, true, [1]])(
-    'refuse %p as an amount',
+    'reject %p as an amount',
     (amount) => {
       expect(problemsOf(newOrderSchema, { ...order, amount })).toEqual([
         { path: 'amount', message: 'must be an integer from 1 to 9007199254740991, in minor units such as cents' },
@@ -90,11 +90,11 @@ describe('input schemas', () => {
     ['metadata', JSON.parse('{"a":'.repeat(20) + '1' + '}'.repeat(20)) as unknown],
     ['attempt', 'alipay'],
     ['colour', 'red'],
-  ])('refuse an order whose %s is %j', (field, value) => {
+  ])('reject an order whose %s is %j', (field, value) => {
     expect(pathsOf(newOrderSchema, { ...order, [field]: value })).toEqual([field]);
   });
 
-  it('refuse control characters and halves of characters in every text', () => {
+  it('reject control characters and lone surrogates in every text', () => {
     for (const text of ['a\0b', 'a\nb', '\ud800', '']) {
       expect(pathsOf(fields.sku, text)).toEqual(['']);
       expect(pathsOf(fields.reason, text)).toEqual(['']);
@@ -102,27 +102,27 @@ describe('input schemas', () => {
     expect(parseInput(fields.reason, 'grün 😀')).toBe('grün 😀');
   });
 
-  it('say what is missing', () => {
+  it('report what is missing', () => {
     expect(problemsOf(newAttemptSchema, { provider: 'p' })).toEqual([
       { path: 'reference', message: expect.stringMatching(/^is missing; it must be text of 1 to 128/) as unknown },
     ]);
     expect(problemsOf(newOrderSchema, undefined)[0]?.message).toContain('content-type application/json');
   });
 
-  it('take a window or an instant for an order, not both', () => {
+  it('accept a payment window or a deadline for an order, not both', () => {
     const both = { ...order, paymentWindowMs: 1, expiresAt: '2030-01-01T00:00:00Z' };
     expect(problemsOf(newOrderSchema, both)).toEqual([
       { path: 'expiresAt', message: 'give either expiresAt or paymentWindowMs, not both' },
     ]);
   });
 
-  it('take exactly one of an instant and a step for a new deadline', () => {
+  it('accept exactly one of a time and an extension for a new deadline', () => {
     expect(pathsOf(newDeadlineSchema, {})).toEqual(['expiresAt']);
     expect(pathsOf(newDeadlineSchema, { byMs: 1, expiresAt: '2030-01-01T00:00:00Z' })).toEqual(['expiresAt']);
     expect(parseInput(newDeadlineSchema, { byMs: -5 })).toEqual({ byMs: -5 });
   });
 
-  it('name the place of a problem in a bulk, and stop at fifty', () => {
+  it('report the position of each problem in a bulk request, at most fifty', () => {
     const orders = Array.from({ length: 60 }, () => ({ ...order, amount: 0 }));
     const paths = pathsOf(newOrdersSchema, { orders });
     expect(paths).toHaveLength(50);
@@ -130,7 +130,7 @@ describe('input schemas', () => {
     expect(pathsOf(newOrdersSchema, { orders: Array(1_001).fill(order) })).toEqual(['orders']);
   });
 
-  it('never throw anything but a rejection, whatever JSON comes', () => {
+  it('throw only rejections, for any JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (input) => {
         for (const schema of [newOrderSchema, reportedPaymentSchema, newDeadlineSchema]) problemsOf(schema, input);

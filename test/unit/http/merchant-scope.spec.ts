@@ -18,14 +18,14 @@ const order = (id: string, merchantId?: string): NewOrder => ({
 });
 
 describe('the merchants of an API key', () => {
-  it('are everybody where none is named', () => {
+  it('are all merchants if the key names none', () => {
     const scope = scopeOf(`shop:${hash}:orders:read+orders:write`);
     expect(scope).toBe(MerchantScope.EVERYBODY);
     expect(scope?.allows('anybody')).toBe(true);
     expect(scope?.merchants).toBeUndefined();
   });
 
-  it('are named after the scopes, whatever characters their ids have', () => {
+  it('follow the scopes, with any characters that ids may have', () => {
     const scope = scopeOf(`shop:${hash}:orders:read+*@eu:shop_1.a-b+constructor`);
     expect(scope?.merchants).toEqual(['eu:shop_1.a-b', 'constructor']);
     expect(scope?.allows('eu:shop_1.a-b')).toBe(true);
@@ -34,39 +34,39 @@ describe('the merchants of an API key', () => {
     expect(new ApiKeys([`shop:${hash}:orders:read@a`]).find('k')?.may(['orders:read'])).toBe(true);
   });
 
-  it.each(['@', '@a+', '@a@b', '@a/b', `@${'a'.repeat(65)}`, '@a b'])('are refused as %j', (merchants) => {
+  it.each(['@', '@a+', '@a@b', '@a/b', `@${'a'.repeat(65)}`, '@a b'])('are rejected as %j', (merchants) => {
     const [problem, ...more] = findApiKeyProblems([`shop:${hash}:*${merchants}`]);
     expect(problem).toBe('API key 1 must have merchant ids after "@", joined by "+"');
     expect(more).toEqual([]);
   });
 });
 
-describe('new orders of a key', () => {
+describe('new orders placed with a key', () => {
   const one = MerchantScope.ofKey('one', ['a']);
   const two = MerchantScope.ofKey('two', ['a', 'b']);
 
-  it('stay as they are where it is not limited', () => {
+  it('stay unchanged if the key is not limited', () => {
     const orders = [order('1'), order('2', 'x')];
     expect(scopedOrders(orders, MerchantScope.EVERYBODY)).toBe(orders);
     expect(MerchantScope.EVERYBODY.merchantFor(undefined)).toBeUndefined();
   });
 
-  it('belong to its only merchant, or to the one they name', () => {
+  it('belong to the only merchant of the key, or to the one they name', () => {
     expect(scopedOrders([order('1'), order('2', 'a')], one).map(({ merchantId }) => merchantId)).toEqual(['a', 'a']);
     expect(scopedOrders([order('1', 'b')], two)).toMatchObject([{ merchantId: 'b' }]);
   });
 
-  it('must name it where the key has several', () => {
-    expect(() => scopedOrders([order('1', 'a'), order('2')], two)).toThrow('orders.1.merchantId is missing; the API key has several merchants, so name one of a, b'); // prettier-ignore
+  it('must name their merchant if the key has several', () => {
+    expect(() => scopedOrders([order('1', 'a'), order('2')], two)).toThrow('orders.1.merchantId is missing; the API key has several merchants, so name one of them: a, b'); // prettier-ignore
   });
 
-  it('are refused as a whole for those of others, twenty of which are named', () => {
+  it('are all refused if some belong to other merchants, and at most twenty are listed', () => {
     const many = Array.from({ length: 30 }, (_, index) => order(`o-${index}`, 'x'));
     expect(() => scopedOrders([order('1'), ...many], one)).toThrow(/merchants: o-0, .*, o-19 and 10 more; key "one" is limited to a$/); // prettier-ignore
   });
 });
 
-describe('the guard of a single order', () => {
+describe('OrderScopeGuard', () => {
   const of = jest.fn(async (id: string) => (id === 'mine' ? 'a' : id === 'theirs' ? 'b' : undefined));
   const guard = new OrderScopeGuard({ of } as unknown as OrderMerchants);
   const enter = (id: string | undefined, orderTimeoutScope?: MerchantScope): Promise<boolean> => {
@@ -76,7 +76,7 @@ describe('the guard of a single order', () => {
   const scope = MerchantScope.ofKey('one', ['a']);
   beforeEach(() => of.mockClear());
 
-  it('asks nothing for keys that are not limited, for routes without an order, and for what is no id', async () => {
+  it('makes no query for keys without merchants, routes without an order, and invalid ids', async () => {
     expect(await enter('theirs', MerchantScope.EVERYBODY)).toBe(true);
     expect(await enter('theirs')).toBe(true);
     expect(await enter(undefined, scope)).toBe(true);
@@ -84,7 +84,7 @@ describe('the guard of a single order', () => {
     expect(of).not.toHaveBeenCalled();
   });
 
-  it('lets in to orders of the key, and knows no others', async () => {
+  it('admits requests for orders of the merchants of the key, and hides other orders', async () => {
     expect(await enter('mine', scope)).toBe(true);
     await expect(enter('theirs', scope)).rejects.toThrow('there is no order "theirs"');
     await expect(enter('missing', scope)).rejects.toThrow('there is no order "missing"');

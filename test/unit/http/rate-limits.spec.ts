@@ -4,7 +4,7 @@ import { remoteNetworkOf } from '../../../src/api/http/remote-network-of';
 const from = (ip: string) => ({ method: 'GET', url: '/', headers: {}, ip });
 
 describe('RateLimits', () => {
-  it('takes as many requests a second with one key as it is told, and says when to come again', async () => {
+  it('admits the configured number of requests per second with one key, and says when to retry', async () => {
     const limits = new RateLimits({ perKey: 3 });
     for (let count = 0; count < 3; count++) await limits.useKey('shop');
     await expect(limits.useKey('shop')).rejects.toMatchObject({
@@ -14,7 +14,7 @@ describe('RateLimits', () => {
     await limits.useKey('other');
   });
 
-  it('counts failures by address, apart from keys', async () => {
+  it('counts failures by address, separately from keys', async () => {
     const limits = new RateLimits({ perKey: 1, failuresPerAddress: 2 });
     await limits.fail(from('10.0.0.1'));
     await limits.fail(from('10.0.0.1'));
@@ -23,7 +23,7 @@ describe('RateLimits', () => {
     await limits.useKey('shop');
   });
 
-  it('counts forged notifications by address, apart from wrong keys', async () => {
+  it('counts forged notifications by address, separately from wrong keys', async () => {
     const limits = new RateLimits({ failuresPerAddress: 1, forgeriesPerAddress: 1 });
     await limits.forge(from('10.0.0.1'));
     await expect(limits.forge(from('10.0.0.1'))).rejects.toMatchObject({ problem: 'RATE_LIMITED' });
@@ -32,14 +32,14 @@ describe('RateLimits', () => {
     await limits.forge(from('10.0.0.2'));
   });
 
-  it('takes anything where it is off', async () => {
+  it('admits everything if it is off', async () => {
     const limits = new RateLimits({ perKey: 0, failuresPerAddress: 0, forgeriesPerAddress: 0 });
     for (let count = 0; count < 3_000; count++) await limits.useKey('shop');
     for (let count = 0; count < 100; count++) await limits.fail(from('10.0.0.1'));
     for (let count = 0; count < 100; count++) await limits.forge(from('10.0.0.1'));
   });
 
-  it('names every limit that is none', () => {
+  it('reports every invalid limit', () => {
     expect(findRateLimitProblems({ perKey: -1, failuresPerAddress: 0.5, forgeriesPerAddress: NaN })).toEqual([
       'rateLimits.perKey must be an integer from 0 (off) to 1000000',
       'rateLimits.failuresPerAddress must be an integer from 0 (off) to 1000000',
@@ -49,7 +49,7 @@ describe('RateLimits', () => {
   });
 });
 
-describe('where a request comes from', () => {
+describe('remoteNetworkOf', () => {
   it.each([
     ['10.1.2.3', '10.1.2.3'],
     ['::ffff:10.1.2.3', '10.1.2.3'],
@@ -65,7 +65,7 @@ describe('where a request comes from', () => {
     expect(remoteNetworkOf(from(ip))).toBe(network);
   });
 
-  it('is the socket where nobody says more, and one place for all of whom nothing is known', () => {
+  it('is the address of the socket by default, and the same for all requests without an address', () => {
     const request = { method: 'GET', url: '/', headers: {} };
     expect(remoteNetworkOf({ ...request, socket: { remoteAddress: '10.0.0.9' } })).toBe('10.0.0.9');
     expect(remoteNetworkOf(request)).toBe('unknown');

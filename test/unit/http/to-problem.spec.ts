@@ -11,7 +11,7 @@ const ofBodyParser = (type: string, status: number): Error =>
   Object.assign(new Error('request went wrong'), { type, status, expose: true });
 
 describe('problems', () => {
-  it('of a refused request have its code, its sentence and its numbers', () => {
+  it('of a refused request have its code, its reason, and its details', () => {
     const error = new RequestRejectedError('OUT_OF_STOCK', 'not enough of a', { shortages: [{ sku: 'a' }] });
     expect(toProblem(error, request)).toEqual({
       status: 409,
@@ -28,9 +28,9 @@ describe('problems', () => {
   });
 
   it.each<[string, unknown, number, string, object]>([
-    ['the database away', withCode('ECONNREFUSED'), 503, 'DATABASE_UNAVAILABLE', { 'Retry-After': '5' }],
+    ['an unavailable database', withCode('ECONNREFUSED'), 503, 'DATABASE_UNAVAILABLE', { 'Retry-After': '5' }],
     [
-      'the database stopping',
+      'a stopping database',
       new QueryFailedError('q', [], withCode('57P01')),
       503,
       'DATABASE_UNAVAILABLE',
@@ -43,17 +43,17 @@ describe('problems', () => {
     ['bad JSON', new BadRequestException('Unexpected token'), 400, 'INVALID_JSON', {}],
     ['a bad path', new BadRequestException("Failed to decode param '%E0'"), 400, 'INVALID_REQUEST', {}],
     ['a large body', ofBodyParser('entity.too.large', 413), 413, 'BODY_TOO_LARGE', {}],
-    ['an odd encoding', ofBodyParser('encoding.unsupported', 415), 415, 'UNSUPPORTED_MEDIA_TYPE', {}],
+    ['an unsupported encoding', ofBodyParser('encoding.unsupported', 415), 415, 'UNSUPPORTED_MEDIA_TYPE', {}],
     ['an aborted request', ofBodyParser('request.aborted', 400), 400, 'INVALID_REQUEST', {}],
-    ['a body of an inherited name', ofBodyParser('constructor', 400), 400, 'INVALID_REQUEST', {}],
-    ['a guard of the host', new HttpException('too fast', 429), 429, 'HTTP_429', {}],
-  ])('tell %s apart', (_, error, status, code, headers) => {
+    ['an error type with an inherited name', ofBodyParser('constructor', 400), 400, 'INVALID_REQUEST', {}],
+    ['an error of a host guard', new HttpException('too fast', 429), 429, 'HTTP_429', {}],
+  ])('distinguish %s', (_, error, status, code, headers) => {
     const answer = toProblem(error, request);
     expect(answer).toMatchObject({ status, headers, body: { status, code } });
     expect(JSON.stringify(answer)).not.toContain('secret detail');
   });
 
-  it('tell a wrong method from a wrong path', () => {
+  it('distinguish a wrong method from a wrong path', () => {
     const missing = new NotFoundException('Cannot DELETE');
     expect(toProblem(missing, { method: 'DELETE', url: '/orders/1?x=2' })).toMatchObject({
       status: 405,

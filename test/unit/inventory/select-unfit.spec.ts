@@ -6,21 +6,21 @@ const demand = (orderId: string, lines: Record<string, number>): StockDemand => 
   lines: Object.entries(lines).map(([sku, quantity]) => ({ sku, quantity })),
 });
 
-describe('choosing the orders that stock does not suffice for', () => {
-  it('serves first come first served, and lets a smaller one behind a big one through', () => {
+describe('selectUnfit', () => {
+  it('serves orders first come, first served, and serves a smaller one after a big one that does not fit', () => {
     const demands = [demand('1', { a: 3 }), demand('2', { a: 3 }), demand('3', { a: 2 })];
     expect(selectUnfit(demands, new Map([['a', 5]]))).toEqual([
       { orderId: '2', shortages: [{ sku: 'a', wanted: 3, available: 2 }], unknownSkus: [] },
     ]);
   });
 
-  it('names unknown skus', () => {
+  it('returns unknown SKUs', () => {
     expect(selectUnfit([demand('1', { a: 1, b: 1 })], new Map([['a', 1]]))).toEqual([
       { orderId: '1', shortages: [], unknownSkus: ['b'] },
     ]);
   });
 
-  it('knows no sku of another merchant, however much of it there is', () => {
+  it('treats a SKU of another merchant as unknown, however much stock it has', () => {
     const demands = [
       { ...demand('1', { own: 1, shared: 1 }), merchantId: 'a' },
       { ...demand('2', { own: 1, shared: 1 }), merchantId: 'b' },
@@ -35,7 +35,7 @@ describe('choosing the orders that stock does not suffice for', () => {
     ]);
   });
 
-  it('never promises more than there is, and refuses nobody who would still fit', () => {
+  it('never promises more than the stock, and refuses no order that would still fit', () => {
     const sku = fc.constantFrom('a', 'b', 'c');
     const lines = fc.array(fc.record({ sku, quantity: fc.integer({ min: 1, max: 4 }) }), {
       minLength: 1,

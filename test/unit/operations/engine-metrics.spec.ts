@@ -17,7 +17,7 @@ const row = (type: SettledRow['outcome']['type'], lateMs: number): SettledRow =>
   }) as SettledRow;
 
 describe('EngineMetrics', () => {
-  it('measures the lateness of what is done, and counts every outcome', async () => {
+  it('measures the lateness of finished timeouts, and counts every outcome', async () => {
     const registry = new Registry();
     const metrics = new EngineMetrics(registry);
     metrics.settled('k', [row('done', 20), row('done', -3), row('retry', 90_000)], 100_000);
@@ -36,7 +36,7 @@ describe('EngineMetrics', () => {
     expect(text).toContain('order_timeout_transport_switches_total{name="ladder"} 1');
   });
 
-  it('can exist several times in one process', () => {
+  it('can be created several times in one process', () => {
     expect(() => [new EngineMetrics(new Registry()), new EngineMetrics(new Registry())]).not.toThrow();
   });
 });

@@ -8,7 +8,7 @@ describe('GET /health/ready', () => {
     ['everything is up', {}, 'ready'],
     ['the transport is none', { messagePath: 'off', transport: 'none' }, 'ready'],
     ['the message path is down', { messagePath: 'down' }, 'degraded'],
-    ['wake-ups keep going missing', { messagePath: 'suspect', cause: 'they go missing' }, 'degraded'],
+    ['wake-ups get lost', { messagePath: 'suspect', cause: 'they go missing' }, 'degraded'],
     ['another service uses the prefix', { cause: 'another service' }, 'degraded'],
     ['it is starting', { isReady: false }, 'not-ready'],
   ])('when %s', async (_, change, status) => {

@@ -21,7 +21,7 @@ describe('PinoLogger', () => {
     ]);
   });
 
-  it('keeps the stack of an error apart from its sentence', () => {
+  it('writes the stack of an error separately from its message', () => {
     new Logger('Room').error('failed', 'Error: at line 1');
     new Logger('Room').error('failed without a stack');
     expect(lines).toMatchObject([
@@ -40,7 +40,7 @@ describe('PinoLogger', () => {
     ]);
   });
 
-  it('leaves out what is below its level', () => {
+  it('omits what is below its level', () => {
     new Logger('Room').verbose('chatter');
     expect(lines).toEqual([]);
   });

@@ -42,26 +42,26 @@ function guarded(options: ResilienceOptions = {}) {
 }
 
 describe('ResilientProvider', () => {
-  it('hands on what the provider says, and its name', async () => {
+  it('passes on the outcomes and the name of the provider', async () => {
     const { guard, ask } = guarded();
     expect(guard.name).toBe('pay');
     expect(await ask()).toEqual({ type: 'OPEN' });
     expect(await guard.close(anAttempt(), never)).toEqual({ type: 'CLOSED' });
   });
 
-  it('names every bad option at once', () => {
+  it('reports all invalid options at once', () => {
     const build = (): unknown => guarded({ timeoutMs: 0, concurrency: 1.5 });
     expect(build).toThrow(InvalidOptionsError);
     expect(build).toThrow(/2 problems: timeoutMs: .*; concurrency: /);
   });
 
-  it('turns a throw into UNKNOWN with its message', async () => {
+  it('maps a rejected promise to UNKNOWN with its message', async () => {
     const { script, ask } = guarded();
     script.answer = throws;
     expect(await ask()).toEqual({ type: 'UNKNOWN', reason: 'call failed: socket hang up' });
   });
 
-  it('turns a synchronous throw into UNKNOWN too', async () => {
+  it('maps a synchronous exception to UNKNOWN too', async () => {
     const { script, ask } = guarded();
     script.answer = () => {
       throw new TypeError('no such merchant');
@@ -69,7 +69,7 @@ describe('ResilientProvider', () => {
     expect(await ask()).toMatchObject({ type: 'UNKNOWN', reason: 'call failed: no such merchant' });
   });
 
-  it('answers UNKNOWN after the time-out even if the provider ignores its signal', async () => {
+  it('returns UNKNOWN after the time-out even if the provider ignores its signal', async () => {
     const { clock, script, ask } = guarded({ timeoutMs: 5_000 });
     let seen: AbortSignal | undefined;
     script.answer = (signal) => {
@@ -84,7 +84,7 @@ describe('ResilientProvider', () => {
     expect(seen?.aborted).toBe(true);
   });
 
-  it('ends at once when the caller aborts, leaves no timer and does not blame the provider', async () => {
+  it('ends at once when the caller aborts, leaves no timer, and counts no outage', async () => {
     const { clock, script, guard, ask } = guarded({ breakerThreshold: 1 });
     script.answer = hangs;
     const caller = new AbortController();
@@ -100,7 +100,7 @@ describe('ResilientProvider', () => {
     it.each([
       ['outages', down],
       ['throws', throws],
-    ])('opens after the given number of %s in a row and then does not call at all', async (_, answer) => {
+    ])('opens after the given number of consecutive %s and then makes no calls', async (_, answer) => {
       const { script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
       script.answer = answer;
       for (let i = 0; i < 3; i++) await ask();
@@ -113,7 +113,7 @@ describe('ResilientProvider', () => {
       expect(script.calls).toBe(3);
     });
 
-    it('asks a provider that is back again within 2 s, unless told otherwise', async () => {
+    it('calls a provider that is back within 2 s by default', async () => {
       const { clock, script, guard, ask } = guarded();
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
@@ -133,8 +133,8 @@ describe('ResilientProvider', () => {
 
     it.each([
       ['odd', puzzled],
-      ['about our rate', limited],
-    ])('stays closed when answers are %s but the provider is alive', async (_, answer) => {
+      ['rate limits', limited],
+    ])('stays closed if answers are %s but the provider is up', async (_, answer) => {
       const { script, guard, ask } = guarded();
       script.answer = answer;
       for (let i = 0; i < 10; i++) await ask();
@@ -150,7 +150,7 @@ describe('ResilientProvider', () => {
       expect(guard.breakerState).toBe('closed');
     });
 
-    it('lets one call try after the pause and closes when it goes well, though the wall clock was set back', async () => {
+    it('lets one call test the provider after the pause and closes if it succeeds, even if the wall clock was set back', async () => {
       const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
@@ -161,7 +161,7 @@ describe('ResilientProvider', () => {
       expect(guard.breakerState).toBe('closed');
     });
 
-    it('sends only one call to a recovering provider; the others come back later', async () => {
+    it('sends only one call to a recovering provider; other calls are told to come back later', async () => {
       const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000, timeoutMs: 500 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
@@ -177,7 +177,7 @@ describe('ResilientProvider', () => {
       expect(guard.breakerState).toBe('open');
     });
 
-    it('is not closed by a caller that gives up the test', async () => {
+    it('is not closed by a test call whose caller gives up', async () => {
       const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
@@ -193,7 +193,7 @@ describe('ResilientProvider', () => {
   });
 
   describe('limits', () => {
-    it('keeps calls in flight within the concurrency and lets the next in as soon as one ends', async () => {
+    it('limits calls in flight to the concurrency and starts the next as soon as one ends', async () => {
       const { clock, script, ask } = guarded({ concurrency: 2 });
       const ends: (() => void)[] = [];
       script.answer = () => new Promise((resolve) => ends.push(() => resolve({ type: 'OPEN' })));
@@ -207,7 +207,7 @@ describe('ResilientProvider', () => {
       expect(await Promise.all(answers)).toHaveLength(3);
     });
 
-    it('passes the slot on when a waiting caller gave up, so the queue does not stall', async () => {
+    it('passes the slot on if a waiting caller gave up, so the queue does not stall', async () => {
       const { clock, script, ask } = guarded({ concurrency: 1, maxWaitMs: 3_000 });
       let end: () => void = () => undefined;
       script.answer = () => new Promise((resolve) => (end = () => resolve({ type: 'OPEN' })));
@@ -223,7 +223,7 @@ describe('ResilientProvider', () => {
       expect(script.calls).toBe(2);
     });
 
-    it('refuses a call that waited too long for a slot, and one that finds the queue full', async () => {
+    it('refuses a call that waited too long for a slot, and a call if the queue is full', async () => {
       const { clock, script, ask } = guarded({ concurrency: 1, queueLimit: 1, maxWaitMs: 300 });
       script.answer = hangs;
       void ask();
@@ -242,7 +242,7 @@ describe('ResilientProvider', () => {
       expect(getMaxListeners(shared.signal)).toBe(Infinity);
     });
 
-    it('limits the rate for each merchant account by itself', async () => {
+    it('limits the rate of each merchant account separately', async () => {
       const { ask } = guarded({ ratePerSecond: 1, maxWaitMs: 0 });
       expect(await ask(never, 'shop-a')).toEqual({ type: 'OPEN' });
       expect(await ask(never, 'shop-a')).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });

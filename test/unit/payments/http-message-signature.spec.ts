@@ -8,19 +8,19 @@ const REQUEST_BY_OPENSSL = 'e70a79034ecfe164c9e5e348aab28765cef65e5877ef91012343
 const RESPONSE_BY_OPENSSL = 'a2a348a03e4803a46f51527a36cb57c19686c2e3680854813f2f8a14e9773b87';
 
 describe('the signature of HTTP messages', () => {
-  it('is what openssl makes of a request', () => {
+  it('equals the result of openssl for a request', () => {
     const path = '/v1/payments/ord-1?merchantAccount=m1';
     const message = { timestamp, method: 'GET', path, nonce: 'n-1', body: new Uint8Array() };
     expect(signHttpRequest(secret, message)).toBe(REQUEST_BY_OPENSSL);
   });
 
-  it('is what openssl makes of a response', () => {
+  it('equals the result of openssl for a response', () => {
     const body = Buffer.from('{"status":"CLOSED"}');
     const message = { timestamp, method: 'POST', path: '/payments/ord-1/close', status: 200, body };
     expect(signHttpResponse(secret, message)).toBe(RESPONSE_BY_OPENSSL);
   });
 
-  it('differs when anything it covers differs', () => {
+  it('differs if anything it covers differs', () => {
     const message = { timestamp, method: 'GET', path: '/payments/1', status: 200, body: Buffer.from('{}') };
     const all = [
       message,
@@ -33,7 +33,7 @@ describe('the signature of HTTP messages', () => {
     expect(new Set(all).size).toBe(6);
   });
 
-  it('equals only itself, also against one of another length', () => {
+  it('equals only itself, even if the lengths differ', () => {
     expect(isSameSignature('abc', 'abc')).toBe(true);
     expect(isSameSignature('abc', 'abd')).toBe(false);
     expect(isSameSignature('abc', 'ab')).toBe(false);
@@ -49,7 +49,7 @@ describe('the signature of HTTP messages', () => {
     ['-1', false],
     ['', false],
     ['soon', false],
-  ])('takes the timestamp %s at second 1700000000: %s', (given, fresh) => {
+  ])('accepts the timestamp %s at second 1700000000: %s', (given, fresh) => {
     expect(isFreshTimestamp(given, 1_700_000_000_000)).toBe(fresh);
   });
 });

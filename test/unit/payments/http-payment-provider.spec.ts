@@ -80,8 +80,8 @@ function answerTo(request: Request, scripted: Scripted, clock: ManualClock): Res
 afterEach(() => jest.mocked(sendHttpRequest).mockReset());
 
 describe('HttpPaymentProvider', () => {
-  describe('what it asks', () => {
-    it('signs a query so that the provider can check it', async () => {
+  describe('requests', () => {
+    it('signs a query so that the provider can verify it', async () => {
       const { http, requests, clock } = provider(
         { body: { status: 'OPEN' } },
         { merchantSecrets: { 'shop a': SECRET } },
@@ -99,7 +99,7 @@ describe('HttpPaymentProvider', () => {
       );
     });
 
-    it('posts a close to its own path with a new nonce each time', async () => {
+    it('posts each close to the close path with a new nonce', async () => {
       const { http, requests } = provider({ body: { status: 'CLOSED' } });
       await http.close(anAttempt(), never);
       await http.close(anAttempt(), never);
@@ -109,14 +109,17 @@ describe('HttpPaymentProvider', () => {
       expect(new Set(requests.map(({ headers }) => headers.get(SIGNATURE_HEADERS.nonce))).size).toBe(2);
     });
 
-    it.each(['', '.', '..', 'with space', 'ü', '\ud800'])('does not ask about the reference %j', async (reference) => {
-      const { http, requests } = provider({ body: { status: 'CLOSED' } });
-      expect(await http.close(anAttempt({ reference }), never)).toMatchObject({ type: 'UNKNOWN' });
-      expect(requests).toEqual([]);
-    });
+    it.each(['', '.', '..', 'with space', 'ü', '\ud800'])(
+      'makes no request for the reference %j',
+      async (reference) => {
+        const { http, requests } = provider({ body: { status: 'CLOSED' } });
+        expect(await http.close(anAttempt({ reference }), never)).toMatchObject({ type: 'UNKNOWN' });
+        expect(requests).toEqual([]);
+      },
+    );
 
     it.each(['shop-b', '__proto__', 'toString'])(
-      'does not ask for the merchant account %s without a secret',
+      'makes no request for the merchant account %s without a secret',
       async (merchantAccount) => {
         const { http, requests } = provider({ body: { status: 'OPEN' } }, { merchantSecrets: { 'shop-a': SECRET } });
         expect(await http.query(anAttempt({ merchantAccount }), never)).toMatchObject({
@@ -128,13 +131,13 @@ describe('HttpPaymentProvider', () => {
     );
   });
 
-  describe('what a verified answer means', () => {
+  describe('verified answers', () => {
     it.each(['OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED'])('query: 200 %s', async (status) => {
       const { http } = provider({ body: { status } });
       expect(await http.query(anAttempt(), never)).toMatchObject({ type: status, evidence: { body: { status } } });
     });
 
-    it('query: 200 PAID with all that is known of the payment', async () => {
+    it('query: 200 PAID with all data of the payment', async () => {
       const { http } = provider({ body: { ...PAID, amount: '900719925474099312' } });
       expect(await http.query(anAttempt(), never)).toMatchObject({
         type: 'PAID',
@@ -156,7 +159,7 @@ describe('HttpPaymentProvider', () => {
       expect(await http.close(anAttempt(), never)).toMatchObject({ type });
     });
 
-    it('404 NOT_FOUND, with the clock of the provider', async () => {
+    it('404 NOT_FOUND, with the time by the clock of the provider', async () => {
       const { http } = provider({ status: 404, body: { status: 'NOT_FOUND' } });
       const notFound = { type: 'NOT_FOUND', providerNow: new Date('2026-01-01T00:00:01.000Z') };
       expect(await http.query(anAttempt(), never)).toMatchObject(notFound);
@@ -164,8 +167,8 @@ describe('HttpPaymentProvider', () => {
     });
 
     it.each<[string, Scripted]>([
-      ['a status it does not know', { body: { status: 'MAYBE' } }],
-      ['a status of the other call', { body: { status: 'ALREADY_CLOSED' } }],
+      ['an unknown status', { body: { status: 'MAYBE' } }],
+      ['a status of the other request', { body: { status: 'ALREADY_CLOSED' } }],
       ['no status', { body: {} }],
       ['CLOSED in a 404', { status: 404, body: { status: 'CLOSED' } }],
       ['NOT_FOUND in a 200', { body: { status: 'NOT_FOUND' } }],
@@ -175,17 +178,17 @@ describe('HttpPaymentProvider', () => {
       ['PAID with a negative amount', { body: { ...PAID, amount: '-5' } }],
       ['PAID with an amount that is a number', { body: { ...PAID, amount: 19.99 } }],
       ['PAID with a currency in lower case', { body: { ...PAID, currency: 'eur' } }],
-      ['PAID at no date', { body: { ...PAID, paidAt: 'today' } }],
-      ['PAID without a transaction', { body: { ...PAID, transactionId: '' } }],
+      ['PAID with an invalid date', { body: { ...PAID, paidAt: 'today' } }],
+      ['PAID without a transaction id', { body: { ...PAID, transactionId: '' } }],
     ])('query: %s is UNKNOWN', async (_, scripted) => {
       const { http } = provider(scripted);
       const outcome = await http.query(anAttempt(), never);
-      expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('not recognised') as string });
+      expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('not recognized') as string });
       expect(outcome).not.toHaveProperty('outage');
     });
   });
 
-  describe('what it does not trust', () => {
+  describe('untrusted answers', () => {
     it.each<[string, Scripted, RegExp]>([
       ['a forged signature', { secret: 'the-secret-of-somebody-else' }, /signature is wrong/],
       ['an unsigned answer', { signed: false }, /not signed/],
@@ -196,25 +199,25 @@ describe('HttpPaymentProvider', () => {
       [
         'an answer about another reference',
         { body: { status: 'CLOSED', reference: 'ord-2' } },
-        /another question \(reference/,
+        /another request \(reference/,
       ],
-      ['an answer with an old nonce', { body: { status: 'CLOSED', nonce: 'old' } }, /another question \(nonce/],
+      ['an answer with an old nonce', { body: { status: 'CLOSED', nonce: 'old' } }, /another request \(nonce/],
       [
         'an answer for another merchant',
         { body: { status: 'CLOSED', merchantAccount: 'x' } },
-        /another question \(merchant/,
+        /another request \(merchant/,
       ],
       ['an answer that is not JSON', { body: '<html>' }, /body/],
       ['an answer without an echo', { body: '{"status":"CLOSED"}' }, /body/],
       ['a redirect', { signed: false, status: 302, headers: { location: 'http://evil.test/' } }, /status 302/],
-    ])('%s is UNKNOWN to query and close', async (_, scripted, reason) => {
+    ])('%s is UNKNOWN for query and close', async (_, scripted, reason) => {
       const { http } = provider({ body: { status: 'CLOSED' }, ...scripted });
       for (const outcome of [await http.query(anAttempt(), never), await http.close(anAttempt(), never)]) {
         expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching(reason) as string });
       }
     });
 
-    it('takes an answer within 300 s of now', async () => {
+    it('accepts an answer within 300 s of the current time', async () => {
       for (const skewSeconds of [-299, 300]) {
         const { http } = provider({ skewSeconds, body: { status: 'OPEN' } });
         expect(await http.query(anAttempt(), never)).toMatchObject({ type: 'OPEN' });
@@ -229,7 +232,7 @@ describe('HttpPaymentProvider', () => {
       });
     });
 
-    it('no signed body, whatever is in it, closes or pays anything it does not name', async () => {
+    it('no signed body closes or pays a payment that it does not name', async () => {
       await fc.assert(
         fc.asyncProperty(fc.jsonValue(), fc.constantFrom(200, 201, 204, 400, 404, 409), async (value, status) => {
           const { http } = provider({});
@@ -244,7 +247,7 @@ describe('HttpPaymentProvider', () => {
     });
   });
 
-  describe('when the provider is in trouble', () => {
+  describe('outages', () => {
     it.each([500, 502, 503, 504])('%i is UNKNOWN and counts as an outage', async (status) => {
       const { http } = provider({ status, signed: false, body: 'oops' });
       expect(await http.query(anAttempt(), never)).toMatchObject({ type: 'UNKNOWN', outage: true });
@@ -261,7 +264,7 @@ describe('HttpPaymentProvider', () => {
       ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
       ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
       ['later', undefined],
-    ])('429 with Retry-After %s is UNKNOWN for %s ms and no outage', async (header, retryAfterMs) => {
+    ])('429 with Retry-After %s is UNKNOWN for %s ms and not an outage', async (header, retryAfterMs) => {
       const { http } = provider({ status: 429, signed: false, headers: { 'retry-after': header } });
       const outcome = await http.query(anAttempt(), never);
       expect(outcome).toMatchObject({ type: 'UNKNOWN', outage: false });
@@ -279,14 +282,14 @@ describe('HttpPaymentProvider', () => {
       });
     });
 
-    it('a refusal by several addresses is told by its code', async () => {
+    it('a refusal by several addresses is reported by its code', async () => {
       const { http } = provider({});
       const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
       jest.mocked(sendHttpRequest).mockRejectedValue(error);
       expect(await http.query(anAttempt(), never)).toMatchObject({ reason: 'no answer: ECONNREFUSED' });
     });
 
-    it('asks once more, with a new nonce and over a new connection, when the kept one was closed', async () => {
+    it('repeats the request, with a new nonce and over a new connection, if the kept-alive one was closed', async () => {
       const { http, requests } = provider({ body: { status: 'CLOSED' } });
       jest.mocked(sendHttpRequest).mockRejectedValueOnce(new StaleConnectionError('closed'));
       expect(await http.close(anAttempt(), never)).toMatchObject({ type: 'CLOSED' });
@@ -296,7 +299,7 @@ describe('HttpPaymentProvider', () => {
       expect(requests).toHaveLength(1);
     });
 
-    it('an abort by the caller is UNKNOWN and no outage', async () => {
+    it('an abort by the caller is UNKNOWN and not an outage', async () => {
       const { http } = provider({});
       jest.mocked(sendHttpRequest).mockRejectedValue(new DOMException('aborted', 'AbortError'));
       expect(await http.query(anAttempt(), AbortSignal.abort())).toEqual({
@@ -306,7 +309,7 @@ describe('HttpPaymentProvider', () => {
     });
   });
 
-  it('names every bad option at once and no secret', () => {
+  it('reports all invalid options at once and no secret', () => {
     const build = (): unknown =>
       new HttpPaymentProvider({ name: '', baseUrl: 'ftp://pay.test', secret: 'hunter2' }, new ManualClock());
     expect(build).toThrow(InvalidOptionsError);
@@ -314,7 +317,7 @@ describe('HttpPaymentProvider', () => {
     expect(build).not.toThrow(/hunter2/);
   });
 
-  it('needs at least one secret', () => {
+  it('requires at least one secret', () => {
     const build = (): unknown =>
       new HttpPaymentProvider({ name: 'pay', baseUrl: 'http://pay.test' }, new ManualClock());
     expect(build).toThrow(/give a secret/);

@@ -40,7 +40,7 @@ function provider(status: number, body: Record<string, unknown>, secret = SECRET
 }
 
 describe('HttpPaymentProvider.refund', () => {
-  it('posts number, amount in digits, currency and reason, and signs them', async () => {
+  it('posts and signs number, amount in digits, currency, and reason', async () => {
     const { http, requests } = provider(200, { status: 'PENDING' });
     await http.refund(REFUND, never);
     const [request] = requests;
@@ -67,13 +67,13 @@ describe('HttpPaymentProvider.refund', () => {
     [200, { status: 'REFUNDED', refundId: 're-7' }, { type: 'REFUNDED', refundId: 're-7' }],
     [200, { status: 'PENDING' }, { type: 'PENDING' }],
     [409, { status: 'REJECTED', reason: 'balance too low' }, { type: 'REJECTED', reason: 'balance too low' }],
-    [404, { status: 'NOT_FOUND' }, { type: 'REJECTED', reason: 'the provider knows no such payment' }],
-  ])('%i with %j is an outcome', async (status, body, outcome) => {
+    [404, { status: 'NOT_FOUND' }, { type: 'REJECTED', reason: 'the provider has no such payment' }],
+  ])('maps %i with %j', async (status, body, outcome) => {
     expect(await provider(status, body).http.refund(REFUND, never)).toMatchObject(outcome);
   });
 
   it.each<[string, number, Record<string, unknown>]>([
-    ['REFUNDED without a number of the refund', 200, { status: 'REFUNDED' }],
+    ['REFUNDED without a refund id', 200, { status: 'REFUNDED' }],
     ['REFUNDED in a 409', 409, { status: 'REFUNDED', refundId: 're-7' }],
     ['REJECTED in a 200', 200, { status: 'REJECTED', reason: 'no' }],
     ['REJECTED without a reason', 409, { status: 'REJECTED' }],

@@ -20,14 +20,14 @@ function guarded(outcome: QueryOutcome) {
 
 const ask = (guard: ResilientProvider) => guard.query(anAttempt(), new AbortController().signal);
 
-describe('an answer that is not to be believed', () => {
-  it('is told to the observers with provider and reason, and stays UNKNOWN', async () => {
+describe('an untrusted answer', () => {
+  it('is reported to the observers with provider and reason, and stays UNKNOWN', async () => {
     const { seen, guard } = guarded({ type: 'UNKNOWN', reason: 'its signature is wrong', untrusted: true });
     expect(await ask(guard)).toMatchObject({ type: 'UNKNOWN' });
     expect(seen).toEqual(['fake answer its signature is wrong']);
   });
 
-  it('is not what an outage, or a good answer, is called', async () => {
+  it('is not reported for an outage or a valid answer', async () => {
     for (const outcome of [{ type: 'UNKNOWN', reason: 'down', outage: true }, { type: 'OPEN' }] as const) {
       const { seen, guard } = guarded(outcome);
       await ask(guard);
@@ -41,7 +41,7 @@ describe('a flood of forgeries', () => {
   beforeEach(() => warn.mockReset());
   afterAll(() => warn.mockRestore());
 
-  it('reaches every observer, but not the log: that gets 20 lines a second and the number of the others', async () => {
+  it('reaches every observer, but the log gets only 20 lines per second and the number of the others', async () => {
     const clock = new ManualClock();
     const observers = new PaymentObservers(clock);
     let seen = 0;

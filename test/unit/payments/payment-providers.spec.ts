@@ -10,7 +10,7 @@ function named(name: string): PaymentProvider {
 }
 
 describe('PaymentProviders', () => {
-  it('finds a provider by its name and nothing by another', () => {
+  it('finds a provider by its name only', () => {
     const alipay = named('alipay');
     const providers = new PaymentProviders([alipay, named('stripe')]);
     expect(providers.get('alipay')).toBe(alipay);
@@ -18,7 +18,7 @@ describe('PaymentProviders', () => {
     expect(providers.names()).toEqual(['alipay', 'stripe']);
   });
 
-  it('refuses two providers of one name and says which', () => {
+  it('rejects two providers with the same name and says which', () => {
     const build = (): unknown => new PaymentProviders([named('alipay'), named('alipay')]);
     expect(build).toThrow(DuplicatePaymentProviderError);
     expect(build).toThrow(/"alipay"/);

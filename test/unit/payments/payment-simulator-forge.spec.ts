@@ -1,7 +1,7 @@
 import { forge } from '../../../src/testing/payment-simulator/forge';
 
 describe('a forged notification', () => {
-  it('has another signature in its header and is otherwise the same', () => {
+  it('differs only in the signature in its header', () => {
     const headers = {
       'Wechatpay-Signature': 'QUJDREVGR0hJSktMTU5PUA==',
       'Wechatpay-Signature-Type': 'RSA',
@@ -17,12 +17,12 @@ describe('a forged notification', () => {
     );
   });
 
-  it('keeps the form of a Stripe header', () => {
+  it('keeps the format of a Stripe header', () => {
     const { headers } = forge({ headers: { 'stripe-signature': `t=1,v1=${'00'.repeat(32)}` }, body: '{}' });
     expect(headers['stripe-signature']).toMatch(/^t=1,v1=0{56}10{7}$/);
   });
 
-  it('has another sign in a form', () => {
+  it('differs in the sign parameter of a form', () => {
     const { body } = forge({ headers: {}, body: 'a=1&sign=QUJDREVGR0hJSktMTU5PUA%3D%3D&sign_type=RSA2' });
     const form = new URLSearchParams(body);
     expect([form.get('a'), form.get('sign_type')]).toEqual(['1', 'RSA2']);

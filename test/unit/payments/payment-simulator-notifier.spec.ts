@@ -46,7 +46,7 @@ function notifying(answers: Answer[] = [OK]) {
 afterEach(() => jest.restoreAllMocks());
 
 describe('the notifications of the payment simulator', () => {
-  it("are posted in the words of the payment's protocol, and once if acknowledged", async () => {
+  it("are posted in the format of the payment's protocol, and once if acknowledged", async () => {
     const { clock, create, posts } = notifying();
     const payment = create('a');
     payment.pay(clock.now());
@@ -55,7 +55,7 @@ describe('the notifications of the payment simulator', () => {
     expect(payment.notifications).toEqual({ sent: 1, acknowledged: 1, failed: 0, lost: 0, forged: 0 });
   });
 
-  it('are lost for single events where the script says so', async () => {
+  it('are lost for single events if the script says so', async () => {
     const { clock, create, posts } = notifying();
     const payment = create('a', { lost: ['paid'] });
     payment.pay(clock.now());
@@ -65,7 +65,7 @@ describe('the notifications of the payment simulator', () => {
     expect(payment.notifications).toMatchObject({ sent: 1, lost: 1 });
   });
 
-  it('are repeated with the delays of the protocol, sped up, until the shop says what it has to say', async () => {
+  it('are repeated with the delays of the protocol, sped up, until the shop acknowledges them', async () => {
     const { clock, create, posts } = notifying([{ status: 200, body: 'thanks' }, 'unreachable', OK]);
     const payment = create('a');
     payment.pay(clock.now());
@@ -74,7 +74,7 @@ describe('the notifications of the payment simulator', () => {
     expect(payment.notifications).toMatchObject({ sent: 2, acknowledged: 1, failed: 1 });
   });
 
-  it('are given up after the last delay', async () => {
+  it('are abandoned after the last delay', async () => {
     const { clock, create, posts } = notifying([{ status: 500, body: '' }]);
     const payment = create('a');
     payment.pay(clock.now());
@@ -83,7 +83,7 @@ describe('the notifications of the payment simulator', () => {
     expect(payment.notifications).toMatchObject({ sent: 0, acknowledged: 0, failed: 3 });
   });
 
-  it('are not repeated by a simulator that was closed', async () => {
+  it('are not repeated after the simulator is closed', async () => {
     const { clock, create, posts, stopping } = notifying([{ status: 500, body: '' }]);
     create('a').pay(clock.now());
     await clock.advance(0);
@@ -92,14 +92,14 @@ describe('the notifications of the payment simulator', () => {
     expect(posts).toHaveLength(1);
   });
 
-  it('come twice when duplicates are scripted, and no more if one of them was acknowledged', async () => {
+  it('come twice if duplicates are scripted, and stop when one of them is acknowledged', async () => {
     const { clock, create, posts } = notifying([{ status: 500, body: '' }, OK]);
     create('a', { times: 2 }).pay(clock.now());
     await clock.advance(100_000);
     expect(posts).toHaveLength(2);
   });
 
-  it('come with forged copies first, which count as nothing else', async () => {
+  it('come after forged copies, which are counted separately', async () => {
     const { clock, create, posts } = notifying();
     const payment = create('a', { forged: 2 });
     payment.pay(clock.now());
@@ -108,14 +108,14 @@ describe('the notifications of the payment simulator', () => {
     expect(payment.notifications).toEqual({ sent: 1, acknowledged: 1, failed: 0, lost: 0, forged: 2 });
   });
 
-  it('come the last one first when scripted so', async () => {
+  it('come in reverse order if scripted so', async () => {
     const { clock, create, posts } = notifying();
     for (const reference of ['a', 'b', 'c']) create(reference, { reorder: true }).pay(clock.now());
     await clock.advance(1_000);
     expect(posts.map(({ body }) => body)).toEqual(['c paid', 'b paid', 'a paid']);
   });
 
-  it('tell of a refund too, and of nothing the protocol has no words for', async () => {
+  it('report refunds too, but no events that the protocol does not have', async () => {
     const { clock, create, posts } = notifying();
     const payment = create('a');
     payment.pay(clock.now());
@@ -125,7 +125,7 @@ describe('the notifications of the payment simulator', () => {
     expect(posts.map(({ body }) => body)).toEqual(['a paid', 'a refunded']);
   });
 
-  it('are lost when scripted so, and counted', async () => {
+  it('are lost if scripted so, and counted', async () => {
     const { clock, create, posts } = notifying();
     const payment = create('a', { lost: true });
     payment.pay(clock.now());

@@ -50,7 +50,7 @@ describe('PaymentSimulator', () => {
     expect(await call('POST', '/script/payments', terms)).toEqual([201, expect.objectContaining({ reference })]);
   }
 
-  it('hands what is under the name of a protocol to it, without that name', async () => {
+  it('routes paths under the name of a protocol to that protocol, without the name', async () => {
     await create('path');
     expect(await call('GET', '/echo/v1/x?reference=path')).toEqual([
       200,
@@ -60,7 +60,7 @@ describe('PaymentSimulator', () => {
     expect((await call('GET', '/simulator/v1'))[0]).toBe(404);
   });
 
-  it('keeps the payments of two protocols apart that have one reference', async () => {
+  it('separates payments of two protocols with the same reference', async () => {
     await create('same');
     await create('same', { provider: 'simulator' });
     expect(await call('POST', '/payments/same/pay')).toMatchObject([200, { provider: 'simulator' }]);
@@ -70,7 +70,7 @@ describe('PaymentSimulator', () => {
     ]);
   });
 
-  it('lets a buyer scan and pay, and somebody give the money back, for any protocol', async () => {
+  it('lets a buyer scan and pay, and an operator refund, for any protocol', async () => {
     await create('scan', { existsFrom: 'scan' });
     expect(await call('GET', '/echo/?reference=scan')).toMatchObject([200, { value: 'NOT_FOUND' }]);
     expect(await call('POST', '/script/payments/echo/scan/scan')).toMatchObject([200, { status: 'OPEN' }]);
@@ -80,7 +80,7 @@ describe('PaymentSimulator', () => {
     expect((await call('POST', '/script/payments/echo/nobody/pay'))[0]).toBe(404);
   });
 
-  it('keeps the payments of two merchants apart that have one reference', async () => {
+  it('separates payments of two merchants with the same reference', async () => {
     await create('alike', { merchantAccount: 'a' });
     await create('alike', { merchantAccount: 'b' });
     const again = { provider: 'echo', reference: 'alike', amount: 5, currency: 'EUR', merchantAccount: 'b' };
@@ -98,7 +98,7 @@ describe('PaymentSimulator', () => {
     expect((await call('POST', '/script/payments/echo/alike/pay?account=c'))[0]).toBe(404);
   });
 
-  it('lets somebody give a part of the money back by hand, and never more than there is', async () => {
+  it('allows a partial refund by hand, and never more than is left', async () => {
     await create('part');
     expect((await call('POST', '/script/payments/echo/part/refund', { amount: 1 }))[0]).toBe(409);
     await call('POST', '/script/payments/echo/part/pay');
@@ -111,7 +111,7 @@ describe('PaymentSimulator', () => {
     expect(await call('POST', '/script/payments/echo/part/refund')).toMatchObject([200, { status: 'REFUNDED' }]);
   });
 
-  it('gives a payment that exists another script and faults', async () => {
+  it('sets another script and faults for an existing payment', async () => {
     await create('late');
     const script = { script: { buyer: 'pays-after', ms: 0 }, partialAmount: '3', faults: [{ fault: 'rate-limited' }] };
     expect(await call('POST', '/script/payments/echo/late/script', script)).toMatchObject([200, { status: 'PAID' }]);
@@ -130,13 +130,13 @@ describe('PaymentSimulator', () => {
     expect(simulator.ledger().find(({ reference }) => reference === fault)).toMatchObject({ status });
   });
 
-  it('fails without an error in the body when scripted so, and does nothing', async () => {
+  it('fails without an error in the body if scripted so, and does nothing', async () => {
     await create('bodyless', { faults: [{ fault: 'error-without-body' }] });
     expect(await call('GET', '/echo/?reference=bodyless')).toEqual([500, { message: 'scripted' }]);
     expect(simulator.ledger().find(({ reference }) => reference === 'bodyless')).toMatchObject({ closes: 0 });
   });
 
-  it('shows the merchants of the other protocols to this process and to others', async () => {
+  it('shows the merchants of the other protocols to this and other processes', async () => {
     const [status, merchants] = await call('GET', '/script/merchants');
     expect(status).toBe(200);
     expect(merchants).toEqual(JSON.parse(JSON.stringify(simulator.merchants)));

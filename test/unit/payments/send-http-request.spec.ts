@@ -25,7 +25,7 @@ describe('sendHttpRequest', () => {
       { maxBodyBytes: 16, signal: never, connection: 'kept', ...options },
     );
 
-  it('brings status, headers and body, and sends the next request over the same connection', async () => {
+  it('returns status, headers, and body, and sends the next request over the same connection', async () => {
     const ports: (number | undefined)[] = [];
     const exchange = await peer((request, response) => {
       ports.push(request.socket.remotePort);
@@ -38,13 +38,13 @@ describe('sendHttpRequest', () => {
     expect(ports[1]).toBe(ports[0]);
   });
 
-  it('reads no more of an answer than allowed', async () => {
+  it('reads at most the allowed length of an answer', async () => {
     const exchange = await peer((_, response) => response.end('x'.repeat(17)));
     expect(await send(exchange)).toMatchObject({ status: 200, body: undefined });
     expect(await send(exchange, { maxBodyBytes: 17 })).toMatchObject({ body: Buffer.from('x'.repeat(17)) });
   });
 
-  it('says that a kept connection was stale, and goes over a new one when told so', async () => {
+  it('reports a stale kept-alive connection, and uses a new one if told to', async () => {
     let requests = 0;
     const exchange = await peer((request, response) => {
       if (++requests === 2) request.socket.resetAndDestroy();
@@ -55,12 +55,12 @@ describe('sendHttpRequest', () => {
     expect(await send(exchange, { connection: 'new' })).toMatchObject({ status: 200 });
   });
 
-  it('does not call a reset of a new connection stale: the provider may have done what it was asked for', async () => {
+  it('does not report a reset of a new connection as stale: the provider may have processed the request', async () => {
     const exchange = await peer((request) => request.socket.resetAndDestroy());
     await expect(send(exchange)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('takes half an answer for none', async () => {
+  it('rejects an incomplete answer', async () => {
     const exchange = await peer((request, response) => {
       response.writeHead(200, { 'content-length': '2' });
       response.write('x', () => request.socket.destroy());
@@ -68,14 +68,14 @@ describe('sendHttpRequest', () => {
     await expect(send(exchange)).rejects.toThrow(/abort|closed/);
   });
 
-  it('does not wait for ever after an upgrade that nobody asked for', async () => {
+  it('does not wait forever after an unrequested upgrade', async () => {
     const exchange = await peer((request) =>
       request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n'),
     );
     await expect(send(exchange)).rejects.toThrow(/closed|hang up/);
   });
 
-  it('does not begin when its signal has ended before', async () => {
+  it('does not start if its signal is already aborted', async () => {
     let requests = 0;
     const exchange = await peer((_, response) => {
       requests += 1;
@@ -85,7 +85,7 @@ describe('sendHttpRequest', () => {
     expect(requests).toBe(0);
   });
 
-  it('ends with its signal, before the answer and in the middle of it', async () => {
+  it('ends when its signal aborts, before the answer and in the middle of it', async () => {
     const [early, half] = [new AbortController(), new AbortController()];
     const exchange = await peer((request, response) => {
       if (request.headers['x-nonce'] === 'early') early.abort();

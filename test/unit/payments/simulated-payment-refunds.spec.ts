@@ -16,7 +16,7 @@ function paid(input: Partial<PaymentInput> = {}) {
 }
 
 describe('a refund of a SimulatedPayment', () => {
-  it('gives all of it back once, however often the same number asks', () => {
+  it('refunds the full amount once, however often the number is repeated', () => {
     const { one, events } = paid();
     expect(one.refund(CREATED + 1, { number: 'n', amount: 100n })).toBe('accepted');
     expect(one.refund(CREATED + 2, { number: 'n', amount: 100n })).toBe('accepted');
@@ -29,7 +29,7 @@ describe('a refund of a SimulatedPayment', () => {
     expect(events).toEqual(['paid', 'refunded']);
   });
 
-  it('leaves the payment PAID while a part of the money is still there', () => {
+  it('leaves the payment PAID while part of the money is left', () => {
     const { one } = paid();
     expect(one.refund(CREATED, { number: 'a', amount: 40n })).toBe('accepted');
     expect(one.query(CREATED)).toBe('PAID');
@@ -38,21 +38,21 @@ describe('a refund of a SimulatedPayment', () => {
     expect(one.query(CREATED)).toBe('REFUNDED');
   });
 
-  it('is refused when the number already stands for another amount', () => {
+  it('is refused if the number was used for another amount', () => {
     const { one } = paid();
     one.refund(CREATED, { number: 'n', amount: 40n });
     expect(one.refund(CREATED, { number: 'n', amount: 60n })).toBe('rejected');
     expect(one.entry(CREATED)).toMatchObject({ refundedAmount: '40' });
   });
 
-  it('is refused for a payment that nobody made', () => {
+  it('is refused for an unpaid payment', () => {
     const terms = paymentInput.parse({ reference: 'r', amount: 100, currency: 'EUR' });
     const one = new SimulatedPayment(terms, CREATED, { happened: () => undefined, planned: () => undefined });
     expect(one.refund(CREATED, { number: 'n', amount: 1n })).toBe('rejected');
     expect(one.entry(CREATED)).toMatchObject({ refunds: [{ status: 'REJECTED', reason: 'not-paid' }] });
   });
 
-  it('is on its way for as long as the script says, and counts against the rest already', () => {
+  it('is pending for as long as the script says, and already reduces what is left', () => {
     const { one, events } = paid({ refundProcessingMs: 50 });
     expect(one.refund(CREATED, { number: 'n', amount: 60n })).toBe('pending');
     expect(one.refund(CREATED, { number: 'm', amount: 60n })).toBe('rejected');
@@ -62,13 +62,13 @@ describe('a refund of a SimulatedPayment', () => {
     expect(events).toEqual(['paid', 'refunded']);
   });
 
-  it('is rejected as often as the script says, and then works with the same number', () => {
+  it('is rejected as many times as the script says, and then works with the same number', () => {
     const { one } = paid({ rejectRefunds: 2 });
     const ask = () => one.refund(CREATED, { number: 'n', amount: 100n });
     expect([ask(), ask(), ask()]).toEqual(['rejected', 'rejected', 'accepted']);
   });
 
-  it('is limited by what was paid, not by what was asked for', () => {
+  it('is limited by the amount that was paid, not by the amount of the attempt', () => {
     const { one } = paid({ partialAmount: 30, paidCurrency: 'USD' });
     expect(one.entry(CREATED)).toMatchObject({ amount: '100', paidAmount: '30', paidCurrency: 'USD' });
     expect(one.refund(CREATED, { number: 'n', amount: 31n })).toBe('rejected');
@@ -76,7 +76,7 @@ describe('a refund of a SimulatedPayment', () => {
     expect(one.query(CREATED)).toBe('REFUNDED');
   });
 
-  it('by hand gives back what is left, and nothing twice', () => {
+  it('made by hand refunds what is left, and nothing twice', () => {
     const { one } = paid({ refundProcessingMs: 50, rejectRefunds: 1 });
     one.refund(CREATED, { number: 'n', amount: 1n });
     one.refund(CREATED, { number: 'n', amount: 10n });
@@ -86,7 +86,7 @@ describe('a refund of a SimulatedPayment', () => {
     expect(one.entry(CREATED + 50)).toMatchObject({ refundedAmount: '100', status: 'REFUNDED' });
   });
 
-  it('never gives back more than was paid, nor twice for one number, whatever is asked for and when', () => {
+  it('never refunds more than was paid, or twice for one number, for any sequence of calls', () => {
     const order = fc.record({
       number: fc.constantFrom('a', 'b', 'c'),
       amount: fc.bigInt({ min: 1n, max: 120n }),

@@ -15,7 +15,7 @@ function payment(input: Partial<PaymentInput> = {}) {
 }
 
 describe('SimulatedPayment', () => {
-  it('refuses the buyer once the shop has closed, and counts it', () => {
+  it('refuses the buyer after the shop has closed it, and counts that', () => {
     const { one, events } = payment();
     expect(one.close(CREATED + 10)).toBe('CLOSED');
     expect(one.pay(CREATED + 20)).toBe('refused');
@@ -30,7 +30,7 @@ describe('SimulatedPayment', () => {
     expect(events).toEqual(['closed']);
   });
 
-  it('lets a scripted buyer pay at his own instant, however late somebody looks', () => {
+  it('lets a scripted buyer pay at the scripted time, however late the payment is read', () => {
     const { one, events } = payment({ script: { buyer: 'pays-after', ms: 100 } });
     expect(one.query(CREATED + 99)).toBe('OPEN');
     expect(one.close(CREATED + 100)).toBe('PAID');
@@ -71,7 +71,7 @@ describe('SimulatedPayment', () => {
     expect(payment({ script }).one.nextEventAt).toBe(CREATED + after);
   });
 
-  it('is not known before the buyer scans it, and a close before then keeps nobody from paying', () => {
+  it('does not exist before the buyer scans it, and an earlier close does not prevent payment', () => {
     const { one } = payment({ existsFrom: 'scan' });
     expect(one.query(CREATED)).toBe('NOT_FOUND');
     expect(one.close(CREATED + 1)).toBe('NOT_FOUND');
@@ -81,7 +81,7 @@ describe('SimulatedPayment', () => {
     expect(one.pay(CREATED + 4)).toBe('accepted');
   });
 
-  it('is scanned by whoever pays it, but not after timeExpire', () => {
+  it('is scanned by paying it, but not after timeExpire', () => {
     const early = payment({ existsFrom: 'scan', timeExpire: CREATED + 10 }).one;
     expect(early.pay(CREATED + 9)).toBe('accepted');
     const late = payment({ existsFrom: 'scan', timeExpire: CREATED + 10 }).one;
@@ -89,14 +89,14 @@ describe('SimulatedPayment', () => {
     expect(late.query(CREATED + 11)).toBe('NOT_FOUND');
   });
 
-  it('lets a buyer scan, think and pay', () => {
+  it('lets a buyer scan, wait, and pay', () => {
     const { one } = payment({ existsFrom: 'scan', script: { buyer: 'scans-then-pays', scanMs: 10, payMs: 5 } });
     expect([9, 10, 14, 15].map((ms) => one.query(CREATED + ms))).toEqual(['NOT_FOUND', 'OPEN', 'OPEN', 'PAID']);
     const looker = payment({ existsFrom: 'scan', script: { buyer: 'scans-after', ms: 10 } }).one;
     expect([9, 10, 9_000].map((ms) => looker.query(CREATED + ms))).toEqual(['NOT_FOUND', 'OPEN', 'OPEN']);
   });
 
-  it('says CLOSED before it is, when a lag is scripted, and a buyer in the lag wins', () => {
+  it('returns CLOSED early if a lag is scripted, and a buyer who pays during the lag wins', () => {
     const unpaid = payment({ closeLagMs: 100 });
     expect(unpaid.one.close(CREATED)).toBe('CLOSED');
     expect(unpaid.one.query(CREATED + 99)).toBe('OPEN');
@@ -109,7 +109,7 @@ describe('SimulatedPayment', () => {
     expect(paid.events).toEqual(['paid']);
   });
 
-  it('takes money after a close that lied', () => {
+  it('accepts money after a scripted false close', () => {
     const { one, events } = payment({ closeLies: true, script: { buyer: 'pays-after-close', ms: 50 } });
     expect(one.close(CREATED)).toBe('CLOSED');
     expect(one.query(CREATED + 49)).toBe('CLOSED');
@@ -117,13 +117,13 @@ describe('SimulatedPayment', () => {
     expect(events).toEqual(['closed', 'paid']);
   });
 
-  it('refuses a buyer who comes after a close that did not lie', () => {
+  it('refuses a buyer who comes after a real close', () => {
     const { one } = payment({ script: { buyer: 'pays-after-close', ms: 50 } });
     expect(one.close(CREATED)).toBe('CLOSED');
     expect(one.entry(CREATED + 50)).toMatchObject({ status: 'CLOSED', refusedPays: 1 });
   });
 
-  it('takes another script at any time, and its waits count from then', () => {
+  it('accepts another script at any time, and its waits start then', () => {
     const { one } = payment({ script: { buyer: 'pays-after', ms: 10 } });
     one.rescript(CREATED + 5, { script: { buyer: 'pays-after', ms: 10, processingMs: 0, authorizes: false } });
     expect(one.query(CREATED + 14)).toBe('OPEN');
@@ -132,7 +132,7 @@ describe('SimulatedPayment', () => {
     expect(one.entry(CREATED + 16)).toMatchObject({ paidAmount: '100' });
   });
 
-  it('is either charged or closed, never both, in whatever order and at whatever time things happen', () => {
+  it('is either charged or closed, never both, for any order and timing of events', () => {
     const step = fc.record({ act: fc.constantFrom('query', 'close', 'pay', 'entry' as const), pause: fc.nat(40) });
     const script = fc.oneof(
       fc.constant({ buyer: 'never' } as const),

@@ -8,7 +8,7 @@ const never = new AbortController().signal;
 setMaxListeners(0, never);
 
 describe('TokenBucket', () => {
-  it('gives the burst at once and then one turn per interval, first come first served', async () => {
+  it('grants the burst at once and then one token per interval, first come, first served', async () => {
     const clock = new ManualClock();
     const bucket = new TokenBucket(clock, 10, 2);
     const taken: string[] = [];
@@ -19,7 +19,7 @@ describe('TokenBucket', () => {
     expect(taken).toEqual(['a@0', 'b@0', 'c@100', 'd@200']);
   });
 
-  it('refuses before waiting when the wait would be too long, and says how long it would be', async () => {
+  it('refuses at once if the wait would be too long, and returns how long it would be', async () => {
     const clock = new ManualClock();
     const bucket = new TokenBucket(clock, 1, 1);
     await bucket.take(0, never);
@@ -27,7 +27,7 @@ describe('TokenBucket', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('gives the turn of a caller that gave up to the next one', async () => {
+  it('gives the token of a caller that gave up to the next one', async () => {
     const clock = new ManualClock();
     const bucket = new TokenBucket(clock, 1, 1);
     await bucket.take(0, never);
@@ -39,7 +39,7 @@ describe('TokenBucket', () => {
     expect(await bucket.take(999, never)).toEqual({ type: 'too-long', waitMs: 1_000 });
   });
 
-  it('saves up no more than the burst, however long nobody asks', async () => {
+  it('accumulates at most the burst, however long it is idle', async () => {
     const clock = new ManualClock();
     const bucket = new TokenBucket(clock, 10, 2);
     await clock.advance(3_600_000);
@@ -48,7 +48,7 @@ describe('TokenBucket', () => {
     expect(await bucket.take(0, never)).toEqual({ type: 'too-long', waitMs: 100 });
   });
 
-  it('never gives more than burst + rate x time, whenever it is asked', async () => {
+  it('never grants more than burst + rate x time, for any sequence of calls', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 50 }),

@@ -63,7 +63,7 @@ describe('AlipayProvider at the payment simulator', () => {
 
   it.each(describePaymentProvider(() => bench, NAMES))('$name', (one) => one.run());
 
-  it('never cancelled a trade in all of that', () => {
+  it('never canceled a trade in any case', () => {
     expect(simulator.ledger().length).toBeGreaterThan(NAMES.length);
     expect(protocol?.cancels).toBe(0);
   });

@@ -41,7 +41,7 @@ function read(params: Params | string): Promise<Notification> {
 }
 
 describe('a notification of Alipay', () => {
-  it('of a payment says what was paid, of which merchant', async () => {
+  it('of a payment has the amount and the merchant', async () => {
     expect(await read(sign(PAID))).toEqual({
       type: 'PAID',
       reference: 'ord-1',
@@ -58,12 +58,12 @@ describe('a notification of Alipay', () => {
     });
   });
 
-  it('is read again as the same when it is delivered twice', async () => {
+  it('is read in the same way if it is delivered twice', async () => {
     const body = sign(PAID);
     expect(await read(body)).toEqual(await read(body));
   });
 
-  it('is told to the merchant whose app it names, with his key', async () => {
+  it('is verified with the key of the merchant whose app it names', async () => {
     const body = { ...PAID, app_id: otherApp.appId, seller_id: otherApp.sellerId };
     expect(await read(sign(body, other.alipayPrivateKey))).toMatchObject({ type: 'PAID', merchantAccount: 'other' });
     expect(await read(sign(body))).toMatchObject({ type: 'REJECTED' });
@@ -80,9 +80,9 @@ describe('a notification of Alipay', () => {
     ['no amount', { ...PAID, total_amount: '0.00' }, 'NEWS'],
     ['an unreadable time', { ...PAID, gmt_payment: '2026-13-01 00:00:00' }, 'NEWS'],
     ['another currency', { ...PAID, trans_currency: 'USD' }, 'NEWS'],
-    ['two readings', { ...PAID, subject: 'x&total_amount=0.01' }, 'NEWS'],
+    ['an ambiguous value', { ...PAID, subject: 'x&total_amount=0.01' }, 'NEWS'],
     ['no trade', { ...PAID, out_trade_no: '' }, 'IGNORED'],
-  ])('about %s is what it is', async (_, params, type) => {
+  ])('about %s is mapped', async (_, params, type) => {
     expect(await read(sign(params))).toMatchObject({ type });
   });
 
@@ -101,10 +101,10 @@ describe('a notification of Alipay', () => {
     type: 'pkcs8',
   });
   it.each<[string, Params | string]>([
-    ['signed by somebody else', sign(PAID, stranger.toString())],
+    ['signed with another key', sign(PAID, stranger.toString())],
     ['signed by SHA-1', { ...sign(PAID, alipayPrivateKey, 'sha1'), sign_type: 'RSA' }],
-    ['of an unknown way to sign', { ...signed, sign_type: 'constructor' }],
-    ['without a way to sign', Object.fromEntries(Object.entries(signed).filter(([name]) => name !== 'sign_type'))],
+    ['with an unknown sign type', { ...signed, sign_type: 'constructor' }],
+    ['without a sign type', Object.fromEntries(Object.entries(signed).filter(([name]) => name !== 'sign_type'))],
     ['without a signature', { ...signed, sign: '' }],
     ['of an app that is not configured', sign({ ...PAID, app_id: '1' })],
     ['of another seller', sign({ ...PAID, seller_id: otherApp.sellerId })],
@@ -118,7 +118,7 @@ describe('a notification of Alipay', () => {
     expect(await read(body)).toMatchObject({ type: 'REJECTED' });
   });
 
-  it('of more parameters than Alipay has costs no look at its signature', async () => {
+  it('with more parameters than Alipay sends is rejected before its signature is checked', async () => {
     const padding = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`padding_${index}`, '']));
     expect(await read(sign({ ...PAID, ...padding }))).toMatchObject({
       type: 'REJECTED',
@@ -126,7 +126,7 @@ describe('a notification of Alipay', () => {
     });
   });
 
-  it('is answered in exactly the words that Alipay knows', () => {
+  it('is answered exactly as Alipay expects', () => {
     expect(notifications.reply('accepted')).toEqual({ status: 200, contentType: 'text/plain', body: 'success' });
     expect(notifications.reply('later')).toMatchObject({ status: 500, body: 'fail' });
     expect(notifications.reply('rejected')).toMatchObject({ status: 400, body: 'fail' });

@@ -16,8 +16,8 @@ function bare(pem: string | Buffer): string {
   return pem.toString().replace(/-----.*-----|\n/g, '');
 }
 
-describe('the options of Alipay', () => {
-  it('are enough with one merchant', () => {
+describe('resolveAlipayOptions', () => {
+  it('requires only one merchant', () => {
     expect(create({})).toMatchObject({ name: 'alipay', guardDefaults: { ratePerSecond: 50 } });
   });
 
@@ -26,11 +26,11 @@ describe('the options of Alipay', () => {
     ['PKCS#1 PEM', privateKey.export({ format: 'pem', type: 'pkcs1' })],
     ['PKCS#8 as the key tool writes it', bare(privateKey.export({ format: 'pem', type: 'pkcs8' }))],
     ['PKCS#1 as the key tool writes it', bare(privateKey.export({ format: 'pem', type: 'pkcs1' }))],
-  ])('take a private key in %s', (_, key) => {
+  ])('accepts a private key in %s', (_, key) => {
     expect(() => create({ privateKey: key.toString() })).not.toThrow();
   });
 
-  it('take a public key as the console shows it', () => {
+  it('accepts a public key as the console shows it', () => {
     expect(() => create({ alipayPublicKey: bare(alipayKey.export({ format: 'pem', type: 'spki' })) })).not.toThrow();
   });
 
@@ -38,34 +38,38 @@ describe('the options of Alipay', () => {
     ['no key', { privateKey: 'secret-but-no-key' }, /merchants\.shop\.privateKey: must be an RSA private key/],
     ['a short key', { privateKey: small.export({ format: 'pem', type: 'pkcs8' }).toString() }, /2048 bits/],
     ['a key for PSS', { privateKey: pss.export({ format: 'pem', type: 'pkcs8' }).toString() }, /RSA private key/],
-    ['a key of a curve', { privateKey: curve.export({ format: 'pem', type: 'pkcs8' }).toString() }, /RSA private key/],
+    [
+      'an elliptic curve key',
+      { privateKey: curve.export({ format: 'pem', type: 'pkcs8' }).toString() },
+      /RSA private key/,
+    ],
     [
       'a private key for the public one',
       { alipayPublicKey: merchant.privateKey },
       /alipayPublicKey: must be an RSA pub/,
     ],
     ["the app's own public key", { alipayPublicKey: publicKey }, /alipayPublicKey: is the app's own public key/],
-    ['an app id in words', { appId: 'shop' }, /merchants\.shop\.appId/],
+    ['an app id that is not a number', { appId: 'shop' }, /merchants\.shop\.appId/],
     ['a short seller id', { sellerId: '2088' }, /merchants\.shop\.sellerId/],
-  ])('are refused with %s, without showing a key', (_, fields, message) => {
+  ])('rejects %s, without showing a key', (_, fields, message) => {
     expect(() => create(fields)).toThrow(message);
     const secrets = Object.values(fields).filter((value) => value.length > 8);
     for (const secret of secrets) expect(() => create(fields)).not.toThrow(secret);
   });
 
-  it('name every problem at once', () => {
+  it('reports all problems at once', () => {
     const problems = { appId: '', sellerId: '', privateKey: '', alipayPublicKey: '' };
     expect(() => create(problems, { gateway: 'ftp://x', timeoutMs: 9_000 })).toThrow(/: 6 problems: /);
   });
 
-  it('do not know two merchants of one app', () => {
+  it('rejects two merchants with the same app', () => {
     const merchants = { one: merchant, two: merchant };
     expect(() => new AlipayProvider({ merchants }, new SystemClock())).toThrow(
-      'two.appId: is also the one of merchant "one"',
+      'two.appId: is also used by merchant "one"',
     );
   });
 
-  it('need a merchant', () => {
-    expect(() => new AlipayProvider({ merchants: {} }, new SystemClock())).toThrow('merchants: give at least one');
+  it('requires a merchant', () => {
+    expect(() => new AlipayProvider({ merchants: {} }, new SystemClock())).toThrow('merchants: name at least one');
   });
 });

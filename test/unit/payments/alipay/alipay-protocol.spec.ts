@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe('the simulated Alipay', () => {
-  it('knows of a QR code only when it was scanned, and a close before does not keep the buyer from paying', async () => {
+  it('has a trade only after the QR code is scanned, and an earlier close does not prevent payment', async () => {
     const reference = next();
     const params = { ...dueParams(), notify_url: 'https://shop.example.com/payments/alipay/notify' };
     expect(await precreate(reference, {}, params)).toMatchObject({ code: '10000', out_trade_no: reference });
@@ -59,7 +59,7 @@ describe('the simulated Alipay', () => {
     expect(stand.ledger.find('alipay', inTime)?.payment.pay(now())).toBe('accepted');
   });
 
-  it('makes a trade once', async () => {
+  it('creates a trade once', async () => {
     const reference = next();
     const create = (total_amount: string) =>
       stand.call('alipay.trade.create', { out_trade_no: reference, total_amount }, dueParams());
@@ -69,7 +69,7 @@ describe('the simulated Alipay', () => {
     expect(await query(reference)).toMatchObject({ type: 'OPEN' });
   });
 
-  it('gives money back once by each number, and all of it closes the trade', async () => {
+  it('refunds once for each number, and a full refund closes the trade', async () => {
     const reference = next();
     const payment = stand.create({ reference });
     payment.pay(now());
@@ -83,7 +83,7 @@ describe('the simulated Alipay', () => {
     expect(await close(reference)).toMatchObject({ type: 'ALREADY_CLOSED' });
   });
 
-  it('answers a refund on its way, a refused one, and one of nothing paid', async () => {
+  it('answers a pending refund, a refused one, and one of an unpaid trade', async () => {
     const [slow, broke, open] = [next(), next(), next()];
     stand.create({ reference: slow, refundProcessingMs: 60_000 }).pay(now());
     stand.create({ reference: broke, rejectRefunds: 1 }).pay(now());
@@ -99,7 +99,7 @@ describe('the simulated Alipay', () => {
     expect(await refund(next(), order)).toMatchObject(noTrade);
   });
 
-  it('cancels as Alipay does, which gives money back, and counts it; nobody of us does it', async () => {
+  it('cancels as Alipay does, which refunds money, and counts it', async () => {
     const [paid, open] = [next(), next()];
     stand.create({ reference: paid }).pay(now());
     stand.create({ reference: open });
@@ -112,7 +112,7 @@ describe('the simulated Alipay', () => {
     expect(stand.protocol.cancels).toBe(1);
   });
 
-  it('shows a merchant nothing of another', async () => {
+  it('does not show a merchant the trades of another', async () => {
     const reference = next();
     stand.create({ reference, merchantAccount: 'other' }).pay(now());
     expect(await query(reference)).toMatchObject({ type: 'NOT_FOUND' });
@@ -120,7 +120,7 @@ describe('the simulated Alipay', () => {
     expect(await stand.provider().query(asOther, signal())).toMatchObject({ type: 'PAID' });
   });
 
-  it('reports what was paid when it is not what was asked for', async () => {
+  it('reports the amount that was paid if it differs from the amount of the attempt', async () => {
     const [less, foreign] = [next(), next()];
     stand.create({ reference: less, partialAmount: 1 }).pay(now());
     stand.create({ reference: foreign, paidCurrency: 'USD' }).pay(now());
@@ -148,7 +148,7 @@ describe('the simulated Alipay', () => {
     expect(await query(reference)).toMatchObject(outcome);
   });
 
-  it('refuses a request in local time, of an unknown app, and with another signature', async () => {
+  it('rejects a request in local time, of an unknown app, or with another signature', async () => {
     const reference = next();
     const timestamp = toBeijingTime(now() - 8 * 3_600_000);
     expect(await precreate(reference, {}, { timestamp })).toMatchObject({ sub_code: 'isv.invalid-timestamp' });
@@ -184,7 +184,7 @@ describe('the notifications of the simulated Alipay', () => {
   const readLast = () =>
     stand.provider().notifications.read({ headers: {}, rawBody: Buffer.from(stand.posts.at(-1)?.body ?? '') });
 
-  it('tell of a payment, of refunds and of a close, as the adapter understands them', async () => {
+  it('report a payment, refunds, and a close in a way that the adapter understands', async () => {
     const [paid, closed] = [next(), next()];
     stand.create({ reference: paid }).pay(now());
     expect(await readLast()).toMatchObject({ type: 'PAID', reference: paid, merchantAccount: 'shop', amount: 8_888n });
@@ -222,7 +222,7 @@ describe('the notifications of the simulated Alipay', () => {
     expect(stand.protocol.isAcknowledged(200, 'success\n')).toBe(false);
   });
 
-  it('goes to nobody when the merchant is unknown', () => {
+  it('are not sent if the merchant is unknown', () => {
     stand.create({ reference: next(), merchantAccount: 'gone' }).pay(now());
     expect(stand.posts).toEqual([]);
   });

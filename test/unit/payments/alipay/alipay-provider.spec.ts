@@ -41,7 +41,7 @@ const refund = (fields = {}) => gateway.provider(clock).refund(refundOf(fields),
 const methods = () => gateway.requests.map(({ method }) => method.replace('alipay.trade.', ''));
 
 describe('a request to Alipay', () => {
-  it('is signed by RSA2 over all of its parameters and carries Beijing time', async () => {
+  it('has an RSA2 signature over all its parameters, and Beijing time', async () => {
     gateway.willSay({ ...OK, trade_status: 'WAIT_BUYER_PAY' });
     await query();
     const [request] = gateway.requests as [SeenRequest];
@@ -68,7 +68,7 @@ describe('a request to Alipay', () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  it('is not made when the caller has given up', async () => {
+  it('is not made if the caller has given up', async () => {
     expect(await gateway.provider(clock).query(attempt(), AbortSignal.abort())).toMatchObject({ type: 'UNKNOWN' });
     expect(gateway.requests).toEqual([]);
   });
@@ -90,12 +90,12 @@ describe('a query', () => {
     });
   });
 
-  it('reports the amount that was taken, not the one that was asked for', async () => {
+  it('reports the amount that was taken, not the amount of the attempt', async () => {
     gateway.willSay({ ...PAID, total_amount: '0.01' });
     expect(await query()).toMatchObject({ type: 'PAID', amount: 1n });
   });
 
-  it('does not lose a payment for want of its date', async () => {
+  it('counts a payment without a date', async () => {
     gateway.willSay({ ...PAID, send_pay_date: undefined });
     expect(await query()).toMatchObject({ type: 'PAID', paidAt: new Date(clock.now()) });
   });
@@ -104,7 +104,7 @@ describe('a query', () => {
     ['WAIT_BUYER_PAY', { ...OK, trade_status: 'WAIT_BUYER_PAY', receipt_amount: '0.00' }, 'OPEN'],
     ['TRADE_SUCCESS', PAID, 'PAID'],
     ['TRADE_FINISHED', { ...PAID, trade_status: 'TRADE_FINISHED' }, 'PAID'],
-    ['TRADE_CLOSED of nobody', { ...OK, trade_status: 'TRADE_CLOSED', total_amount: '88.88' }, 'CLOSED'],
+    ['TRADE_CLOSED without a payment', { ...OK, trade_status: 'TRADE_CLOSED', total_amount: '88.88' }, 'CLOSED'],
     ['TRADE_CLOSED with zero paid', { ...OK, trade_status: 'TRADE_CLOSED', receipt_amount: '0.00' }, 'CLOSED'],
     ['TRADE_CLOSED after a payment', { ...PAID, trade_status: 'TRADE_CLOSED' }, 'REFUNDED'],
     ['TRADE_CLOSED with money paid', { ...OK, trade_status: 'TRADE_CLOSED', buyer_pay_amount: '0.01' }, 'REFUNDED'],
@@ -116,15 +116,15 @@ describe('a query', () => {
     ['20001', refusal('aop.invalid-auth-token', '20001'), 'UNKNOWN'],
     ['40002', refusal('isv.invalid-signature', '40002'), 'UNKNOWN'],
     ['40005', refusal('isv.app-call-limited', '40005'), 'UNKNOWN'],
-    ['a missing trade of another code', refusal('ACQ.TRADE_NOT_EXIST', '20000'), 'UNKNOWN'],
+    ['a missing trade with another code', refusal('ACQ.TRADE_NOT_EXIST', '20000'), 'UNKNOWN'],
     ['an unknown refusal', refusal('ACQ.SOMETHING_NEW'), 'UNKNOWN'],
-    ['a code that is no string', { code: 10_000, trade_status: 'TRADE_CLOSED' }, 'UNKNOWN'],
-    ['a payment without a number', { ...PAID, trade_no: undefined }, 'UNKNOWN'],
-    ['a payment of nothing', { ...PAID, total_amount: '0.00' }, 'UNKNOWN'],
+    ['a code that is not a string', { code: 10_000, trade_status: 'TRADE_CLOSED' }, 'UNKNOWN'],
+    ['a payment without a transaction id', { ...PAID, trade_no: undefined }, 'UNKNOWN'],
+    ['a payment of zero', { ...PAID, total_amount: '0.00' }, 'UNKNOWN'],
     ['a payment of "88.888"', { ...PAID, total_amount: '88.888' }, 'UNKNOWN'],
-    ['a payment of a JSON number', { ...PAID, total_amount: 88.88 }, 'UNKNOWN'],
-    ['a payment at no time', { ...PAID, send_pay_date: 'yesterday' }, 'UNKNOWN'],
-  ])('takes %s for what it is', async (_, body, type) => {
+    ['a payment with a JSON number', { ...PAID, total_amount: 88.88 }, 'UNKNOWN'],
+    ['a payment with an invalid time', { ...PAID, send_pay_date: 'yesterday' }, 'UNKNOWN'],
+  ])('maps %s', async (_, body, type) => {
     gateway.willSay(body);
     const outcome = await query();
     expect(outcome.type).toBe(type);
@@ -139,19 +139,19 @@ describe('a query', () => {
     ['another merchant', { ...PAID, seller_id: '2088999999999999' }],
     ['another currency', { ...PAID, trans_currency: 'USD' }],
     ['a refusal about another trade', { ...refusal('ACQ.TRADE_NOT_EXIST'), out_trade_no: 'ord-2' }],
-  ])('does not believe a signed answer about %s', async (_, body) => {
+  ])('does not trust a signed answer about %s', async (_, body) => {
     gateway.willSay(body);
     expect(await query()).toMatchObject({ type: 'UNKNOWN', untrusted: true });
   });
 
-  it('takes a payment in yuan of an attempt in another currency for an answer to another question', async () => {
+  it('does not trust a payment in yuan for an attempt in another currency', async () => {
     gateway.willSay(PAID, { ...PAID, trans_currency: 'JPY' });
     expect(await query({ currency: 'EUR' })).toMatchObject({ type: 'UNKNOWN', untrusted: true });
     // Not even where both agree: an amount in yen has no decimals.
     expect(await query({ currency: 'JPY' })).toMatchObject({ type: 'UNKNOWN', untrusted: true });
   });
 
-  it('takes a refusal that names no trade', async () => {
+  it('accepts a refusal that names no trade', async () => {
     gateway.willSay({ ...refusal('ACQ.TRADE_NOT_EXIST'), out_trade_no: undefined });
     expect(await query()).toMatchObject({ type: 'NOT_FOUND' });
   });
@@ -181,12 +181,12 @@ describe('an answer', () => {
     expect(await query()).toMatchObject({ type: 'UNKNOWN', untrusted: true });
   });
 
-  it('of a gateway that does not know the app says so to the operator', async () => {
+  it('of a gateway that does not know the app tells the operator so', async () => {
     gateway.answers = [() => '{"error_response":{"code":"40002","sub_code":"isv.invalid-app-id"}}'];
     expect(await query()).toMatchObject({ reason: expect.stringContaining('40002 isv.invalid-app-id') as string });
   });
 
-  it('with a wrong signature does not put the buyer into the reason', async () => {
+  it('with a wrong signature adds no data about the buyer to the reason', async () => {
     gateway.answers = [() => genuine.replace('WAIT_BUYER_PAY', 'buyer_secret')];
     expect(JSON.stringify(await query())).not.toContain('buyer_secret');
   });
@@ -201,14 +201,14 @@ describe('an answer', () => {
     expect({ outage: false, ...outcome }).toMatchObject({ type: 'UNKNOWN', outage: isOutage });
   });
 
-  it('that is no JSON is UNKNOWN', async () => {
+  it('that is not JSON is UNKNOWN', async () => {
     gateway.answers = [() => '<html>Bad gateway</html>'];
     const outcome = await query();
     expect(outcome.type).toBe('UNKNOWN');
     expect(outcome).not.toHaveProperty('outage');
   });
 
-  it('that does not come at all is an outage after the time-out', async () => {
+  it('that never comes is an outage after the time-out', async () => {
     let arrived = (): void => undefined;
     const request = new Promise<void>((resolve) => (arrived = resolve));
     gateway.answers = [() => () => arrived()];
@@ -224,7 +224,7 @@ describe('an answer', () => {
     expect(await query()).toMatchObject({ type: 'UNKNOWN', outage: true });
   });
 
-  it('that the caller no longer waits for is UNKNOWN and no outage', async () => {
+  it('that the caller no longer waits for is UNKNOWN and not an outage', async () => {
     const caller = new AbortController();
     gateway.answers = [() => () => caller.abort()];
     const outcome = await gateway.provider(clock).query(attempt(), caller.signal);
@@ -241,15 +241,15 @@ describe('a close', () => {
     ['ACQ.SYSTEM_ERROR', refusal('ACQ.SYSTEM_ERROR'), 'UNKNOWN'],
     ['ACQ.INVALID_PARAMETER', refusal('ACQ.INVALID_PARAMETER'), 'UNKNOWN'],
     ['20000', refusal('isp.unknow-error', '20000'), 'UNKNOWN'],
-    ['a status error of another code', refusal('ACQ.TRADE_STATUS_ERROR', '20000'), 'UNKNOWN'],
-  ])('takes %s for what it is, without asking again', async (_, body, type) => {
+    ['a status error with another code', refusal('ACQ.TRADE_STATUS_ERROR', '20000'), 'UNKNOWN'],
+  ])('maps %s, without a query', async (_, body, type) => {
     gateway.willSay(body);
     expect(await close()).toMatchObject({ type });
     expect(methods()).toEqual(['close']);
   });
 
   it.each(['ACQ.TRADE_STATUS_ERROR', 'ACQ.REASON_TRADE_STATUS_INVALID', 'ACQ.REASON_ILLEGAL_STATUS'])(
-    'asks after %s, and never cancels',
+    'queries after %s, and never cancels',
     async (subCode) => {
       gateway.willSay(refusal(subCode), PAID);
       expect(await close()).toMatchObject({ type: 'PAID', evidence: { trade_status: 'TRADE_SUCCESS' } });
@@ -263,12 +263,12 @@ describe('a close', () => {
     ['open, which contradicts it,', { ...OK, trade_status: 'WAIT_BUYER_PAY' }, 'UNKNOWN'],
     ['unknown, which contradicts it,', refusal('ACQ.TRADE_NOT_EXIST'), 'UNKNOWN'],
     ['down', refusal('isp.unknow-error', '20000'), 'UNKNOWN'],
-  ])('that is refused for the state of a trade that is %s', async (_, body, type) => {
+  ])('that is refused because the trade is %s', async (_, body, type) => {
     gateway.willSay(STATUS_ERROR, body);
     expect(await close()).toMatchObject({ type });
   });
 
-  it('that is refused is UNKNOWN when the query after it is forged', async () => {
+  it('that is refused is UNKNOWN if the query after it is forged', async () => {
     gateway.willSay(STATUS_ERROR);
     gateway.answers.push(() => signedBody('alipay.trade.query', PAID).replace('88.88', '99.99'));
     expect(await close()).toMatchObject({ type: 'UNKNOWN', untrusted: true });
@@ -278,7 +278,7 @@ describe('a close', () => {
 describe('a refund', () => {
   const DONE = { ...OK, refund_status: 'REFUND_SUCCESS', out_request_no: 'a'.repeat(32), refund_amount: '88.88' };
 
-  it('asks for exactly the amount under our number', async () => {
+  it('requests exactly the amount with our number', async () => {
     gateway.willSay({ ...OK, fund_change: 'Y' });
     expect(await refund({ amount: 5n })).toMatchObject({ type: 'REFUNDED', refundId: 'a'.repeat(32) });
     expect(gateway.requests.map(({ content }) => content)).toEqual([
@@ -287,18 +287,23 @@ describe('a refund', () => {
   });
 
   it.each<[string, Record<string, unknown>, Record<string, unknown>, string]>([
-    ['moved nothing, but is done', { ...OK, fund_change: 'N' }, DONE, 'REFUNDED'],
-    ['moved nothing, and is not done', { ...OK, fund_change: 'N' }, OK, 'PENDING'],
-    ['does not say, and is on its way', OK, { ...OK, refund_status: 'REFUND_PROCESSING' }, 'PENDING'],
+    ['moved no money, but is done', { ...OK, fund_change: 'N' }, DONE, 'REFUNDED'],
+    ['moved no money, and is not done', { ...OK, fund_change: 'N' }, OK, 'PENDING'],
+    ['does not say, and is pending', OK, { ...OK, refund_status: 'REFUND_PROCESSING' }, 'PENDING'],
     ['failed for now', OK, { ...OK, refund_status: 'REFUND_FAIL' }, 'PENDING'],
-    ['says something new', OK, { ...OK, refund_status: 'REFUND_MAYBE' }, 'UNKNOWN'],
+    ['has an unknown status', OK, { ...OK, refund_status: 'REFUND_MAYBE' }, 'UNKNOWN'],
     ['is refused, and is not done', refusal('ACQ.SELLER_BALANCE_NOT_ENOUGH'), OK, 'REJECTED'],
     ['is refused, but is done', refusal('ACQ.TRADE_STATUS_ERROR'), DONE, 'REFUNDED'],
-    ['is refused, and is on its way', refusal('ACQ.TRADE_STATUS_ERROR'), { ...OK, refund_status: 'X' }, 'UNKNOWN'],
-    ['is of no trade', refusal('ACQ.TRADE_NOT_EXIST'), refusal('ACQ.TRADE_NOT_EXIST'), 'REJECTED'],
-    ['is refused, and nobody knows', refusal('ACQ.TRADE_STATUS_ERROR'), refusal('isp.x', '20000'), 'UNKNOWN'],
-    ['is another one', OK, { ...DONE, out_request_no: 'b' }, 'UNKNOWN'],
-    ['is of another amount', OK, { ...DONE, refund_amount: '88.87' }, 'UNKNOWN'],
+    [
+      'is refused, and has an unknown status',
+      refusal('ACQ.TRADE_STATUS_ERROR'),
+      { ...OK, refund_status: 'X' },
+      'UNKNOWN',
+    ],
+    ['names no trade', refusal('ACQ.TRADE_NOT_EXIST'), refusal('ACQ.TRADE_NOT_EXIST'), 'REJECTED'],
+    ['is refused, and cannot be queried', refusal('ACQ.TRADE_STATUS_ERROR'), refusal('isp.x', '20000'), 'UNKNOWN'],
+    ['is another refund', OK, { ...DONE, out_request_no: 'b' }, 'UNKNOWN'],
+    ['has another amount', OK, { ...DONE, refund_amount: '88.87' }, 'UNKNOWN'],
   ])('that %s is confirmed by a query', async (_, first, second, type) => {
     gateway.willSay(first, second);
     expect(await refund()).toMatchObject({ type });
@@ -308,8 +313,8 @@ describe('a refund', () => {
   it.each<[string, Record<string, unknown>]>([
     ['ACQ.SYSTEM_ERROR', refusal('ACQ.SYSTEM_ERROR')],
     ['20000', refusal('isp.unknow-error', '20000')],
-    ['something new', refusal('ACQ.SOMETHING_NEW')],
-    ['a final refusal of another code', refusal('ACQ.SELLER_BALANCE_NOT_ENOUGH', '20000')],
+    ['an unknown code', refusal('ACQ.SOMETHING_NEW')],
+    ['a final refusal with another code', refusal('ACQ.SELLER_BALANCE_NOT_ENOUGH', '20000')],
     ['another trade', { ...OK, out_trade_no: 'ord-2', fund_change: 'Y' }],
   ])('that is answered with %s is UNKNOWN', async (_, body) => {
     gateway.willSay(body);
@@ -317,7 +322,7 @@ describe('a refund', () => {
     expect(methods()).toEqual(['refund']);
   });
 
-  it.each([{ currency: 'USD' }, { amount: 0n }, { amount: -1n }])('of %o is not asked for', async (fields) => {
+  it.each([{ currency: 'USD' }, { amount: 0n }, { amount: -1n }])('of %o is not requested', async (fields) => {
     expect(await refund(fields)).toMatchObject({ type: 'UNKNOWN' });
     expect(gateway.requests).toEqual([]);
   });
@@ -328,7 +333,7 @@ describe('a refund', () => {
   });
 });
 
-it('keeps no key in what it answers', async () => {
+it('returns no key in its outcomes', async () => {
   gateway.willSay(PAID);
   expect(
     Object.values(await query())
@@ -337,7 +342,7 @@ it('keeps no key in what it answers', async () => {
   ).not.toContain(alipayPrivateKey.slice(40, 80));
 });
 
-it('has no word of the method that gives money back when it finds a trade paid', () => {
+it('does not contain the cancel method, which refunds a paid trade', () => {
   const directory = join(__dirname, '../../../../src/payments/alipay');
   const sources = readdirSync(directory).map((file) => readFileSync(join(directory, file), 'utf8'));
   expect(sources.length).toBeGreaterThan(5);

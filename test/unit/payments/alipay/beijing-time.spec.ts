@@ -9,8 +9,8 @@ const SHANGHAI = new Intl.DateTimeFormat('sv-SE', {
 /** Summer time was given up in 1991. */
 const instants = fc.date({ min: new Date('1992-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
 
-describe('a time of Alipay', () => {
-  it('is that of Shanghai, in any time zone of the process', () => {
+describe('Beijing time', () => {
+  it('is the time of Shanghai, in any time zone of the process', () => {
     fc.assert(
       fc.property(instants, (instant) => {
         expect(toBeijingTime(instant.getTime())).toBe(SHANGHAI.format(instant));
@@ -18,7 +18,7 @@ describe('a time of Alipay', () => {
     );
   });
 
-  it('is read back as it was written, to the second', () => {
+  it('parses what it formats, to the second', () => {
     fc.assert(
       fc.property(instants, (instant) => {
         const seconds = Math.floor(instant.getTime() / 1_000) * 1_000;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { fromYuan, toYuan } from '../../../../src/payments/alipay/yuan';
 
 describe('an amount in yuan', () => {
-  it('is read back as it was written, to the fen and far above 2^53', () => {
+  it('is parsed as it was formatted, to the fen and far above 2^53', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 17n - 1n }), (fen) => {
         expect(toYuan(fen)).toMatch(/^(0|[1-9]\d*)\.\d\d$/);
@@ -11,7 +11,7 @@ describe('an amount in yuan', () => {
     );
   });
 
-  it('is the same with decimals left out', () => {
+  it('is the same without decimals', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 9 }), (whole, tenth) => {
         expect(fromYuan(`${whole}`)).toBe(whole * 100n);
@@ -20,7 +20,7 @@ describe('an amount in yuan', () => {
     );
   });
 
-  it('is nothing but plain digits', () => {
+  it('consists of plain digits only', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.,-+eE \n'), maxLength: 12 }), (text) => {
         if (!/^(0|[1-9]\d*)(\.\d\d?)?$/.test(text) || text.endsWith('\n')) expect(fromYuan(text)).toBeUndefined();

@@ -40,7 +40,7 @@ describe('StripeProvider.close', () => {
     expect(stripe.status(attempt)).toBe('CLOSED');
   });
 
-  it.each(['pi', 'cs'] as const)('finds out what a refusal means by asking: %s', async (kind) => {
+  it.each(['pi', 'cs'] as const)('queries the state after a refusal: %s', async (kind) => {
     const paid = stripe.attempt(kind);
     stripe.pay(paid);
     expect(await close(paid)).toMatchObject({ type: 'PAID' });
@@ -55,18 +55,18 @@ describe('StripeProvider.close', () => {
     expect(await close(refunded)).toMatchObject({ type: 'ALREADY_CLOSED' });
   });
 
-  it('leaves a session alone whose money is held', async () => {
+  it('does not close a session whose money is held', async () => {
     const attempt = stripe.attempt('cs', { script: { buyer: 'pays-after', ms: 0, authorizes: true } });
     expect(await close(attempt)).toMatchObject({ type: 'IN_PROGRESS' });
     expect(stripe.status(attempt)).toBe('AUTHORIZED');
   });
 
-  it('takes a session that ran out of time for closed', async () => {
+  it('is ALREADY_CLOSED for an expired session', async () => {
     const attempt = stripe.attempt('cs', { timeExpire: Date.now() - 1_000 });
     expect(await close(attempt)).toMatchObject({ type: 'ALREADY_CLOSED' });
   });
 
-  it('asks for the session id when the intent belongs to one', async () => {
+  it('asks to register the session id if the intent belongs to a session', async () => {
     const session = stripe.attempt('cs', { script: { buyer: 'pays-after', ms: 0, authorizes: true } });
     stripe.canned.push({ status: 400, body: ofCheckout });
     stripe.canned.push({ status: 200, body: anIntent({ status: 'requires_payment_method', amount_received: 0 }) });
@@ -78,12 +78,12 @@ describe('StripeProvider.close', () => {
   });
 
   it.each([
-    ['expired, and the buyer was quicker', aSession({ status: 'expired' }), 'PAID'],
+    ['expired, but paid before', aSession({ status: 'expired' }), 'PAID'],
     ['expired, while the bank asks the buyer', expired('requires_action'), 'IN_PROGRESS'],
     ['expired, with nothing under way', expired('requires_payment_method'), 'CLOSED'],
-    ['said to be open still', { ...expired('requires_payment_method'), status: 'open' }, 'UNKNOWN'],
+    ['still open', { ...expired('requires_payment_method'), status: 'open' }, 'UNKNOWN'],
     ['another one', aSession({ id: 'cs_2', status: 'expired' }), 'UNKNOWN'],
-  ])('believes what the answer to expire says of the session: %s', async (_, body, type) => {
+  ])('trusts the state in the answer to expire: %s', async (_, body, type) => {
     stripe.canned.push({ status: 200, body });
     expect((await close({ ...stripe.attempt('cs'), reference: 'cs_1' })).type).toBe(type);
   });
@@ -91,21 +91,21 @@ describe('StripeProvider.close', () => {
   it.each([
     ['another intent', anIntent({ id: 'pi_2', status: 'canceled', amount_received: 0 })],
     ['the other mode', anIntent({ livemode: true, status: 'canceled', amount_received: 0 })],
-    ['an intent that is open still', anIntent({ status: 'requires_action', amount_received: 0 })],
-    ['an object that is no intent', { id: 'pi_1', status: 'canceled' }],
-  ])('does not take %s for closed', async (_, body) => {
+    ['an intent that is still open', anIntent({ status: 'requires_action', amount_received: 0 })],
+    ['an object that is not an intent', { id: 'pi_1', status: 'canceled' }],
+  ])('does not treat %s as closed', async (_, body) => {
     stripe.canned.push({ status: 200, body });
     expect((await close({ ...stripe.attempt('pi'), reference: 'pi_1' })).type).toBe('UNKNOWN');
   });
 
-  it('takes a 500 without an error for what it is', async () => {
+  it('treats a 500 without an error as a failure', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'error-without-body', on: 'close', times: 1 });
     expect(await close(attempt)).toMatchObject({ type: 'UNKNOWN', outage: true });
     expect(stripe.status(attempt)).toBe('OPEN');
   });
 
-  it('takes a new key after a 500, which Stripe keeps under the old one', async () => {
+  it('uses a new key after a 500, which Stripe stores under the old one', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'error', status: 500, on: 'close', times: 1 });
     expect(await close(attempt)).toMatchObject({ type: 'UNKNOWN', outage: true });
@@ -113,7 +113,7 @@ describe('StripeProvider.close', () => {
     expect(keys()).toEqual([1, 2].map((n) => `close:${attempt.reference}:${n}`));
   });
 
-  it('steps over the stored results of a process before it', async () => {
+  it('skips the stored results of an earlier process', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'error', status: 500, on: 'close', times: 2 });
     await close(attempt);
@@ -122,7 +122,7 @@ describe('StripeProvider.close', () => {
     expect(keys().slice(2)).toEqual([1, 2, 3].map((n) => `close:${attempt.reference}:${n}`));
   });
 
-  it('does not take an old refusal for the present: an intent that failed since can be canceled', async () => {
+  it('does not trust a stored refusal: an intent that has failed since then can be canceled', async () => {
     const attempt = stripe.attempt('pi');
     stripe.canned.push({ status: 400, body: refusal }, { status: 200, body: processing(attempt) });
     expect(await close(attempt)).toMatchObject({ type: 'IN_PROGRESS' });
@@ -130,7 +130,7 @@ describe('StripeProvider.close', () => {
     expect(keys()[1]).toBe(`close:${attempt.reference}:2`);
   });
 
-  it('keeps the key when the answer was lost, and so gets it', async () => {
+  it('keeps the key if the answer was lost, and so gets the stored result', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'lost-response', on: 'close', times: 1 });
     expect(await close(attempt)).toMatchObject({ type: 'UNKNOWN', outage: true });
@@ -139,7 +139,7 @@ describe('StripeProvider.close', () => {
     expect(stripe.payment(attempt).entry(Date.now()).closes).toBe(1);
   });
 
-  it('keeps the key while the rate is limited', async () => {
+  it('keeps the key after a rate limit', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'rate-limited', on: 'close', times: 1 });
     expect(await close(attempt)).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching(/rate/) as unknown });
@@ -147,7 +147,7 @@ describe('StripeProvider.close', () => {
     expect(new Set(keys()).size).toBe(1);
   });
 
-  it('does not go on for ever when only stored failures come back', async () => {
+  it('stops if Stripe replays only stored failures', async () => {
     const attempt = stripe.attempt('pi');
     const stored = { status: 500, body: { error: { message: 'stored' } }, headers: { 'idempotent-replayed': 'true' } };
     stripe.canned.push(...Array<typeof stored>(20).fill(stored));

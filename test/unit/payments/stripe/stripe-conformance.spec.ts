@@ -50,7 +50,7 @@ describe('StripeProvider with the whole simulator', () => {
   const simulator = new PaymentSimulator();
   afterAll(() => simulator.close());
 
-  it('works on what a shop has made there, with the merchants that the simulator shows', async () => {
+  it('works with payments that a shop created, and with the merchants of the simulator', async () => {
     const baseUrl = `${await simulator.listen()}/stripe`;
     const merchants = simulator.merchants.stripe;
     const provider = new StripeProvider({ merchants, baseUrl }, new SystemClock());

@@ -24,7 +24,7 @@ async function readPaid(reference: string, oldForm: boolean) {
 }
 
 describe('an event of the simulated Stripe', () => {
-  it.each(['pi_1', 'cs_test_1'])('about %s tells of the amount, and in the old form only of a change', async (id) => {
+  it.each(['pi_1', 'cs_test_1'])('about %s has the amount, or in the old format only the change', async (id) => {
     expect(await readPaid(id, false)).toMatchObject({ type: 'PAID', reference: id, amount: 1_999n });
     expect(await readPaid(id, true)).toMatchObject({ type: 'NEWS', reference: id });
   });

@@ -14,15 +14,15 @@ function problemsOf(options: object): readonly string[] {
   return [];
 }
 
-describe('the options of StripeProvider', () => {
-  it('need nothing but a merchant with its key', () => {
+describe('resolveStripeOptions', () => {
+  it('requires only a merchant with its key', () => {
     const provider = new StripeProvider({ merchants: { shop: { secretKey: SECRET } } }, new SystemClock());
     expect(provider.name).toBe('stripe');
     expect(provider.guardDefaults).toBe(STRIPE_RESILIENCE_DEFAULTS);
     expect(provider.notifications).toBeUndefined();
   });
 
-  it('are all complained of at once, without a secret in the complaint', () => {
+  it('reports all problems at once, without a secret', () => {
     const merchants = {
       a: { secretKey: 'pk_test_0123456789abcdef', stripeAccount: 'me' },
       b: { secretKey: SECRET, webhookSecrets: ['secret-of-the-endpoint'], livemode: true },
@@ -47,7 +47,7 @@ describe('the options of StripeProvider', () => {
       'has only 3 characters after whsec_, which is too short for a webhook secret; copy it from Developers',
     ],
     ['123456789', 'must start with whsec_; copy it from Developers > Webhooks'],
-  ])('say what is wrong with the webhook secret %s, without it', (secret, sentence) => {
+  ])('says what is wrong with the webhook secret %s, without showing it', (secret, sentence) => {
     const problem = problemsOf(merchantsOf({ secretKey: SECRET, webhookSecrets: [secret] })).join();
     expect(problem).toContain(`merchants.shop.webhookSecrets.0: ${sentence}`);
     expect(problem).not.toContain('123');
@@ -55,20 +55,20 @@ describe('the options of StripeProvider', () => {
 
   it.each([
     ['no merchant', { merchants: {} }, /merchants/],
-    ['a live key said to be of test mode', merchantsOf({ secretKey: 'sk_live_12345678', livemode: false }), /livemode/],
-    ['a test key said to be of live mode', merchantsOf({ secretKey: SECRET, livemode: true }), /livemode/],
+    ['a live key with test mode', merchantsOf({ secretKey: 'sk_live_12345678', livemode: false }), /livemode/],
+    ['a test key with live mode', merchantsOf({ secretKey: SECRET, livemode: true }), /livemode/],
     ['http to another host', { ...merchantsOf({}), baseUrl: 'http://stripe.example.com' }, /loopback/],
     [
       'http to a host that looks like loopback',
       { ...merchantsOf({}), baseUrl: 'http://127.0.0.1.example.com' },
       /loop/,
     ],
-  ])('refuse %s', (_, options, problem) => {
+  ])('rejects %s', (_, options, problem) => {
     expect(problemsOf(options).join()).toMatch(problem);
   });
 
   it.each(['https://proxy.example.com/stripe', 'http://localhost:4000', 'http://127.0.0.1:1/stripe', 'http://[::1]:1'])(
-    'take %s as base URL',
+    'accepts %s as base URL',
     (baseUrl) => {
       expect(problemsOf({ ...merchantsOf({}), baseUrl })).toEqual([]);
     },

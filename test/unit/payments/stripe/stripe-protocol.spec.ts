@@ -25,7 +25,7 @@ describe('the simulator of Stripe', () => {
     return { status: response.status, headers: response.headers, body: JSON.parse(text) as Record<string, unknown> };
   }
 
-  it('makes an intent that can be asked for and paid', async () => {
+  it('creates an intent that can be retrieved and paid', async () => {
     const made = await call('POST', '/v1/payment_intents', {
       amount: '1999',
       currency: 'eur',
@@ -45,7 +45,7 @@ describe('the simulator of Stripe', () => {
     });
   });
 
-  it('makes a session with the sum of its lines, whose intent appears with the buyer', async () => {
+  it('creates a session with the sum of its lines, whose intent is created when the buyer pays', async () => {
     const made = await call('POST', '/v1/checkout/sessions', sessionForm(1_800));
     expect(made.body).toMatchObject({ amount_total: 2_500, status: 'open', payment_intent: null });
     const id = String(made.body['id']);
@@ -73,7 +73,7 @@ describe('the simulator of Stripe', () => {
     expect({ status, body }).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error' } } });
   });
 
-  it('lets nobody in without a key, nor to the payments of others', async () => {
+  it('rejects requests without a key, and requests for payments of others', async () => {
     const attempt = stripe.attempt('pi', { merchantAccount: 'other' });
     expect((await call('GET', `/v1/payment_intents/${attempt.reference}`)).status).toBe(404);
     const { status } = await call(
@@ -85,7 +85,7 @@ describe('the simulator of Stripe', () => {
     expect(status).toBe(401);
   });
 
-  it('keeps the first result of an idempotency key, a 500 too, and wants the same parameters', async () => {
+  it('stores the first result of an idempotency key, even a 500, and requires the same parameters', async () => {
     const { reference } = stripe.attempt('pi');
     const key = { 'idempotency-key': 'k-1' };
     stripe.fault({ fault: 'error-without-body', on: 'close', times: 1 });
@@ -104,7 +104,7 @@ describe('the simulator of Stripe', () => {
     expect((await call('POST', `/v1/payment_intents/${reference}/cancel`)).status).toBe(200);
   });
 
-  it('forgets no result because its answer was lost', async () => {
+  it('stores a result whose answer was lost', async () => {
     const { reference } = stripe.attempt('pi');
     const key = { 'idempotency-key': 'k-2' };
     stripe.fault({ fault: 'lost-response', on: 'close', times: 1 });
@@ -112,7 +112,7 @@ describe('the simulator of Stripe', () => {
     expect(await call('POST', `/v1/payment_intents/${reference}/cancel`, {}, key)).toMatchObject({ status: 200 });
   });
 
-  it('keeps nothing of a call that was not worked on', async () => {
+  it('stores nothing for a call that was not processed', async () => {
     const { reference } = stripe.attempt('pi');
     const key = { 'idempotency-key': 'k-3' };
     stripe.fault({ fault: 'rate-limited', on: 'close', times: 1 });
@@ -121,7 +121,7 @@ describe('the simulator of Stripe', () => {
     expect((await call('POST', `/v1/payment_intents/${reference}/cancel`, {}, key)).status).toBe(200);
   });
 
-  it('makes a second refund of the same number for another key, as Stripe would', async () => {
+  it('makes a second refund with the same number for another key, as Stripe does', async () => {
     const attempt = stripe.attempt('pi');
     stripe.pay(attempt);
     const form = { payment_intent: attempt.reference, amount: '500', 'metadata[refundNumber]': 'n' };
@@ -143,7 +143,7 @@ describe('the simulator of Stripe', () => {
     expect(await response.text()).toContain(expected);
   });
 
-  it('repeats its webhooks for three days, until they are answered with 2xx', () => {
+  it('redelivers its webhooks for three days, until they are answered with 2xx', () => {
     const { protocol } = stripe;
     const total = protocol.retryDelaysMs.reduce((sum, ms) => sum + ms, 0);
     expect(total / 3_600_000).toBeGreaterThan(71);

@@ -52,14 +52,14 @@ describe('StripeProvider.query', () => {
     });
   });
 
-  it('an intent given back in part is PAID, and in full REFUNDED', async () => {
+  it('a partly refunded intent is PAID, and a fully refunded one REFUNDED', async () => {
     const inPart = anIntent({ latest_charge: aCharge({ amount_refunded: 500 }) });
     expect(await query(INTENT, 200, inPart)).toMatchObject({ type: 'PAID', amount: 1_999n });
     const inFull = anIntent({ latest_charge: aCharge({ amount_refunded: 1_999, refunded: true }) });
     expect(await query(INTENT, 200, inFull)).toMatchObject({ type: 'REFUNDED' });
   });
 
-  it('takes every whole amount exactly, and no other', async () => {
+  it('accepts every integer amount exactly, and no other', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), async (amount_received) => {
         const outcome = await query(INTENT, 200, anIntent({ amount_received }));
@@ -73,7 +73,7 @@ describe('StripeProvider.query', () => {
   });
 
   it.each<[string, object, QueryOutcome['type']]>([
-    ['open, nobody has begun', { status: 'open', payment_status: 'unpaid', payment_intent: null }, 'OPEN'],
+    ['open, not started', { status: 'open', payment_status: 'unpaid', payment_intent: null }, 'OPEN'],
     ['open, its buyer is asked by the bank', unpaid('open', 'requires_action'), 'OPEN'],
     ['open, but money was taken', { status: 'open' }, 'PAID'],
     ['complete and paid', {}, 'PAID'],
@@ -81,7 +81,7 @@ describe('StripeProvider.query', () => {
     ['complete, a voucher waits to be paid', unpaid('complete', 'requires_action'), 'PROCESSING'],
     ['complete, money is held', unpaid('complete', 'requires_capture'), 'AUTHORIZED'],
     ['complete, its delayed payment failed', unpaid('complete', 'requires_payment_method'), 'CLOSED'],
-    ['expired, nobody had begun', { status: 'expired', payment_status: 'unpaid', payment_intent: null }, 'CLOSED'],
+    ['expired, never started', { status: 'expired', payment_status: 'unpaid', payment_intent: null }, 'CLOSED'],
     ['expired after a declined card', unpaid('expired', 'requires_payment_method'), 'CLOSED'],
     ['expired and canceled', unpaid('expired', 'canceled'), 'CLOSED'],
     ['expired, but the bank still asks the buyer', unpaid('expired', 'requires_action'), 'PROCESSING'],
@@ -100,13 +100,13 @@ describe('StripeProvider.query', () => {
     ['expired with an intent to be confirmed', unpaid('expired', 'requires_confirmation'), 'UNKNOWN'],
     ['free of charge', { payment_status: 'no_payment_required', payment_intent: null }, 'UNKNOWN'],
     ['a subscription', { mode: 'subscription', payment_intent: null }, 'UNKNOWN'],
-    ['not expanded', { payment_intent: 'pi_1' }, 'UNKNOWN'],
+    ['not expanded in the answer', { payment_intent: 'pi_1' }, 'UNKNOWN'],
     ['of an unknown status', unpaid('brand_new', 'requires_payment_method'), 'UNKNOWN'],
   ])('a session that is %s', async (_, fields, type) => {
     expect((await query(SESSION, 200, aSession({ ...fields }))).type).toBe(type);
   });
 
-  it('a session calls its payment by the intent, as its webhooks do', async () => {
+  it('a session uses the id of the intent as the transaction id, as its webhooks do', async () => {
     expect(await query(SESSION, 200, aSession())).toMatchObject({
       type: 'PAID',
       amount: 1_999n,
@@ -131,7 +131,7 @@ describe('StripeProvider.query', () => {
     ['a wrong key', 401, { error: { type: 'invalid_request_error', message: 'no' } }, {}],
     ['a restricted key', 403, { error: { type: 'invalid_request_error', message: 'no' } }, {}],
     ['a lock', 409, { error: { type: 'invalid_request_error', code: 'lock_timeout', message: 'no' } }, {}],
-    ['a path that is not there', 404, { error: { type: 'invalid_request_error', message: 'no such URL' } }, {}],
+    ['a path that does not exist', 404, { error: { type: 'invalid_request_error', message: 'no such URL' } }, {}],
     [
       'the right intent, asked for with the key of the other mode',
       404,
@@ -146,26 +146,29 @@ describe('StripeProvider.query', () => {
     expect(reason).not.toMatch(/sk_test/);
   });
 
-  it('a missing intent is NOT_FOUND, by the clock of Stripe', async () => {
+  it('a missing intent is NOT_FOUND, with the time by the clock of Stripe', async () => {
     const outcome = await query(INTENT, 404, missing('No such payment_intent'), {
       date: 'Thu, 01 Jan 2026 00:00:00 GMT',
     });
     expect(outcome).toMatchObject({ type: 'NOT_FOUND', providerNow: new Date('2026-01-01T00:00:00Z') });
   });
 
-  it('a limited rate is UNKNOWN and no outage, with the time to wait', async () => {
+  it('a rate limit is UNKNOWN and not an outage, with the time to wait', async () => {
     const limited = { error: { type: 'invalid_request_error', code: 'rate_limit', message: 'slow down' } };
     const outcome = await query(INTENT, 429, limited, { 'retry-after': '3' });
     expect(outcome).toEqual({ type: 'UNKNOWN', reason: expect.stringMatching(/rate/) as unknown, retryAfterMs: 3_000 });
   });
 
-  it.each(['ch_1', 'pi_', 'pi_1/../../refunds', 'pi_ä', 'order-1', ''])('does not ask about %p', async (reference) => {
-    const outcome = await stripe.provider().query({ ...INTENT, reference }, AbortSignal.timeout(10_000));
-    expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching(/neither/) as unknown });
-    expect(stripe.sent).toEqual([]);
-  });
+  it.each(['ch_1', 'pi_', 'pi_1/../../refunds', 'pi_ä', 'order-1', ''])(
+    'makes no request for %p',
+    async (reference) => {
+      const outcome = await stripe.provider().query({ ...INTENT, reference }, AbortSignal.timeout(10_000));
+      expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching(/neither/) as unknown });
+      expect(stripe.sent).toEqual([]);
+    },
+  );
 
-  it('does not ask for an account that is not configured', async () => {
+  it('makes no request for an account that is not configured', async () => {
     const outcome = await stripe
       .provider()
       .query({ ...INTENT, merchantAccount: 'nobody' }, AbortSignal.timeout(10_000));
@@ -173,7 +176,7 @@ describe('StripeProvider.query', () => {
     expect(stripe.sent).toEqual([]);
   });
 
-  it('asks with the key of the merchant, and in the name of its connected account', async () => {
+  it('uses the key of the merchant, and its connected account', async () => {
     const { shop, other } = stripe.merchants;
     if (!shop || !other) throw new Error('no merchants');
     const provider = stripe.provider({ merchants: { shop, other: { ...other, stripeAccount: 'acct_1' } } });
@@ -184,7 +187,7 @@ describe('StripeProvider.query', () => {
     });
   });
 
-  it('asks once only, also when the connection is cut', async () => {
+  it('makes only one request, even if the connection is cut', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'drop', times: 1 });
     const outcome = await stripe.provider().query(attempt, AbortSignal.timeout(10_000));
@@ -206,7 +209,7 @@ describe('StripeProvider.query', () => {
     expect(outcome).toMatchObject({ type: 'UNKNOWN', outage: true });
   });
 
-  it('gives up with its signal, which is no outage', async () => {
+  it('gives up when its signal aborts, which is not an outage', async () => {
     const attempt = stripe.attempt('pi');
     stripe.fault({ fault: 'hang', times: 1 });
     // Its own time-out is longer than a test may take.

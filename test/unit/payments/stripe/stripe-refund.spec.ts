@@ -33,7 +33,7 @@ describe('StripeProvider.refund', () => {
   const givenBack = (attempt: PaymentAttemptRef): string => stripe.payment(attempt).entry(Date.now()).refundedAmount;
   const created = () => stripe.sent.filter(({ path, method }) => path === '/v1/refunds' && method === 'POST');
 
-  it.each(['pi', 'cs'] as const)('gives the money of a %s back, naming the refund number', async (kind) => {
+  it.each(['pi', 'cs'] as const)('refunds a %s, with the refund number', async (kind) => {
     const attempt = paid(kind);
     expect(await refund(attempt)).toMatchObject({
       type: 'REFUNDED',
@@ -46,13 +46,13 @@ describe('StripeProvider.refund', () => {
     expect(created()[0]?.key).toBe(`refund:${refundNumber}:1`);
   });
 
-  it('gives a part back', async () => {
+  it('makes a partial refund', async () => {
     const attempt = paid();
     expect(await refund(attempt, { amount: 500n })).toMatchObject({ type: 'REFUNDED' });
     expect(givenBack(attempt)).toBe('500');
   });
 
-  it('gives it back once, however often and by whom it is called', async () => {
+  it('refunds once, however often and by whichever process it is called', async () => {
     const attempt = paid();
     for (let call = 0; call < 3; call += 1) {
       expect(await refund(attempt, { amount: 500n }, stripe.provider())).toMatchObject({ type: 'REFUNDED' });
@@ -61,7 +61,7 @@ describe('StripeProvider.refund', () => {
     expect(givenBack(attempt)).toBe('500');
   });
 
-  it('gives it back once when two ask at the same time', async () => {
+  it('refunds once if two calls are concurrent', async () => {
     const attempt = paid();
     const outcomes = await Promise.all([1, 2].map(() => refund(attempt, { amount: 500n }, stripe.provider())));
     expect(outcomes.map(({ type }) => type)).toContain('REFUNDED');
@@ -76,7 +76,7 @@ describe('StripeProvider.refund', () => {
     expect(givenBack(attempt)).toBe('500');
   });
 
-  it('gets past a stored 500, and not before it came back', async () => {
+  it('skips a stored 500, but only after Stripe replayed it', async () => {
     const attempt = paid();
     stripe.fault({ fault: 'error', status: 500, on: 'refund', times: 1 });
     expect(await refund(attempt)).toMatchObject({ type: 'UNKNOWN', outage: true });
@@ -84,7 +84,7 @@ describe('StripeProvider.refund', () => {
     expect(created().map(({ key }) => key?.split(':').at(-1))).toEqual(['1', '1', '2']);
   });
 
-  it('gets past a key that was used with another reason', async () => {
+  it('skips a key that was used with another reason', async () => {
     const attempt = paid();
     stripe.fault({ fault: 'error', status: 500, on: 'refund', times: 1 });
     await refund(attempt, { reason: 'of the release before' });
@@ -92,21 +92,21 @@ describe('StripeProvider.refund', () => {
     expect(givenBack(attempt)).toBe('1999');
   });
 
-  it('does not take the refusal that another process got for one of its own', async () => {
+  it('does not accept the stored refusal of another process', async () => {
     const attempt = paid('pi', { rejectRefunds: 1 });
     expect(await refund(attempt)).toMatchObject({ type: 'REJECTED' });
     expect(await refund(attempt, {}, stripe.provider())).toMatchObject({ type: 'REFUNDED' });
     expect(givenBack(attempt)).toBe('1999');
   });
 
-  it('is PENDING while it is on its way', async () => {
+  it('is PENDING while Stripe works on it', async () => {
     const attempt = paid('pi', { refundProcessingMs: 60_000 });
     expect(await refund(attempt)).toMatchObject({ type: 'PENDING' });
     expect(await refund(attempt)).toMatchObject({ type: 'PENDING' });
     expect(created()).toHaveLength(1);
   });
 
-  it('is REJECTED where Stripe says that it cannot be', async () => {
+  it('is REJECTED if Stripe refuses it for good', async () => {
     const attempt = paid('pi', { rejectRefunds: 1 });
     expect(await refund(attempt)).toMatchObject({
       type: 'REJECTED',
@@ -114,7 +114,7 @@ describe('StripeProvider.refund', () => {
     });
   });
 
-  it('is REJECTED when another has given all of it back', async () => {
+  it('is REJECTED if the payment is already fully refunded', async () => {
     const attempt = paid();
     stripe.payment(attempt).giveBack(Date.now());
     expect(await refund(attempt)).toMatchObject({
@@ -131,7 +131,7 @@ describe('StripeProvider.refund', () => {
     ['canceled', 'REJECTED'],
     ['brand_new', 'UNKNOWN'],
     [null, 'UNKNOWN'],
-  ])('a refund that is found %s is %s', async (status, type) => {
+  ])('an existing refund that is %s is %s', async (status, type) => {
     const attempt = paid();
     stripe.canned.push(
       { status: 200, body: intentOf(attempt) },
@@ -145,7 +145,7 @@ describe('StripeProvider.refund', () => {
     ['amount', { amount: 1_998 }],
     ['currency', { currency: 'usd' }],
     ['payment intent', { payment_intent: 'pi_other' }],
-  ])('a refund of that number with another %s is not believed', async (what, fields) => {
+  ])('a refund with that number and another %s is not trusted', async (what, fields) => {
     const attempt = paid();
     stripe.canned.push(
       { status: 200, body: intentOf(attempt) },
@@ -160,7 +160,7 @@ describe('StripeProvider.refund', () => {
     expect(created()).toEqual([]);
   });
 
-  it('makes none while it cannot be sure that there is none', async () => {
+  it('makes no refund while it cannot be sure that none exists', async () => {
     const attempt = paid();
     const intent = { status: 200, body: intentOf(attempt) };
     const others = { ...listOf(attempt, refundNumber, { metadata: {} }), has_more: true };
@@ -178,16 +178,16 @@ describe('StripeProvider.refund', () => {
 
   it.each<[string, Partial<RefundRequest>, object]>([
     ['it was paid in another currency', { currency: 'USD' }, {}],
-    ['more is asked for than was received', { amount: 2_000n }, {}],
-    ['it is of the other mode', {}, { livemode: true }],
-  ])('gives nothing back when %s', async (_, fields, intent) => {
+    ['more is requested than was received', { amount: 2_000n }, {}],
+    ['it has the other mode', {}, { livemode: true }],
+  ])('refunds nothing if %s', async (_, fields, intent) => {
     const attempt = paid();
     stripe.canned.push({ status: 200, body: { ...intentOf(attempt), ...intent } });
     expect((await refund(attempt, fields)).type).toBe('UNKNOWN');
     expect(created()).toEqual([]);
   });
 
-  it.each(['pi', 'cs'] as const)('gives nothing back for a %s that nobody paid or made', async (kind) => {
+  it.each(['pi', 'cs'] as const)('refunds nothing for a %s that is unpaid or does not exist', async (kind) => {
     expect((await refund(stripe.attempt(kind))).type).toBe('UNKNOWN');
     expect((await refund({ ...stripe.attempt(kind), reference: `${kind}_none` })).type).toBe('UNKNOWN');
     expect((await refund({ ...stripe.attempt(kind), reference: 'order-1' })).type).toBe('UNKNOWN');

@@ -36,8 +36,8 @@ function send(event: object, { secret = SECRET, ageSeconds = 0, header, body }: 
   return reader.read({ headers: { 'stripe-signature': header?.(signed) ?? signed }, rawBody });
 }
 
-describe('the webhooks of Stripe', () => {
-  it('payment_intent.succeeded is PAID, by the intent', async () => {
+describe('StripeWebhooks', () => {
+  it('payment_intent.succeeded is PAID, with the id of the intent', async () => {
     const event = anEvent('payment_intent.succeeded', anIntent({ latest_charge: 'ch_1' }));
     expect(await send(event)).toEqual({
       type: 'PAID',
@@ -52,7 +52,7 @@ describe('the webhooks of Stripe', () => {
   });
 
   it.each(['checkout.session.completed', 'checkout.session.async_payment_succeeded'])(
-    '%s of a paid session is PAID, by the session',
+    '%s of a paid session is PAID, with the id of the session',
     async (type) => {
       const outcome = await send(anEvent(type, aSession({ payment_intent: 'pi_1' })));
       expect(outcome).toMatchObject({ type: 'PAID', reference: 'cs_1', amount: 1_999n, transactionId: 'pi_1' });
@@ -73,7 +73,7 @@ describe('the webhooks of Stripe', () => {
     ['payment_intent.succeeded', 'without a charge', anIntent({ latest_charge: null }), 'pi_1'],
     ['charge.refunded', 'given back', { id: 'ch_1', object: 'charge', payment_intent: 'pi_1' }, 'pi_1'],
     ['refund.failed', 'not given back', { id: 're_1', object: 'refund', payment_intent: 'pi_1' }, 'pi_1'],
-  ])('%s, %s, is NEWS: a reason to ask', async (type, _, object, reference) => {
+  ])('%s, %s, is NEWS', async (type, _, object, reference) => {
     expect(await send(anEvent(type, { ...object }))).toMatchObject({
       type: 'NEWS',
       reference,
@@ -92,7 +92,7 @@ describe('the webhooks of Stripe', () => {
   });
 
   it.each(['payment_intent.succeeded', 'payment_intent.canceled'])(
-    '%s of an intent that belongs to a session is IGNORED, as the session tells of itself',
+    '%s of an intent that belongs to a session is IGNORED, because the session has its own events',
     async (type) => {
       const byReference = anIntent({ payment_details: { order_reference: 'cs_test_a1' } });
       expect((await send(anEvent(type, byReference))).type).toBe('IGNORED');
@@ -109,10 +109,10 @@ describe('the webhooks of Stripe', () => {
     ['a changed amount', { body: (body) => body.replace('1999', '2999') }],
     ['another byte', { body: (body) => `${body} ` }],
     ['no body', { body: () => '' }],
-    ['the secret of somebody else', { secret: 'whsec_of-somebody-else' }],
+    ['another secret', { secret: 'whsec_of-somebody-else' }],
     ['the API key as secret', { secret: KEY }],
     ['an old timestamp', { ageSeconds: 301 }],
-    ['a timestamp ahead of us', { ageSeconds: -302 }],
+    ['a timestamp in the future', { ageSeconds: -302 }],
     [
       'a fresher timestamp written over the old one',
       { ageSeconds: 301, header: (h) => h.replace(/t=\d+/, `t=${now()}`) },
@@ -138,16 +138,16 @@ describe('the webhooks of Stripe', () => {
     );
   });
 
-  it.each([299, 0, -299])('a timestamp %i s old is believed', async (ageSeconds) => {
+  it.each([299, 0, -299])('a timestamp %i s old is accepted', async (ageSeconds) => {
     expect((await send(paid, { ageSeconds })).type).toBe('PAID');
   });
 
-  it('a signature among several is enough, as Stripe sends while a secret is rolled', async () => {
+  it('one valid signature of several is enough, as Stripe sends several while a secret is rolled', async () => {
     const header = (one: string): string => one.replace(',v1=', `,v1=${'0'.repeat(64)},v1=`);
     expect((await send(paid, { header })).type).toBe('PAID');
   });
 
-  it('a header with more signatures than Stripe sends costs no look at them', async () => {
+  it('a header with more signatures than Stripe sends is rejected unread', async () => {
     const header = (signed: string): string => `${signed}${`,v1=${'0'.repeat(64)}`.repeat(20)}`;
     expect(await send(anEvent('payment_intent.succeeded', anIntent()), { header })).toEqual({
       type: 'REJECTED',
@@ -155,7 +155,7 @@ describe('the webhooks of Stripe', () => {
     });
   });
 
-  it('without a signature, or with two headers, it is REJECTED', async () => {
+  it('a webhook without a signature, or with two headers, is REJECTED', async () => {
     const rawBody = Buffer.from(JSON.stringify(paid));
     expect((await readerOf().read({ headers: {}, rawBody })).type).toBe('REJECTED');
     expect((await readerOf().read({ headers: { 'stripe-signature': ['a', 'b'] }, rawBody })).type).toBe('REJECTED');
@@ -168,7 +168,7 @@ describe('the webhooks of Stripe', () => {
     expect((await readerOf().read({ headers, rawBody: Buffer.from(text) })).type).toBe('REJECTED');
   });
 
-  it('both secrets are good while one is being rolled', async () => {
+  it('both secrets are valid while one is being rolled', async () => {
     const reader = readerOf({ shop: merchant({ webhookSecrets: ['whsec_the-next-one', SECRET] }) });
     expect((await send(paid, {}, reader)).type).toBe('PAID');
     expect((await send(paid, { secret: 'whsec_the-next-one' }, reader)).type).toBe('PAID');
@@ -184,7 +184,7 @@ describe('the webhooks of Stripe', () => {
     expect(await send(paid, { secret: 'whsec_of-merchant-a' }, reader)).toMatchObject({ merchantAccount: 'a' });
   });
 
-  it('of connected accounts with one secret it is the one that the event names', async () => {
+  it('among connected accounts with one secret, the merchant is the one that the event names', async () => {
     const reader = readerOf({
       platform: merchant(),
       a: merchant({ stripeAccount: 'acct_a' }),
@@ -195,14 +195,14 @@ describe('the webhooks of Stripe', () => {
     expect((await send({ ...paid, account: 'acct_c' }, {}, reader)).type).toBe('IGNORED');
   });
 
-  it('events of the other mode are IGNORED: a live endpoint of a platform gets them too', async () => {
+  it('events of the other mode are IGNORED, because a live endpoint of a platform receives them too', async () => {
     expect((await send({ ...paid, livemode: true })).type).toBe('IGNORED');
     const live = readerOf({ shop: merchant({ secretKey: KEY.replace('test', 'live') }) });
     expect((await send(paid, {}, live)).type).toBe('IGNORED');
     expect((await send({ ...paid, livemode: true }, {}, live)).type).toBe('PAID');
   });
 
-  it('are answered in the way that ends or repeats the delivery', () => {
+  it('are answered so that Stripe stops or repeats the delivery', () => {
     expect(readerOf().reply('accepted')).toEqual({
       status: 200,
       contentType: 'application/json',
@@ -217,7 +217,7 @@ describe('the webhooks of the simulator', () => {
   it.each<['pi' | 'cs', Notification['type'][]]>([
     ['pi', ['PAID', 'NEWS']],
     ['cs', ['PAID', 'NEWS']],
-  ])('are what the adapter understands: a paid and refunded %s', async (kind, types) => {
+  ])('are understood by the adapter: a paid and refunded %s', async (kind, types) => {
     const stripe = new StripeBench(clock);
     const { notifications } = new StripeProvider({ merchants: stripe.merchants }, clock);
     const attempt = stripe.attempt(kind);
@@ -231,7 +231,7 @@ describe('the webhooks of the simulator', () => {
     expect(read[0]).toMatchObject({ reference: attempt.reference, merchantAccount: 'shop', amount: attempt.amount });
   });
 
-  it.each(['pi', 'cs'] as const)('tell of a closed %s', async (kind) => {
+  it.each(['pi', 'cs'] as const)('report a closed %s', async (kind) => {
     const stripe = new StripeBench(clock);
     const { notifications } = new StripeProvider({ merchants: stripe.merchants }, clock);
     const attempt = stripe.attempt(kind);

@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { openSealed, sealedSchema } from '../../../../src/payments/wechat-pay/open-sealed';
 import { sealForShop } from '../../../../src/testing/payment-simulator/wechat-pay/seal-for-shop';
 
-describe('what WeChat Pay encrypts with the APIv3 key', () => {
+describe('openSealed', () => {
   const secret = randomBytes(16).toString('hex');
   const key = createSecretKey(Buffer.from(secret));
   const open = (sealed: object): string | undefined => openSealed(sealedSchema.parse(sealed), key);
 
-  it('opens with that key, whatever it is', () => {
+  it('decrypts any text with the right key', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(open(sealForShop(text, secret, 'transaction'))).toBe(text);
@@ -16,7 +16,7 @@ describe('what WeChat Pay encrypts with the APIv3 key', () => {
     );
   });
 
-  it('does not open when any bit of the ciphertext or the tag was changed', () => {
+  it('returns undefined if any bit of the ciphertext or the tag was changed', () => {
     const sealed = sealForShop('{"trade_state":"SUCCESS"}', secret, 'transaction');
     const bytes = Buffer.from(sealed['ciphertext'] ?? '', 'base64');
     fc.assert(
@@ -35,17 +35,17 @@ describe('what WeChat Pay encrypts with the APIv3 key', () => {
     ['no associated data', { associated_data: undefined }],
     ['no ciphertext', { ciphertext: '' }],
     ['a ciphertext shorter than a tag', { ciphertext: 'AAAA' }],
-  ])('does not open with %s', (_, fields) => {
+  ])('returns undefined with %s', (_, fields) => {
     expect(open({ ...sealForShop('text', secret, 'transaction'), ...fields })).toBeUndefined();
   });
 
-  it('does not open with a tag that was cut to the 4 bytes that Node would take', () => {
+  it('returns undefined with a tag of 4 bytes, which Node would accept', () => {
     const { ciphertext = '', ...rest } = sealForShop('', secret, 'transaction');
     const cut = Buffer.from(ciphertext, 'base64').subarray(0, 4).toString('base64');
     expect(open({ ...rest, ciphertext: cut })).toBeUndefined();
   });
 
-  it('does not open with another key', () => {
+  it('returns undefined with another key', () => {
     const other = randomBytes(16).toString('hex');
     expect(open(sealForShop('text', other, 'transaction'))).toBeUndefined();
   });

@@ -72,7 +72,7 @@ describe('WechatPayProvider at the payment simulator', () => {
   const cases = describePaymentProvider(() => bench, Object.keys(FAULTS) as ConformanceFault[]);
   it.each(cases)('$name', (one) => one.run());
 
-  it('is told of a payment and of a refund until it says that it has written them down', async () => {
+  it('receives notifications of a payment and a refund until it accepts them', async () => {
     const told = await listen(provider, ['later', 'accepted', 'accepted']);
     const attempt = await create(told.url);
     await pay(attempt);
@@ -83,7 +83,7 @@ describe('WechatPayProvider at the payment simulator', () => {
     await told.close();
   });
 
-  it('takes no forged notification for a payment', async () => {
+  it('rejects forged notifications', async () => {
     const told = await listen(provider, ['rejected', 'accepted']);
     const attempt = await create(told.url);
     await script(`payments/wechat-pay/${attempt.reference}/script`, { notify: { url: told.url, forged: 1 } });

@@ -40,7 +40,7 @@ function transaction(fields: object = {}): object {
 const query = (fields: Partial<WechatPayAnswer>): QueryOutcome => toQueryOutcome(answer(fields), merchant, attempt);
 const unsigned = { verification: { type: 'UNVERIFIED', reason: 'it is not signed' } } as const;
 
-describe('what WeChat Pay says to a query', () => {
+describe('mapping WeChat Pay queries', () => {
   it.each([
     ['NOTPAY', 'OPEN'],
     ['USERPAYING', 'PROCESSING'],
@@ -58,7 +58,7 @@ describe('what WeChat Pay says to a query', () => {
     expect(query({ body: transaction({ trade_state: state }), ...unsigned }).type).toBe('UNKNOWN');
   });
 
-  it('reads the amount that the shop gets, the time and the number', () => {
+  it('reads the amount that the shop receives, the time, and the transaction id', () => {
     expect(query({ body: transaction() })).toMatchObject({
       type: 'PAID',
       amount: 1_999n,
@@ -71,15 +71,15 @@ describe('what WeChat Pay says to a query', () => {
 
   it.each([
     ['no amount', { amount: undefined }],
-    ['an amount of nothing', { amount: { total: 0 } }],
+    ['an amount of zero', { amount: { total: 0 } }],
     ['a negative amount', { amount: { total: -1 } }],
-    ['a part of a fen', { amount: { total: 19.99 } }],
+    ['a fraction of a fen', { amount: { total: 19.99 } }],
     ['an amount as text', { amount: { total: '1999' } }],
     ['an amount above 2^53', { amount: { total: 2 ** 53 } }],
-    ['no number', { transaction_id: undefined }],
+    ['no transaction id', { transaction_id: undefined }],
     ['no time', { success_time: undefined }],
-    ['a time that is none', { success_time: 'yesterday' }],
-    ['a currency that is none', { amount: { total: 1, currency: 'yuan' } }],
+    ['an invalid time', { success_time: 'yesterday' }],
+    ['an invalid currency', { amount: { total: 1, currency: 'yuan' } }],
   ])('is UNKNOWN for a payment with %s', (_, fields) => {
     expect(query({ body: transaction(fields) })).toMatchObject({ type: 'UNKNOWN' });
   });
@@ -89,7 +89,7 @@ describe('what WeChat Pay says to a query', () => {
     ['appid', { appid: undefined }],
     ['out_trade_no', { out_trade_no: 'order-2' }],
     ['currency', { amount: { total: 1_999, currency: 'USD' } }],
-  ])('is not trusted when %s is another one', (what, fields) => {
+  ])('is not trusted if %s differs', (what, fields) => {
     for (const trade_state of what === 'currency' ? ['SUCCESS'] : ['SUCCESS', 'CLOSED', 'NOTPAY']) {
       const outcome = query({ body: transaction({ ...fields, trade_state }) });
       expect(outcome).toMatchObject({ type: 'UNKNOWN', untrusted: true });
@@ -113,7 +113,7 @@ describe('what WeChat Pay says to a query', () => {
     expect(query({ status, code, ...unsigned }).type).toBe('UNKNOWN');
   });
 
-  it('never takes an unverified answer for anything but UNKNOWN', () => {
+  it('maps every unverified answer to UNKNOWN', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.string(), fc.anything(), (status, code, body) => {
         expect(query({ status, code, body, ...unsigned }).type).toBe('UNKNOWN');
@@ -121,7 +121,7 @@ describe('what WeChat Pay says to a query', () => {
     );
   });
 
-  it('never says PAID or CLOSED to a body that does not name the payment', () => {
+  it('never returns PAID or CLOSED for a body that does not name the payment', () => {
     fc.assert(
       fc.property(fc.constantFrom('SUCCESS', 'CLOSED'), fc.string(), (trade_state, out_trade_no) => {
         fc.pre(out_trade_no !== 'order-1');
@@ -131,7 +131,7 @@ describe('what WeChat Pay says to a query', () => {
   });
 });
 
-describe('what WeChat Pay says to a close', () => {
+describe('mapping WeChat Pay closes', () => {
   it.each<[number, string | undefined, CloseOutcome['type'] | 'ASK']>([
     [204, undefined, 'CLOSED'],
     [200, undefined, 'UNKNOWN'],
@@ -174,7 +174,7 @@ describe('what WeChat Pay says to a close', () => {
   });
 });
 
-describe('what WeChat Pay says to a refund', () => {
+describe('mapping WeChat Pay refunds', () => {
   const request = refundOf(attempt, { refundNumber: 'a'.repeat(32) });
   const refund = {
     ...{ refund_id: '503', out_refund_no: 'a'.repeat(32), out_trade_no: 'order-1', status: 'SUCCESS' },
@@ -214,7 +214,7 @@ describe('what WeChat Pay says to a refund', () => {
     [429, 'FREQUENCYLIMITED', false],
     [403, 'RULELIMIT', false],
     [404, undefined, false],
-  ])('%s %s is for good: %s', (status, code, isForGood) => {
+  ])('%s %s is final: %s', (status, code, isForGood) => {
     expect(isRefusal(answer({ status, code }))).toBe(isForGood);
     expect(isRefusal(answer({ status, code, ...unsigned }))).toBe(false);
   });

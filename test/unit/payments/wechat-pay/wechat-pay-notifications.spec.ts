@@ -9,7 +9,7 @@ import { type WechatPayPlatformKey } from '../../../../src/testing/payment-simul
 import { ManualClock } from '../manual-clock';
 import { WechatPayBench } from './wechat-pay-bench';
 
-describe('notifications of WeChat Pay', () => {
+describe('WechatPayNotifications', () => {
   const bench = new WechatPayBench();
   const clock = new ManualClock();
   const shop = bench.shop;
@@ -77,24 +77,24 @@ describe('notifications of WeChat Pay', () => {
     expect(bench.protocol.notification(bench.payment(attempt), 'closed')).toBeUndefined();
   });
 
-  it('keeps nothing of the payer', async () => {
+  it('keeps no data about the payer', async () => {
     expect((await read(post())) as { evidence: object }).not.toHaveProperty('evidence.payer');
   });
 
-  it('says the same of every copy', async () => {
+  it('reads every copy in the same way', async () => {
     const copy = post();
     expect(await read(copy)).toEqual(await read(copy));
   });
 
-  it.each(['REFUND.SUCCESS', 'REFUND.ABNORMAL', 'REFUND.CLOSED'])('takes %s for news of the payment', async (event) => {
+  it.each(['REFUND.SUCCESS', 'REFUND.ABNORMAL', 'REFUND.CLOSED'])('reads %s as NEWS of the payment', async (event) => {
     const refund = { mchid: shop.mchid, out_trade_no: 'order-4711', out_refund_no: 'r-1', refund_status: 'SUCCESS' };
     const expected = { type: 'NEWS', reference: 'order-4711', merchantAccount: 'shop' };
     expect(await read(post(refund, { event }))).toMatchObject(expected);
     expect(await read(post({ ...refund, mchid: '1900009999' }, { event }))).toMatchObject(rejection('mchid'));
-    expect(await read(post({ mchid: shop.mchid }, { event }))).toMatchObject(rejection('no refund'));
+    expect(await read(post({ mchid: shop.mchid }, { event }))).toMatchObject(rejection('not a refund'));
   });
 
-  it('takes a payment whose amount is missing for news, so that it is asked for', async () => {
+  it('reads a payment without an amount as NEWS, so that it is looked up', async () => {
     expect(await read(post(resourceOf({ amount: {} })))).toMatchObject({ type: 'NEWS', reference: 'order-4711' });
   });
 
@@ -104,7 +104,7 @@ describe('notifications of WeChat Pay', () => {
 
   describe('rejects', () => {
     it.each(['wechatpay-timestamp', 'wechatpay-nonce', 'wechatpay-serial', 'wechatpay-signature'])(
-      'one without %s, or with two of it',
+      'one without %s, or with two of them',
       async (name) => {
         const { headers, rawBody } = received(post());
         const without = { ...headers, [name]: undefined };
@@ -114,7 +114,7 @@ describe('notifications of WeChat Pay', () => {
       },
     );
 
-    it('one in which any byte of the body was changed', async () => {
+    it('one with any byte of the body changed', async () => {
       const { headers, rawBody } = received(post());
       await fc.assert(
         fc.asyncProperty(fc.nat(rawBody.length - 1), fc.integer({ min: 1, max: 255 }), async (index, change) => {
@@ -133,7 +133,7 @@ describe('notifications of WeChat Pay', () => {
       expect(await notifications.read({ headers: later, rawBody })).toMatchObject(rejection('signature is wrong'));
     });
 
-    it('one signed by somebody else under the right serial', async () => {
+    it('one signed with another key under the right serial', async () => {
       const thief = { serial: publicKey?.serial ?? '', privateKey: shop.privateKey };
       expect(await read(post(undefined, { key: thief }))).toMatchObject(rejection('signature is wrong'));
     });
@@ -142,7 +142,7 @@ describe('notifications of WeChat Pay', () => {
       expect(await read(post(undefined, { key: certificate }))).toMatchObject(rejection('unknown platform key'));
     });
 
-    it('the probes of WeChat Pay', async () => {
+    it('signature probes of WeChat Pay', async () => {
       const { headers, rawBody } = received(post());
       const probe = {
         ...headers,
@@ -151,13 +151,13 @@ describe('notifications of WeChat Pay', () => {
       expect(await notifications.read({ headers: probe, rawBody })).toMatchObject(rejection('probe'));
     });
 
-    it.each([-301, 301])('a replayed or early one, %s s from now, although it is signed', async (seconds) => {
+    it.each([-301, 301])('a signed one whose timestamp is %s s from now', async (seconds) => {
       const atMs = clock.now() + seconds * 1_000;
       expect(await read(post(undefined, { atMs }))).toMatchObject(rejection('NTP'));
       expect(await read(post(undefined, { atMs: atMs - Math.sign(seconds) * 2_000 }))).toMatchObject({ type: 'PAID' });
     });
 
-    it('one that was closed with another APIv3 key', async () => {
+    it('one encrypted with another APIv3 key', async () => {
       const apiV3Key = randomBytes(16).toString('hex');
       expect(await read(post(undefined, { apiV3Key }))).toMatchObject(rejection('APIv3 key'));
     });
@@ -169,26 +169,26 @@ describe('notifications of WeChat Pay', () => {
       expect(await read(post(resourceOf(fields)))).toMatchObject(rejection(what));
     });
 
-    it('one that names a merchant who has another key', async () => {
+    it('one that names a merchant with another key', async () => {
       const foreign = resourceOf({ mchid: merchants.other.mchid, appid: merchants.other.appid });
       expect(await read(post(foreign))).toMatchObject(rejection('mchid'));
       expect(await read(post(foreign, { apiV3Key: merchants.other.apiV3Key }))).toMatchObject(rejection('APIv3 key'));
     });
 
     it.each([
-      ['no JSON', 'hello'],
-      ['no object', '[]'],
-      ['no resource', '{"id":"n-1","event_type":"TRANSACTION.SUCCESS"}'],
+      ['not JSON', 'hello'],
+      ['not an object', '[]'],
+      ['without a resource', '{"id":"n-1","event_type":"TRANSACTION.SUCCESS"}'],
     ])('a signed body that is %s', async (_, body) => {
       const headers = signForShop(publicKey as WechatPayPlatformKey, body, clock.now());
-      expect(await read({ headers, body })).toMatchObject(rejection('not as agreed'));
+      expect(await read({ headers, body })).toMatchObject(rejection('does not have the documented format'));
     });
 
-    it('a resource that is no payment', async () => {
-      expect(await read(post('not JSON'))).toMatchObject(rejection('no payment'));
+    it('a resource that is not a payment', async () => {
+      expect(await read(post('not JSON'))).toMatchObject(rejection('not a payment'));
     });
 
-    it('anything at all that is not signed', async () => {
+    it('any unsigned message', async () => {
       await fc.assert(
         fc.asyncProperty(fc.dictionary(fc.string(), fc.string()), fc.uint8Array(), async (headers, body) => {
           const notification = await notifications.read({ headers, rawBody: Buffer.from(body) });
@@ -198,7 +198,7 @@ describe('notifications of WeChat Pay', () => {
     });
   });
 
-  it('takes both keys while a merchant changes from the certificate to the public key', async () => {
+  it('accepts both keys while a merchant changes from the certificate to the public key', async () => {
     const platformKeys = { ...shop.platformKeys, [certificate?.serial ?? '']: certificate?.certificate ?? '' };
     const changing: WechatPayMerchant = { ...shop, platformKeys };
     const reader = new WechatPayProvider({ merchants: { shop: changing } }, clock).notifications;
@@ -207,7 +207,7 @@ describe('notifications of WeChat Pay', () => {
     }
   });
 
-  it('answers as WeChat Pay wants to be answered', () => {
+  it('replies in the format of WeChat Pay', () => {
     expect(notifications.reply('accepted')).toEqual({ status: 204, body: '' });
     for (const [verdict, status] of [
       ['later', 500],
@@ -219,7 +219,7 @@ describe('notifications of WeChat Pay', () => {
     }
   });
 
-  it('has answers that the simulated WeChat Pay understands', () => {
+  it('replies in a way that the simulated WeChat Pay understands', () => {
     const understood = (['accepted', 'later', 'rejected'] as const).map((verdict) =>
       bench.protocol.isAcknowledged(notifications.reply(verdict).status),
     );

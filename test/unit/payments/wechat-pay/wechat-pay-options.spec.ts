@@ -4,7 +4,7 @@ import { WechatPayProvider, type WechatPayMerchant, type WechatPayOptions } from
 import { ManualClock } from '../manual-clock';
 import { WechatPayBench } from './wechat-pay-bench';
 
-describe('options of WeChat Pay', () => {
+describe('resolveWechatPayOptions', () => {
   const bench = new WechatPayBench();
   const certificate = bench.merchants['shop']?.platform[1];
 
@@ -19,7 +19,7 @@ describe('options of WeChat Pay', () => {
   const ofMerchant = (fields: Partial<WechatPayMerchant>): readonly string[] =>
     problemsOf({ merchants: { shop: { ...bench.shop, ...fields } } });
 
-  it('are good as the merchant platform gives them', () => {
+  it('accepts options as the merchant platform shows them', () => {
     expect(ofMerchant({})).toEqual([]);
     expect(new WechatPayProvider({ merchants: { shop: bench.shop } }, new ManualClock())).toMatchObject({
       name: 'wechat-pay',
@@ -27,18 +27,18 @@ describe('options of WeChat Pay', () => {
     });
   });
 
-  it('take a platform certificate under its serial, in either case', () => {
+  it('accepts a platform certificate under its serial, in lower or upper case', () => {
     const { serial = '', certificate: pem = '' } = certificate ?? {};
     expect(ofMerchant({ platformKeys: { [serial]: pem } })).toEqual([]);
     expect(ofMerchant({ platformKeys: { [serial.toLowerCase()]: pem } })).toEqual([]);
   });
 
   it.each<[string, () => Partial<WechatPayMerchant>, RegExp]>([
-    ['a mchid that is no number', () => ({ mchid: 'shop' }), /merchants\.shop\.mchid: must be/],
-    ['a serial that is none', () => ({ serialNo: 'serial' }), /serialNo: must be/],
+    ['a mchid that is not a number', () => ({ mchid: 'shop' }), /merchants\.shop\.mchid: must be/],
+    ['an invalid serial', () => ({ serialNo: 'serial' }), /serialNo: must be/],
     ['a short APIv3 key', () => ({ apiV3Key: 'short' }), /apiV3Key: must be 32 bytes/],
-    ['a private key that is none', () => ({ privateKey: 'secret' }), /privateKey: must be an RSA private key/],
-    ['a private key of another kind', () => ({ privateKey: ed25519() }), /privateKey: must be an RSA private key/],
+    ['an invalid private key', () => ({ privateKey: 'secret' }), /privateKey: must be an RSA private key/],
+    ['a private key of another type', () => ({ privateKey: ed25519() }), /privateKey: must be an RSA private key/],
     ['no platform key', () => ({ platformKeys: {} }), /platformKeys: give at least one/],
     [
       'a platform key that is none',
@@ -53,7 +53,7 @@ describe('options of WeChat Pay', () => {
     [
       'a certificate under another serial',
       () => ({ platformKeys: { ABCDEF0123: certificate?.certificate ?? '' } }),
-      /under its own serial/,
+      /use that serial as its name/,
     ],
     [
       'its own certificate for WeChat Pay’s',
@@ -63,17 +63,17 @@ describe('options of WeChat Pay', () => {
       }),
       /merchant's own certificate/,
     ],
-    ['something unknown', () => ({ secret: 'x' }) as Partial<WechatPayMerchant>, /[Uu]nrecognized key/],
-  ])('are refused with %s', (_, fields, problem) => {
+    ['an unknown field', () => ({ secret: 'x' }) as Partial<WechatPayMerchant>, /[Uu]nrecognized key/],
+  ])('rejects %s', (_, fields, problem) => {
     expect(ofMerchant(fields())).toEqual([expect.stringMatching(problem)]);
   });
 
-  it('are refused without a merchant and with a bad URL', () => {
-    expect(problemsOf({ merchants: {} })).toEqual([expect.stringMatching(/merchants: give at least one/)]);
+  it('rejects missing merchants and an invalid URL', () => {
+    expect(problemsOf({ merchants: {} })).toEqual([expect.stringMatching(/merchants: name at least one/)]);
     expect(problemsOf({ merchants: { shop: bench.shop }, baseUrl: 'ftp://x' })).toHaveLength(1);
   });
 
-  it('are refused with every problem at once and without a secret', () => {
+  it('reports all problems at once and no secret', () => {
     const bad = { mchid: '', apiV3Key: 'top-secret', privateKey: 'very-secret', platformKeys: { X: 'more-secret' } };
     const problems = ofMerchant(bad);
     expect(problems).toHaveLength(4);

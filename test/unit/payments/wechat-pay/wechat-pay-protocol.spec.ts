@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { WechatPayBench } from './wechat-pay-bench';
 
 /** The SDK verifies what the simulator signs, and signs what the simulator verifies. */
-describe('the simulated WeChat Pay, as a shop with the SDK sees it', () => {
+describe('the simulated WeChat Pay, called with the SDK', () => {
   let bench: WechatPayBench;
   let v3: Decorator['v3'];
 
@@ -28,7 +28,7 @@ describe('the simulated WeChat Pay, as a shop with the SDK sees it', () => {
   });
   afterAll(() => bench.close());
 
-  it('creates a payment once, and gives the same code for the same terms', async () => {
+  it('creates a payment once, and returns the same code for the same terms', async () => {
     const first = await create();
     expect(first).toMatchObject({ status: 200, code_url: expect.stringMatching(/^weixin:/) as string });
     expect(await create()).toEqual(first);
@@ -45,7 +45,7 @@ describe('the simulated WeChat Pay, as a shop with the SDK sees it', () => {
     expect(await create({ out_trade_no: 'order-bad', ...fields })).toMatchObject({ status: 400, code: 'PARAM_ERROR' });
   });
 
-  it('creates no payment under the number of one that is closed or paid', async () => {
+  it('creates no payment with the number of a closed or paid one', async () => {
     bench.payment(bench.attempt({ reference: 'order-closed', merchantAccount: 'shop' })).close(Date.now());
     bench.paid({ reference: 'order-paid', merchantAccount: 'shop' });
     expect(await create({ out_trade_no: 'order-closed' })).toMatchObject({ code: 'ORDER_CLOSED' });
@@ -60,7 +60,7 @@ describe('the simulated WeChat Pay, as a shop with the SDK sees it', () => {
     expect(payment.query(expiry)).toBe('OPEN');
   });
 
-  it('does not answer a shop with another key or another serial', async () => {
+  it('rejects a shop with another key or another serial', async () => {
     const stranger = bench.optionsOf('other');
     for (const http of [sdk({ privateKey: stranger.privateKey }), sdk({ serial: stranger.serialNo })]) {
       await expect(http.get('/v3/certificates')).rejects.toMatchObject({ response: { status: 401 } });
@@ -90,7 +90,7 @@ describe('the simulated WeChat Pay, as a shop with the SDK sees it', () => {
     expect(read.verify(read.publicKey)).toBe(true);
   });
 
-  it('repeats a notification 15 times within 24 h and 4 min', () => {
+  it('redelivers a notification 15 times within 24 h and 4 min', () => {
     const { retryDelaysMs } = bench.protocol;
     expect(retryDelaysMs).toHaveLength(15);
     expect(retryDelaysMs.reduce((sum, ms) => sum + ms, 0)).toBe((24 * 60 + 4) * 60_000);

@@ -25,7 +25,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
   });
 
   describe('query', () => {
-    it('tells what was paid, not what was asked for', async () => {
+    it('returns the amount that was paid, not the amount of the attempt', async () => {
       const attempt = bench.paid({ partialAmount: 500 });
       expect(await provider.query(attempt, signal())).toMatchObject({
         type: 'PAID',
@@ -36,7 +36,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       });
     });
 
-    it('keeps nothing of the payer in the evidence', async () => {
+    it('keeps no data about the payer in the evidence', async () => {
       expect(JSON.stringify(await provider.query(bench.paid(), signal()), digits)).not.toContain('openid');
     });
 
@@ -45,19 +45,19 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(await provider.query(attempt, signal())).toMatchObject({ type: 'UNKNOWN', untrusted: true });
     });
 
-    it('tells the provider’s clock with NOT_FOUND', async () => {
+    it('returns the time by the provider’s clock with NOT_FOUND', async () => {
       const outcome = await provider.query({ ...bench.attempt(), reference: 'no-such-order' }, signal());
       expect(outcome).toMatchObject({ type: 'NOT_FOUND', evidence: { verified: true } });
       const { providerNow } = outcome as { providerNow: Date };
       expect(Math.abs(providerNow.getTime() - Date.now())).toBeLessThan(5_000);
     });
 
-    it('says PROCESSING while the buyer pays', async () => {
+    it('is PROCESSING while the buyer pays', async () => {
       const attempt = bench.attempt({ script: { buyer: 'pays-after', ms: 0, processingMs: 60_000 } });
       expect(await provider.query(attempt, signal())).toMatchObject({ type: 'PROCESSING' });
     });
 
-    it('cannot tell what is left of a payment of which some or all was given back, and calls for a person', async () => {
+    it('needs a person for a payment that was refunded in part or in full', async () => {
       const attempt = bench.paid();
       bench.payment(attempt).refund(Date.now(), { number: 'after-sales', amount: 1n });
       const expected = { type: 'UNKNOWN', needsPerson: true, evidence: { trade_state: 'REFUND' } };
@@ -67,7 +67,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
     });
 
     it.each(['abc', 'x'.repeat(33), 'with space', '订单一二三四五', 'a/../b-c', 'a?b=c&d'])(
-      'asks nobody about %j, which cannot be an out_trade_no',
+      'makes no request for %j, which cannot be an out_trade_no',
       async (reference) => {
         for (const outcome of [
           await provider.query({ ...bench.attempt(), reference }, signal()),
@@ -80,18 +80,18 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       },
     );
 
-    it('takes every character that an out_trade_no may have', async () => {
+    it('accepts every character that an out_trade_no may have', async () => {
       const attempt = bench.paid({ reference: 'A-z_0|9*' });
       expect(await provider.query(attempt, signal())).toMatchObject({ type: 'PAID' });
     });
 
-    it('asks nobody for a merchant account that is not configured', async () => {
+    it('makes no request for a merchant account that is not configured', async () => {
       const outcome = await provider.query({ ...bench.attempt(), merchantAccount: 'other' }, signal());
       expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringContaining('"other"') as string });
       expect(bench.requests).toEqual([]);
     });
 
-    it('asks with the keys of the attempt’s merchant', async () => {
+    it('signs with the keys of the attempt’s merchant', async () => {
       const merchants = { shop: bench.shop, other: bench.optionsOf('other') };
       const both = new WechatPayProvider({ merchants, baseUrl: bench.baseUrl }, new SystemClock());
       const attempt = bench.paid({ merchantAccount: 'other' });
@@ -101,7 +101,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
   });
 
   describe('close', () => {
-    it('says IN_PROGRESS while the buyer pays, to USERPAYING and to FREQUENCY_LIMITED alike', async () => {
+    it('is IN_PROGRESS while the buyer pays, for USERPAYING and for FREQUENCY_LIMITED', async () => {
       const attempt = bench.attempt({ script: { buyer: 'pays-after', ms: 0, processingMs: 60_000 } });
       const first = await provider.close(attempt, signal());
       const second = await provider.close(attempt, signal());
@@ -109,7 +109,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(second).toMatchObject({ type: 'IN_PROGRESS', evidence: { code: 'FREQUENCYLIMITED' } });
     });
 
-    it('says ALREADY_CLOSED only when a verified query agrees', async () => {
+    it('is ALREADY_CLOSED only if a verified query agrees', async () => {
       const attempt = bench.attempt();
       await provider.close(attempt, signal());
       expect(await provider.close(attempt, signal())).toMatchObject({ type: 'ALREADY_CLOSED' });
@@ -117,32 +117,32 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(await provider.close(attempt, signal())).toMatchObject({ type: 'UNKNOWN', untrusted: true });
     });
 
-    it('believes the query and not the unsigned error', async () => {
+    it('trusts the query and not the unsigned error', async () => {
       const attempt = bench.paid();
       bench.fault({ fault: 'unsigned', on: 'close' });
       expect(await provider.close(attempt, signal())).toMatchObject({ type: 'PAID' });
     });
 
-    it('says CLOSED to a 204 although the state lags, as the engine asks once more', async () => {
+    it('is CLOSED after a 204 although the state lags, because the engine queries once more', async () => {
       const attempt = bench.attempt({ closeLagMs: 60_000 });
       expect(await provider.close(attempt, signal())).toMatchObject({ type: 'CLOSED' });
       expect(await provider.query(attempt, signal())).toMatchObject({ type: 'OPEN' });
     });
 
-    it('gives nothing back and leaves a payment alone', async () => {
+    it('refunds nothing and does not change a payment', async () => {
       const attempt = bench.paid();
       expect(await provider.close(attempt, signal())).toMatchObject({ type: 'PAID' });
       expect(bench.payment(attempt).entry(Date.now())).toMatchObject({ status: 'PAID', refunds: [] });
     });
   });
 
-  describe('does not believe', () => {
+  describe('does not trust', () => {
     it.each<[string, FaultInput, string]>([
       ['an unsigned answer', { fault: 'unsigned' }, 'not signed'],
       ['a wrong signature', { fault: 'wrong-signature' }, 'signature is wrong'],
       ['an old answer', { fault: 'skewed-clock', seconds: -301 }, 'NTP'],
       ['an answer from the future', { fault: 'skewed-clock', seconds: 302 }, 'NTP'],
-    ])('%s, whatever it is about', async (_, fault, reason) => {
+    ])('%s, for all calls', async (_, fault, reason) => {
       const attempts = [bench.attempt(), bench.paid(), { ...bench.attempt(), reference: 'no-such-order' }];
       bench.fault(fault);
       for (const attempt of attempts) {
@@ -153,7 +153,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       }
     });
 
-    it('the answer to another question', async () => {
+    it('the answer to another request', async () => {
       const attempt = bench.paid();
       bench.fault({ fault: 'wrong-reference' });
       expect(await provider.query(attempt, signal())).toMatchObject({ type: 'UNKNOWN', untrusted: true });
@@ -170,10 +170,10 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
     });
   });
 
-  describe('learns nothing from', () => {
+  describe('is UNKNOWN after', () => {
     it.each<[string, FaultInput, Partial<UnknownOutcome>]>([
-      ['a page of a proxy', { fault: 'garbage' }, {}],
-      ['words it does not know', { fault: 'unrecognised' }, {}],
+      ['an error page of a proxy', { fault: 'garbage' }, {}],
+      ['an unknown state', { fault: 'unrecognised' }, {}],
       ['a server error', { fault: 'error', status: 503, retryAfterSeconds: 7 }, { outage: true, retryAfterMs: 7_000 }],
       ['a server error without a body', { fault: 'error-without-body' }, { outage: true }],
       ['a cut connection', { fault: 'drop' }, { outage: true }],
@@ -186,7 +186,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(await provider.refund(refund, signal())).toMatchObject({ type: 'UNKNOWN', ...expected });
     });
 
-    it('a rate limit, which is no outage; on a close it may be a buyer who pays', async () => {
+    it('a rate limit, which is not an outage; on a close the buyer may be paying', async () => {
       const attempt = bench.attempt();
       bench.fault({ fault: 'rate-limited' });
       const outcome = await provider.query(attempt, signal());
@@ -195,14 +195,14 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(await provider.close(attempt, signal())).toMatchObject({ type: 'IN_PROGRESS' });
     });
 
-    it('a refusal of its own signature, and says what to check', async () => {
+    it('a rejection of its signature, with what to check', async () => {
       const stranger = bench.provider({ serialNo: 'ABCDEF0123456789' });
       const outcome = await stranger.query(bench.paid(), signal());
       expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringContaining('serialNo') as string });
       expect(outcome).not.toHaveProperty('untrusted');
     });
 
-    it('a redirect, which it does not follow', async () => {
+    it('a redirect, which is not followed', async () => {
       const other = await redirectTo(`${bench.baseUrl}`);
       const moved = new WechatPayProvider({ merchants: { shop: bench.shop }, baseUrl: other.url }, new SystemClock());
       expect(await moved.query(bench.paid(), signal())).toMatchObject({ type: 'UNKNOWN' });
@@ -212,12 +212,12 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
   });
 
   describe('platform keys', () => {
-    it('names its public key in every request, so that WeChat Pay signs with that one', async () => {
+    it('names its public key in every request, so that WeChat Pay signs with that key', async () => {
       await provider.query(bench.attempt(), signal());
       expect(bench.requests[0]?.headers['wechatpay-serial']).toBe(bench.serials[0]);
     });
 
-    it('takes any of several keys', async () => {
+    it('accepts any of several keys', async () => {
       const certificate = bench.merchants['shop']?.platform[1];
       const platformKeys = { ...bench.shop.platformKeys, [certificate?.serial ?? '']: certificate?.certificate ?? '' };
       const changing = bench.provider({ platformKeys });
@@ -227,14 +227,14 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       }
     });
 
-    it('does not believe an answer signed with a key that it does not know', async () => {
+    it('does not trust an answer that is signed with an unknown key', async () => {
       bench.protocol.signWith(bench.serials[1]);
       const outcome = await provider.query(bench.paid(), signal());
       expect(outcome).toMatchObject({ type: 'UNKNOWN', untrusted: true });
       expect(bench.requests).toHaveLength(1);
     });
 
-    it('fetches the certificate of an unknown serial once, when it may', async () => {
+    it('downloads the certificate of an unknown serial once, if that is enabled', async () => {
       bench.protocol.signWith(bench.serials[1]);
       const learning = bench.provider({ downloadPlatformCertificates: true });
       const attempt = bench.paid();
@@ -244,7 +244,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(bench.requests.filter(({ line }) => line.endsWith('/v3/certificates'))).toHaveLength(1);
     });
 
-    it('does not learn from a list that another APIv3 key closed', async () => {
+    it('ignores a list that is encrypted with another APIv3 key', async () => {
       bench.protocol.signWith(bench.serials[1]);
       const learning = bench.provider({ downloadPlatformCertificates: true, apiV3Key: 'x'.repeat(32) });
       const attempt = bench.paid();
@@ -255,7 +255,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
   });
 
   describe('refund', () => {
-    it('gives the money back once, however often it is called', async () => {
+    it('refunds the money once, however often it is called', async () => {
       const attempt = bench.paid();
       const refund = refundOf(attempt);
       const first = await provider.refund(refund, signal());
@@ -264,7 +264,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(bench.payment(attempt).entry(Date.now())).toMatchObject({ refundedAmount: '1999', refunds: [{}] });
     });
 
-    it('gives a part back', async () => {
+    it('makes a partial refund', async () => {
       const attempt = bench.paid();
       expect(await provider.refund(refundOf(attempt, { amount: 7n }), signal())).toMatchObject({ type: 'REFUNDED' });
       expect(bench.payment(attempt).entry(Date.now())).toMatchObject({ refundedAmount: '7', status: 'PAID' });
@@ -285,7 +285,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(bench.payment(attempt).entry(Date.now())).toMatchObject({ refundedAmount: '1999' });
     });
 
-    it('is REJECTED when the merchant has too little money, and works with the same number later', async () => {
+    it('is REJECTED if the balance of the merchant is too low, and works with the same number later', async () => {
       const refund = refundOf(bench.paid({ rejectRefunds: 1 }));
       expect(await provider.refund(refund, signal())).toMatchObject({
         type: 'REJECTED',
@@ -294,14 +294,14 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(await provider.refund(refund, signal())).toMatchObject({ type: 'REFUNDED' });
     });
 
-    it('is REJECTED for a payment that nobody paid, and for more than is left', async () => {
+    it('is REJECTED for an unpaid payment, and for more than is left', async () => {
       expect(await provider.refund(refundOf(bench.attempt()), signal())).toMatchObject({ type: 'REJECTED' });
       const attempt = bench.paid();
       await provider.refund(refundOf(attempt, { amount: 1_000n }), signal());
       expect(await provider.refund(refundOf(attempt), signal())).toMatchObject({ type: 'REJECTED' });
     });
 
-    it('is not REJECTED when a refund of this number is there, for another amount', async () => {
+    it('is not REJECTED if a refund with this number exists for another amount', async () => {
       const attempt = bench.paid();
       const refund = refundOf(attempt, { amount: 7n });
       await provider.refund(refund, signal());
@@ -309,14 +309,14 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(outcome).toMatchObject({ type: 'UNKNOWN', untrusted: true });
     });
 
-    it('is not asked for with an amount that JSON would round', async () => {
+    it('is not requested with an amount that JSON would round', async () => {
       const outcome = await provider.refund(refundOf(bench.paid(), { amount: 2n ** 53n + 1n }), signal());
       expect(outcome).toMatchObject({ type: 'UNKNOWN' });
       expect(bench.requests).toEqual([]);
     });
   });
 
-  it('closes what a shop has created with the SDK', async () => {
+  it('closes a payment that a shop created with the SDK', async () => {
     const { mchid, appid, serialNo: serial, privateKey, platformKeys } = bench.shop;
     const config = { mchid, serial, privateKey, certs: { ...platformKeys }, baseURL: bench.baseUrl };
     const { data } = await new Decorator(config).v3.post<{ code_url: string }>('/v3/pay/transactions/native', {
