@@ -61,7 +61,7 @@ describe('an option that does not exist', () => {
     'and %s, which does not belong into what useFactory returns, is sent beside it',
     (name) => {
       expect(ofModule({ [name]: true })).toEqual([
-        `"${name}" decides what the module consists of: put it beside useFactory, not into what useFactory returns`,
+        `"${name}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`,
       ]);
     },
   );
