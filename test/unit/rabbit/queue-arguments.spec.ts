@@ -14,7 +14,7 @@ describe('a work queue', () => {
     });
   });
 
-  it('has only arguments a classic queue knows when it is one', () => {
+  it('has only arguments that a classic queue supports, if it is one', () => {
     expect(workQueueArguments('classic', names)).toEqual({
       'x-queue-type': 'classic',
       'x-dead-letter-exchange': 'ot.parked',
@@ -30,7 +30,7 @@ describe('the parked queue', () => {
 });
 
 describe('the names on the broker', () => {
-  it('all start with the prefix and are all different', () => {
+  it('all start with the prefix and are unique', () => {
     const { events, commands, parked, work, delayed, delay } = names;
     const all = [events, commands, parked, work, delayed, delay, names.workQueue('order.payment')];
     expect(new Set(all).size).toBe(all.length);
