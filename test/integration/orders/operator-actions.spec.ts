@@ -118,7 +118,7 @@ describe('what an operator decides about an order', () => {
       const refused = await refund(orderId, 'reported');
       expect(refused).toMatchObject({
         code: 'PAYMENT_NOT_CONFIRMED',
-        says: 'it was reported as paid, and the provider says NOT_FOUND',
+        says: 'it was reported as paid, but the provider says NOT_FOUND',
       });
       expect(open).toEqual([0]);
       expect(await refundsOf(orderId)).toEqual([]);

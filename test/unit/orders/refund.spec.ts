@@ -25,7 +25,7 @@ describe('a refund', () => {
       currency: 'EUR',
       reason: 'late',
     });
-    expect(() => refundOf(attempt(), 'late')).toThrow('has nothing to give back');
+    expect(() => refundOf(attempt(), 'late')).toThrow('has no payment to refund');
   });
 
   it.each<[RefundAnswer, number, object]>([
