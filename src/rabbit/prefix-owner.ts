@@ -31,7 +31,7 @@ export async function readPrefixOwner(
   return isOurs ? { type: 'us' } : { type: 'other', databaseId: await readOwner(connection, names) };
 }
 
-/** Claims the prefix, whoever owned it before. */
+/** Claims the prefix, regardless of its current owner. */
 export async function takePrefix(connection: ChannelModel, names: TopologyNames, databaseId: string): Promise<void> {
   await onChannel(connection, async (channel) => {
     await channel.deleteExchange(names.owner);

@@ -35,7 +35,7 @@ export function describeDelayTransport(subject: Subject): void {
     afterEach(() => rig.close());
     afterAll(() => vhost.drop());
 
-    it('wakes after any delay from nothing to beyond the horizon, never early, in time and with our headers', async () => {
+    it('delivers after any delay from zero to above the horizon, never early, in time, and with its headers', async () => {
       const { horizonMs } = subject;
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
       const delays = [0, 0.3, 1, 2, 19, 20, 21, 127, 128, 199, 200, 350, 799, 801, 1_003.7, horizonMs - 1, horizonMs];

@@ -26,7 +26,7 @@ describe('DelayedExchange above its limit', () => {
     await vhost.drop();
   });
 
-  it('lets a hundred days wait, where the plain number would be delivered at once', async () => {
+  it('delays by a hundred days, although the plain number would be delivered immediately', async () => {
     await rig.wake('order.payment', 100 * 86_400_000);
     const short = await rig.wake('order.payment', 300);
     expect((await rig.handles(1)).map(({ id }) => id)).toEqual([short]);

@@ -40,7 +40,7 @@ describe('probeTransport on a broker', () => {
     expect(results.map(({ type }) => type)).toEqual(['works', 'works', 'works', 'works']);
   });
 
-  it('sees a message come through the ladder, and sees that none does where nothing is delivered', async () => {
+  it('receives a message through the ladder, and detects a ladder that does not deliver', async () => {
     const vhost = await createVhost();
     try {
       const prepare = async (channel: Channel, connection: ChannelModel): Promise<void> => {

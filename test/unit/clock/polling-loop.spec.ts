@@ -110,7 +110,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('is woken from its sleep', async () => {
+  it('can be woken from its sleep', async () => {
     const { loop, state } = setup();
     loop.start();
     await settled();

@@ -67,7 +67,7 @@ describe('probeTransport', () => {
     expect(await probe(open)).toEqual({ type: 'absent' });
   });
 
-  it('says absent when the channel is closed with 406 (from 4.0)', async () => {
+  it('returns absent if the channel is closed with 406 (from 4.0)', async () => {
     const { calls, open } = brokerThat({
       declare: () => Promise.reject(coded(406, `PRECONDITION_FAILED - unknown exchange type 'x-delayed-message'`)),
     });

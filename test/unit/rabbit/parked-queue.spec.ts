@@ -114,7 +114,7 @@ describe('a message that is parked', () => {
     for (const text of [published[0]?.messageId, published[0]?.type]) expect(Buffer.byteLength(text ?? '')).toBe(255);
   });
 
-  it('gets an id and a type where its sender gave none', async () => {
+  it('gets an id and a type if its sender gave none', async () => {
     const { published, parking } = setup(['confirmed']);
     await parking;
     expect(published[0]).toMatchObject({ messageId: 'c:7', type: 'order.payment' });

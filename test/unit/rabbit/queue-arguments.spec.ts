@@ -23,7 +23,7 @@ describe('a work queue', () => {
 });
 
 describe('the parked queue', () => {
-  it('has a limit that nobody reaches: none at all means 20 from RabbitMQ 4.0 on, and -1 means 0 up to 3.13', () => {
+  it('has a limit that is never reached: no limit means 20 from RabbitMQ 4.0 on, and -1 means 0 up to 3.13', () => {
     expect(parkedQueueArguments('quorum')).toEqual({ 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000_000 });
     expect(parkedQueueArguments('classic')).toEqual({ 'x-queue-type': 'classic' });
   });

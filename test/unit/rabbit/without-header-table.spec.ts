@@ -32,7 +32,7 @@ describe('a content header frame without its header table', () => {
     });
   });
 
-  it('is also had where the table comes first and is the only property', () => {
+  it('is built even if the table comes first and is the only property', () => {
     expect(withoutHeaderTable(frameOf(HEADERS, table('x')))?.frame).toEqual(frameOf(0));
   });
 
