@@ -15,8 +15,9 @@ export class BrokerLoginRefusedError extends CodedError {
   }
 
   /**
-   * Undefined if `error` is not a refusal, for example if the broker is unavailable. @param given the URL that was
-   * tried
+   * Undefined if `error` is not a refusal, for example if the broker is unavailable.
+   *
+   * @param given the URL that was tried
    */
   static from(error: Error | undefined, given: unknown): BrokerLoginRefusedError | undefined {
     const message = error?.message ?? '';

@@ -17,7 +17,9 @@ export type ManualCloseDecision =
   | { readonly type: 'refuse'; readonly refusal: ManualCloseRefusal };
 
 /**
- * Pure: decides what an operator's close does to a locked order. @param attemptsAreClosed the operator's declaration.
+ * Pure: decides what an operator's close does to a locked order.
+ *
+ * @param attemptsAreClosed the operator's declaration.
  */
 export function decideManualClose(order: LockedOrder, attemptsAreClosed: boolean): ManualCloseDecision {
   if (order.status === 'CLOSED') return { type: 'already-closed' };

@@ -15,8 +15,9 @@ export type RevivalDecision =
   | { readonly type: 'refuse'; readonly refusal: RevivalRefusal };
 
 /**
- * Pure: decides whether a closed order is revived. @param disputed payments of the order that another order counts on,
- * too.
+ * Pure: decides whether a closed order is revived.
+ *
+ * @param disputed payments of the order that another order counts on, too.
  */
 export function decideRevival(order: LockedOrder, disputed: readonly PaymentAttempt[]): RevivalDecision {
   if (order.status === 'PAID') return { type: 'already-paid' };

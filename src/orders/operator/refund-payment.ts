@@ -66,7 +66,7 @@ export class RefundPayment {
 
   /**
    * Does not accept a caller's transaction, because it may have to look up the payment first: for at most 8 s, unless
-   * `signal` aborts earlier. A confirmation of the provider is booked even if the refund is then rejected.
+   * `signal` sets another limit. A confirmation of the provider is booked even if the refund is then rejected.
    *
    * @throws InvalidOrderError if the request is invalid.
    */

@@ -28,8 +28,9 @@ export function purgeSteps(
 }
 
 /**
- * Providers of the purge and of the erasure of personal data. @param options injection token of an object with
- * `retention`.
+ * Providers of the purge and of the erasure of personal data.
+ *
+ * @param options injection token of an object with `retention`.
  */
 export function retentionProviders(options: symbol): Provider[] {
   return [

@@ -31,7 +31,7 @@ export class InsertAttempt {
   }
 
   /**
-   * Registers an attempt, or opens the order's own CREATED one. Undefined: another order has it. `hasMoney`: its
+   * Registers an attempt, or opens the order's own CREATED one. Undefined: the attempt exists already. `hasMoney`: its
    * payment was reported before.
    */
   async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<{ readonly hasMoney: boolean } | undefined> {

@@ -30,8 +30,9 @@ export type AssignmentDecision =
 const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch'];
 
 /**
- * Pure: decides whether this payment may be booked on this order. @param same everything that is known about the
- * payment.
+ * Pure: decides whether this payment may be booked on this order.
+ *
+ * @param same everything that is known about the payment.
  */
 export function decideAssignment(
   order: LockedOrder,
