@@ -8,8 +8,8 @@ export interface RetentionOptions {
    */
   readonly finishedOrdersMs?: number;
   /**
-   * Idempotency keys. After this time, a key may be used for another order. 0, or at least one day. @default 2592000000
-   * (30 days)
+   * Idempotency keys. After this time, a key may be used for another order. 0, or at least one day.
+   * @default 2592000000 (30 days)
    */
   readonly idempotencyKeysMs?: number;
   /**
