@@ -36,7 +36,8 @@ export function selectTransport(
 ): TransportSelection {
   if (configured === 'delayed-exchange' && probe) insistOn(probe);
   if (configured !== 'auto') return use(configured, 'it is configured');
-  if (!probe) return use('ladder', 'several broker URLs are configured, and the plugin keeps waiting messages on one node only');
+  if (!probe)
+    return use('ladder', 'several broker URLs are configured, and the plugin keeps waiting messages on one node only');
   switch (probe.type) {
     case 'works':
       return use('delayed-exchange', 'the broker has a working exchange type x-delayed-message');

@@ -27,7 +27,8 @@ const CLOSE_MS = 700;
 
 const UNREADABLE_HEADERS: ParkReason = {
   code: 'UNREADABLE_HEADERS',
-  reason: 'the headers cannot be decoded, for example because they are nested thousands of levels deep; they were dropped',
+  reason:
+    'the headers cannot be decoded, for example because they are nested thousands of levels deep; they were dropped',
 };
 
 /**

@@ -84,7 +84,8 @@ export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Find
     case 'AUTHORIZED':
       return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
     case 'NOT_FOUND':
-      if (Number.isNaN(answer.providerNow?.getTime())) return unknown({ reason: 'the provider returned an invalid time' });
+      if (Number.isNaN(answer.providerNow?.getTime()))
+        return unknown({ reason: 'the provider returned an invalid time' });
       return readNotFound(attempt, answer.providerNow ?? validInstant(now), answer.evidence);
     case 'UNKNOWN':
       return unknown(answer);

@@ -136,7 +136,9 @@ export class MarkPaid {
     const { file, payment, by } = report;
     const { tx, now, order } = file;
     if (!(await writeBooking(this.desk.store, tx, booking, evidenceOf(payment)))) {
-      throw new Error(`attempt ${payment.reference} of ${payment.provider} was registered for another order in the meantime; repeat the request`);
+      throw new Error(
+        `attempt ${payment.reference} of ${payment.provider} was registered for another order in the meantime; repeat the request`,
+      );
     }
     // An attempt that a report had confused may be open at its provider.
     const isReleased = booking.released.length > 0 && !isUndecided(order.status);
