@@ -1,7 +1,7 @@
 import { type Clock } from './clock';
 import { withTimeout } from './with-timeout';
 
-/** One point in time that several waits share, so that together they take no longer than its limit. */
+/** One point in time that several waits share, so that together they do not exceed its limit. */
 export class Deadline {
   private readonly endsAt: number;
 
@@ -12,12 +12,12 @@ export class Deadline {
     this.endsAt = clock.monotonic() + ms;
   }
 
-  /** Milliseconds that are left, at least `atLeastMs`. */
+  /** Remaining milliseconds, at least `atLeastMs`. */
   left(atLeastMs = 0): number {
     return Math.max(this.endsAt - this.clock.monotonic(), atLeastMs);
   }
 
-  /** What `work` resolves to, or `otherwise` when the deadline comes first. */
+  /** Resolves to the result of `work`, or to `otherwise` if the deadline comes first. */
   within<T>(work: Promise<T>, otherwise: T): Promise<T> {
     return withTimeout(this.clock, this.left(), work, otherwise);
   }

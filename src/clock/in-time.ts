@@ -2,9 +2,10 @@ import { type Clock } from './clock';
 import { withTimeout } from './with-timeout';
 
 /**
- * What `work` resolves to. Work that takes longer goes on, and nobody hears how it ends.
+ * Resolves to the result of `work`. Work that takes longer continues, and its result is ignored.
  *
- * @throws what `late` makes after `ms` milliseconds, or when `signal` aborts; and what `work` throws before.
+ * @throws the error that `late` creates, after `ms` milliseconds or when `signal` aborts. An earlier error of `work` is
+ *   thrown as it is.
  */
 export async function inTime<T>(
   clock: Clock,

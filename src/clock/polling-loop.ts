@@ -5,23 +5,23 @@ import { StuckLoopError } from './stuck-loop-error';
 
 interface LoopDependencies {
   readonly name: string;
-  /** One bounded piece of work. Returns true when there is more to do right now. */
+  /** Does one bounded piece of work. Returns true if more work is ready now. */
   runOnce(signal: AbortSignal): Promise<boolean>;
-  /** Sleep after an idle run, milliseconds; asked for anew each time. */
+  /** Sleep after a run without remaining work, milliseconds. Read before each sleep. */
   intervalMs(): number;
-  /** How long a run waits for more work to come in, unless the one before left some. @default 0 */
+  /** How long a run waits for more work to arrive, unless the previous run left some. @default 0 */
   readonly gatherMs?: number;
   /**
-   * A run that takes longer is aborted and left behind, and the next one begins, whether or not the first ends. Only for work
-   * that may run twice at the same time. @default no limit
+   * A run that takes longer is aborted, and the next one starts whether or not the first has ended. Set it only if two
+   * runs may overlap. @default no limit
    */
   readonly limitMs?: number;
 }
 
-/** After a failed run, so that a database that is away is not asked in a tight loop. */
+/** Pause after a failed run, so that an unavailable database is not queried in a tight loop. */
 const ERROR_PAUSE_MS = 1_000;
 
-/** Runs `runOnce` again and again: at once while there is more, else after the interval or when woken. Knows nothing else. */
+/** Calls `runOnce` repeatedly: immediately while there is more work, otherwise after the interval or when woken. */
 export class PollingLoop {
   private readonly logger: Logger;
   private readonly stopping = new AbortController();
@@ -42,7 +42,7 @@ export class PollingLoop {
     this.running ??= this.run();
   }
 
-  /** There may be work: do not sleep on. */
+  /** Ends the sleep, because there may be work. */
   wake(): void {
     this.isWoken = true;
     this.sleeping.abort();
@@ -63,7 +63,7 @@ export class PollingLoop {
     const { gatherMs } = this.deps;
     if (gatherMs !== undefined && !this.hasMore) await this.clock.sleep(gatherMs, this.stopping.signal);
     if (this.stopping.signal.aborted) return;
-    // Only now: what woke it meanwhile is found by this run.
+    // Reset here and not earlier: this run finds the work of every earlier wake-up call.
     this.isWoken = false;
     try {
       this.hasMore = await this.runLimited();
@@ -71,7 +71,7 @@ export class PollingLoop {
       if (!this.hasMore) await this.sleep(this.deps.intervalMs());
     } catch (error) {
       this.logOnce(error instanceof Error ? error.message : String(error));
-      // Not to be woken from: every commit of a busy host wakes, and would make it a tight loop.
+      // `wake` must not end this pause: every commit of a busy host calls it, which would make this a tight loop.
       await this.clock.sleep(ERROR_PAUSE_MS, this.stopping.signal);
     }
   }
@@ -79,7 +79,7 @@ export class PollingLoop {
   private async runLimited(): Promise<boolean> {
     const { name, limitMs } = this.deps;
     if (limitMs === undefined) return this.deps.runOnce(this.stopping.signal);
-    // Not AbortSignal.any: Node 20 keeps each of those for as long as the signal of the loop lives.
+    // Not AbortSignal.any: Node 20 keeps each of those signals for as long as the loop's signal lives.
     const run = new AbortController();
     const stop = (): void => run.abort();
     this.stopping.signal.addEventListener('abort', stop, { once: true });
@@ -93,9 +93,9 @@ export class PollingLoop {
     }
   }
 
-  /** The same failure every second fills a log without telling more. */
+  /** Logs a failure once: the same line every second would fill the log and add nothing. */
   private logOnce(message: string): void {
-    if (message !== this.lastError) this.logger.error(`failed, trying again: ${message}`);
+    if (message !== this.lastError) this.logger.error(`failed, retrying: ${message}`);
     this.lastError = message;
   }
 

@@ -1,12 +1,12 @@
 import { CodedError } from '../errors';
 
-/** A run of a loop neither ended nor failed. It is left behind, and the loop goes on. */
+/** A run of a loop neither ended nor failed. The loop continues without it. */
 export class StuckLoopError extends CodedError {
   constructor(name: string, limitMs: number) {
     super(
       'LOOP_STUCK',
-      `a run of the loop ${name} has not ended within ${limitMs} ms and is left behind; look for a handler or a connection ` +
-        'that does not answer',
+      `a run of the loop ${name} did not end within ${limitMs} ms, so the loop continues without it; look for a handler or ` +
+        'a connection that does not respond',
     );
   }
 }

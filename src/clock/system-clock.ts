@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { type Clock, type Timer } from './clock';
 
-/** setTimeout takes a signed 32-bit number; above it Node fires at once. */
+/** setTimeout takes a signed 32-bit number. Above it, Node fires immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The Clock of a running process. */
@@ -22,7 +22,7 @@ export class SystemClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve();
-    // Many waits share one stop signal; Node takes more than ten for a leak and warns.
+    // Many waits share one stop signal. Node reports more than ten listeners as a leak.
     if (signal) setMaxListeners(0, signal);
     return new Promise((resolve) => {
       const timer = this.after(ms, finish);

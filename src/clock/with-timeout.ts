@@ -1,6 +1,9 @@
 import { type Clock } from './clock';
 
-/** What `work` resolves to, or `otherwise` after `ms` milliseconds or when `signal` aborts. Leaves no timer behind. */
+/**
+ * Resolves to the result of `work`, or to `otherwise` after `ms` milliseconds or when `signal` aborts. Leaves no timer
+ * behind.
+ */
 export async function withTimeout<T>(
   clock: Clock,
   ms: number,

@@ -1,9 +1,9 @@
 import { type Channel } from '../rabbit';
 
-/** How a wake-up waits: in the plugin's exchange, in a ladder of TTL queues, or not on the broker at all. */
+/** Where a wake-up waits: in the plugin's exchange, in a ladder of TTL queues, or not on the broker. */
 export type DelayTransportName = 'delayed-exchange' | 'ladder' | 'none';
 
-/** Where to publish a wake-up so that it reaches the work queue of its kind after about the given delay. */
+/** Where to publish a wake-up so that it reaches the work queue of its kind after approximately the given delay. */
 export interface DelayRoute {
   readonly exchange: string;
   readonly routingKey: string;
@@ -12,28 +12,31 @@ export interface DelayRoute {
 }
 
 /**
- * One way to make the broker wait. A transport may deliver early (the ladder rounds down to its unit, a delay
- * above `maxDelayMs` is cut to it): the consumer holds or re-delays what is not due. It must never deliver so
- * late on purpose that a hold could not have been shorter.
+ * One way to let the broker wait. A transport may deliver early: the ladder rounds down to its unit, and delays above
+ * `maxDelayMs` are cut to it. The consumer waits for the rest or publishes the wake-up with a new delay. A transport
+ * must not deliver late on purpose, because the consumer can wait but cannot catch up.
  */
 export interface DelayTransport {
   readonly name: DelayTransportName;
-  /** Where its wake-ups wait. Messages that wait at another address never come out of this one. */
+  /** Where its wake-ups wait. This transport cannot deliver messages that wait at another address. */
   readonly address: string;
-  /** The longest delay one publication can wait for; longer ones are cut to it and re-delayed on arrival. */
+  /** The longest delay of one publication. Longer delays are cut to it and published again on arrival. */
   readonly maxDelayMs: number;
-  /** The most a delivery may come before the delay that was asked for is over: what the consumer has to hold beside its head start. */
+  /** How early a delivery may come, milliseconds: what the consumer has to wait for in addition to its head start. */
   readonly maxEarlyMs: number;
-  /** Declares the waiting room, from the delivery end upwards. Idempotent; needs the work and parked exchanges. */
+  /**
+   * Declares the exchanges and queues of the transport, from the delivery end upward. Idempotent. Needs the work and
+   * parked exchanges.
+   */
   declare(channel: Channel): Promise<void>;
   /**
-   * Lets wake-ups of `kind` reach `workQueue` after their wait. Idempotent; call after `declare`. The queue must
-   * exist, and be bound to the work exchange with `kind` as the key: what is due at once goes that way.
+   * Lets wake-ups of `kind` reach `workQueue` after their delay. Idempotent. Call it after `declare`. The queue must
+   * exist and be bound to the work exchange with `kind` as the key, because wake-ups that are due already go that way.
    */
   bindKind(channel: Channel, kind: string, workQueue: string): Promise<void>;
   /**
-   * @param delayMs what is left until due, milliseconds; zero or less means straight to the work queue.
-   * @throws InvalidDelayError when it is not a finite number.
+   * @param delayMs milliseconds until due; zero or less means straight to the work queue.
+   * @throws InvalidDelayError if it is not a finite number.
    */
   route(kind: string, delayMs: number): DelayRoute;
 }

@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** The configuration insists on the plugin and the broker positively does not have it. */
+/** The configuration requires the plugin, and the broker says that it does not have it. */
 export class DelayedExchangeMissingError extends CodedError {
   constructor() {
     super(

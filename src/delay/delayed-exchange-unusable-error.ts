@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** The configuration demands the plugin, and the broker has it, but it does not deliver. */
+/** The configuration requires the plugin, and the broker has it, but it does not deliver. */
 export class DelayedExchangeUnusableError extends CodedError {
   constructor(reason: string) {
     super(

@@ -3,14 +3,14 @@ import { type DelayRoute, type DelayTransport } from './delay-transport';
 import { assertDelay } from './invalid-delay-error';
 import { straightToWork } from './straight-to-work';
 
-/** The plugin's limit, 2^32 − 1 ms (49.7 days); anything above is delivered at once. */
+/** The plugin's limit, 2^32 − 1 ms (49.7 days). It delivers messages with a longer delay immediately. */
 const MAX_DELAY_MS = 4_294_967_295;
 
 /**
- * The `x-delayed-message` exchange of rabbitmq-delayed-message-exchange, or of a broker that has it built in.
- * It takes no part in what makes publishing safe: a confirm does not mean that a queue is bound, `mandatory`
- * returns the message and delivers it as well, an alternate exchange duplicates it, and a kill -9 of the broker
- * loses some (measured: 15 of 4500). The sweep covers all of that.
+ * The `x-delayed-message` exchange of rabbitmq-delayed-message-exchange, or of a broker that has it built in. Do not
+ * rely on it for safe publishing: a confirm does not mean that a queue is bound, `mandatory` returns the message and
+ * also delivers it, an alternate exchange duplicates it, and a kill -9 of the broker loses some messages (measured: 15
+ * of 4500). The sweep finds the timeouts of all of these.
  */
 export class DelayedExchange implements DelayTransport {
   readonly name = 'delayed-exchange';
@@ -24,7 +24,7 @@ export class DelayedExchange implements DelayTransport {
   }
 
   async declare(channel: Channel): Promise<void> {
-    // Never `topic`: on a broker that runs on Khepri it routes nothing (plugin issue 323).
+    // Never `topic`: on a broker that uses Khepri it routes nothing (plugin issue 323).
     const options = { durable: true, arguments: { 'x-delayed-type': 'direct' } };
     await channel.assertExchange(this.names.delayed, 'x-delayed-message', options);
   }
@@ -33,7 +33,7 @@ export class DelayedExchange implements DelayTransport {
     await channel.bindQueue(workQueue, this.names.delayed, kind);
   }
 
-  /** Rounded up to whole milliseconds; the plugin knows no fractions and we are never early. */
+  /** Rounded up to whole milliseconds, because the plugin takes no fractions and a wake-up must not be early. */
   route(kind: string, delayMs: number): DelayRoute {
     assertDelay(delayMs);
     if (delayMs <= 0) return straightToWork(this.names, kind);
@@ -41,7 +41,7 @@ export class DelayedExchange implements DelayTransport {
     return {
       exchange: this.names.delayed,
       routingKey: kind,
-      // Tagged: amqplib writes 1..127 as a byte, which plugins since 3.13 do not take for a delay at all.
+      // Typed explicitly: amqplib writes 1 to 127 as a byte, which plugin versions since 3.13 do not accept as a delay.
       headers: { 'x-delay': { '!': 'int64', value } },
       mandatory: false,
     };

@@ -1,19 +1,19 @@
 import { type Clock, type Timer } from '../clock';
 import { DueHeap } from './due-heap';
 
-/** A clock that is corrected while we wait is noticed after at most this long. */
+/** A correction of the clock during a wait is noticed after this time at the latest. */
 const LONGEST_NAP_MS = 1_000;
 
 interface HoldDependencies<T> {
-  /** What is due is compared with this: epoch milliseconds by the database's clock. */
+  /** Due times are compared with this: epoch milliseconds by the database's clock. */
   nowMs(): number;
-  /** Everything that has become due, earliest first. Must not throw. */
+  /** Receives all items that have become due, earliest first. Must not throw. */
   onDue(items: T[]): void;
 }
 
 /**
- * Keeps items until they are due, to the millisecond and never early. One timer, whatever the number of items.
- * Holds nothing durable: an item is an unsettled delivery or a claimed row, and is safe when the process dies.
+ * Keeps items until they are due, accurate to the millisecond and never early. Uses one timer for any number of items.
+ * Nothing in it is durable: an item is an unsettled delivery or a claimed row, which survives the process.
  */
 export class DueBuffer<T> {
   private readonly heap = new DueHeap<T>();
@@ -30,7 +30,7 @@ export class DueBuffer<T> {
     return this.heap.size;
   }
 
-  /** Releases `item` at `dueAtMs`; what is due already is released right after the caller's turn, in one go. */
+  /** Releases `item` at `dueAtMs`. Items that are due already are released together, right after the caller's turn. */
   add(item: T, dueAtMs: number): void {
     this.heap.push(item, dueAtMs);
     const nowMs = this.deps.nowMs();
@@ -38,7 +38,7 @@ export class DueBuffer<T> {
     else if (dueAtMs < this.wakesAtMs) this.wakeFor(dueAtMs, nowMs);
   }
 
-  /** Takes everything back, due or not, earliest first: to give it back to the broker at shutdown. */
+  /** Removes and returns all items, due or not, earliest first. Used at shutdown to return them to the broker. */
   drain(): T[] {
     this.disarm();
     return this.heap.takeUntil(Infinity);
@@ -56,7 +56,8 @@ export class DueBuffer<T> {
   private wakeFor(dueAtMs: number, nowMs: number): void {
     this.timer?.cancel();
     this.wakesAtMs = dueAtMs;
-    // Rounded up, as timers drop fractions; they still fire up to 1 ms early, so release() looks again.
+    // Rounded up, because timers drop fractions. Timers still fire up to 1 ms early, so release() checks the time
+    // again.
     const napMs = Math.min(Math.max(Math.ceil(dueAtMs - nowMs), 1), LONGEST_NAP_MS);
     this.timer = this.clock.after(napMs, () => this.release());
   }
@@ -70,7 +71,7 @@ export class DueBuffer<T> {
     const nowMs = this.deps.nowMs();
     const items = this.heap.takeUntil(nowMs);
     const nextMs = this.heap.earliestMs;
-    // The timer first: whatever the receiver does, the rest stays on time.
+    // Set the timer first: even if onDue throws, the remaining items stay on time.
     if (nextMs === undefined) this.disarm();
     else this.wakeFor(nextMs, nowMs);
     if (items.length > 0) this.deps.onDue(items);

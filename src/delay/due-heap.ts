@@ -1,11 +1,14 @@
 interface Entry<T> {
   readonly dueAtMs: number;
-  /** Order of arrival: the tie-break that makes the heap stable. */
+  /** Order of arrival. Breaks ties, which makes the heap stable. */
   readonly sequence: number;
   readonly item: T;
 }
 
-/** A binary min-heap by due time; equal times leave in the order they came. O(log n) in and out. */
+/**
+ * A binary min-heap by due time. Items with equal times leave in the order of their arrival. Both operations are O(log
+ * n).
+ */
 export class DueHeap<T> {
   private readonly entries: Entry<T>[] = [];
   private sequence = 0;
@@ -14,7 +17,7 @@ export class DueHeap<T> {
     return this.entries.length;
   }
 
-  /** When the earliest item is due. */
+  /** Due time of the earliest item. */
   get earliestMs(): number | undefined {
     return this.entries[0]?.dueAtMs;
   }
@@ -32,7 +35,7 @@ export class DueHeap<T> {
     this.entries[index] = entry;
   }
 
-  /** Takes out everything due at or before the given time, earliest first. */
+  /** Removes and returns the items that are due at the given time, earliest first. */
   takeUntil(nowMs: number): T[] {
     const items: T[] = [];
     for (let top = this.entries[0]; top && top.dueAtMs <= nowMs; top = this.entries[0]) {

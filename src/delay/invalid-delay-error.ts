@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** A delay that is no number of milliseconds: the caller subtracted something that is not a date. */
+/** A delay is not a finite number of milliseconds, because the caller subtracted something that is not a date. */
 export class InvalidDelayError extends CodedError {
   constructor(readonly delayMs: number) {
     super(
@@ -10,7 +10,7 @@ export class InvalidDelayError extends CodedError {
   }
 }
 
-/** @throws InvalidDelayError for NaN and ±Infinity, which a broker would take for "at once" or refuse. */
+/** @throws InvalidDelayError for NaN and ±Infinity, which a broker would take for "immediately" or refuse. */
 export function assertDelay(delayMs: number): void {
   if (!Number.isFinite(delayMs)) throw new InvalidDelayError(delayMs);
 }

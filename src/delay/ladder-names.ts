@@ -2,9 +2,9 @@ import { type TopologyNames } from '../rabbit';
 import { resolveLadderShape, type LadderShape } from './ladder-shape';
 
 /**
- * Names of a ladder's exchanges and queues. A queue's arguments cannot change in place, so every measure that is
- * not the default is part of the name: `<p>.delay.1.05` by default, `<p>.delay-b4-u50-classic.1.05` otherwise.
- * After a change of measures the old ladder still delivers what waits in it, beside the new one.
+ * Names of a ladder's exchanges and queues. A queue's arguments cannot be changed, so every dimension that differs from
+ * the default is part of the name: `<p>.delay.1.05` by default, `<p>.delay-b4-u50-classic.1.05` otherwise. After a
+ * change of dimensions, the old ladder still delivers its waiting messages alongside the new one.
  */
 export class LadderNames {
   /** Start of every name. */
@@ -17,12 +17,12 @@ export class LadderNames {
     this.stem = names.delay + suffixOf(shape);
   }
 
-  /** Topic exchange where every wait ends; the key is all digits and the kind. */
+  /** Topic exchange where every wait ends. The routing key consists of all digits and the kind. */
   get delivery(): string {
     return `${this.stem}.delivery`;
   }
 
-  /** Topic exchange of one digit position; below position 0 lies the delivery. */
+  /** Topic exchange of one digit position. Below position 0 is the delivery exchange. */
   level(position: number): string {
     return position < 0 ? this.delivery : `${this.stem}.${position}`;
   }
@@ -31,17 +31,17 @@ export class LadderNames {
     return `${this.level(position)}.${String(value).padStart(2, '0')}`;
   }
 
-  /** Key of a wake-up: digits from the most significant one, then the kind. */
+  /** Routing key of a wake-up: the digits, most significant first, then the kind. */
   key(digits: readonly number[], kind: string): string {
     return `${digits.toReversed().join('.')}.${kind}`;
   }
 
-  /** Pattern of the keys that have `value` at `position`. */
+  /** Pattern of the routing keys that have `value` at `position`. */
   digitPattern(position: number, value: number): string {
     return `${'*.'.repeat(this.shape.keyWidth - 1 - position)}${value}.#`;
   }
 
-  /** Pattern of the keys of exactly this kind; `#.b` would also take those of kind `a.b`. */
+  /** Pattern of the routing keys of exactly this kind. `#.b` would also match those of kind `a.b`. */
   kindPattern(kind: string): string {
     return `${'*.'.repeat(this.shape.keyWidth)}${kind}`;
   }

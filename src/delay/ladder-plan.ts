@@ -1,7 +1,7 @@
 import { type LadderNames } from './ladder-names';
 import { type LadderShape } from './ladder-shape';
 
-/** One thing a ladder declares. */
+/** One object that a ladder declares. */
 export type LadderStep =
   | { readonly type: 'exchange'; readonly name: string }
   | { readonly type: 'pass'; readonly source: string; readonly destination: string; readonly pattern: string }
@@ -15,8 +15,8 @@ export type LadderStep =
     };
 
 /**
- * Everything a ladder consists of, from the delivery end upwards, so that no step leads to something that is not
- * there yet. A digit `v` > 0 is a queue that waits v·base^position units, a digit 0 passes to the next exchange.
+ * All objects of a ladder, from the delivery end upward, so that no step leads to an object that does not exist yet. A
+ * digit `v` > 0 is a queue that waits v·base^position units; a digit 0 passes to the next exchange.
  */
 export function planLadder(shape: LadderShape, names: LadderNames): LadderStep[] {
   const steps: LadderStep[] = [{ type: 'exchange', name: names.delivery }];

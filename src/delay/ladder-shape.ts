@@ -4,41 +4,41 @@ import { countDigits } from './ladder-digits';
 
 /** Ten years: the broker's longest TTL (315 360 000 000 ms), and the longest deadline. */
 const LONGEST_MS = 315_360_000_000;
-/** Two decimal digits name every value of a level; a larger base saves no hops worth its queues. */
+/** Two decimal digits name every value of a level. A larger base would save too few hops for its queues. */
 const LARGEST_BASE = 100;
 const DAY_MS = 86_400_000;
 
-/** The ladder's measures. The defaults need 147 queues; 30 min take two hops. */
+/** The ladder's dimensions. The defaults need 147 queues, and 30 min take two hops. */
 export interface LadderOptions {
   /** Values per level. More means fewer hops (each is a replicated write) and more queues. @default 64 */
   readonly base?: number;
-  /** The finest wait on the broker, milliseconds; the rest is held by the consumer. @default 1000 */
+  /** The finest delay on the broker, milliseconds. The consumer waits for the rest. @default 1000 */
   readonly unitMs?: number;
-  /** The longest wait in one pass, milliseconds; no queue is made for more. @default 86400000 (24 h) */
+  /** The longest delay in one pass, milliseconds. No queues are declared for longer delays. @default 86400000 (24 h) */
   readonly horizonMs?: number;
-  /** `classic` loses what expires while a node dies; enough for a single node. @default 'quorum' */
+  /** `classic` loses messages that expire while a node dies; it is enough for a single node. @default 'quorum' */
   readonly queueType?: QueueType;
 }
 
-/** A ladder's resolved measures, and what follows from them. */
+/** A ladder's resolved dimensions, and the values that follow from them. */
 export interface LadderShape {
   readonly base: number;
   readonly unitMs: number;
   readonly queueType: QueueType;
-  /** Levels that exist: digit positions 0 … levels − 1. */
+  /** Number of levels: digit positions 0 to levels − 1. */
   readonly levels: number;
-  /** The largest value of the top level; the levels below have base − 1. */
+  /** The largest value of the top level. The levels below have base − 1. */
   readonly topDigit: number;
-  /** The longest wait in one pass, in units. */
+  /** The longest delay in one pass, in units. */
   readonly maxUnits: number;
   /**
-   * Digits in a routing key. Follows from base and unit only, never from the horizon: two processes with
-   * different horizons (a rolling deployment) share one ladder, and their keys must mean the same.
+   * Digits in a routing key. Depends on base and unit only, not on the horizon: processes with different horizons (a
+   * rolling deployment) share one ladder, and their keys must mean the same.
    */
   readonly keyWidth: number;
 }
 
-/** What is wrong with the given measures, one sentence each; for checking them at boot, together with other options. */
+/** Finds what is wrong with the given dimensions, one sentence each. Checked at startup together with other options. */
 export function findLadderProblems(options: LadderOptions): string[] {
   const { base, unitMs, horizonMs } = withDefaults(options);
   const problems: string[] = [];
@@ -50,7 +50,7 @@ export function findLadderProblems(options: LadderOptions): string[] {
   return problems;
 }
 
-/** @throws InvalidOptionsError naming every bad measure. */
+/** @throws InvalidOptionsError that names every invalid dimension. */
 export function resolveLadderShape(options: LadderOptions = {}): LadderShape {
   const problems = findLadderProblems(options);
   if (problems.length > 0) throw new InvalidOptionsError('ladder', problems);

@@ -9,9 +9,9 @@ import { resolveLadderShape, type LadderOptions, type LadderShape } from './ladd
 import { straightToWork } from './straight-to-work';
 
 /**
- * Any delay from queues with a fixed TTL: the delay is written as digits over `unitMs`, every non-zero digit is
- * one wait in one queue. All messages of a queue wait equally long, so the first in is the first out and none
- * waits behind a longer one. Rounded down; the consumer holds the rest.
+ * Makes any delay from queues with fixed TTLs. The delay, in units of `unitMs`, is written as digits, and every
+ * non-zero digit is one wait in one queue. All messages of a queue wait equally long, so the first in is the first out,
+ * and no message waits behind a longer one. The delay is rounded down, and the consumer waits for the rest.
  */
 export class Ladder implements DelayTransport {
   readonly name = 'ladder';
@@ -20,7 +20,7 @@ export class Ladder implements DelayTransport {
   private readonly shape: LadderShape;
   private readonly ladderNames: LadderNames;
 
-  /** @throws InvalidOptionsError naming every bad measure. */
+  /** @throws InvalidOptionsError that names every invalid dimension. */
   constructor(
     private readonly names: TopologyNames,
     options: LadderOptions = {},
@@ -36,7 +36,7 @@ export class Ladder implements DelayTransport {
   }
 
   async declare(channel: Channel): Promise<void> {
-    // The channel sends one request at a time and in this order; not awaiting each saves a turn of the event loop.
+    // The channel sends one request at a time, in this order. Not awaiting each saves a turn of the event loop.
     const steps = planLadder(this.shape, this.ladderNames);
     await Promise.all(steps.map((step) => this.declareStep(channel, step)));
   }
@@ -61,8 +61,8 @@ export class Ladder implements DelayTransport {
   private async declareStep(channel: Channel, step: LadderStep): Promise<unknown> {
     switch (step.type) {
       case 'exchange':
-        // Parking is what keeps the ladder moving: an at-least-once dead-lettering that finds no queue is retried
-        // after 180 s and holds up everything behind it in its queue (measured: 0 of 5 good messages in 8 s).
+        // Unroutable messages must be parked. At-least-once dead-lettering that finds no queue is retried only after
+        // 180 s and blocks everything behind it in its queue (measured: 0 of 5 good messages in 8 s).
         return channel.assertExchange(step.name, 'topic', { durable: true, alternateExchange: this.names.parked });
       case 'pass':
         return channel.bindExchange(step.destination, step.source, step.pattern);
@@ -84,6 +84,7 @@ export class Ladder implements DelayTransport {
 
 function delayQueueArguments(queueType: QueueType): Record<string, unknown> {
   if (queueType === 'classic') return { 'x-queue-type': 'classic' };
-  // Without any one of the three, dead-lettering silently falls back to at-most-once: lost while a node is down.
+  // If one of the three is missing, dead-lettering silently falls back to at-most-once and loses messages while a node
+  // is down.
   return { 'x-queue-type': 'quorum', 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' };
 }

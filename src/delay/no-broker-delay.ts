@@ -2,9 +2,9 @@ import { type DelayRoute, type DelayTransport } from './delay-transport';
 import { NoBrokerWaitError } from './no-broker-wait-error';
 
 /**
- * Nothing waits on the broker: timeouts wait in PostgreSQL and the sweep is the clock. Declares nothing, so that
- * it works without any broker. There is no sensible route: "at once" would have an early delivery published
- * again and again until its due time, so asking for one is a bug of the caller and throws.
+ * Nothing waits on the broker: timeouts wait in PostgreSQL, and the sweep finds them. Declares nothing, so it works
+ * without a broker. There is no useful route: "immediately" would publish an early delivery again and again until it is
+ * due. A request for a route is therefore a bug of the caller, and it throws.
  */
 export class NoBrokerDelay implements DelayTransport {
   readonly name = 'none';

@@ -1,6 +1,6 @@
 import { CodedError } from '../errors';
 
-/** Somebody asked for a way through the broker while the configuration says that nothing waits there. */
+/** A route through the broker was requested, although the configuration says that nothing waits there. */
 export class NoBrokerWaitError extends CodedError {
   constructor(readonly kind: string) {
     super(

@@ -4,7 +4,7 @@ import { type Channel, type ChannelModel, type ConfirmChannel } from '../rabbit'
 import { type DelayTransport } from './delay-transport';
 
 /**
- * What the broker does with a delayed message. `absent`: it does not know the exchange type. `unusable`: it takes the
+ * What the broker does with a delayed message. `absent`: it does not know the exchange type. `unusable`: it accepts the
  * message and does not deliver it, or fails on it. `unknown`: no conclusion; never treat it as one of the others.
  */
 export type ProbeResult =
@@ -14,37 +14,40 @@ export type ProbeResult =
   | { readonly type: 'unknown'; readonly reason: string };
 
 export interface ProbeOptions {
-  /** Start of the names that it declares; the user must have rights on them. @default 'order-timeout.v1' */
+  /** Prefix of the names that the probe declares. The user needs permissions on them. @default 'order-timeout.v1' */
   readonly prefix?: string;
-  /** How long the message may take beyond its delay. @default 10000 */
+  /** How long after its delay the message may arrive, milliseconds. @default 10000 */
   readonly timeoutMs?: number;
-  /** Declares the transport, and everything that belongs to it. @default the transport alone */
+  /** Declares the transport and everything that belongs to it. @default declares the transport alone */
   readonly prepare?: (channel: Channel, connection: ChannelModel) => Promise<void>;
-  /** @default the system's */
+  /** @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Delay of the probe's message; short, and above zero. */
+/** Delay of the probe's message: short, but above zero. */
 const DELAY_MS = 50;
-/** A ladder waits one unit at least. Nobody waits for an hour to know whether it works. */
+/** A ladder waits for at least one unit. A probe of an hour is not worth its answer. */
 const LONGEST_DELAY_MS = 10_000;
-/** A refusing broker closes a connection in milliseconds; one that does not answer is left to its heartbeat. */
+/**
+ * A broker that refuses closes a connection within milliseconds. A connection to a broker that does not respond is left
+ * to its heartbeat.
+ */
 const CLOSE_MS = 1_000;
-/** Takes messages that arrive after the probe has ended, so that they are not parked. */
+/** Arguments of a queue for messages that arrive after the probe has ended, so that they are not parked. */
 const SINK = { 'x-message-ttl': 1_000, 'x-expires': 3_600_000 };
 
-/** Whether a message through it arrives soon enough to be waited for. */
+/** Whether a message through the transport arrives soon enough to wait for it. */
 export function isProbeable(transport: DelayTransport): boolean {
   return transport.maxEarlyMs <= LONGEST_DELAY_MS;
 }
 
 /**
- * Finds out whether wake-ups come through: declares the transport, sends one message through it and waits for it.
- * Declaring alone proves nothing: a plugin whose tables are gone accepts it and fails on every message. Costs a
- * connection of its own, because both "unknown exchange type" (up to RabbitMQ 3.13) and a failing plugin close
- * the whole connection. Never rejects.
+ * Finds out whether wake-ups arrive: declares the transport, sends one message through it, and waits for it. Declaring
+ * alone proves nothing, because a plugin whose tables are gone accepts the declaration and fails on every message. Uses
+ * a separate connection, because both "unknown exchange type" (up to RabbitMQ 3.13) and a failing plugin close the
+ * whole connection. Never rejects.
  *
- * @param open makes the connection that is thrown away; its errors are handled here.
+ * @param open creates the connection, which is closed afterward; its errors are handled here.
  */
 export async function probeTransport(
   open: () => Promise<ChannelModel>,
@@ -66,7 +69,7 @@ export async function probeTransport(
 interface Progress {
   /** The broker has confirmed the message. */
   isTaken: boolean;
-  /** The broker has an alarm and takes no messages, so the transport cannot be judged. */
+  /** The broker has an alarm and accepts no messages, so the transport cannot be judged. */
   isBlocked: boolean;
 }
 
@@ -88,8 +91,8 @@ function ask(connection: ChannelModel, question: Question): Promise<ProbeResult>
   });
   const reply = sendThrough(connection, question).then(
     (): ProbeResult => ({ type: 'works' }),
-    // A request that meets the end of its connection fails with "Channel ended, no reply will be forthcoming"; the
-    // reason comes with the connection's own error, a moment later.
+    // A request that is open when its connection ends fails with "Channel ended, no reply will be forthcoming". The
+    // reason follows a moment later, in the connection's own error.
     (error: unknown) => (hasCode(error) ? judge(error) : withTimeout(clock, CLOSE_MS, connectionEnds, judge(error))),
   );
   return Promise.race([connectionEnds, reply]);
@@ -105,7 +108,7 @@ async function sendThrough(connection: ChannelModel, question: Question): Promis
   const queue = `${prefix}.probe.${randomUUID()}`;
   if (transport.name === 'ladder') await declareSink(channel, transport, `${prefix}.probe`);
   await channel.assertQueue(queue, { exclusive: true, durable: false, arguments: { 'x-queue-type': 'classic' } });
-  // The queue's own name is the kind, so that it gets no other messages.
+  // The queue's own name is the kind, so it gets no other messages.
   await transport.bindKind(channel, queue, queue);
   const arrival = await arrivalIn(channel, queue);
   await publish(channel, transport, queue, delayMs);
@@ -118,7 +121,7 @@ async function declareSink(channel: Channel, transport: DelayTransport, queue: s
   await transport.bindKind(channel, `${queue}.#`, queue);
 }
 
-/** In an object, because an async function would await a bare promise. */
+/** Wrapped in an object, because an async function would await a bare promise. */
 async function arrivalIn(channel: Channel, queue: string): Promise<{ message: Promise<void> }> {
   let arrived: () => void = () => undefined;
   const message = new Promise<void>((resolve) => (arrived = resolve));
@@ -138,14 +141,14 @@ function publish(channel: ConfirmChannel, transport: DelayTransport, kind: strin
 }
 
 function judgeSilence({ isTaken, isBlocked }: Progress, timeoutMs: number): ProbeResult {
-  if (isBlocked) return { type: 'unknown', reason: 'the broker has an alarm and takes no messages' };
+  if (isBlocked) return { type: 'unknown', reason: 'the broker has an alarm and accepts no messages' };
   if (!isTaken) return { type: 'unknown', reason: `the broker did not answer within ${timeoutMs} ms` };
-  return { type: 'unusable', reason: `a message was confirmed, and not delivered within ${timeoutMs} ms of its delay` };
+  return { type: 'unusable', reason: `a message was confirmed but not delivered within ${timeoutMs} ms of its delay` };
 }
 
 /**
- * 503 on the connection (up to 3.13) and 406 on the channel (from 4.0), both about the type, are the only "no". 541 is
- * a plugin that fails on a message, e.g. because its tables are gone.
+ * Only 503 on the connection (up to 3.13) and 406 on the channel (from 4.0), both about the type, mean `absent`. 541
+ * means that the plugin fails on a message, for example because its tables are gone.
  */
 function judge(error: unknown): ProbeResult {
   const reason = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 import { InvalidOptionsError } from './invalid-options-error';
 
-/** @throws InvalidOptionsError when a factory forgot to return the options. */
+/** @throws InvalidOptionsError if a factory did not return the options. */
 export function assertOptionsObject(subject: string, given: unknown): asserts given is object {
   if (typeof given === 'object' && given !== null) return;
   throw new InvalidOptionsError(subject, [

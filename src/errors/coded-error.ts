@@ -1,9 +1,9 @@
-/** Every error of ours starts with this, so that it can be told apart in a host's logs. */
+/** Prefix of every error code of this package, so that a host's logs tell them apart. */
 const PREFIX = 'ORDER_TIMEOUT';
 
 /**
- * Base of every error this package throws. `code` is stable across releases and survives process
- * boundaries, unlike `instanceof`; the message carries the values and the remedy.
+ * Base of every error that this package throws. `code` is stable across releases and survives process boundaries,
+ * unlike `instanceof`. The message contains the values and the remedy.
  */
 export abstract class CodedError extends Error {
   /** For example `ORDER_TIMEOUT/INVALID_OPTIONS`. */

@@ -1,9 +1,9 @@
 import { findUnknownOptions } from './find-unknown-options';
 
 /**
- * What is wrong with the names of the options that a module was given, whatever their values are.
+ * Finds problems with the names of the options that a module was given, whatever their values are.
  *
- * @param beside names that stand beside useFactory, as they decide what the module consists of
+ * @param beside names that belong next to useFactory, because they decide what the module consists of
  */
 export function findStrayOptions(given: object, known: readonly string[], beside: readonly string[]): string[] {
   const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
@@ -12,7 +12,7 @@ export function findStrayOptions(given: object, known: readonly string[], beside
   return [
     ...misplaced.map(
       (name) =>
-        `"${name}" decides what the module consists of: put it beside useFactory, not into what useFactory returns`,
+        `"${name}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`,
     ),
     ...findUnknownOptions(others, known),
   ];

@@ -1,7 +1,7 @@
 /**
- * A sentence for each option that nobody reads, with those that are read.
+ * Returns a sentence for each unknown option, with the list of known ones.
  *
- * @param at what stands before the name, e.g. `rabbit.`
+ * @param at prefix of the name, for example `rabbit.`
  */
 export function findUnknownOptions(given: unknown, known: readonly string[], at = ''): string[] {
   if (typeof given !== 'object' || given === null) return [];

@@ -1,6 +1,6 @@
 import { CodedError } from './coded-error';
 
-/** Options or environment are wrong. Names every bad one at once, so that one restart is enough. */
+/** Options or environment variables are invalid. Lists all of them, so that one restart is enough. */
 export class InvalidOptionsError extends CodedError {
   constructor(
     subject: string,

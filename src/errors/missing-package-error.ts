@@ -1,6 +1,6 @@
 import { CodedError } from './coded-error';
 
-/** An optional package is needed and not installed. */
+/** An optional package is required and not installed. */
 export class MissingPackageError extends CodedError {
   constructor(
     entryPoint: string,

@@ -2,8 +2,9 @@ import { contentionBackoffMs } from '../database';
 import { type DueTimeout, type TimeoutOutcome } from '../timeouts';
 
 /**
- * Another transaction holds what the timeout needs. Ours are short, because none waits for anything remote. Others may be
- * long, so the pause grows: a row that is held for a minute is not asked for 300 times.
+ * Another transaction has locked a row that the timeout needs. The service's own transactions are short, because none
+ * waits for a remote answer. Others may be long, so the pause grows: a row that is locked for a minute is not tried 300
+ * times.
  */
 export function busyOutcome({ dueAt }: Pick<DueTimeout, 'dueAt'>, now: Date, what = 'the order row'): TimeoutOutcome {
   const afterMs = contentionBackoffMs(now.getTime() - dueAt.getTime(), Math.random());

@@ -3,7 +3,7 @@ import { type OutboxEntry } from '../outbox';
 import { type Order } from './order';
 import { type OrderStatus } from './order-status';
 
-/** Events of this room, by routing key. Their bodies are the contract with the outside: add, never rename. */
+/** The order events, by routing key. Their bodies are a public contract: add fields, but never rename them. */
 export type OrderEventType =
   | 'order.expiring'
   | 'order.closing'
@@ -14,12 +14,12 @@ export type OrderEventType =
   | 'order.refunding'
   | 'order.refunded';
 
-/** What a transition tells beside the order itself. */
+/** Details of a transition in addition to the order itself. */
 export interface EventDetails {
   readonly [key: string]: string | number | boolean | null | undefined;
 }
 
-/** The event that a status brings about; no other status sends one. */
+/** The event of each status. Statuses without an entry send none. */
 export const EVENT_OF_STATUS: Partial<Record<OrderStatus, OrderEventType>> = {
   CLOSING: 'order.closing',
   CLOSED: 'order.closed',
@@ -29,7 +29,7 @@ export const EVENT_OF_STATUS: Partial<Record<OrderStatus, OrderEventType>> = {
   CLOSED_REFUNDED: 'order.refunded',
 };
 
-/** @param version of the order after what the event reports. @param now the database's time in this transaction. */
+/** @param version the order's version after the reported change. @param now the database's time in this transaction. */
 export function orderEvent(
   type: OrderEventType,
   order: Order,
@@ -50,7 +50,7 @@ export function orderEvent(
   return outboxEvent(type, body, now, traceparent);
 }
 
-/** An event about money that fits no order of ours. */
+/** An event about money that belongs to no order. */
 export function outboxEvent(
   type: OrderEventType,
   details: Record<string, unknown>,

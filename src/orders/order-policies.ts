@@ -1,18 +1,18 @@
 import { ownValue } from '../errors';
 import { checkPolicyOptions, type OrderPolicy, type OrderPolicyOptions, resolvePolicy } from './order-policy-options';
 
-/** What an order may say for itself. */
+/** Policies that an order may set for itself. */
 export interface OwnPolicy {
   readonly graceMs?: number | undefined;
   readonly reminderOffsetsMs?: readonly number[] | undefined;
 }
 
-/** Finds the value that counts: the order's own, else its merchant's, else the global one. */
+/** Resolves policies: the order's own value, then its merchant's, then the global one. */
 export class OrderPolicies {
   private readonly base: OrderPolicy;
   private readonly merchants: ReadonlyMap<string, OrderPolicy>;
 
-  /** @throws InvalidOptionsError naming every bad value. */
+  /** @throws InvalidOptionsError that names every invalid value. */
   constructor({ merchants = {}, ...base }: OrderPolicyOptions = {}) {
     checkPolicyOptions({ ...base, merchants });
     this.base = resolvePolicy(base);
@@ -30,7 +30,7 @@ export class OrderPolicies {
     return Math.max(own ?? policy.graceMs, ofMethod ?? 0);
   }
 
-  /** Whether a window is within the merchant's limits. */
+  /** Whether a payment window is within the merchant's limits. */
   allowsWindow(merchantId: string, windowMs: number): boolean {
     const { minPaymentWindowMs, maxPaymentWindowMs } = this.of(merchantId);
     return windowMs >= minPaymentWindowMs && windowMs <= maxPaymentWindowMs;

@@ -1,54 +1,57 @@
 import { InvalidOptionsError } from '../errors';
 import { LIMITS } from './limits';
 
-/** How long buyers have, and what happens around the deadline. All in milliseconds. */
+/** How long buyers have, and what happens around the deadline. All values are in milliseconds. */
 export interface OrderPolicy {
-  /** From placing to the deadline. @default 1_800_000 (30 min) */
+  /** From placing the order to its deadline. @default 1_800_000 (30 min) */
   readonly paymentWindowMs: number;
-  /** From the deadline to the begin of closing; the buyer never sees it. @default 0 */
+  /** From the deadline to the start of closing. The buyer never sees it. @default 0 */
   readonly graceMs: number;
-  /** Grace of single payment methods, by provider name, where it is longer. @default {} */
+  /** Longer grace for single payment methods, by provider name. @default {} */
   readonly graceMsByProvider: Readonly<Record<string, number>>;
-  /** `order.expiring` is sent so long before the deadline; empty for never. @default [300_000] (5 min) */
+  /** How long before the deadline `order.expiring` is sent; empty for never. @default [300_000] (5 min) */
   readonly reminderOffsetsMs: readonly number[];
-  /** Shortest window that an order may ask for. @default 0 */
+  /** Shortest payment window that an order may request. @default 0 */
   readonly minPaymentWindowMs: number;
-  /** Longest window that an order may ask for, extensions included. @default 31_622_400_000 (366 days) */
+  /** Longest payment window that an order may request, including extensions. @default 31_622_400_000 (366 days) */
   readonly maxPaymentWindowMs: number;
   /**
-   * What becomes of money that arrives after the order was closed. `revive-if-stock`: the order becomes PAID if its
-   * goods are still there, else the money goes back · `refund`: it goes back · `keep`: it waits for a person in
-   * orphan_payment. Money for a cancelled order is never revived. @default 'revive-if-stock'
+   * What happens to money that arrives after the order was closed.
+   * - `revive-if-stock`: the order becomes PAID if its goods are in stock; otherwise the money is refunded.
+   * - `refund`: it is refunded.
+   * - `keep`: it waits for a person in orphan_payment.
+   *
+   * Money for a canceled order never revives it. @default 'revive-if-stock'
    */
   readonly latePayment: 'revive-if-stock' | 'refund' | 'keep';
-  /** What becomes of a payment that the order did not need, as another one had paid it. @default 'refund' */
+  /** What happens to a payment that the order does not need, because another one has paid it. @default 'refund' */
   readonly surplusPayment: 'refund' | 'keep';
   /**
-   * What becomes at the deadline of an order that is paid in part, or in another currency. `refund-and-close`, or
+   * What happens at the deadline to an order that is paid in part or in another currency: `refund-and-close`, or
    * `park`: it keeps its stock and waits for a person. @default 'refund-and-close'
    */
   readonly partialPayment: 'refund-and-close' | 'park';
   /**
-   * So long after its end the providers of an order's closed attempts are asked once more, as notifications get lost
-   * and a close can be answered too early; empty for never. @default [1 min, 10 min, 2 h, 25 h]: past every
-   * provider's last repetition of a notification
+   * How long after the end of an order its closed attempts are looked up again, because notifications get lost and a
+   * close may be confirmed too early; empty for never. @default [1 min, 10 min, 2 h, 25 h]: later than every provider's
+   * last repetition of a notification
    */
   readonly lateWatchOffsetsMs: readonly number[];
   /**
-   * Payment attempts that one order may have, in whatever state: each is asked about at the deadline, and providers limit
-   * how often they answer. @default 50
+   * The most payment attempts of one order, in any state. Each is looked up at the deadline, and providers limit the
+   * rate of calls. @default 50
    */
   readonly maxAttempts: number;
   /**
-   * What becomes of an attempt whose provider, or merchant account, is not configured in this process. `refuse`, or
-   * `allow`: it is registered, and the order waits at its deadline until the provider is configured. @default 'refuse'
+   * What happens to an attempt whose provider or merchant account is not configured in this process: `refuse`, or
+   * `allow`: it is registered, and at its deadline the order waits until the provider is configured. @default 'refuse'
    */
   readonly unknownProviders: 'refuse' | 'allow';
 }
 
-/** What the module takes: every value has a default, and merchants may have their own. */
+/** The module's options: every value has a default, and merchants may have their own values. */
 export interface OrderPolicyOptions extends Partial<OrderPolicy> {
-  /** Policies of single merchants, by merchant id; what they leave out comes from the global values. */
+  /** Policies of single merchants, by merchant id. Missing values come from the global policies. */
   readonly merchants?: Readonly<Record<string, Partial<OrderPolicy>>>;
 }
 
@@ -74,10 +77,10 @@ const DEFAULTS: OrderPolicy = {
 /** The names of all policies. */
 export const POLICIES: readonly string[] = Object.keys(DEFAULTS);
 
-/** More could not be asked about in the 18 s of one round, even at 50 calls a second. */
+/** More could not be looked up in the 18 s of one run, even at 50 calls per second. */
 const MOST_ATTEMPTS = 1_000;
 
-/** The policies that are words. */
+/** The policies whose values are words. */
 export const POLICY_WORDS = {
   latePayment: ['revive-if-stock', 'refund', 'keep'],
   surplusPayment: ['refund', 'keep'],
@@ -85,17 +88,17 @@ export const POLICY_WORDS = {
   unknownProviders: ['refuse', 'allow'],
 } as const;
 
-/** @throws InvalidOptionsError naming every bad value. */
+/** @throws InvalidOptionsError that names every invalid value. */
 export function resolvePolicy(base: Partial<OrderPolicy>, own: Partial<OrderPolicy> = {}): OrderPolicy {
   return Object.freeze({ ...DEFAULTS, ...base, ...own });
 }
 
-/** All problems of the options, merchants' included; throws when there are any. */
+/** Checks all options, including those of merchants. Throws if there are problems. */
 export function checkPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): void {
   const problems = problemsOf(resolvePolicy(base), '');
   for (const [merchant, own] of Object.entries(merchants)) {
     if (!LIMITS.id.test(merchant))
-      problems.push(`merchants.${merchant} is no merchant id: it must match ${LIMITS.id.source}`);
+      problems.push(`merchants.${merchant} is not a valid merchant id: it must match ${LIMITS.id.source}`);
     problems.push(...problemsOf(resolvePolicy(base, own), `merchants.${merchant}.`));
   }
   if (problems.length > 0) throw new InvalidOptionsError('orders', [...new Set(problems)]);
@@ -113,7 +116,7 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
   check('maxPaymentWindowMs', policy.maxPaymentWindowMs, LIMITS.windowMs);
   for (const [name, ms] of Object.entries(policy.graceMsByProvider)) {
     check(`graceMsByProvider.${name}`, ms, LIMITS.graceMs);
-    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} is not a valid name of a provider`);
+    if (!LIMITS.provider.test(name)) problems.push(`${at}graceMsByProvider.${name} is not a valid provider name`);
   }
   for (const offset of policy.reminderOffsetsMs) check('reminderOffsetsMs', offset, LIMITS.windowMs);
   policy.lateWatchOffsetsMs.forEach((ms, index) => check(`lateWatchOffsetsMs.${index}`, ms, LIMITS.windowMs));
@@ -134,7 +137,7 @@ function problemsOf(policy: OrderPolicy, at: string): string[] {
   }
   const { minPaymentWindowMs: min, maxPaymentWindowMs: max, paymentWindowMs: window } = policy;
   if (window < min || window > max) {
-    problems.push(`${at}paymentWindowMs must lie between minPaymentWindowMs and maxPaymentWindowMs (got ${window})`);
+    problems.push(`${at}paymentWindowMs must be between minPaymentWindowMs and maxPaymentWindowMs (got ${window})`);
   }
   return problems;
 }

@@ -2,29 +2,30 @@ import { type ScheduleTimeout, type TimeoutRef } from '../timeouts';
 import { closesAt } from './close/decide-closing';
 import { type Order } from './order';
 
-/** Kind of the timeout that closes an order; its key is the order id. */
+/** Kind of the timeout that closes an order. Its key is the order id. */
 export const ORDER_PAYMENT = 'order.payment';
-/** Kind of the reminders before the deadline; the key is order id and offset. */
+/** Kind of the reminders before the deadline. The key consists of order id and offset. */
 export const ORDER_REMINDER = 'order.reminder';
 
-/** Kind of the rounds after the end of an order; the key is its id. */
+/** Kind of the payment watch after the end of an order. The key is the order id. */
 export const ORDER_LATE_WATCH = 'order.late-watch';
-/** Kind of the refunds; the key is the refund number. */
+/** Kind of the refunds. The key is the refund number. */
 export const PAYMENT_REFUND = 'payment.refund';
 
 /**
- * For all handlers here. None pauses between two statements, so a frozen process keeps its locks for 5 s. Statements take
- * milliseconds; with 4 s, and 1 s for the answer, an order whose connection fell silent is decided within 5 s. A run takes less
- * than a second; one that hangs keeps one of the two lanes of its kind for 10 s.
+ * For all order handlers. None pauses between two statements, so a frozen process keeps its locks for 5 s at most.
+ * Statements take milliseconds. With 4 s for a statement and 1 s for the answer, an order whose connection fell silent
+ * is decided within 5 s. A run takes less than a second, and a run that hangs keeps one of the two lanes of its kind
+ * for 10 s.
  */
 export const OWN_LIMITS = { idleTimeoutMs: 5_000, statementTimeoutMs: 4_000, runTimeoutMs: 10_000 } as const;
 
 type Deadline = Pick<Order, 'id' | 'expiresAt' | 'graceMs' | 'autoClose' | 'reminderOffsetsMs'>;
 
-/** Kind of the questions to providers about payments that notifications or reports spoke of; its key is the order id. */
+/** Kind of the look-ups of payments that notifications or reports mentioned. Its key is the order id. */
 export const PAYMENT_RECONCILIATION = 'payment.reconciliation';
 
-/** The timeout that asks the providers of this order, and books what they say. */
+/** The timeout that looks up the payments of this order and books the answers. */
 export function reconcileTimeout(orderId: string): TimeoutRef {
   return { kind: PAYMENT_RECONCILIATION, key: orderId };
 }
@@ -39,13 +40,13 @@ export function reminderTimeout(orderId: string, offsetMs: number): TimeoutRef {
   return { kind: ORDER_REMINDER, key: `${orderId}:${offsetMs}` };
 }
 
-/** Order id and offset in a reminder's key. Order ids may contain colons. */
+/** Splits a reminder's key into order id and offset. Order ids may contain colons. */
 export function parseReminderKey(key: string): { orderId: string; offsetMs: number } {
   const colon = key.lastIndexOf(':');
   return { orderId: key.slice(0, colon), offsetMs: Number(key.slice(colon + 1)) };
 }
 
-/** Everything that an order's deadline asks for. A reminder whose moment has passed at `now` is left out. */
+/** All timeouts of an order's deadline. Reminders that are past at `now` are left out. */
 export function deadlineTimeouts(order: Deadline, now: Date, traceparent?: string): ScheduleTimeout[] {
   const trace = traceparent === undefined ? {} : { traceparent };
   const close = { ...paymentTimeout(order.id), dueAt: closesAt(order), ...trace };
@@ -59,7 +60,7 @@ export function deadlineTimeouts(order: Deadline, now: Date, traceparent?: strin
   return order.autoClose ? [close, ...reminders] : reminders;
 }
 
-/** All timeouts that an order may have, to call them off. */
+/** All timeouts that an order may have. Used to cancel them. */
 export function allTimeouts({ id, reminderOffsetsMs }: Pick<Deadline, 'id' | 'reminderOffsetsMs'>): TimeoutRef[] {
   return [paymentTimeout(id), ...reminderOffsetsMs.map((offsetMs) => reminderTimeout(id, offsetMs))];
 }

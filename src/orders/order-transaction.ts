@@ -16,7 +16,7 @@ interface DeskDependencies {
   readonly scheduler: TimeoutScheduler;
 }
 
-/** An order under its lock, and what it takes to work on it. */
+/** An order under its lock, with the context to work on it. */
 export interface OpenFile {
   readonly tx: EntityManager;
   readonly order: LockedOrder;
@@ -24,12 +24,14 @@ export interface OpenFile {
   readonly now: Date;
 }
 
-/** Booked while another session held its stock, or the order would not be undecided: only its timeout makes it PAID. */
+/**
+ * It was booked while another session held its stock, or the order would have ended. Only its timeout makes it PAID.
+ */
 function isPaidFor(order: LockedOrder): boolean {
   return isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
 }
 
-/** What every use case about one order begins and ends with: its lock, and the view that it answers with. */
+/** The common start and end of every use case for one order: its lock, and the returned view. */
 export class OrderTransaction {
   readonly dataSource: DataSource;
   readonly schema: string;
@@ -45,7 +47,7 @@ export class OrderTransaction {
     this.views = new ReadViews(deps.schema);
   }
 
-  /** Runs `work` on the locked order, or `missing` where there is none, in one transaction. */
+  /** Runs `work` on the locked order, or `missing` if it does not exist, in one transaction. */
   withOrder<T>(
     orderId: string,
     caller: EntityManager | undefined,
@@ -54,19 +56,19 @@ export class OrderTransaction {
   ): Promise<T> {
     return runTransaction(this.dataSource, caller, async (tx) => {
       const locked = await this.store.lock(tx, [orderId], 'wait');
-      // Money that came before its order is booked by the first who has the order in hand.
+      // Money that arrived before its order is booked by the first transaction that locks the order.
       const { orders, now } = await this.store.adoptUnclaimed(tx, locked);
       const order = orders.get(orderId);
       if (!order) return missing(tx, now);
       const result = await work({ tx, order, now });
-      // After the work, which may call timeouts off or move them: the closing decides at once what the money means.
+      // After the work, which may cancel or move timeouts: the closing decides immediately what the money means.
       if (locked.unclaimed.length > 0 || isPaidFor(order))
         await this.scheduler.schedule(tx, [{ ...paymentTimeout(orderId), afterMs: 0 }]);
       return result;
     });
   }
 
-  /** The order as it is now in this transaction. */
+  /** The current view of the order in this transaction. */
   async view(tx: EntityManager, orderId: string): Promise<OrderView> {
     const found = (await this.views.execute(tx, [orderId])).get(orderId);
     if (!found) throw new Error(`order ${orderId} disappeared under its lock`);

@@ -1,14 +1,14 @@
 import { type OrderStatus } from './order-status';
 import { type AttemptStatus } from './payment-attempt';
 
-/** A line of an order; `unitAmount` in minor units. */
+/** A line of an order. `unitAmount` is in minor units. */
 export interface OrderLineView {
   readonly sku: string;
   readonly quantity: number;
   readonly unitAmount: number;
 }
 
-/** An attempt, as it is shown. */
+/** The public view of an attempt. */
 export interface AttemptView {
   readonly provider: string;
   readonly reference: string;
@@ -23,7 +23,7 @@ export interface AttemptView {
   readonly transactionId?: string;
 }
 
-/** An order, as it is shown to callers. Amounts are integers in minor units. */
+/** The public view of an order. Amounts are integers in minor units. */
 export interface OrderView {
   readonly id: string;
   readonly merchantId: string;
@@ -32,9 +32,9 @@ export interface OrderView {
   readonly amount: number;
   readonly currency: string;
   readonly expiresAt: Date;
-  /** The deadline has passed by the database's clock, whatever the machinery has done about it so far. */
+  /** The deadline has passed by the database's clock, whether or not it was processed. */
   readonly expired: boolean;
-  /** Whether a new payment attempt is welcome. */
+  /** Whether a new payment attempt is accepted. */
   readonly payable: boolean;
   readonly autoClose: boolean;
   readonly lines: readonly OrderLineView[];
@@ -51,12 +51,12 @@ interface Deadline {
   readonly autoClose: boolean;
 }
 
-/** `now` is the database's. */
+/** `now` is the database's time. */
 export function hasExpired({ expiresAt }: Pick<Deadline, 'expiresAt'>, now: Date): boolean {
   return now >= expiresAt;
 }
 
-/** With auto-close off nobody will close the order, so it stays payable after its deadline. */
+/** With auto-close off, the order is not closed, so it stays payable after its deadline. */
 export function isPayable(order: Deadline, now: Date): boolean {
   return order.status === 'PENDING' && (!order.autoClose || !hasExpired(order, now));
 }

@@ -1,10 +1,10 @@
 import { type OrderStatus } from './order-status';
 import { type PaymentAttempt } from './payment-attempt';
 
-/** Why an order is on its way to an end without payment. */
+/** Why an order ends without payment. */
 export type ClosingReason = 'expired' | 'cancelled';
 
-/** An order as it stands in its row. Money in minor units of `currency`. */
+/** An order as stored in its row. Money is in minor units of `currency`. */
 export interface Order {
   readonly id: string;
   readonly merchantId: string;
@@ -13,11 +13,11 @@ export interface Order {
   readonly version: number;
   readonly amount: bigint;
   readonly currency: string;
-  /** The buyer's deadline; whole milliseconds. */
+  /** The buyer's deadline, in whole milliseconds. */
   readonly expiresAt: Date;
-  /** False: the deadline passes without effect until somebody decides. */
+  /** False: the deadline has no effect until a person decides. */
   readonly autoClose: boolean;
-  /** How long after `expiresAt` we begin to close, so that a payment in its last second is booked first. */
+  /** How long after `expiresAt` the closing begins, so that a payment in the last second is booked first. */
   readonly graceMs: number;
   /** Reminders, milliseconds before `expiresAt`. */
   readonly reminderOffsetsMs: readonly number[];
@@ -27,7 +27,7 @@ export interface Order {
   readonly paidAt: Date | null;
 }
 
-/** An order locked in a transaction, with its attempts as they were read under that lock. */
+/** An order that is locked in a transaction, with its attempts as read under that lock. */
 export interface LockedOrder extends Order {
   readonly attempts: readonly PaymentAttempt[];
 }

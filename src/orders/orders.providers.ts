@@ -31,15 +31,15 @@ import { SetAutoClose } from './deadline/set-auto-close';
 import { SqlOrderStore } from './sql/sql-order-store';
 import { HandleWebhook } from './pay/handle-webhook';
 
-/** Options of this room. */
+/** Options of the orders. */
 export interface OrdersOptions {
-  /** Payment windows, grace and reminders. */
+  /** Payment windows, grace, and reminders. */
   readonly policies?: OrderPolicyOptions;
-  /** How long what is finished is kept. */
+  /** How long finished data is kept. */
   readonly retention?: RetentionOptions;
 }
 
-/** Injection token of OrdersOptions; to be provided by the module that lists ORDER_PROVIDERS. */
+/** Injection token of OrdersOptions. The module that lists ORDER_PROVIDERS must provide it. */
 export const ORDERS_OPTIONS = Symbol('order-timeout:orders-options');
 
 type Base = ResolvedTimeoutsOptions;
@@ -167,8 +167,8 @@ const deadlines: Provider[] = [
 ];
 
 /**
- * Everything this room provides. It needs beside it: ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with
- * its own order table provides its own ORDER_STORE after these.
+ * All providers of the orders. They also need ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with its own
+ * order table provides its own ORDER_STORE after these.
  */
 export const ORDER_PROVIDERS: Provider[] = [
   ...tables,

@@ -1,6 +1,6 @@
 import { present } from '../errors';
 
-/** How far an attempt to pay has come, as far as we know. */
+/** The known progress of a payment attempt. */
 export const ATTEMPT_STATUSES = [
   'CREATED',
   'OPEN',
@@ -13,75 +13,79 @@ export const ATTEMPT_STATUSES = [
 ] as const;
 
 /**
- * - `CREATED`: written down, not yet given to the provider or the buyer · `OPEN`: could be paid any moment
- * - `UNKNOWN`: the provider could not be understood when last asked
- * - `PAID`: the money is ours · `CLOSED`: takes no money any more · `REFUNDING`, `REFUNDED`: the money goes, went back
- * - `DUPLICATE`: another name of a payment that another attempt of the order holds, by the provider's own word
+ * The status of a payment attempt.
+ * - `CREATED`: stored, but not yet handed to the provider or the buyer.
+ * - `OPEN`: may be paid at any moment.
+ * - `UNKNOWN`: the last look-up had no clear answer.
+ * - `PAID`: the money is received.
+ * - `CLOSED`: takes no more money.
+ * - `REFUNDING`, `REFUNDED`: the refund is in progress, or done.
+ * - `DUPLICATE`: another name of a payment that another attempt of the order holds, according to the provider.
  */
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
-/** Statuses of attempts that could still bring money. */
+/** Statuses of attempts that may take money. */
 export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies readonly AttemptStatus[];
 
 /**
- * Who vouches for a payment. `provider`: a verified notification or an answer of the provider · `report`: whoever may
- * report payments, such as the shop.
+ * Who vouches for a payment. `provider`: a verified notification or a response of the provider · `report`: a caller
+ * that may report payments, such as the shop.
  */
 export type PaidSource = 'report' | 'provider';
 
-/** One attempt to pay an order, in the words of one provider. Money in minor units. */
+/** One attempt to pay an order at one provider. Money is in minor units. */
 export interface PaymentAttempt {
   readonly orderId: string;
   readonly provider: string;
-  /** Our number at the provider; unique among those of one provider and merchant account. */
+  /** The merchant reference. Unique per provider and merchant account. */
   readonly reference: string;
-  /** Null: the provider knows no merchants. */
+  /** Null: the provider has no merchants. */
   readonly merchantAccount: string | null;
   readonly status: AttemptStatus;
   readonly amount: bigint;
   readonly currency: string;
-  /** After this instant the provider promised to refuse the buyer. */
+  /** The time after which the provider promised to reject the buyer. */
   readonly timeExpire: Date | null;
   readonly createdAt: Date;
-  /** False: nobody had registered it when its payment was reported, so nothing links the payment to the order. */
+  /** False: it was not registered when its payment was reported, so nothing links the payment to the order. */
   readonly registered: boolean;
   readonly paidAmount: bigint | null;
   readonly paidCurrency: string | null;
   readonly paidAt: Date | null;
   readonly transactionId: string | null;
-  /** Null: not paid, or booked before this was noted; such a payment counts as reported. */
+  /** Null: not paid, or booked before this was stored. Such a payment counts as reported. */
   readonly paidSource: PaidSource | null;
 }
 
-/** What identifies an attempt. */
+/** The fields that identify an attempt. */
 export type AttemptKey = Pick<PaymentAttempt, 'provider' | 'reference' | 'merchantAccount'>;
 
-/** The names that a payment goes by: our number, and the provider's own where it is known. */
+/** The names of a payment: the merchant reference, and the provider's own id if it is known. */
 export type PaymentNames = AttemptKey & Pick<PaymentAttempt, 'transactionId'>;
 
-/** Whether the attempt could still bring money, as far as we know. Such an attempt keeps its order from closing. */
+/** Whether the attempt may take money. Such an attempt keeps its order from closing. */
 export function canTakeMoney({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return (OPEN_STATUSES as readonly AttemptStatus[]).includes(status);
 }
 
-/** Whether the buyer's money has been seen for this attempt, kept or given back since. */
+/** Whether a payment was booked for this attempt, kept or refunded since. */
 export function isBooked({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return status === 'PAID' || status === 'REFUNDING' || status === 'REFUNDED';
 }
 
-/** Whether the order has this money, and nobody but a report says so. */
+/** Whether the order has this money, but only a report says so. */
 export function isUnconfirmed({ status, paidSource }: Pick<PaymentAttempt, 'status' | 'paidSource'>): boolean {
   return status === 'PAID' && paidSource !== 'provider';
 }
 
-/** Whether both keys mean the same attempt. Equal references of two merchants are two payments. */
+/** Whether both keys identify the same attempt. Equal references of two merchants are two payments. */
 export function isSameAttempt(a: AttemptKey, b: AttemptKey): boolean {
   return a.reference === b.reference && isSameAccount(a, b);
 }
 
 /**
- * Whether both are one payment: a provider may tell of it by two names, as Stripe does by the ids of a Checkout Session and
- * of the intent behind it.
+ * Whether both are one payment. A provider may use two names for it, as Stripe does with the ids of a Checkout Session
+ * and of its payment intent.
  */
 export function isSamePayment(a: PaymentNames, b: PaymentNames): boolean {
   if (!isSameAccount(a, b)) return false;
@@ -89,7 +93,7 @@ export function isSamePayment(a: PaymentNames, b: PaymentNames): boolean {
   return names.includes(b.reference) || (b.transactionId !== null && names.includes(b.transactionId));
 }
 
-/** What was taken for a booked attempt, minor units. */
+/** The amount that was taken for a booked attempt, in minor units. */
 export function paidAmountOf({ provider, reference, paidAmount }: PaymentAttempt): bigint {
   return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`);
 }

@@ -9,7 +9,7 @@ interface Permission {
   readonly read: string;
 }
 
-/** What a broker imports at its first start, in RabbitMQ's definitions format. */
+/** The definitions that a broker imports at its first start, in RabbitMQ's format. */
 export interface BrokerDefinitions {
   readonly users: readonly { name: string; password: string; tags: string[] }[];
   readonly vhosts: readonly { name: string }[];
@@ -23,9 +23,9 @@ const NOTHING = '^$';
 const LEADERS_BALANCED = { 'queue-leader-locator': 'balanced' };
 
 /**
- * Users with the least they need, and the two exchanges that others talk to. Names and passwords in `${…}` are
- * filled in by the image at its start, so that no password is in the image or in the repository.
- * - service: everything below our prefix, nothing else.
+ * Users with the minimum permissions, and the two exchanges that other systems use. The image replaces names and
+ * passwords in `${…}` at its start, so that neither the image nor the repository contains a password.
+ * - service: everything below the prefix, nothing else.
  * - sender: publishes commands, reads nothing.
  * - listener: binds queues of its own (`listener.*`) to the events.
  */
@@ -66,9 +66,9 @@ export function brokerDefinitions(names = new TopologyNames('order-timeout.v1'))
 }
 
 /**
- * A quorum queue is led by the node that its declarer is connected to: one node would lead the whole ladder. As a
- * policy, because a queue that is there without the argument refuses to be declared with it (406 PRECONDITION_FAILED
- * on 3.10, 4.0 and 4.3).
+ * A quorum queue is led by the node that its declarer is connected to, so one node would lead the whole ladder. This is
+ * a policy because an existing queue that lacks the argument cannot be declared with it (406 PRECONDITION_FAILED on
+ * 3.10, 4.0, and 4.3).
  */
 function leadersBalanced({ prefix }: TopologyNames): Record<string, unknown> {
   return {
@@ -82,8 +82,8 @@ function leadersBalanced({ prefix }: TopologyNames): Record<string, unknown> {
 }
 
 /**
- * For a parked queue that an earlier release declared without a limit: from 4.0 on its messages would be deleted after 20
- * looks. A queue obeys one policy only, so this one repeats the key that holds for all.
+ * For a parked queue that an earlier release declared without a limit: from 4.0 on, RabbitMQ would delete its messages
+ * after 20 reads. Only one policy applies to a queue, so this one repeats the key of the general policy.
  */
 function parkedIsKept({ prefix, parked }: TopologyNames): Record<string, unknown> {
   return {

@@ -3,12 +3,12 @@ import { PATTERN_EXTRAS_METADATA, TRANSPORT_METADATA } from '@nestjs/microservic
 import { DuplicateCommandHandlerError } from './duplicate-command-handler-error';
 import { RABBIT_TRANSPORT } from './rabbit-transport';
 
-/** Among the extras of a handler that is bound to our transport: its name, as `Class.method`. */
+/** The name of a handler that is bound to this transport, as `Class.method`; stored in the handler's extras. */
 const NAME = Symbol('order-timeout:command-handler');
 
 /**
- * Which handlers of the application are bound to our transport. Nest tells a server only the extras of a handler's
- * decorator, so the mark goes there.
+ * Knows which handlers of the application are bound to this transport. Nest passes only the extras of a handler's
+ * decorator to a server, so the mark is stored there.
  */
 export class CommandHandlers {
   private readonly names = new Map<string, string>();
@@ -22,7 +22,7 @@ export class CommandHandlers {
     }
   }
 
-  /** @throws DuplicateCommandHandlerError when another handler has taken the command. */
+  /** @throws DuplicateCommandHandlerError if another handler has this command. */
   take(command: string, extras: Readonly<Record<PropertyKey, unknown>> = {}): boolean {
     const name = extras[NAME];
     if (typeof name !== 'string') return false;

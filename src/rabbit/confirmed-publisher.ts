@@ -10,33 +10,33 @@ import { type Unconfirmed, UnconfirmedPublications } from './unconfirmed-publica
 interface PublisherDependencies {
   readonly window: number;
   readonly confirmTimeoutMs: number;
-  /** Declares what is published to; runs before the first message of every connection. */
+  /** Declares the exchanges and queues. Runs before the first message of every connection. */
   prepare(connection: RabbitConnection): Promise<void>;
 }
 
-/** How long a publication may wait for room in the window; a broker that is so slow gets no more for now. */
+/** How long a publication may wait for room in the window. A slower broker gets no more for now. */
 const ROOM_MS = 5_000;
 /**
- * A window that was full is filled up again when so much of it is free: one confirm, one message would cost a system
- * call and a packet for each message.
+ * A window that was full is refilled once this part of it is free. Refilling at each confirm would cost a system call
+ * and a packet for each message.
  */
 const FREE_PART = 1 / 4;
 /** A broker that owes a confirm for this long does not deliver in time. */
 const PUNCTUAL_MS = 5_000;
-/** A shutdown waits no longer for confirms; their rows stay in the outbox and are sent again. */
+/** The longest wait for confirms at shutdown. The rows of the others stay in the outbox and are sent again. */
 const CLOSE_MS = 2_000;
 /**
  * Publishes on a raw confirm channel, pipelined in a bounded window, in the order of the calls. Every publication
- * settles: what the broker did not answer for is `unknown`, never pending for ever and never kept in memory for later;
- * the outbox is the memory. One whose confirm is late leaves the window, so that one sick queue does not keep it shut.
+ * settles: without an answer of the broker it is `unknown`, never pending forever or kept in memory. The outbox is the
+ * memory. A publication whose confirm is late leaves the window, so that one failing queue does not keep it full.
  */
 export class ConfirmedPublisher {
   private readonly kept: KeptChannel<ConfirmChannel>;
   private readonly unconfirmed: UnconfirmedPublications;
   private readonly calls: PublishCall[] = [];
-  /** The socket takes no more for now. The broker also slows publishers down like this. */
+  /** The socket accepts no more data for now. The broker slows down publishers this way, too. */
   private isCongested = false;
-  /** The broker's limit in bytes, known once it has refused a body; it changes only with a new connection. */
+  /** The broker's limit in bytes, known once it has refused a body. Changes only with a new connection. */
   private maxBodyBytes = Infinity;
   private model: ChannelModel | undefined;
 
@@ -54,25 +54,25 @@ export class ConfirmedPublisher {
     });
   }
 
-  /** False while there is no channel, or the broker takes nothing: publishing now could only end in `unknown`. */
+  /** False while there is no channel or the broker reads nothing: publishing now could only end in `unknown`. */
   get isReady(): boolean {
     return this.readyChannel !== undefined && !this.isCongested;
   }
 
-  /** False while the broker has owed a confirm for five seconds, e.g. because a queue is sick. */
+  /** False while the broker has owed a confirm for five seconds, for example because a queue fails. */
   get isPunctual(): boolean {
     return this.unconfirmed.oldestMs < PUNCTUAL_MS;
   }
 
-  /** The longest until a publication is confirmed, timed out or given up, milliseconds. */
+  /** The longest time until a publication is confirmed, times out, or is given up, milliseconds. */
   get longestMs(): number {
     return ROOM_MS + this.deps.confirmTimeoutMs;
   }
 
   /**
-   * One outcome per publication, in order. Never rejects. Each publication is taken from the iterable when there is
-   * room for it in the window, so that what is left of a delay can be computed then; the iterable must not throw.
-   * With a `watch` the call does not wait for late confirms; the watch is told of them.
+   * Returns one outcome per publication, in order. Never rejects. Takes each publication from the iterable when the
+   * window has room for it, so that its remaining delay can be computed then; the iterable must not throw. With a
+   * `watch`, the call does not wait for late confirms; the watch is told of them.
    */
   publish(publications: Iterable<Publication>, watch?: PublishWatch): Promise<PublishOutcome[]> {
     return new Promise((resolve) => {
@@ -83,7 +83,7 @@ export class ConfirmedPublisher {
     });
   }
 
-  /** Waits for open confirms at most `confirmMs`, gives the rest up, and closes the channel within `closeMs`. */
+  /** Waits for open confirms for at most `confirmMs`, gives up the rest, and closes the channel within `closeMs`. */
   async close(confirmMs = CLOSE_MS, closeMs?: number): Promise<void> {
     const confirms = this.kept.channel?.waitForConfirms().catch(() => undefined);
     const limitMs = Math.min(confirmMs, this.deps.confirmTimeoutMs, CLOSE_MS);
@@ -109,7 +109,7 @@ export class ConfirmedPublisher {
     await this.deps.prepare(this.connection);
   }
 
-  /** Without a channel everything that waits is answered here. */
+  /** Without a channel, settles every waiting publication here. */
   private sendWhatFits(): void {
     for (let call = this.calls[0]; call && this.hasRoom; call = this.calls[0]) {
       const next = call.take();
@@ -140,7 +140,7 @@ export class ConfirmedPublisher {
     }
   }
 
-  /** amqplib encodes before it writes anything or expects a confirm, so the channel goes on with the next message. */
+  /** amqplib encodes before it writes anything or expects a confirm, so the channel continues with the next message. */
   private unsendable(unconfirmed: Unconfirmed, error: unknown): void {
     if (error instanceof IllegalOperationError) return this.settle(unconfirmed, 'unknown');
     if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.refuse(unconfirmed.index, 'unencodable', String(error));
@@ -165,14 +165,14 @@ export class ConfirmedPublisher {
     if (this.unconfirmed.inWindow <= this.deps.window * (1 - FREE_PART)) this.sendWhatFits();
   }
 
-  /** A mandatory message is returned before it is confirmed, so the mark is always in time. */
+  /** The broker returns a mandatory message before it confirms it, so the mark is always in time. */
   private returned({ properties }: Message): void {
     for (const unconfirmed of this.unconfirmed) {
       if (unconfirmed.messageId === properties.messageId) unconfirmed.isReturned = true;
     }
   }
 
-  /** Called before the channel closes: finds the message that was refused. The others are `unknown` and can be sent again. */
+  /** Called before the channel closes. Finds the refused message; the others are `unknown` and can be sent again. */
   private refused(error: Error): void {
     const maxBytes = maxMessageSizeIn(error);
     if (maxBytes === undefined) return;

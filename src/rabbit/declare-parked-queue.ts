@@ -6,13 +6,13 @@ import { type TopologyNames } from './topology-names';
 
 const logger = new Logger('ParkedQueue');
 const PRECONDITION_FAILED = 406;
-/** Connections that the warning was logged for. */
+/** Connections for which the warning was logged. */
 const told = new WeakSet<object>();
 
 /**
- * Declares the queue of what could not be processed. One with other arguments stays as it is, because the arguments of a
- * queue cannot be changed: earlier releases declare it without a delivery limit. It uses a channel of its own, because
- * the refusal closes the channel.
+ * Declares the parked queue. An existing queue with other arguments stays as it is, because a queue's arguments cannot
+ * be changed: earlier releases declared it without a delivery limit. Uses its own channel, because a refusal closes the
+ * channel.
  */
 export async function declareParkedQueue(
   model: ChannelModel,
@@ -36,13 +36,13 @@ function tell(model: ChannelModel, queue: string, error: unknown): void {
   const { version } = (model.connection as { serverProperties?: { version?: string } }).serverProperties ?? {};
   if (isWithoutDefaultLimit(version)) return;
   logger.warn(
-    `the queue "${queue}" was declared otherwise and is used as it is (${String(error)}). Unless a policy sets its ` +
-      `delivery-limit, RabbitMQ ${version} deletes what was taken out of it and put back 20 times; docs/runbook.md, ` +
+    `the queue "${queue}" was declared with other arguments and is used as it is (${String(error)}). Unless a policy sets its ` +
+      `delivery-limit, RabbitMQ ${version} deletes messages that were read and put back 20 times; docs/runbook.md, ` +
       '"Parked messages", has the policy',
   );
 }
 
-/** A queue without the argument has no limit up to 3.13, and 20 from 4.0 on. */
+/** A queue without the argument has no limit up to 3.13, and a limit of 20 from 4.0 on. */
 function isWithoutDefaultLimit(version = ''): boolean {
   return /^[0-3]\./.test(version);
 }

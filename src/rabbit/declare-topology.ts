@@ -6,7 +6,7 @@ import { type TopologyNames } from './topology-names';
 
 type Options = Pick<ResolvedRabbitOptions, 'queueType'>;
 
-/** Declares the exchanges everybody uses, and the parked queue. Idempotent. */
+/** Declares the exchanges that everyone uses, and the parked queue. Idempotent. */
 export async function declareBase(
   model: ChannelModel,
   channel: Channel,
@@ -16,13 +16,13 @@ export async function declareBase(
   await channel.assertExchange(names.parked, 'fanout', { durable: true });
   await declareParkedQueue(model, names, queueType);
   await channel.bindQueue(names.parked, names.parked, '');
-  // What has no work queue is parked and seen, rather than dropped.
+  // Messages without a work queue are parked and visible instead of dropped.
   await channel.assertExchange(names.work, 'direct', { durable: true, alternateExchange: names.parked });
   await channel.assertExchange(names.events, 'topic', { durable: true });
   await channel.assertExchange(names.commands, 'topic', { durable: true });
 }
 
-/** Declares the work queue of one timeout kind, or of a partition of it, and returns its name. */
+/** Declares the work queue of a timeout kind, or of one of its partitions. Returns its name. */
 export async function declareWorkQueue(
   channel: Channel,
   names: TopologyNames,
@@ -35,7 +35,10 @@ export async function declareWorkQueue(
   return queue;
 }
 
-/** Declares the command queue. It takes every routing key: a mistyped one is parked and seen, not confirmed and dropped. */
+/**
+ * Declares the command queue. It accepts every routing key, so that a mistyped one is parked and visible instead of
+ * confirmed and dropped.
+ */
 export async function declareCommandQueue(
   channel: Channel,
   names: TopologyNames,

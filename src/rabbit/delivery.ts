@@ -1,7 +1,7 @@
 import { type ConsumeMessage } from 'amqplib';
 import { settle, type Settlement, type SettlingChannel } from './settlement';
 
-/** One message with the channel it came by. Settled exactly once; later calls do nothing. */
+/** One message with the channel that delivered it. Settled exactly once; later calls do nothing. */
 export class Delivery {
   private settled = false;
 
@@ -21,24 +21,27 @@ export class Delivery {
     return this.message.properties.headers ?? {};
   }
 
-  /** Whoever had it before has not acknowledged it. */
+  /** A previous consumer did not acknowledge it. */
   get isRedelivered(): boolean {
     return this.message.fields.redelivered;
   }
 
-  /** How often it was delivered before: absent on classic queues, which do not count, and at the first time. */
+  /** How often it was delivered before. Undefined at the first delivery and on classic queues, which do not count. */
   get deliveries(): number | undefined {
-    // 4.3 counts what was given back in `x-acquired-count` only.
+    // RabbitMQ 4.3 counts returned messages in `x-acquired-count` only.
     const counts = [this.headers['x-delivery-count'], this.headers['x-acquired-count']];
     return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
   }
 
-  /** True when it is settled already, e.g. by the shutdown, or its channel has closed. */
+  /** True if it has been settled, for example by the shutdown, or if its channel has closed. */
   get isSettled(): boolean {
     return this.settled;
   }
 
-  /** Call it when its channel has closed: the broker delivers it again, and cannot be told about this delivery. */
+  /**
+   * Call this once its channel has closed: the broker delivers the message again and takes no more answers for this
+   * delivery.
+   */
   forget(): void {
     this.settled = true;
   }

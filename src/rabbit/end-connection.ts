@@ -2,8 +2,8 @@ import { type ChannelModel } from 'amqplib';
 import { type Clock, withTimeout } from '../clock';
 
 /**
- * Waits `ms` for the end of a connection, then cuts it. A broker that does not answer, e.g. one that is frozen, would
- * keep its socket open, and with it the process.
+ * Waits `ms` for the end of a connection, then destroys its socket. A broker that does not respond (for example a
+ * frozen one) would keep the socket open, and with it the process.
  */
 export async function endConnection(
   clock: Clock,
@@ -17,5 +17,5 @@ export async function endConnection(
   );
   if (!model || (await withTimeout(clock, ms, isClosed, false))) return;
   const { stream } = model.connection as { stream?: { destroy(error: Error): void } };
-  stream?.destroy(new Error(`the broker did not answer within ${ms} ms`));
+  stream?.destroy(new Error(`the broker did not respond within ${ms} ms`));
 }

@@ -4,18 +4,18 @@ import { type Channel, type ConsumeMessage } from 'amqplib';
 const logger = new Logger('Settlement');
 
 /**
- * Acknowledges what one channel has delivered, as few frames as possible: what is acknowledged in one turn goes out at
- * its end, everything up to the lowest unsettled delivery by one `multiple`. A quorum queue writes each ack into its
- * log, and a batch is 100 of them.
+ * Acknowledges the deliveries of one channel with as few frames as possible. Acks of one turn are sent at its end; a
+ * single `multiple` covers everything up to the lowest unsettled delivery. A quorum queue writes each ack to its log,
+ * and a batch has 100 of them.
  */
 export class GatheredAcks {
-  /** In the order of delivery, which is that of the tags. */
+  /** In the order of delivery, which is the order of the tags. */
   private readonly unsettled = new Set<number>();
   private gathered: ConsumeMessage[] = [];
 
   constructor(private readonly channel: Channel) {}
 
-  /** Has to be told of every delivery of the channel, or a `multiple` would settle it by the way. */
+  /** Must be called for every delivery of the channel, or a `multiple` would settle it by accident. */
   delivered({ fields }: ConsumeMessage): void {
     this.unsettled.add(fields.deliveryTag);
   }
@@ -25,13 +25,13 @@ export class GatheredAcks {
     if (this.gathered.push(message) === 1) queueMicrotask(() => this.flush());
   }
 
-  /** @throws IllegalOperationError when the channel has closed. */
+  /** @throws IllegalOperationError if the channel has closed. */
   nack(message: ConsumeMessage, allUpTo: false, requeue: boolean): void {
     this.unsettled.delete(message.fields.deliveryTag);
     this.channel.nack(message, allUpTo, requeue);
   }
 
-  /** Sends what has been gathered. */
+  /** Sends the gathered acks. */
   flush(): void {
     const messages = this.gathered;
     this.gathered = [];
@@ -42,7 +42,7 @@ export class GatheredAcks {
       if (last) this.channel.ack(last, together.length > 1);
       for (const message of messages) if (message.fields.deliveryTag > lowest) this.channel.ack(message);
     } catch (error) {
-      logger.warn(`ack came after the channel closed; the broker will redeliver ${messages.length}: ${String(error)}`);
+      logger.warn(`ack after the channel closed; the broker will redeliver ${messages.length}: ${String(error)}`);
     }
   }
 }

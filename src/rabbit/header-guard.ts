@@ -1,7 +1,7 @@
 import { type ChannelModel, type Message } from 'amqplib';
 import { withoutHeaderTable } from './without-header-table';
 
-/** What we rely on inside amqplib's connection: it takes a frame off `rest` before it decodes it. */
+/** The internals of amqplib's connection that this relies on: it removes a frame from `rest` before it decodes it. */
 interface FrameReader {
   rest: Buffer;
   recvFrame(): Frame | false;
@@ -14,12 +14,12 @@ interface Frame {
 const bare = new WeakSet<object>();
 
 /**
- * Keeps a message whose headers cannot be decoded from ending the connection. amqplib decodes header tables
- * recursively; one that is nested some 5000 levels deep, 25 KiB, overflows the stack, the connection is closed, the
- * broker delivers the message again, and nobody else is served any more.
+ * Keeps a message whose headers cannot be decoded from closing the connection. amqplib decodes header tables
+ * recursively, and a table nested some 5000 levels deep (25 KiB) overflows the stack. The connection closes, the broker
+ * delivers the message again, and no other message is processed.
  */
 export const headerGuard = {
-  /** From now on such messages come through without their headers. */
+  /** From now on, such messages arrive without their headers. */
   install(model: ChannelModel): void {
     const connection = model.connection as unknown as Partial<FrameReader>;
     if (!isFrameReader(connection)) return;

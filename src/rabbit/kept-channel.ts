@@ -7,23 +7,26 @@ import { Reminder } from './reminder';
 const FIRST_REOPEN_MS = 100;
 const LAST_REOPEN_MS = 5_000;
 const CLOSE_MS = 2_000;
-/** The publisher declares the ladder's 150 queues in 1-8 s. Without a limit, a request without an answer blocks forever. */
+/**
+ * The publisher declares the ladder's 150 queues in 1 to 8 s. Without a limit, a request without an answer blocks
+ * forever.
+ */
 const OPEN_MS = 60_000;
 
-/** What makes a channel, and what to do with it. */
+/** How to create a channel, and what to do with it. */
 export interface ChannelDependencies<C extends Channel> {
   readonly name: string;
   create(connection: ChannelModel): Promise<C>;
-  /** Prepares the channel (topology, prefetch, consume). A rejection closes it and tries again later. */
+  /** Prepares the channel (topology, prefetch, consume). A rejection closes it, and it is opened again later. */
   open(channel: C, connection: ChannelModel): Promise<void>;
-  /** The channel is gone, whoever closed it. */
+  /** The channel has closed, on either side. */
   closed(channel: C): void;
 }
 
 /**
- * Keeps one raw channel open: on every reconnect, and after a channel-level error (404, 406) on the living
- * connection, with back-off. The raw channel always has an error listener; without one amqplib turns a channel
- * error into the loss of the whole connection.
+ * Keeps one raw channel open: opens it again on every reconnect, and with back-off after a channel-level error (404,
+ * 406) on a connection that is still open. The raw channel always has an error listener; without one, amqplib turns a
+ * channel error into the loss of the whole connection.
  */
 export class KeptChannel<C extends Channel> {
   private readonly logger: Logger;
@@ -34,7 +37,7 @@ export class KeptChannel<C extends Channel> {
   private readonly failures: Reminder;
   private readonly closures: Reminder;
   private current: C | undefined;
-  /** Channels that closed, maybe while they were still being prepared. */
+  /** Channels that have closed, perhaps while they were being prepared. */
   private readonly ended = new WeakSet<C>();
 
   constructor(
@@ -53,12 +56,12 @@ export class KeptChannel<C extends Channel> {
     return this.current;
   }
 
-  /** Gives up `channel` on purpose, even while it is being prepared; one is opened anew with back-off. */
+  /** Closes `channel` on purpose, even while it is being prepared. A new one is opened with back-off. */
   async reset(channel: C): Promise<void> {
     await this.end(channel);
   }
 
-  /** Waits at most `ms` for the broker's answer. */
+  /** Waits for the broker's answer for at most `ms`. */
   async close(ms = CLOSE_MS): Promise<void> {
     this.closing.abort();
     this.unsubscribe();
@@ -66,10 +69,10 @@ export class KeptChannel<C extends Channel> {
     await this.end(this.current, ms);
   }
 
-  /** A broker that does not answer must not hold up a shutdown. */
+  /** A broker that does not respond must not delay a shutdown. */
   private async end(channel: C | undefined, ms = CLOSE_MS): Promise<void> {
     if (!channel) return;
-    // In a turn of its own: closing a channel that is closed already throws.
+    // In a separate turn, because closing a closed channel throws.
     const closing = Promise.resolve()
       .then(() => channel.close())
       .catch(() => undefined);
@@ -83,10 +86,10 @@ export class KeptChannel<C extends Channel> {
       channel = await this.deps.create(model);
       this.watch(channel);
       const opening = this.deps.open(channel, model);
-      const late = (): Error => new Error(`no answer within ${OPEN_MS} ms`);
+      const late = (): Error => new Error(`the broker did not respond within ${OPEN_MS} ms`);
       await inTime(this.clock, OPEN_MS, opening, late, this.closing.signal);
       if (this.isClosed) return await channel.close();
-      if (this.ended.has(channel)) throw new Error('the channel closed while it was prepared');
+      if (this.ended.has(channel)) throw new Error('the channel closed during its preparation');
       this.current = channel;
       this.reopenMs = FIRST_REOPEN_MS;
       this.failures.reset();
@@ -117,11 +120,11 @@ export class KeptChannel<C extends Channel> {
   }
 
   private failed(model: ChannelModel, channel: C | undefined, error: unknown): void {
-    // During a shutdown it does not wait for the answer, which may never come.
+    // During a shutdown, do not wait for the answer, which may never come.
     void this.end(channel, this.isClosed ? 0 : CLOSE_MS);
     if (this.isClosed || this.connection.model !== model) return;
     const why = error instanceof Error ? error.message : String(error);
-    if (this.failures.isDue(why)) this.logger.error(`could not be opened, trying again: ${why}`);
+    if (this.failures.isDue(why)) this.logger.error(`could not be opened, retrying: ${why}`);
     this.reopenLater(model);
   }
 

@@ -4,7 +4,7 @@ import { type ManualAckConsumer } from './manual-ack-consumer';
 
 interface KeptDeliveriesDependencies {
   readonly consumer: Pick<ManualAckConsumer, 'suspend' | 'resume' | 'stopped'>;
-  /** Whether what the work needs is there, e.g. the database. */
+  /** Whether what the work needs is available, for example the database. */
   isThere(): Promise<boolean>;
 }
 
@@ -14,18 +14,18 @@ interface Kept {
 }
 
 const FIRST_PAUSE_MS = 250;
-/** Also the longest delay from the end of the outage until work goes on. */
+/** Also the longest delay from the end of the outage until work continues. */
 const LONGEST_PAUSE_MS = 2_000;
-/** No answer within this time counts as away. */
+/** No answer within this time counts as unavailable. */
 const ANSWER_MS = 5_000;
 /** The broker closes the channel of a consumer that settles nothing for 30 min (consumer_timeout). */
 const LONGEST_KEEP_MS = 20 * 60_000;
 
 /**
- * Deliveries that cannot be processed because something is away stay unsettled in this process: up to RabbitMQ 4.2 each one
- * that is given back counts as delivered, and after x-delivery-limit of those it is parked. The consumer is canceled
- * first and consumes again when what is missing answers, so an outage of any length costs a message at most one
- * delivery for each instance.
+ * Keeps deliveries unsettled in this process while something they need is unavailable. Up to RabbitMQ 4.2, each
+ * returned message counts as a delivery, and it is parked after x-delivery-limit of them. The consumer is canceled
+ * first and consumes again once the missing service answers, so an outage of any length costs a message at most one
+ * delivery per instance.
  */
 export class KeptDeliveries {
   private readonly kept = new Set<Kept>();
@@ -38,32 +38,34 @@ export class KeptDeliveries {
     private readonly deps: KeptDeliveriesDependencies,
   ) {}
 
-  /** Whether what the work needs answers, within 5 s. */
+  /** Whether the missing service answers within 5 s. */
   isThere(): Promise<boolean> {
     return withTimeout(this.clock, ANSWER_MS, this.deps.isThere(), false, this.deps.consumer.stopped);
   }
 
-  /** Stops consuming until what is missing answers. */
+  /** Stops consuming until the missing service answers. */
   pause(): void {
     if (this.isWaiting || this.deps.consumer.stopped.aborted) return;
     this.isWaiting = true;
     void this.wait();
   }
 
-  /** Pauses. Resolves to true when `delivery` is to be tried again, to false when it was given back or lost. */
+  /** Pauses. Resolves to true if `delivery` should be tried again, to false if it was returned or lost. */
   keep(delivery: Delivery): Promise<boolean> {
     this.pause();
     if (!this.isWaiting) return Promise.resolve(this.giveBack(delivery));
     return new Promise((resolve) => this.kept.add({ delivery, resolve }));
   }
 
-  /** As `keep`, for a problem of this delivery alone, e.g. a lock: waits `pauseMs` while the others go on. */
+  /**
+   * Like `keep`, but for a problem of this delivery alone, such as a lock: waits `pauseMs` while the others continue.
+   */
   async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
     await this.clock.sleep(pauseMs, this.deps.consumer.stopped);
     return this.mayGoOn(delivery) || this.giveBack(delivery);
   }
 
-  /** False when it is settled, is older than 20 min, or the consumer has stopped: then it is to be given back. */
+  /** False if it is settled or older than 20 min, or if the consumer has stopped. It must then be returned. */
   mayGoOn({ isSettled, receivedAt }: Delivery): boolean {
     const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
     return !isSettled && !isOld && !this.deps.consumer.stopped.aborted;

@@ -10,20 +10,20 @@ import { type RabbitConnection } from './rabbit-connection';
 interface ConsumerDependencies {
   readonly queue: string;
   readonly prefetch: number;
-  /** Declares the queue and what it hangs on. */
+  /** Declares the queue and the objects it depends on. */
   prepare(channel: Channel, model: ChannelModel): Promise<void>;
-  /** Takes a delivery over; whoever takes it settles it. Must not throw. */
+  /** Takes over a delivery; the receiver must settle it. Must not throw. */
   onDelivery(delivery: Delivery): void;
-  /** Whether the queue serves consumers, asked without risk to this connection. Must not reject. */
+  /** Whether the queue serves consumers, determined without risk to this connection. Must not reject. */
   serves(): Promise<boolean>;
 }
 
-/** Consuming takes milliseconds; a quorum queue without a leader does not answer at all. */
+/** Consuming takes milliseconds. A quorum queue without a leader never answers. */
 const CONSUME_MS = 10_000;
-/** A broker that does not answer must not hold up a pause or a shutdown. */
+/** A broker that does not respond must not delay a pause or a shutdown. */
 const CANCEL_MS = 2_000;
 
-/** Consumes one queue with manual acknowledgement, and goes on doing so after reconnects and broker cancels. */
+/** Consumes one queue with manual acknowledgment, and consumes it again after reconnects and broker cancels. */
 export class ManualAckConsumer {
   private readonly kept: KeptChannel<Channel>;
   private readonly unsettled = new Set<Delivery>();
@@ -31,7 +31,7 @@ export class ManualAckConsumer {
   private consumerTag: string | undefined;
   private acks: { readonly channel: Channel; readonly of: GatheredAcks } | undefined;
   private isSuspended = false;
-  /** The queue did not let us consume; another try on the shared connection could cost all consumers theirs. */
+  /** The queue could not be consumed. Another try on the shared connection could end all consumers. */
   private isUnavailable = false;
   private drained: (() => void)[] = [];
 
@@ -48,17 +48,17 @@ export class ManualAckConsumer {
     });
   }
 
-  /** Deliveries come. */
+  /** Deliveries arrive. */
   get isConsuming(): boolean {
     return this.isOpen && !this.isSuspended;
   }
 
-  /** Deliveries come, or would come if it were not suspended. */
+  /** Deliveries arrive, or would arrive if it were not suspended. */
   get isOpen(): boolean {
     return this.kept.channel !== undefined && !this.isStopped;
   }
 
-  /** Aborts when it is stopped. */
+  /** Aborts when the consumer is stopped. */
   get stopped(): AbortSignal {
     return this.stopping.signal;
   }
@@ -67,7 +67,10 @@ export class ManualAckConsumer {
     return this.unsettled.size;
   }
 
-  /** Stops deliveries until `resume`, e.g. while the database is away. Unsettled deliveries stay with their takers. */
+  /**
+   * Stops deliveries until `resume`, for example while the database is unavailable. Receivers keep their unsettled
+   * deliveries.
+   */
   async suspend(): Promise<void> {
     this.isSuspended = true;
     await this.cancel();
@@ -80,19 +83,21 @@ export class ManualAckConsumer {
     if (channel && !this.isStopped) await this.consume(channel).catch(() => this.kept.reset(channel));
   }
 
-  /** No more deliveries, for good. */
+  /** Stops deliveries permanently. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.cancel();
   }
 
-  /** Resolves when every delivery is settled, or after `ms`. */
+  /** Resolves once every delivery is settled, or after `ms`. */
   async whenSettled(ms: number): Promise<void> {
     if (this.unsettled.size === 0) return;
     await withTimeout(this.clock, ms, new Promise<void>((resolve) => this.drained.push(resolve)), undefined);
   }
 
-  /** Gives back what nobody settled, and closes the channel; waits at most `ms` for the broker's answer. */
+  /**
+   * Returns unsettled deliveries to the queue and closes the channel. Waits for the broker's answer for at most `ms`.
+   */
   async close(ms?: number): Promise<void> {
     for (const delivery of [...this.unsettled]) delivery.settle('requeue');
     this.acks?.of.flush();
@@ -114,7 +119,7 @@ export class ManualAckConsumer {
   private async consume(channel: Channel): Promise<void> {
     const acks = this.acksOf(channel);
     const onMessage = (message: ConsumeMessage | null): void => this.received(channel, acks, message);
-    // Chosen here and known at once, so that a cancel can follow before the answer to consume is there.
+    // Chosen here and therefore known immediately, so that a cancel can follow before consume is answered.
     const consumerTag = randomUUID();
     this.consumerTag = consumerTag;
     const consuming = channel.consume(this.deps.queue, onMessage, { noAck: false, consumerTag }).then(() => true);
@@ -122,12 +127,12 @@ export class ManualAckConsumer {
       this.isUnavailable = true;
       throw new QueueUnavailableError(this.deps.queue, CONSUME_MS);
     }
-    // Stopped or suspended while the channel was still being opened, where cancel() could not reach it.
+    // Stopped or suspended while the channel was being opened, where cancel() could not reach it.
     if (this.isStopped || this.isSuspended) await channel.cancel(consumerTag);
   }
 
   private received(channel: Channel, acks: GatheredAcks, message: ConsumeMessage | null): void {
-    // null: the broker cancelled the consumer, because the queue was deleted or its leader moved.
+    // null: the broker canceled the consumer, because the queue was deleted or its leader moved.
     if (message === null) return void this.kept.reset(channel);
     acks.delivered(message);
     const delivery = new Delivery(message, acks, (settled) => this.settled(settled), this.clock.monotonic());
@@ -136,7 +141,7 @@ export class ManualAckConsumer {
     this.deps.onDelivery(delivery);
   }
 
-  /** One for the life of a channel, however often it is suspended: they must know of all its deliveries. */
+  /** One per channel, even if it is suspended several times: it must know all deliveries of the channel. */
   private acksOf(channel: Channel): GatheredAcks {
     if (this.acks?.channel !== channel) this.acks = { channel, of: new GatheredAcks(channel) };
     return this.acks.of;

@@ -1,4 +1,4 @@
-/** Runs pieces of work with the same key one after the other, in the order they came; different keys side by side. */
+/** Runs work with the same key sequentially, in order of arrival, and work with different keys in parallel. */
 export class OneAtATime {
   private readonly tails = new Map<string, Promise<unknown>>();
 

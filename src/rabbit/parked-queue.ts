@@ -6,21 +6,22 @@ import { type Publication } from './publication';
 import { type TopologyNames } from './topology-names';
 import { withoutTransportHeaders } from './transport-headers';
 
-/** Why a message is parked: a stable code and a sentence with the values. */
+/** Why a message is parked: a stable code, and a sentence with the values. */
 export interface ParkReason {
   readonly code: string;
   readonly reason: string;
 }
 
-/** Longest reason that goes into a header; header tables above 64 KiB cannot be encoded by the client. */
+/** The longest reason in a header, in characters. The client cannot encode header tables above 64 KiB. */
 const MAX_REASON = 2_000;
-/** After a start messages come in before anything can be sent: the topology is declared first. */
+/** After a start, messages arrive before any can be sent, because the topology is declared first. */
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
 /**
- * Puts what can never be processed into the parked queue, with the reason in its headers. A copy is published and
- * confirmed before the original is acknowledged, because dead-lettering alone could not say why.
+ * Moves messages that can never be processed to the parked queue, with the reason in their headers. Publishes a copy
+ * and waits for its confirm before it acknowledges the original, because dead-lettering alone could not carry the
+ * reason.
  */
 export class ParkedQueue {
   private readonly logger = new Logger(ParkedQueue.name);
@@ -47,11 +48,11 @@ export class ParkedQueue {
       { ...copy, headers: { ...withoutTransportHeaders(delivery.headers), ...mark } },
       { ...copy, headers: { ...mark, 'x-ot-headers-dropped': 'they cannot be encoded again' } },
     );
-    // Without the copy the dead-letter exchange still keeps the message, only without the reason.
+    // Without the copy, the dead-letter exchange still keeps the message, but not the reason.
     delivery.settle(isKept ? 'ack' : 'dead-letter');
   }
 
-  /** Publishes until the broker confirms; `bare` once `copy` has turned out to be more than a message can carry. */
+  /** Publishes until the broker confirms. Uses `bare` once `copy` cannot be encoded. */
   private async keep(delivery: Delivery, copy: Publication, bare: Publication): Promise<boolean> {
     const endsAt = this.clock.monotonic() + PATIENCE_MS;
     for (let wanted = copy; ;) {
@@ -70,8 +71,8 @@ export class ParkedQueue {
 }
 
 /**
- * Fits an AMQP short string, 255 bytes of UTF-8. What came in may not: bytes that are no UTF-8 were replaced by three
- * each. Cut by UTF-16 units, none of which takes more than three bytes.
+ * Fits text into an AMQP short string, 255 bytes of UTF-8. Incoming text may be too long, because bytes that are not
+ * UTF-8 were replaced with three bytes each. The cut counts UTF-16 units, each of which takes at most three bytes.
  */
 function shortString(text: string): string {
   return Buffer.byteLength(text) <= 255 ? text : text.slice(0, 85);

@@ -1,21 +1,24 @@
 import { type Channel, type ChannelModel } from 'amqplib';
 import { type TopologyNames } from './topology-names';
 
-/** Owner of the prefix by the broker's data. `nobody`: the broker is new, was emptied, or has not seen the prefix before. */
+/**
+ * The owner of the prefix according to the broker's data. `nobody`: the broker is new, was emptied, or does not know
+ * the prefix.
+ */
 export type PrefixOwner =
   { readonly type: 'us' } | { readonly type: 'nobody' } | { readonly type: 'other'; readonly databaseId: string };
 
 /**
- * A durable exchange that nobody publishes to. Its alternate exchange names the owner of the prefix. It exists as long as the
- * broker keeps its data, and a declaration for another database is refused (RabbitMQ compares only this argument of an
- * exchange). So it reveals an emptied broker, and a second service on the prefix.
+ * Uses a durable exchange that nobody publishes to, whose alternate exchange names the owner of the prefix. It exists
+ * as long as the broker keeps its data, and a declaration for another database is refused (RabbitMQ compares this
+ * argument of an exchange only). So it reveals an emptied broker, and a second service with the same prefix.
  */
 export async function readPrefixOwner(
   connection: ChannelModel,
   names: TopologyNames,
   databaseId: string,
 ): Promise<PrefixOwner> {
-  // A refusal closes the channel, so each question has its own.
+  // A refusal closes the channel, so each request has its own.
   const isThere = await onChannel(connection, (channel) => channel.checkExchange(names.owner)).then(
     () => true,
     (error: unknown) => refusalOf(error, 404, false),
@@ -28,7 +31,7 @@ export async function readPrefixOwner(
   return isOurs ? { type: 'us' } : { type: 'other', databaseId: await readOwner(connection, names) };
 }
 
-/** Makes the prefix ours, whoever owned it before. */
+/** Claims the prefix, regardless of its current owner. */
 export async function takePrefix(connection: ChannelModel, names: TopologyNames, databaseId: string): Promise<void> {
   await onChannel(connection, async (channel) => {
     await channel.deleteExchange(names.owner);
@@ -48,15 +51,15 @@ async function onChannel(connection: ChannelModel, work: (channel: Channel) => P
   await channel.close();
 }
 
-/** What a refusal with `code` means; everything else is a fault. */
+/** Returns `meaning` for a refusal with `code`. Other errors are thrown. */
 function refusalOf<T>(error: unknown, code: number, meaning: T): T {
   if (error instanceof Error && 'code' in error && error.code === code) return meaning;
   throw error;
 }
 
 /**
- * From the refusal of a declaration without the argument, `… received none but current is the value 'p.owner.<id>' …`: a
- * refusal has at most 255 characters, too few for two owners.
+ * Reads the owner from the refusal of a declaration without the argument, `… received none but current is the value
+ * 'p.owner.<id>' …`. A refusal has at most 255 characters, too few for two owners.
  */
 async function readOwner(connection: ChannelModel, names: TopologyNames): Promise<string> {
   const declaring = onChannel(connection, async (channel) => {

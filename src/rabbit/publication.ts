@@ -1,32 +1,39 @@
-/** One message on its way to the broker. Always persistent, always confirmed. */
+/** One message for the broker. Always persistent, always confirmed. */
 export interface Publication {
   readonly exchange: string;
   readonly routingKey: string;
   readonly body: Buffer;
-  /** Stable over re-publishing: the outbox id. Consumers deduplicate by it. */
+  /** The outbox id, which stays the same when the message is published again. Consumers deduplicate by it. */
   readonly messageId: string;
-  /** AMQP `type` property: what the message is, e.g. `order.closed`. */
+  /** AMQP `type` property: the kind of message, for example `order.closed`. */
   readonly type: string;
   readonly headers?: Readonly<Record<string, unknown>>;
-  /** Ask the broker to return the message when no queue is bound. Not for the delayed exchange, which returns and delivers. */
+  /**
+   * Asks the broker to return the message if no queue is bound. Not for the delayed exchange, which returns it and
+   * delivers it, too.
+   */
   readonly mandatory?: boolean;
 }
 
 /**
- * What is known about a publication afterwards.
- * `unknown`: not sent, or the channel closed before the answer; it may or may not be in the queue, so publish it again.
- * `unencodable`: it is no AMQP message, e.g. its headers are too large; nothing was sent, and never can be.
- * `too-large`: its body is above the broker's `max_message_size`.
- * `late`: not confirmed within 500 ms; the `PublishWatch` of the call is told what becomes of it.
+ * The outcome of a publication.
+ * - `unknown`: not sent, or the channel closed before the answer. It may or may not be in the queue, so publish it
+ *   again.
+ * - `unencodable`: not a valid AMQP message, for example because its headers are too large. Nothing was or can be sent.
+ * - `too-large`: its body exceeds the broker's `max_message_size`.
+ * - `late`: not confirmed within 500 ms. The `PublishWatch` of the call is told its outcome.
  */
 export type PublishOutcome = 'confirmed' | 'nacked' | 'returned' | 'unknown' | 'unencodable' | 'too-large' | 'late';
 
-/** Is told of single publications of a call, by their index in it. */
+/** Receives events about single publications of a call, by their index in it. */
 export interface PublishWatch {
-  /** Why one is `unencodable` or `too-large`; told before the call resolves. */
+  /** Why a publication is `unencodable` or `too-large`. Called before the call resolves. */
   refused(index: number, reason: string): void;
-  /** The broker has answered for one that was `late`. */
+  /** The broker has answered for a `late` publication. */
   answered(index: number, outcome: PublishOutcome): void;
-  /** One that was `late` is not confirmed after the whole time limit. The channel is open, so its confirm may still come. */
+  /**
+   * A `late` publication was not confirmed within the whole time limit. The channel is open, so its confirm may still
+   * come.
+   */
   timedOut(index: number): void;
 }

@@ -1,13 +1,13 @@
 import { type Timer } from '../clock';
 import { type Publication, type PublishOutcome, type PublishWatch } from './publication';
 
-/** A publication, and its place in the answer. */
+/** A publication and its position in the result. */
 export interface TakenPublication {
   readonly publication: Publication;
   readonly index: number;
 }
 
-/** One call of `publish`: what is still to be sent, and what is known about the rest. */
+/** One call of `publish`: the publications still to be sent, and the outcomes of the others. */
 export class PublishCall {
   private readonly outcomes: PublishOutcome[] = [];
   private taken = 0;
@@ -15,24 +15,24 @@ export class PublishCall {
   private hasMore = true;
   private timer: Timer | undefined;
 
-  /** @param watch without one the call waits for late confirms itself. */
+  /** @param watch without one, the call waits for late confirms itself. */
   constructor(
     private readonly publications: Iterator<Publication>,
     private readonly resolve: (outcomes: PublishOutcome[]) => void,
     private readonly watch?: PublishWatch,
   ) {}
 
-  /** Everything was taken; only answers are missing. */
+  /** All publications were taken; only answers are missing. */
   get isTaken(): boolean {
     return !this.hasMore;
   }
 
-  /** Ends `timer` as soon as everything is taken. */
+  /** Cancels `timer` as soon as all publications are taken. */
   limit(timer: Timer): void {
     this.timer = timer;
   }
 
-  /** Undefined when there is none left. */
+  /** Undefined if none is left. */
   take(): TakenPublication | undefined {
     const next = this.hasMore ? this.publications.next() : undefined;
     if (next && next.done !== true) return { publication: next.value, index: this.taken++ };
@@ -42,7 +42,7 @@ export class PublishCall {
     return undefined;
   }
 
-  /** The first answer counts, but for `late`. */
+  /** The first outcome counts, except for `late`. */
   settle(index: number, outcome: PublishOutcome): void {
     const known = this.outcomes[index];
     if (known === 'late') this.watch?.answered(index, outcome);
@@ -57,18 +57,18 @@ export class PublishCall {
     this.settle(index, outcome);
   }
 
-  /** It has left the window. */
+  /** The publication has left the window. */
   late(index: number): void {
     if (this.watch) this.settle(index, 'late');
   }
 
-  /** Nobody has to wait for it any longer. */
+  /** The publication needs no further wait. */
   timedOut(index: number): void {
     if (this.watch) this.watch.timedOut(index);
     else this.settle(index, 'unknown');
   }
 
-  /** Nothing more of it will be sent. */
+  /** No more publications of this call will be sent. */
   giveUp(): void {
     for (let rest = this.take(); rest; rest = this.take()) this.settle(rest.index, 'unknown');
   }

@@ -1,6 +1,8 @@
 import { CodedError } from '../errors';
 
-/** A queue exists and cannot be consumed: a quorum queue without a leader. It is logged only, because the queue may recover. */
+/**
+ * A queue exists but cannot be consumed: a quorum queue without a leader. Only logged, because the queue may recover.
+ */
 export class QueueUnavailableError extends CodedError {
   constructor(
     readonly queue: string,
@@ -8,9 +10,9 @@ export class QueueUnavailableError extends CodedError {
   ) {
     super(
       'QUEUE_UNAVAILABLE',
-      `the broker did not let us consume the queue "${queue}" within ${ms} ms, so it is probably a quorum queue without ` +
+      `the queue "${queue}" could not be consumed within ${ms} ms, so it is probably a quorum queue without ` +
         `a leader. If most of its nodes are up, delete it (rabbitmqctl delete_queue "${queue}"): it is declared again, ` +
-        'without what it held. Other queues are consumed as usual',
+        'without its messages. Other queues are consumed as usual',
     );
   }
 }

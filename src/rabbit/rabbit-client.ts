@@ -16,7 +16,7 @@ type Declare = (channel: Channel, model: ChannelModel) => Promise<void>;
 interface ConsumeRequest {
   readonly queue: string;
   readonly prefetch: number;
-  /** Declares the queue before it is consumed; runs after the base topology. */
+  /** Declares the queue before it is consumed. Runs after the base topology. */
   declare(channel: Channel): Promise<void>;
   onDelivery(delivery: Delivery): void;
 }
@@ -26,19 +26,20 @@ const CLOSE_MS = 700;
 
 const UNREADABLE_HEADERS: ParkReason = {
   code: 'UNREADABLE_HEADERS',
-  reason: 'the headers cannot be decoded, e.g. because they are nested thousands of levels deep; they were dropped',
+  reason:
+    'the headers cannot be decoded, for example because they are nested thousands of levels deep; they were dropped',
 };
 
 /**
- * All traffic with the broker, on three connections. One consumes, because a broker that blocks publishers stops reading
- * the whole connection, acknowledgements included. Wake-ups have one of their own: their transport may close it, or slow it
- * down for one sick queue, and that must not stop events and parked messages.
+ * All communication with the broker, on three connections. One consumes, because a broker that blocks publishers stops
+ * reading the whole connection, including acknowledgments. Wake-ups have their own, because their transport may close
+ * it or slow it down for one failing queue, which must not stop events and parked messages.
  */
 export class RabbitClient {
   readonly names: TopologyNames;
-  /** For everything but wake-ups; needs the base topology alone. */
+  /** For everything except wake-ups. Needs the base topology only. */
   readonly publisher: ConfirmedPublisher;
-  /** Needs their transport, too. */
+  /** For wake-ups. Needs their transport, too. */
   readonly wakeUpPublisher: ConfirmedPublisher;
   readonly parked: ParkedQueue;
   private readonly publishing: RabbitConnection;
@@ -60,15 +61,15 @@ export class RabbitClient {
     this.parked = new ParkedQueue(this.publisher, this.names, clock);
   }
 
-  /** Begins to connect; returns at once, the broker may be down. */
+  /** Starts connecting and returns immediately, because the broker may be down. */
   start(): void {
     this.publishing.start();
-    // Without declarations nobody publishes wake-ups.
+    // Without declarations, no wake-ups are published.
     if (this.beforeWakeUps.length > 0) this.waking.start();
     this.consuming.start();
   }
 
-  /** Runs before the first wake-up of every connection. Register before `start`. */
+  /** Runs before the first wake-up of every connection. Register it before `start`. */
   declareBeforeWakeUps(declare: Declare): void {
     this.beforeWakeUps.push(declare);
   }
@@ -91,12 +92,14 @@ export class RabbitClient {
     return consumer;
   }
 
-  /** Messages flow both ways: they can be published, and every consumer consumes, or is suspended on purpose. */
+  /**
+   * Messages flow in both directions: they can be published, and every consumer consumes or is suspended on purpose.
+   */
   get isUp(): boolean {
     return this.publisher.isReady && this.consumers.every((consumer) => consumer.isOpen);
   }
 
-  /** A connection of its own that the caller closes; for questions which may cost the connection. */
+  /** A separate connection that the caller must close. For requests that may close their connection. */
   async throwAwayConnection(): Promise<ChannelModel> {
     let failure: unknown = new Error('no RabbitMQ URL is configured');
     for (const url of this.options.urls) {
@@ -112,12 +115,15 @@ export class RabbitClient {
     throw failure;
   }
 
-  /** No more deliveries; what was delivered stays unsettled with its takers. */
+  /** Stops deliveries. Receivers keep their unsettled deliveries. */
   async stopConsuming(): Promise<void> {
     await Promise.all(this.consumers.map((consumer) => consumer.stop()));
   }
 
-  /** Waits for the takers at most `ms`, then gives the rest back. Returns how many were given back. */
+  /**
+   * Waits for the receivers for at most `ms`, then returns the rest to the queue. Returns the number of returned
+   * deliveries.
+   */
   async settleRest(ms: number): Promise<number> {
     await Promise.all(this.consumers.map((consumer) => consumer.whenSettled(ms)));
     const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unsettledCount, 0);
@@ -125,7 +131,7 @@ export class RabbitClient {
     return rest;
   }
 
-  /** Waits for open confirms at most `ms`; a broker that does not answer costs two seconds more. */
+  /** Waits for open confirms for at most `ms`. A broker that does not respond adds two seconds. */
   async close(ms = this.options.confirmTimeoutMs): Promise<void> {
     await Promise.all([this.publisher, this.wakeUpPublisher].map((publisher) => publisher.close(ms, CLOSE_MS)));
     const connections = [this.publishing, this.waking, this.consuming];

@@ -8,16 +8,16 @@ import { headerGuard } from './header-guard';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { Reminder } from './reminder';
 
-/** A broker that does not answer must not hold up a shutdown. */
+/** A broker that does not respond must not delay a shutdown. */
 const CLOSE_MS = 2_000;
 const PAUSE_S = 1;
 
 type Listener = (connection: ChannelModel) => void;
 
 /**
- * One AMQP connection that is kept up. Only the connection is left to amqp-connection-manager: its channel
- * wrapper acknowledges on the newest channel with the old delivery tag after a reconnect (which settles somebody
- * else's message) and never reopens after a channel error. Channels are kept by KeptChannel.
+ * One AMQP connection that is kept open. Only the connection uses amqp-connection-manager: after a reconnect, its
+ * channel wrapper acknowledges old delivery tags on the newest channel, which settles another message, and it never
+ * reopens a channel after an error. KeptChannel keeps the channels.
  */
 export class RabbitConnection {
   private readonly logger: Logger;
@@ -37,7 +37,7 @@ export class RabbitConnection {
     this.reminder = new Reminder(clock);
   }
 
-  /** Begins to connect and returns at once; the broker may be down. */
+  /** Starts connecting and returns immediately, because the broker may be down. */
   start(): void {
     if (this.manager) return;
     this.manager = connect([...this.options.urls], {
@@ -64,19 +64,21 @@ export class RabbitConnection {
     return this.current !== undefined;
   }
 
-  /** The broker has a memory or disk alarm and reads nothing from us. */
+  /** The broker has a memory or disk alarm and reads nothing from this connection. */
   get isBlocked(): boolean {
     return this.blocked;
   }
 
-  /** Calls `listener` on every (re)connect, and at once when already connected. Returns the way to stop that. */
+  /**
+   * Calls `listener` on every connect and reconnect, and immediately if connected. Returns a function that removes it.
+   */
   onConnect(listener: Listener): () => void {
     this.listeners.add(listener);
     if (this.current) listener(this.current);
     return () => this.listeners.delete(listener);
   }
 
-  /** Waits at most `ms` for the broker's answer. */
+  /** Waits for the broker's answer for at most `ms`. */
   async close(ms = CLOSE_MS): Promise<void> {
     const { manager, current } = this;
     this.listeners.clear();
@@ -105,7 +107,7 @@ export class RabbitConnection {
 
   private refused(refusal: BrokerLoginRefusedError): void {
     this.current = undefined;
-    // All connections log in alike, so one of them tells.
+    // All connections use the same login, so only one of them logs the refusal.
     if (!this.manager || this.purpose !== 'publish') return;
     if (this.reminder.isDue(refusal.message)) this.logger.error(refusal.message);
   }
@@ -117,10 +119,10 @@ export class RabbitConnection {
   private lost(error: Error | undefined): void {
     this.current = undefined;
     this.blocked = false;
-    // The manager tries every second; one line per outage is enough.
+    // The manager tries every second. One line per outage is enough.
     if (this.isOutageLogged || !this.manager) return;
     this.isOutageLogged = true;
-    this.logger.warn(`not connected, trying every second: ${error?.message ?? 'connection closed'}`);
+    this.logger.warn(`not connected, retrying every second: ${error?.message ?? 'connection closed'}`);
   }
 
   private setBlocked(blocked: boolean, reason = ''): void {

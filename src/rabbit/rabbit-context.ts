@@ -1,9 +1,11 @@
 import { BaseRpcContext } from '@nestjs/microservices';
 import { type Delivery } from './delivery';
 
-/** What a command handler can ask about its message, by `@Ctx()`. The strategy settles it; the handler does not. */
+/**
+ * What a command handler can learn about its message, by `@Ctx()`. The strategy settles the message, not the handler.
+ */
 export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
-  /** The routing key the message came with. */
+  /** The routing key of the message. */
   get pattern(): string {
     return this.args[1];
   }

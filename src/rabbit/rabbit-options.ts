@@ -1,17 +1,17 @@
 import { findUnknownOptions, withoutUndefined } from '../errors';
 
-/** `quorum` survives the loss of a node and a kill -9; `classic` (durable) is enough for a single node. */
+/** `quorum` survives the loss of a node and a kill -9. `classic` (durable) is enough for a single node. */
 export type QueueType = 'quorum' | 'classic';
 
 /** How to reach RabbitMQ. */
 export interface RabbitOptions {
   /** `amqp://` or `amqps://` URLs of one cluster, tried in turn. */
   readonly urls: readonly string[];
-  /** Start of every exchange and queue name. @default 'order-timeout.v1' */
+  /** Prefix of every exchange and queue name. @default 'order-timeout.v1' */
   readonly prefix?: string;
   /** @default 'quorum' */
   readonly queueType?: QueueType;
-  /** Unconfirmed publications at once; more only costs memory (measured: no gain above 500). @default 500 */
+  /** The most unconfirmed publications at once. More only costs memory (measured: no gain above 500). @default 500 */
   readonly publishWindow?: number;
   /** How long to wait for a confirm before the outcome counts as unknown, milliseconds; at most 25 s. @default 15000 */
   readonly confirmTimeoutMs?: number;
@@ -48,13 +48,13 @@ const RABBIT_OPTIONS: readonly string[] = Object.keys({
   connectionName: true,
 } satisfies Record<keyof RabbitOptions, true>);
 
-/** Everything that is wrong with the options; URLs are never repeated, they carry passwords. */
+/** Finds everything that is wrong with the options. Never repeats URLs, because they contain passwords. */
 export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
   const { urls, prefix, queueType } = options;
   const badUrls = urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
   const ranges = [
     ['publishWindow', 1, 10_000],
-    // The relay's lease is 15 s longer: what a killed instance had in hand waits so long for another one.
+    // The relay's lease is 15 s longer: the rows of a killed instance wait that long for another one.
     ['confirmTimeoutMs', 100, 25_000],
     ['heartbeatSeconds', 1, 3_600],
   ] as const;
@@ -63,7 +63,7 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
     ...findUnknownOptions(options, RABBIT_OPTIONS, 'rabbit.'),
     ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
     ...(badUrls > 0 ? [`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`] : []),
-    ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must be letters, digits, ".", "_", "-"']),
+    ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must consist of letters, digits, ".", "_", and "-"']),
     ...(['quorum', 'classic'].includes(queueType) ? [] : ['rabbit.queueType must be "quorum" or "classic"']),
     ...outside.map(
       ([name, min, max]) => `rabbit.${name} must be an integer from ${min} to ${max} (got ${options[name]})`,

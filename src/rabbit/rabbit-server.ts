@@ -17,8 +17,8 @@ import { Slots } from './slots';
 /**
  * What a handler's error means for its message.
  * - `park`: it can never succeed.
- * - `again`: not its fault, e.g. the database is away. It is tried again in place, uncounted.
- * - `redeliver`: a fault that may pass. It is given back, and the broker counts that.
+ * - `again`: not the handler's fault, for example an unavailable database. It is retried in place, uncounted.
+ * - `redeliver`: the error may be temporary. The message is returned, and the broker counts that.
  */
 export type Verdict = { readonly type: 'park'; readonly park: ParkReason } | Retry;
 
@@ -27,42 +27,42 @@ type Retry = { readonly type: 'again' } | { readonly type: 'redeliver' };
 interface ServerDependencies {
   readonly client: RabbitClient;
   readonly clock: Clock;
-  /** Tells the handlers that are bound to this transport from those of the host's other transports. */
+  /** Tells the handlers of this transport apart from those of the host's other transports. */
   readonly handlers: CommandHandlers;
-  /** Handlers that run at once. */
+  /** Handlers that run at the same time. */
   readonly concurrency: number;
-  /** Commands in hand at once. More than run, so that those that wait for a lock do not hold up the others. */
+  /** Unsettled commands at the same time. More than `concurrency`, so that waits for a lock do not block the others. */
   readonly prefetch: number;
   judge(error: unknown): Verdict;
-  /** Whether what the handlers need is there, e.g. the database. Must not reject. */
+  /** Whether what the handlers need is available, for example the database. Must not reject. */
   isReady(): Promise<boolean>;
-  /** Commands of one key run one after the other, in the order they came; undefined: beside all others. */
+  /** Commands with the same key run sequentially, in order of arrival. Undefined: in parallel with all others. */
   keyOf(body: unknown): string | undefined;
 }
 
 interface Command {
   readonly delivery: Delivery;
   readonly pattern: string;
-  /** Undefined when it is not JSON. */
+  /** Undefined if it is not JSON. */
   readonly body: unknown;
 }
 
 /**
- * Of the handlers that run at once, the part that may be retries. A retry may wait 2 s for a row that somebody holds for an
- * hour; without the limit 50 of those keep all slots, and a payment of another row waits beyond its deadline.
+ * The share of concurrent handlers that may be retries. A retry may wait 2 s for a row that is locked for an hour.
+ * Without the limit, 50 of those keep all slots, and a payment of another row misses its deadline.
  */
 const RETRY_PART = 1 / 4;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
-/** Pause before a delivery is given back; it keeps its place of the prefetch for this time. */
+/** Pause before a delivery is returned. It occupies a place of the prefetch for this time. */
 const FIRST_REDELIVERY_MS = 1_000;
 const LONGEST_REDELIVERY_MS = 60_000;
 
 /**
- * Transport strategy for `app.connectMicroservice({ strategy })`: commands come by a topic exchange in plain JSON,
- * the routing key is the pattern, and a message is acknowledged only after its handler has finished. Unlike the
- * built-in RMQ transport it needs no envelope and loses nothing: what cannot be processed is parked with the reason.
- * Only handlers that name RABBIT_TRANSPORT take commands, one for each.
+ * Transport strategy for `app.connectMicroservice({ strategy })`. Commands arrive through a topic exchange as plain
+ * JSON, the routing key is the pattern, and a message is acknowledged only after its handler has finished. Unlike the
+ * built-in RMQ transport, it needs no envelope and loses nothing: messages that cannot be processed are parked with the
+ * reason. Only handlers that specify RABBIT_TRANSPORT receive commands, one handler per command.
  */
 export class RabbitServer extends Server implements CustomTransportStrategy {
   override readonly transportId = RABBIT_TRANSPORT;
@@ -81,10 +81,9 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   /**
-   * Nest adds every handler that names no transport to every server: a sender of commands would call a host's handlers of
-   * events.
+   * Nest adds every handler without a transport to every server, so a command could call a host's event handlers.
    *
-   * @throws DuplicateCommandHandlerError at the second handler of a command, which Nest would call beside the first.
+   * @throws DuplicateCommandHandlerError for the second handler of a command; Nest would call both.
    */
   override addHandler(...[pattern, callback, isEvent, extras]: Parameters<Server['addHandler']>): void {
     const command = this.normalizePattern(pattern as string);
@@ -109,7 +108,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   on(): void {
-    throw new Error('RabbitServer has no events to listen to; see the log of RabbitConnection');
+    throw new Error('RabbitServer has no events; see the log of RabbitConnection');
   }
 
   unwrap<T>(): T {
@@ -123,12 +122,12 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
   }
 
-  /** Resolves when it is settled. Later commands of its key wait: a payment must not overtake the order that it is for. */
+  /** Resolves once it is settled. Later commands with its key wait: a payment must not overtake its order. */
   private async work(command: Command, kept: KeptDeliveries): Promise<void> {
     const attempt = (): Promise<Retry | undefined> => this.slots.run(() => this.attempt(command, kept));
     let wasReady = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      // After an outage all are tried again at once; a problem of this command alone lets the others go first.
+      // After an outage, all are retried immediately. If only this command has a problem, the others go first.
       const verdict = await (wasReady ? this.retries.run(attempt) : attempt());
       if (!verdict) return;
       const isReady = await kept.isThere();
@@ -139,9 +138,9 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** Undefined when nothing remains to be done. */
+  /** Undefined if nothing remains to be done. */
   private async attempt({ delivery, pattern, body }: Command, kept: KeptDeliveries): Promise<Retry | undefined> {
-    // Stopped, its channel lost, or kept for too long, while it waited for its turn.
+    // While it waited for its turn, it was stopped, lost its channel, or became too old.
     if (!kept.mayGoOn(delivery)) return void delivery.settle('requeue');
     try {
       const rejected = await this.run(pattern, body, delivery);
@@ -156,12 +155,12 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  /** Logs the failure. A retry in place may fail in the same way for minutes, for all commands, so it is logged once an hour. */
+  /** Logs the failure. Retries in place may fail in the same way for minutes, so they are logged once an hour. */
   private told(verdict: Retry, pattern: string, error: unknown): Retry {
     const reason = error instanceof Error ? error.message : String(error);
     const isAgain = verdict.type === 'again';
     if (!isAgain || this.reminder.isDue(reason)) {
-      this.logger.warn(`command "${pattern}" failed, will be ${isAgain ? 'tried' : 'delivered'} again: ${reason}`);
+      this.logger.warn(`command "${pattern}" failed and will be ${isAgain ? 'retried' : 'redelivered'}: ${reason}`);
     }
     return verdict;
   }
@@ -169,7 +168,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   private async run(pattern: string, body: unknown, delivery: Delivery): Promise<ParkReason | undefined> {
     const handler = this.getHandlerByPattern(pattern);
     if (!handler) {
-      const reason = `no handler for routing key "${pattern}"; a handler of commands names RABBIT_TRANSPORT`;
+      const reason = `no handler for routing key "${pattern}"; a command handler must specify RABBIT_TRANSPORT`;
       return { code: 'UNKNOWN_COMMAND', reason };
     }
     if (body === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };

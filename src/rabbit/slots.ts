@@ -1,4 +1,4 @@
-/** Limits how many pieces of work run at once; the others wait in the order they came. */
+/** Limits how much work runs at the same time. The rest waits in order of arrival. */
 export class Slots {
   private free: number;
   private readonly waiting: (() => void)[] = [];

@@ -1,11 +1,11 @@
 /**
- * Names of everything we declare on the broker. The prefix carries a version, because the arguments of an
- * existing queue or exchange cannot be changed in place (406 PRECONDITION_FAILED).
+ * Names of everything that the service declares on the broker. The prefix contains a version, because the arguments of
+ * an existing queue or exchange cannot be changed (406 PRECONDITION_FAILED).
  */
 export class TopologyNames {
   constructor(readonly prefix: string) {}
 
-  /** Topic exchange of outgoing events; the routing key is the event name. */
+  /** Topic exchange of outgoing events. The routing key is the event name. */
   get events(): string {
     return `${this.prefix}.events`;
   }
@@ -15,12 +15,12 @@ export class TopologyNames {
     return `${this.prefix}.commands`;
   }
 
-  /** Fanout exchange and queue of what could not be processed. */
+  /** Fanout exchange and queue of messages that could not be processed. */
   get parked(): string {
     return `${this.prefix}.parked`;
   }
 
-  /** Direct exchange to the work queues; the routing key is the timeout kind, or a partition of it. */
+  /** Direct exchange to the work queues. The routing key is the timeout kind, or one of its partitions. */
   get work(): string {
     return `${this.prefix}.work`;
   }
@@ -29,7 +29,7 @@ export class TopologyNames {
     return `${this.prefix}.work.${routingKey}`;
   }
 
-  /** Exchange that carries no messages and says which database the prefix belongs to. */
+  /** Exchange that carries no messages. It records which database the prefix belongs to. */
   get owner(): string {
     return `${this.prefix}.owner`;
   }
@@ -39,7 +39,7 @@ export class TopologyNames {
     return `${this.prefix}.delayed`;
   }
 
-  /** Name stem of the ladder's exchanges and queues. */
+  /** Prefix of the ladder's exchange and queue names. */
   get delay(): string {
     return `${this.prefix}.delay`;
   }

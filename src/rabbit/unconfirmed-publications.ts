@@ -1,7 +1,7 @@
 import { type Clock, type Timer } from '../clock';
 import { type PublishCall } from './publish-call';
 
-/** A publication that the broker has not answered for. */
+/** A publication without an answer of the broker. */
 export interface Unconfirmed {
   readonly call: PublishCall;
   readonly index: number;
@@ -13,7 +13,7 @@ export interface Unconfirmed {
 }
 
 interface Stage {
-  /** In the order of sending, so that the first one is the first to leave. */
+  /** In the order of sending, so that the first member is the first to leave. */
   readonly members: Set<Unconfirmed>;
   /** Milliseconds after sending. */
   readonly endsAfterMs: number;
@@ -21,14 +21,17 @@ interface Stage {
   ended(this: void, unconfirmed: Unconfirmed): void;
 }
 
-/** A confirm takes milliseconds, at most some hundred under load. One that takes longer must not keep others from being sent. */
+/** A confirm takes milliseconds, at most some hundred under load. A slower one must not keep others from being sent. */
 const LATE_MS = 500;
-/** After this time on an open channel the broker will not answer. */
+/** After this time on an open channel, the broker will not answer. */
 const FORGOTTEN_MS = 300_000;
-/** About 10 MB of memory; the oldest are forgotten. */
+/** About 10 MB of memory. The oldest are forgotten. */
 const MOST_OVERDUE = 25_000;
 
-/** All publications without a confirm, in three stages: in the window, late, and beyond the time limit. One timer for all. */
+/**
+ * All publications without a confirm, in three stages: in the window, late, and past the time limit. Uses one timer for
+ * all.
+ */
 export class UnconfirmedPublications {
   private readonly window: Stage;
   private readonly overdue: Stage;
@@ -38,7 +41,7 @@ export class UnconfirmedPublications {
   constructor(
     private readonly clock: Clock,
     confirmTimeoutMs: number,
-    /** There is room in the window again. */
+    /** The window has room again. */
     private readonly freed: () => void,
   ) {
     const late: Stage = {
@@ -61,7 +64,7 @@ export class UnconfirmedPublications {
     this.stages = [this.window, late, this.overdue];
   }
 
-  /** How many take room in the window. */
+  /** Number of publications in the window. */
   get inWindow(): number {
     return this.window.members.size;
   }
@@ -70,7 +73,7 @@ export class UnconfirmedPublications {
     return this.stages.reduce((sum, { members }) => sum + members.size, 0);
   }
 
-  /** For how long the broker has owed the oldest confirm, milliseconds. */
+  /** How long the broker has owed the oldest confirm, milliseconds. */
   get oldestMs(): number {
     const oldest = this.stages.findLast(({ members }) => members.size > 0);
     const [first] = oldest?.members ?? [];
@@ -82,7 +85,7 @@ export class UnconfirmedPublications {
     this.timer ??= this.clock.after(this.window.endsAfterMs, () => this.moveOn());
   }
 
-  /** False when it is not among them any more. */
+  /** False if it has left already. */
   delete(unconfirmed: Unconfirmed): boolean {
     if (this.window.members.delete(unconfirmed)) return true;
     const isFound = this.stages.some(({ members }) => members.delete(unconfirmed));

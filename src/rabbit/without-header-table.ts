@@ -1,15 +1,15 @@
 const FRAME_HEADER_BYTES = 7;
 const CONTENT_HEADER = 2;
 const FRAME_END = 206;
-/** Class id, weight and body size stand before the property flags. */
+/** Class id, weight, and body size come before the property flags. */
 const FLAGS_AT = FRAME_HEADER_BYTES + 12;
 const CONTENT_TYPE = 0x8000;
 const CONTENT_ENCODING = 0x4000;
 const HEADERS = 0x2000;
 
 /**
- * The AMQP content header frame that `bytes` begin with, without its header table and otherwise as it was.
- * Undefined when they begin with anything else, when the frame is not complete, or when it has no header table.
+ * Returns the AMQP content header frame at the start of `bytes` without its header table and otherwise unchanged.
+ * Undefined if `bytes` begin with anything else, if the frame is incomplete, or if it has no header table.
  */
 export function withoutHeaderTable(bytes: Buffer): { readonly frame: Buffer; readonly takenBytes: number } | undefined {
   if (bytes.length < FLAGS_AT + 2 || bytes.readUInt8(0) !== CONTENT_HEADER) return undefined;
@@ -27,7 +27,7 @@ export function withoutHeaderTable(bytes: Buffer): { readonly frame: Buffer; rea
   return { frame, takenBytes };
 }
 
-/** Skips one short string, a byte of length and so many bytes, for each that is there. */
+/** Skips the present short strings. Each has one byte of length, then that many bytes. */
 function endOfShortStrings(bytes: Buffer, at: number, areThere: readonly number[]): number {
   return areThere.reduce((end, isThere) => (isThere ? end + 1 + (bytes[end] ?? 0) : end), at);
 }

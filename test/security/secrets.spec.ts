@@ -112,7 +112,7 @@ describe('secrets', () => {
     expect(await refused.exited).toBe(1);
     await until(() => /Unable to connect/.test(logged(noDatabase)), 90_000);
     await until(() => logged(noLogin).includes('BROKER_LOGIN_REFUSED'), 90_000);
-    await until(() => logged(noBroker).includes('not connected, trying'), 90_000);
+    await until(() => logged(noBroker).includes('not connected, retrying'), 90_000);
     const said = [noDatabase, refused, noLogin, noBroker].map(logged);
     expect(said.map((text) => secrets.foundIn(text))).toEqual([[], [], [], []]);
   }, 180_000);

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to the broker, or to the database, that can be cut, closed or made one-way at any moment. */
+/** A connection to the broker or the database that can be cut, closed, or made one-way at any moment. */
 export interface ServerProxy {
-  /** The URL through this proxy. */
+  /** The URL of this proxy. */
   readonly url: string;
-  /** Ends every connection; new ones are let through. */
+  /** Closes every connection; accepts new ones. */
   cut(): void;
-  /** From now on the broker hears nothing more of open connections, as when it has blocked them. */
+  /** The broker receives nothing more on open connections, as if it had blocked them. */
   mute(): void;
-  /** Ends every connection and lets none through, as when the server is away. */
+  /** Closes every connection and accepts none, as if the server were unavailable. */
   refuse(): void;
-  /** Lets connections through again. */
+  /** Accepts connections again. */
   accept(): void;
   close(): Promise<void>;
 }

@@ -11,15 +11,15 @@ import { transition } from '../transition';
 import { type ActionContext, BY_API } from '../transition-cause';
 
 /**
- * `cancelling`: attempts must be closed at their providers first; the order is CLOSING, and becomes CANCELLED,
- * or PAID if the buyer was quicker.
+ * `cancelling`: attempts must be closed at their providers first. The order is CLOSING and becomes CANCELLED, or PAID
+ * if the buyer pays before that.
  */
 export type CancelOrderResult =
   | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_CANCELLABLE'; readonly status: OrderStatus };
 
-/** Calls an order off for the buyer or the shop. */
+/** Cancels an order for the buyer or the shop. */
 export class CancelOrder {
   private readonly amend: AmendOrder;
 
@@ -30,7 +30,7 @@ export class CancelOrder {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the request cannot be meant. */
+  /** @throws InvalidOrderError if the request is invalid. */
   async execute(
     request: { readonly orderId: string; readonly reason?: string | undefined },
     by: ActionContext = BY_API,
@@ -43,7 +43,7 @@ export class CancelOrder {
       (file) => this.cancel(file, request.reason ?? 'cancelled', by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
-    // Inside a caller's transaction there is nothing to wake before its commit.
+    // Inside a caller's transaction, nothing can be woken before its commit.
     if (result.outcome === 'cancelling' && !caller) this.desk.scheduler.wake([paymentTimeout(request.orderId)]);
     return result;
   }
@@ -66,7 +66,7 @@ export class CancelOrder {
     }
   }
 
-  /** Its deadline had begun the closing; called off, it is not revived by a late payment. */
+  /** Its deadline had started the closing. A canceled order is not revived by a late payment. */
   private async callOff({ tx, order }: OpenFile, reason: string, by: ActionContext): Promise<void> {
     const why = { by, reason, evidence: { closingReason: 'cancelled' } };
     await this.amend.execute(tx, order, { closingReason: 'cancelled' }, why);
@@ -74,7 +74,7 @@ export class CancelOrder {
 
   private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
     await this.desk.scheduler.cancel(file.tx, allTimeouts(file.order));
-    // Timeout rows are locked before stock, and the transition ends with that.
+    // Lock timeout rows before stock; the transition ends with the stock.
     await this.watch.begin(file.tx, [{ ...file.order, status: 'CANCELLED' }], file.now, by.traceparent);
     await this.write(file, 'CANCELLED', reason, by);
   }

@@ -22,12 +22,12 @@ import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-att
 import { type ClosingPlan, planClosing } from './plan-closing';
 import { type ActionContext } from '../transition-cause';
 
-/** The order changed between decision and effect; decide again on what it is now. */
+/** The order changed between the decision and the write. Decide again for its new state. */
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
 
 type Due = DueTimeout<AttemptFinding[]>;
 
-/** One due timeout and what it leads to; without a plan where the order cannot be worked on. */
+/** One due timeout and its plan. There is no plan if the order cannot be processed. */
 interface Step {
   readonly due: Due;
   readonly outcome: TimeoutOutcome;
@@ -44,9 +44,9 @@ interface Dependencies {
 }
 
 /**
- * What happens at the deadline. Orders without an attempt that could take money close straight away, a whole batch in
- * one transaction; for the others CLOSING is committed first, then their providers are asked outside any transaction,
- * then what is proven is written.
+ * Closes orders at their deadline. Orders without an attempt that could take money are closed immediately, a whole
+ * batch in one transaction. For the others, CLOSING is committed first, then their attempts are looked up outside any
+ * transaction, and then the proven results are written.
  */
 @TimeoutHandler(ORDER_PAYMENT, OWN_LIMITS)
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
@@ -85,7 +85,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    // Closed ones too: while the others are unclear for days, money may come by an attempt that did not stay closed.
+    // Includes closed attempts: while the others are unclear for days, money may arrive through an attempt that did not
+    // stay closed.
     const { now, attempts } = await this.deps.store.attemptsOf(due.key, isAskedAtDeadline);
     return this.deps.providers.close(attempts, now, signal);
   }
@@ -103,14 +104,14 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
     const order = batch.orders.get(due.key);
-    // An order that is not there any more needs no closing.
+    // An order that no longer exists needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
     const partial = isDisputed ? 'park' : this.deps.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
   }
 
-  /** A part that another order counts on as well does not go back: a person has to look. */
+  /** A partial payment that another order also counts on is not refunded automatically; a person must decide. */
   private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
     const returns = steps.flatMap(({ plan }) => plan?.returns ?? []);
     const disputed = await this.deps.found.disputed(tx, returns);
@@ -119,7 +120,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
   }
 
-  /** Orders whose stock another session holds are tried again later, so that the others do not wait. */
+  /** Orders whose stock another session has locked are retried later, so that the others do not wait. */
   private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
     const { store, late } = this.deps;
     const ids = steps.flatMap(({ plan }) =>
@@ -138,7 +139,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     if (first) await this.deps.found.execute(asked, { tx, by: causeOf(first.due), now });
   }
 
-  /** What follows for the money of orders that have come to an end; nothing, for nearly all of them. */
+  /** Handles the money of orders that have ended. Nearly all orders have none. */
   private async settleMoney(
     steps: readonly Step[],
     moved: ReadonlySet<string>,
@@ -149,7 +150,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     for (const { due, plan } of steps) {
       if (!plan) continue;
       if (!hasHappened(plan, moved)) {
-        // Its refunds have begun in this transaction, which must not outlive the refused closing.
+        // Its refunds have begun in this transaction and must not be committed without the closing.
         if (plan.returns.length > 0) throw new Error(`order ${plan.after.id} changed under its lock`);
         continue;
       }
@@ -169,22 +170,22 @@ function causeOf({ cause, traceparent }: Due): ActionContext {
   return { cause, traceparent };
 }
 
-/** A plan with a transition is void when the compare-and-set did not find the order as it was planned for. */
+/** A plan with a transition is void if the compare-and-set did not find the order in the planned state. */
 function hasHappened(plan: ClosingPlan, moved: ReadonlySet<string>): boolean {
   return plan.transition === undefined || moved.has(plan.transition.order.id);
 }
 
-/** All steps of the closing but the first, which only shuts the order for new attempts. */
+/** All steps of the closing except the first, which only stops new attempts. */
 function movesStock({ transition }: ClosingPlan): boolean {
   return transition !== undefined && transition.to !== 'CLOSING';
 }
 
-/** Whatever may bring money, or has brought some that only a report speaks of. */
+/** Attempts that may take money, including closed ones, and attempts whose payment was only reported. */
 function isAskedAtDeadline(attempt: PaymentAttempt): boolean {
   return canTakeMoney(attempt) || isWatched(attempt) || isUnconfirmed(attempt);
 }
 
-/** + 0-20 %, so that what waits together does not ask together. */
+/** Adds 0 to 20 %, so that orders that wait together are not looked up together. */
 function withJitter(outcome: TimeoutOutcome): TimeoutOutcome {
   if (outcome.type !== 'retry' || outcome.afterMs === undefined) return outcome;
   return { ...outcome, afterMs: Math.round(outcome.afterMs * (1 + 0.2 * Math.random())) };

@@ -5,31 +5,34 @@ import { type OrderPolicy } from '../order-policy-options';
 import { isUndecided } from '../order-status';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 
-/** What a due deadline means for an order, before any provider was asked. */
+/** What a due deadline means for an order, before any look-up. */
 export type ClosingDecision =
-  /** Decided already; nothing to do. */
+  /** Ended already; nothing to do. */
   | { readonly type: 'terminal' }
   /** Auto-close is off. */
   | { readonly type: 'opted-out' }
   /** The deadline was moved. */
   | { readonly type: 'not-due'; readonly dueAt: Date }
-  /** Attempts may take money: ask their providers. `entersClosing`: shut the order for new attempts first. */
+  /** Attempts may take money, so look them up at their providers. `entersClosing`: stop new attempts first. */
   | { readonly type: 'look-up'; readonly entersClosing: boolean }
-  /** `returns`: payments that are too little, and go back. */
+  /** `returns`: partial payments, which are refunded. */
   | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly returns: readonly PaymentAttempt[] }
-  /** The money is there, and nobody had noticed. */
+  /** The order is paid, but that was not processed yet. */
   | { readonly type: 'pay' }
-  /** Some money is there, but not enough, and a person has to decide. */
+  /** The order is paid in part, and a person must decide. */
   | { readonly type: 'park'; readonly reason: string };
 
-/** What becomes of an order that is paid in part. */
+/** What happens to an order that is paid in part. */
 export type PartialPolicy = OrderPolicy['partialPayment'];
 
-/** Pure: the first decision about an order whose deadline was reported. `now` is the database's, under the lock. */
+/**
+ * Pure: makes the first decision for an order whose deadline was reported. `now` is the database's time, read under the
+ * lock.
+ */
 export function decideClosing(order: LockedOrder, now: Date, partial: PartialPolicy): ClosingDecision {
   validInstant(now);
   const hasOpenAttempts = order.attempts.some(canTakeMoney);
-  // Nobody may pay twice: what is still open on a paid order is closed too.
+  // No buyer may pay twice, so attempts that are open on a paid order are closed, too.
   if (order.status === 'PAID' && hasOpenAttempts) return { type: 'look-up', entersClosing: false };
   if (!isUndecided(order.status)) return { type: 'terminal' };
   if (moneyReceived(order, order.attempts).type === 'sufficient') return { type: 'pay' };
@@ -39,13 +42,13 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
     if (now < dueAt) return { type: 'not-due', dueAt };
   }
   if (hasOpenAttempts) return { type: 'look-up', entersClosing: order.status === 'PENDING' };
-  // Too little by a report: the provider may have taken more, or nothing at all.
+  // Too little according to a report. The provider may have taken more, or nothing.
   const isDoubtful = order.attempts.some(isUnconfirmed);
   if (isDoubtful) return { type: 'look-up', entersClosing: order.status === 'PENDING' && partial !== 'park' };
   return decideWithoutOpenAttempts(order, partial);
 }
 
-/** Money that is too little goes back by itself only where it is certain that it came, and that it came for this order. */
+/** A partial payment is refunded automatically only if it is certain that it arrived, and that it is for this order. */
 function decidePart(
   { attempts }: LockedOrder,
   to: 'CLOSED' | 'CANCELLED',
@@ -56,16 +59,16 @@ function decidePart(
   const doubtful = paid.find((attempt) => isUnconfirmed(attempt) || !attempt.registered);
   if (partial === 'park') return { type: 'park', reason: sentence };
   if (!doubtful) return { type: 'close', to, returns: paid };
-  const why = doubtful.registered ? 'the provider does not confirm' : 'nobody had registered';
+  const why = doubtful.registered ? 'the provider does not confirm' : 'no attempt was registered for';
   return { type: 'park', reason: `${sentence}; ${why} the payment ${doubtful.reference} of ${doubtful.provider}` };
 }
 
-/** When we begin to close: the buyer's deadline and the grace after it. */
+/** When the closing begins: at the buyer's deadline plus the grace. */
 export function closesAt({ expiresAt, graceMs }: Pick<LockedOrder, 'expiresAt' | 'graceMs'>): Date {
   return new Date(expiresAt.getTime() + graceMs);
 }
 
-/** Pure: an undecided order none of whose attempts can bring money any more. */
+/** Pure: decides for an order that has not ended and has no attempt that can take money. */
 export function decideWithoutOpenAttempts(
   order: LockedOrder,
   partial: PartialPolicy,

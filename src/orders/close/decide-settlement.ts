@@ -8,18 +8,18 @@ import { canTakeMoney, isSameAttempt, isUnconfirmed, type PaymentAttempt } from 
 import { type OpenFinding, shortestOf, type Wait, waitForFinding } from '../lookup/wait-for-finding';
 import { withFindings } from '../lookup/with-findings';
 
-/** What the order becomes, once its providers were asked. */
+/** What an order becomes after its look-ups. */
 export type Settlement =
-  /** `wait`: other attempts are still open on the paid order, and are to be closed. */
+  /** `wait`: other attempts of the paid order are open and must be closed. */
   | { readonly type: 'paid'; readonly wait?: Wait }
-  /** `returns`: payments that are too little, and go back. */
+  /** `returns`: partial payments, which are refunded. */
   | { readonly type: 'closed' | 'cancelled'; readonly returns: readonly PaymentAttempt[] }
   | ({ readonly type: 'wait' } & Wait)
   | { readonly type: 'park'; readonly reason: string }
-  /** Somebody else has decided meanwhile; only the attempts are written. */
+  /** Another transaction has decided in the meantime. Only the attempts are written. */
   | { readonly type: 'decided'; readonly wait?: Wait };
 
-/** Pure: applies what was found out. The order must come from under its lock; `dueAt` is when it had to be closed. */
+/** Pure: applies the findings. The order must have been read under its lock. `dueAt` is when it had to be closed. */
 export function decideSettlement(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
@@ -46,7 +46,7 @@ export function decideSettlement(
   }
 }
 
-/** The shortest wait of all attempts that could still bring money; undefined when there is none. */
+/** The shortest wait of all attempts that could still take money. Undefined if there is none. */
 function waitFor(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
@@ -59,7 +59,9 @@ function waitFor(
   return shortestOf(waits);
 }
 
-/** The wait for providers who have not said yet whether a reported payment came; undefined when none may say more. */
+/**
+ * The wait for providers that have not confirmed or denied a reported payment. Undefined if no answer is outstanding.
+ */
 function waitForConfirmation(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
@@ -84,7 +86,7 @@ function waitOf({ provider, reference }: PaymentAttempt, found: OpenFinding, wai
   return { ...wait, reason: `${provider} ${reference}: ${wait.reason}` };
 }
 
-const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not asked yet' };
+const NOT_ASKED: OpenFinding = { type: 'UNKNOWN', reason: 'not looked up yet' };
 
 function isOpen(finding: AttemptFinding['finding'] | undefined): finding is OpenFinding {
   return finding !== undefined && finding.type !== 'PAID' && finding.type !== 'CLOSED';

@@ -13,28 +13,30 @@ import { type Transition, transition } from '../transition';
 import { type Wait } from '../lookup/wait-for-finding';
 import { attemptWrites, withFindings } from '../lookup/with-findings';
 
-/** Everything that one due timeout leads to: what is written, and what the engine is told. */
+/** The result of one due timeout: what to write, and what to tell the engine. */
 export interface ClosingPlan {
   readonly outcome: TimeoutOutcome;
-  /** The order as it will be, its attempts included. */
+  /** The order after the plan, including its attempts. */
   readonly after: LockedOrder;
   readonly transition?: Transition;
   readonly findings: readonly AttemptFinding[];
   /** Attempts that the findings have changed. */
   readonly writes: readonly AttemptWrite[];
-  /** Payments that are too little, and go back before the order is closed. */
+  /** Partial payments, which are refunded before the order is closed. */
   readonly returns: readonly PaymentAttempt[];
-  /** Payments that are too little, and wait for a person. */
+  /** Partial payments, which wait for a person. */
   readonly unexpected: readonly UnmatchedMoney[];
 }
 
-/** The order is paid, and an attempt is still open: the next round closes it, so that nobody pays twice. */
+/**
+ * The order is paid and another attempt is open. The next run closes that attempt, so that the buyer cannot pay twice.
+ */
 const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
 
 type Due = DueTimeout<AttemptFinding[]>;
 type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unexpected'>>;
 
-/** Pure: from a locked order, and answers where providers were asked, to what has to be written. */
+/** Pure: plans the writes for a locked order and the look-ups of its attempts, if there were any. */
 export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
   const findings = due.answer ?? [];
   const after = withFindings(order, findings);
@@ -62,7 +64,7 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
       return { outcome, transition: step(order, 'PAID', due, now) };
     }
     case 'park':
-      // Before a person is called: the rest may have come by an attempt that did not stay closed.
+      // Before a person is called: the rest may have arrived through an attempt that did not stay closed.
       if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: LOOK_UP };
       return { outcome: { type: 'park', reason: decision.reason }, unexpected: insufficientMoney(order, due, now) };
     default:
@@ -83,7 +85,7 @@ function planSettlement(order: LockedOrder, after: LockedOrder, due: Due, now: D
       return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: settlement.returns };
     }
     case 'wait':
-      // Told now: the wait for another attempt may end in a parked timeout that does not speak of this money.
+      // Reported now: the wait for another attempt may end in a parked timeout that does not mention this money.
       return {
         outcome: outcomeOf(settlement),
         unexpected: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
@@ -129,7 +131,7 @@ function insufficientMoney(
   });
 }
 
-/** JSON of a finding: bigint becomes a decimal text. */
+/** A finding as JSON. A bigint becomes decimal text. */
 function evidenceOf({ provider, reference, finding }: AttemptFinding): object {
   return { provider, reference, ...finding, ...(finding.type === 'PAID' ? { amount: finding.amount.toString() } : {}) };
 }

@@ -8,7 +8,7 @@ import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { type ActionContext, BY_API } from '../transition-cause';
 
-/** Moves the deadline to `expiresAt`, or by `byMs` from where it is (negative: earlier). Give exactly one. */
+/** Moves the deadline to `expiresAt`, or by `byMs` from its current value (negative: earlier). Give exactly one. */
 export interface NewDeadline {
   readonly orderId: string;
   readonly expiresAt?: Date | undefined;
@@ -19,12 +19,12 @@ export interface NewDeadline {
 export type ExtendDeadlineResult =
   | { readonly outcome: 'extended'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' }
-  /** The window, counted from when the order was placed, would exceed the merchant's longest. */
+  /** The payment window, counted from placing the order, would exceed the merchant's maximum. */
   | { readonly outcome: 'rejected'; readonly code: 'DEADLINE_OUT_OF_RANGE'; readonly latest: Date };
 
 /**
- * Extends or shortens the deadline of an order that is still PENDING, even when it is overdue already. The time limits
- * that providers were given stay as they are: a buyer with an old payment page may need a new attempt.
+ * Extends or shortens the deadline of an order that is PENDING, even if it is overdue. The time limits that providers
+ * were given do not change, so a buyer with an old payment page may need a new attempt.
  */
 export class ExtendDeadline {
   private readonly amend: AmendOrder;
@@ -36,7 +36,7 @@ export class ExtendDeadline {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the deadline cannot be meant. */
+  /** @throws InvalidOrderError if the deadline is invalid. */
   async execute(
     deadline: NewDeadline,
     by: ActionContext = BY_API,

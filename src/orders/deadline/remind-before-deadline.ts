@@ -14,8 +14,8 @@ interface Reminder {
 }
 
 /**
- * Sends `order.expiring` before the deadline of an order that is still waiting for its buyer: once per offset and
- * deadline, as the timeout ends in the transaction that appends the event. A moved deadline is announced anew.
+ * Sends `order.expiring` before the deadline of an order that waits for its buyer. It is sent once per offset and
+ * deadline, because the timeout ends in the transaction that appends the event. A moved deadline is announced again.
  */
 @Injectable()
 @TimeoutHandler(ORDER_REMINDER, OWN_LIMITS)
@@ -51,7 +51,7 @@ function remind(due: DueTimeout, batch: LockedBatch): Reminder {
   };
 }
 
-/** A reminder that was held up until after the deadline would ask the buyer for what is impossible. */
+/** A reminder that is delayed until after the deadline would ask the buyer for a payment that is no longer possible. */
 function isWorthReminding(order: LockedOrder, now: Date): boolean {
   return order.status === 'PENDING' && now < order.expiresAt;
 }

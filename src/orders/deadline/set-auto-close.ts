@@ -12,7 +12,7 @@ export type SetAutoCloseResult =
   | { readonly outcome: 'set'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
 
-/** Lets one order's deadline pass without effect, or takes that back; then an overdue order closes at once. */
+/** Turns automatic closing off or on for one order. Turned on again, an overdue order closes immediately. */
 export class SetAutoClose {
   private readonly amend: AmendOrder;
 
@@ -20,7 +20,7 @@ export class SetAutoClose {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the request cannot be meant. */
+  /** @throws InvalidOrderError if the request is invalid. */
   async execute(
     request: { readonly orderId: string; readonly enabled: boolean },
     by: ActionContext = BY_API,
@@ -35,7 +35,7 @@ export class SetAutoClose {
     );
   }
 
-  /** No deadline decides any more, neither about the order nor about a payment that was too little. */
+  /** From now on, no deadline decides about the order or about a partial payment. */
   private async leaveToPerson({ tx, order, now }: OpenFile, { traceparent }: ActionContext): Promise<void> {
     await this.desk.scheduler.cancel(tx, [paymentTimeout(order.id)]);
     const money = moneyReceived(order, order.attempts);

@@ -4,12 +4,12 @@ import { moduleSchemas } from './module-schemas';
 import { InvalidOrderError } from '../invalid-order-error';
 import { type NewAttempt, type NewOrder } from '../place/new-order';
 
-// HTTP and AMQP have checked their input before. A caller in the same process may be plain JavaScript, or have computed
-// an amount with fractions: it meets the same limits here.
+// HTTP and AMQP have validated their input. A caller in the same process may be plain JavaScript, or may have computed
+// an amount with fractions, so the same limits are checked here.
 
 const MAX_SHOWN = 40;
 
-/** @throws InvalidOrderError naming the problems of every order, at most 50. */
+/** @throws InvalidOrderError with at most 50 problems of all orders. */
 export function checkNewOrders(orders: readonly NewOrder[]): void {
   let problems: string[] = [];
   for (const order of orders) {
@@ -20,17 +20,17 @@ export function checkNewOrders(orders: readonly NewOrder[]): void {
   if (problems.length > 0) throw new InvalidOrderError(problems.slice(0, MAX_PROBLEMS));
 }
 
-/** A payment that is reported. @throws InvalidOrderError naming every problem. */
+/** Checks a reported payment. @throws InvalidOrderError with all problems. */
 export function checkReportedPayment(payment: { readonly reference: string }): void {
   check(moduleSchemas.payment, payment, `payment ${shown(payment.reference)}`);
 }
 
-/** A payment attempt of an order. @throws InvalidOrderError naming every problem. */
+/** Checks a payment attempt of an order. @throws InvalidOrderError with all problems. */
 export function checkNewAttempt(orderId: string, attempt: NewAttempt): void {
   check(moduleSchemas.attempt, { ...attempt, orderId }, `attempt of order ${shown(orderId)}`);
 }
 
-/** What else is asked of one order. @throws InvalidOrderError naming every problem. */
+/** Checks any other request for one order. @throws InvalidOrderError with all problems. */
 export function checkRequest(
   what: 'deadline' | 'cancellation' | 'autoClose' | 'refund' | 'revival' | 'close',
   request: { readonly orderId: string },
@@ -38,7 +38,7 @@ export function checkRequest(
   check(moduleSchemas[what], request, `order ${shown(request.orderId)}`);
 }
 
-/** What an operator asks of unmatched money. @throws InvalidOrderError naming every problem. */
+/** Checks an operator's request for an unmatched payment. @throws InvalidOrderError with all problems. */
 export function checkUnmatched(what: 'settlement' | 'assignment', request: { readonly id: string }): void {
   check(moduleSchemas[what], request, `unmatched payment ${shown(request.id)}`);
 }

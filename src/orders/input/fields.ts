@@ -3,10 +3,10 @@ import { LIMITS } from '../limits';
 
 type Sentence = (issue: { readonly input?: unknown }) => string;
 
-/** PostgreSQL takes neither NUL nor half a surrogate pair, and nobody means a control character. */
+/** PostgreSQL rejects NUL and unpaired surrogates, and a control character is always a mistake. */
 const PRINTABLE = '[^\\p{Cc}\\p{Cs}]';
 
-/** One sentence for whatever is wrong with a field, so that every problem says what would be right. */
+/** Uses one sentence for any problem of a field, so that every problem states what is valid. */
 export function says(sentence: string): { error: Sentence } {
   return { error: ({ input }) => (input === undefined ? `is missing; it must be ${sentence}` : `must be ${sentence}`) };
 }
@@ -16,7 +16,7 @@ const matching = (pattern: RegExp, sentence: string) => z.string(says(sentence))
 const printable = (length: number) =>
   matching(
     new RegExp(`^${PRINTABLE}{1,${length}}$`, 'u'),
-    `text of 1 to ${length} characters, none of them a control character`,
+    `text of 1 to ${length} characters without control characters`,
   );
 
 function integer(min: number, max: number, what: string) {
@@ -32,7 +32,7 @@ const id = matching(LIMITS.id, '1 to 64 letters, digits, "_", "-", ":" or "."');
 
 const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on, e.g. "2026-03-01T12:00:00Z"');
 
-/** The fields that inputs are made of, as JSON carries them: over HTTP and AMQP. */
+/** The fields of inputs as JSON carries them, over HTTP and AMQP. */
 export const fields = {
   orderId: id,
   unmatchedId: z.guid(says('the id of an unmatched payment, a UUID')),
@@ -46,11 +46,11 @@ export const fields = {
   idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters'),
   currency: matching(LIMITS.currency, 'an ISO 4217 code of three capital letters, e.g. "EUR"'),
   amount: money(1),
-  /** Free lines exist: gifts, samples. */
+  /** Lines may be free: gifts and samples. */
   unitAmount: money(0),
   quantity: integer(1, LIMITS.quantity, 'pieces'),
   onHand: integer(0, LIMITS.stock, 'pieces'),
-  addedStock: integer(-LIMITS.stock, LIMITS.stock, 'pieces to add (negative: to take away)'),
+  addedStock: integer(-LIMITS.stock, LIMITS.stock, 'pieces to add (negative: to remove)'),
   windowMs: integer(0, LIMITS.windowMs, 'milliseconds'),
   graceMs: integer(0, LIMITS.graceMs, 'milliseconds'),
   byMs: integer(-LIMITS.windowMs, LIMITS.windowMs, 'milliseconds (negative: earlier)'),
@@ -61,5 +61,5 @@ export const fields = {
     .refine((date) => date >= LIMITS.earliest && date <= LIMITS.latest, INSTANT),
 } as const;
 
-/** The same fields, whatever carries them. */
+/** The same fields, whatever the transport. */
 export type Fields = { readonly [Name in keyof typeof fields]: z.ZodType };

@@ -1,18 +1,18 @@
 import { type z } from 'zod';
 
-/** One thing that is wrong with an input; `path` in dots, empty for the whole. */
+/** One problem of an input. `path` is dot-separated, and empty for the input as a whole. */
 export interface InputProblem {
   readonly path: string;
   readonly message: string;
 }
 
-/** More help nobody, and 1000 bad orders would make an answer of megabytes. */
+/** More do not help, and 1000 invalid orders would make a response of megabytes. */
 export const MAX_PROBLEMS = 50;
 
-/** Each problem once, in order. @param noObject what is said of an input that is no object at all. */
+/** Lists each problem once, in order. @param noObject the message for an input that is not an object. */
 export function problemsOf(error: z.ZodError, noObject?: string, at: readonly string[] = []): InputProblem[] {
   const problems = error.issues.flatMap((issue) => toProblems(issue, at, noObject));
-  // A number that is too large is no safe integer either: one sentence is enough.
+  // A number that is too large is not a safe integer either. One sentence is enough.
   return [...new Map(problems.map((problem) => [toSentence(problem), problem])).values()];
 }
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits';
 
-/** jsonb takes neither NUL nor half a surrogate pair. */
+/** jsonb rejects NUL and unpaired surrogates. */
 const UNSTORABLE = /\0|\p{Cs}/u;
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** What a shop keeps with its order: any JSON object that PostgreSQL can store, at most 8 KiB. */
+/** Data that a shop stores with its order: any JSON object that PostgreSQL can store, at most 8 KiB. */
 export const metadataSchema = z.custom<JsonRecord>().superRefine((value, context) => {
   const problem = findProblem(value);
   if (problem) context.addIssue({ code: 'custom', message: problem });
@@ -14,7 +14,7 @@ export const metadataSchema = z.custom<JsonRecord>().superRefine((value, context
 
 function findProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be a JSON object';
-  // First, as JSON.stringify itself runs out of stack some thousand levels down, and throws on a bigint.
+  // Checked first, because JSON.stringify overflows the stack some thousand levels down, and throws for a bigint.
   const problem = findUnstorable(value, LIMITS.metadataDepth);
   if (problem) return problem;
   const bytes = Buffer.byteLength(JSON.stringify(value));
@@ -25,7 +25,7 @@ function findProblem(value: unknown): string | undefined {
 function findUnstorable(value: unknown, depth: number): string | undefined {
   switch (typeof value) {
     case 'string':
-      return UNSTORABLE.test(value) ? 'must not contain NUL or half a surrogate pair' : undefined;
+      return UNSTORABLE.test(value) ? 'must not contain NUL or an unpaired surrogate' : undefined;
     case 'number':
       return Number.isFinite(value) ? undefined : `must not contain ${value}, which JSON cannot carry`;
     case 'bigint':

@@ -21,13 +21,13 @@ const instant = (earliest: Date) =>
     says(`a valid Date in the years ${earliest.getUTCFullYear()} to ${LIMITS.latest.getUTCFullYear()}`),
   );
 
-/** What PostgreSQL can hold, however odd. */
+/** Any text that PostgreSQL can store. */
 const storable = (length: number) => {
-  const sentence = says(`text of 1 to ${length} characters, without NUL and unpaired surrogates`);
+  const sentence = says(`text of 1 to ${length} characters, without NUL or unpaired surrogates`);
   return z.string(sentence).regex(new RegExp(`^[^\\0\\p{Cs}]{1,${length}}$`, 'u'), sentence);
 };
 
-/** The fields that inputs are made of where a caller in the same process gives them: money may be bigint, an instant is a Date. */
+/** The fields of inputs from a caller in the same process: money may be a bigint, and an instant is a Date. */
 export const moduleFields = {
   ...fields,
   amount: money(1),
@@ -36,8 +36,8 @@ export const moduleFields = {
 } as const;
 
 /**
- * Those of a payment that is reported. It may be for an attempt that was registered under older rules, or come from a
- * provider with an odd clock: money is only refused for what the tables cannot hold.
+ * The fields of a reported payment. It may be for an attempt that was registered under older rules, or come from a
+ * provider with a wrong clock, so a payment is rejected only for values that the tables cannot store.
  */
 export const moneyFields = {
   provider: storable(64),

@@ -7,7 +7,7 @@ import { moduleOrderSchema } from './new-order-schema';
 const { orderId, amount, currency, reason, flag, unmatchedId } = moduleFields;
 const { provider, reference, transactionId, paidAt, merchantAccount } = moneyFields;
 
-/** What callers in the same process give to the use cases: the same shapes as over HTTP and AMQP. */
+/** The input that callers in the same process pass to the use cases: the same shapes as over HTTP and AMQP. */
 export const moduleSchemas = {
   order: moduleOrderSchema,
   attempt: moduleAttemptSchema.extend({ orderId }),
@@ -25,7 +25,7 @@ export const moduleSchemas = {
   close: z.strictObject({ orderId, reason, attemptsAreClosed: flag.optional() }),
   settlement: z.strictObject({ id: unmatchedId, reason }),
   assignment: z.strictObject({ id: unmatchedId, orderId, reason }),
-  /** What else it says is evidence. */
+  /** Its other fields are evidence. */
   payment: z.object({
     orderId,
     provider,

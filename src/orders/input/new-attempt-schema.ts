@@ -13,7 +13,7 @@ const schemaOf = <F extends Fields>(of: F) =>
     handedOver: of.flag.optional(),
   });
 
-/** A payment attempt: body of `POST /orders/:id/attempts`, and `attempt` of a new order. */
+/** A payment attempt: the body of `POST /orders/:id/attempts`, and `attempt` of a new order. */
 export const newAttemptSchema = schemaOf(fields);
 
 /** The same from a caller in the same process. */

@@ -7,7 +7,7 @@ import { moduleAttemptSchema, newAttemptSchema } from './new-attempt-schema';
 
 const atMost = (count: number) => `must have at most ${count} entries`;
 
-/** Discounts are the shop's: lines need not add up. */
+/** The lines need not add up to the amount, because the shop may give discounts. */
 const shapeOf = <F extends Fields, A extends z.ZodType>(of: F, attempt: A) => ({
   id: of.orderId,
   merchantId: of.merchantId.optional(),
@@ -33,10 +33,10 @@ const ONE_DEADLINE = { path: ['expiresAt'], error: 'give either expiresAt or pay
 const hasOneDeadline = ({ paymentWindowMs, expiresAt }: { paymentWindowMs?: unknown; expiresAt?: unknown }): boolean =>
   paymentWindowMs === undefined || expiresAt === undefined;
 
-/** A new order: body of `POST /orders` and of the command `order.placed`. */
+/** A new order: the body of `POST /orders` and of the command `order.placed`. */
 export const newOrderSchema = z.strictObject(shapeOf(fields, newAttemptSchema)).refine(hasOneDeadline, ONE_DEADLINE);
 
-/** The same from a caller in the same process; over HTTP the key is a header. */
+/** The same from a caller in the same process. Over HTTP, the key is a header. */
 export const moduleOrderSchema = z
   .strictObject({ ...shapeOf(moduleFields, moduleAttemptSchema), idempotencyKey: fields.idempotencyKey.optional() })
   .refine(hasOneDeadline, ONE_DEADLINE);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fields } from './fields';
 
-/** A payment that the shop reports: body of `POST /orders/:id/paid`; the command adds `orderId`. */
+/** A payment that the shop reports: the body of `POST /orders/:id/paid`. The command adds `orderId`. */
 export const reportedPaymentSchema = z.strictObject({
   provider: fields.provider,
   reference: fields.reference,

@@ -2,37 +2,39 @@ import { assertNever } from '../../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../../payments';
 import { type AttemptKey, type AttemptStatus, canTakeMoney, type PaymentAttempt } from '../payment-attempt';
 
-/** What a whole interrogation of the provider has brought to light about one attempt. */
+/** The result of a complete look-up of one attempt. */
 export type Finding =
   | PaidOutcome
-  /** Proven unable to take money any more. */
+  /** Proven to take no more money. */
   | { readonly type: 'CLOSED'; readonly evidence: PaymentEvidence }
-  /** The buyer is paying, or the money is on its way or held. */
+  /** The buyer is paying, or the money is on its way or on hold. */
   | { readonly type: 'IN_PROGRESS'; readonly reason: string }
-  /** Not known there, which proves nothing before `finalAt`; null: the attempt has no time_expire to wait for. */
+  /**
+   * Unknown to the provider, which proves nothing before `finalAt`. Null: the attempt has no time_expire to wait for.
+   */
   | { readonly type: 'NOT_FOUND_YET'; readonly finalAt: Date | null }
-  /** `isKnownThere`: before that the provider had said that it knows the attempt. */
+  /** `isKnownThere`: an earlier answer of the provider showed that it knows the attempt. */
   | {
       readonly type: 'UNKNOWN';
       readonly reason: string;
       readonly retryAfterMs?: number;
       readonly isKnownThere?: true;
-      /** Asking again brings nothing new. */
+      /** Another look-up brings nothing new. */
       readonly needsPerson?: boolean;
     }
-  /** Somebody has reported a payment, and the provider says something else. */
+  /** A payment was reported, and the provider contradicts it. */
   | { readonly type: 'UNCONFIRMED'; readonly reason: string }
   /** This process has no such provider. */
   | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
-/** A finding and the attempt that it is about. */
+/** A finding and the attempt that it belongs to. */
 export interface AttemptFinding extends AttemptKey {
   readonly finding: Finding;
 }
 
 /**
- * Pure: the attempt as it is after a finding that is no payment. A final attempt stays as it is; so does, as the same
- * object, one that the finding does not change.
+ * Pure: returns the attempt after a finding that is not a payment. Final attempts, and attempts that the finding does
+ * not change, are returned as the same object.
  */
 export function applyFinding(attempt: PaymentAttempt, finding: Exclude<Finding, PaidOutcome>): PaymentAttempt {
   if (!canTakeMoney(attempt)) return attempt;
@@ -40,7 +42,7 @@ export function applyFinding(attempt: PaymentAttempt, finding: Exclude<Finding, 
     case 'CLOSED':
       return withStatus(attempt, 'CLOSED');
     case 'UNKNOWN':
-      // An attempt that never left our side stays recognisable as such.
+      // An attempt that was never handed over stays recognizable as such.
       if (attempt.status === 'CREATED' && !finding.isKnownThere) return attempt;
       return withStatus(attempt, 'UNKNOWN');
     case 'IN_PROGRESS':

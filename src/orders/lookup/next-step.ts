@@ -9,7 +9,7 @@ import {
 import { type Finding } from './attempt-finding';
 import { isBooked, type PaymentAttempt } from '../payment-attempt';
 
-/** What has been asked so far, and the answers, in order. */
+/** The answers so far, in order. */
 export interface Facts {
   readonly query?: QueryOutcome;
   readonly close?: CloseOutcome;
@@ -17,7 +17,7 @@ export interface Facts {
   readonly confirmation?: QueryOutcome;
 }
 
-/** What to ask next, or the end of the interrogation. */
+/** The next call to the provider, or the end of the look-up. */
 export type Step =
   | { readonly type: 'query' }
   | { readonly type: 'close' }
@@ -26,14 +26,17 @@ export type Step =
 
 type Asked = Pick<PaymentAttempt, 'status' | 'createdAt' | 'timeExpire'>;
 
-/** A provider's clock and a payment page that was opened in the last second may be late by this much. */
+/** Margin for a provider's clock, and for a payment page that was opened in the last second. */
 const EXPIRY_MARGIN_MS = 60_000;
-/** A WeChat close within 5 minutes of creation may say yes and leave the attempt open: ask again after it. */
+/**
+ * Within 5 minutes of creation, WeChat Pay may confirm a close and leave the attempt open. Such a close is confirmed by
+ * another query.
+ */
 const YOUNG_MS = 5 * 60_000;
 
 /**
- * Pure: one step of the strict algorithm, at most query → close → confirm. Only a positive answer ends in CLOSED;
- * whatever is unclear ends in a finding that makes the order wait.
+ * Pure: chooses the next call of a look-up, at most query, close, and confirm. Only a positive answer leads to CLOSED.
+ * Any unclear answer leads to a finding that makes the order wait.
  */
 export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   if (!facts.query) return { type: 'query' };
@@ -42,12 +45,12 @@ export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   if (found) return conclude(found);
   if (!facts.close) return { type: 'close' };
   if (!facts.confirmation) return afterClose(attempt, facts.close, now);
-  // The provider knows the attempt, so whatever our row says, it has left our side.
+  // The provider knows the attempt, so it was handed over, whatever its row says.
   const confirmed = readQuery({ ...attempt, status: 'OPEN' }, facts.confirmation, now) ?? stillOpen(facts.close);
   return conclude(confirmed.type === 'UNKNOWN' ? { ...confirmed, isKnownThere: true } : confirmed);
 }
 
-/** Pure: what a query says about a payment that was reported. Nothing is closed: the order counts on it. */
+/** Pure: reads the query of a reported payment. Nothing is closed, because the order counts on the payment. */
 export function readConfirmation(answer: QueryOutcome): Finding {
   switch (answer.type) {
     case 'PAID':
@@ -61,13 +64,13 @@ export function readConfirmation(answer: QueryOutcome): Finding {
     case 'CLOSED':
     case 'REFUNDED':
     case 'NOT_FOUND':
-      return { type: 'UNCONFIRMED', reason: `it was reported as paid, and the provider says ${answer.type}` };
+      return { type: 'UNCONFIRMED', reason: `it was reported as paid, but the provider says ${answer.type}` };
     default:
       return assertNever(answer);
   }
 }
 
-/** Pure: what one query proves, without closing anything. Undefined: the attempt is open. */
+/** Pure: reads one query without closing anything. Undefined: the attempt is open. */
 export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Finding | undefined {
   switch (answer.type) {
     case 'OPEN':
@@ -81,7 +84,8 @@ export function readQuery(attempt: Asked, answer: QueryOutcome, now: Date): Find
     case 'AUTHORIZED':
       return { type: 'IN_PROGRESS', reason: `the provider says ${answer.type}` };
     case 'NOT_FOUND':
-      if (Number.isNaN(answer.providerNow?.getTime())) return unknown({ reason: 'the provider told an invalid time' });
+      if (Number.isNaN(answer.providerNow?.getTime()))
+        return unknown({ reason: 'the provider returned an invalid time' });
       return readNotFound(attempt, answer.providerNow ?? validInstant(now), answer.evidence);
     case 'UNKNOWN':
       return unknown(answer);
@@ -97,7 +101,7 @@ function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
       return needsConfirmation(attempt, now) ? { type: 'confirm' } : conclude(closed(answer.type, answer.evidence));
     case 'IN_PROGRESS':
       return conclude({ type: 'IN_PROGRESS', reason: 'the provider cannot close: the buyer is paying' });
-    // Paid: the query tells the amount. Not found right after it was open, or no clear answer: look once more.
+    // Paid: the query returns the amount. Not found right after it was open, or no clear answer: query once more.
     case 'PAID':
     case 'NOT_FOUND':
     case 'UNKNOWN':
@@ -107,14 +111,14 @@ function afterClose(attempt: Asked, answer: CloseOutcome, now: Date): Step {
   }
 }
 
-/** Closing was tried, and yet the provider calls the attempt open. */
+/** A close was tried, but the provider says that the attempt is open. */
 function stillOpen(close: CloseOutcome): Finding {
   if (close.type === 'UNKNOWN') return unknown({ ...close, reason: `close: ${close.reason}` });
-  return { type: 'IN_PROGRESS', reason: `the provider answered ${close.type} to close, and OPEN after that` };
+  return { type: 'IN_PROGRESS', reason: `the provider answered ${close.type} to the close, and still says OPEN` };
 }
 
 function readNotFound(attempt: Asked, now: Date, evidence: PaymentEvidence | undefined): Finding {
-  // Never given away, and no longer can be: that needs the order to be PENDING.
+  // Never handed over, and it can no longer be, because the order would have to be PENDING.
   if (attempt.status === 'CREATED') return closed('NOT_FOUND', { neverLeftOurSide: true, ...evidence });
   if (!attempt.timeExpire) return { type: 'NOT_FOUND_YET', finalAt: null };
   const finalAt = new Date(attempt.timeExpire.getTime() + EXPIRY_MARGIN_MS);

@@ -10,17 +10,21 @@ import { type AttemptFinding, type Finding } from './attempt-finding';
 import { type Facts, nextStep, readConfirmation, readQuery } from './next-step';
 import { canTakeMoney, isBooked, type PaymentAttempt } from '../payment-attempt';
 
-/** Calls for one order at a time. More would bring one order no faster answers, and leave less of the rate to the others. */
+/**
+ * Concurrent calls per order. More would not bring the answers of one order sooner, and would leave less of the rate
+ * limit for the others.
+ */
 const LANES = 4;
 
-/** Asks providers about attempts. Nothing in here may run inside a transaction. */
+/** Looks up attempts at their providers. Do not use it inside a transaction. */
 export class PaymentLookups {
   constructor(private readonly providers: PaymentProviders) {}
 
   /**
-   * Closes the attempts of one order at their providers and says what became of each; of a payment that was reported, only
-   * whether it came. Never rejects. Those that could bring money come first, and each is asked to its end before others
-   * begin: of 120 attempts, all asked at once, the rate limit of a provider lets 100 answer and none be closed.
+   * Closes the attempts of one order at their providers and returns the findings. For a reported payment, it only looks
+   * up whether it arrived. Never rejects. Attempts that could take money come first, and each is finished before others
+   * start: if 120 attempts were started at once, a provider's rate limit would let 100 answer, and none would be
+   * closed.
    */
   close(attempts: readonly PaymentAttempt[], now: Date, signal: AbortSignal): Promise<AttemptFinding[]> {
     return inLanes(byUrgency(attempts), LANES, async (attempt) => {
@@ -30,7 +34,7 @@ export class PaymentLookups {
     });
   }
 
-  /** Asks about the attempts of one order and changes nothing. An attempt that is open has no finding. Never rejects. */
+  /** Looks up the attempts of one order and changes nothing. An open attempt has no finding. Never rejects. */
   async query(attempts: readonly PaymentAttempt[], now: Date, signal: AbortSignal): Promise<AttemptFinding[]> {
     const found = await inLanes(byUrgency(attempts), LANES, async (attempt) => {
       const provider = this.providers.get(attempt.provider);
@@ -44,7 +48,7 @@ export class PaymentLookups {
     });
   }
 
-  /** Asks for the money of one attempt to be given back. Never rejects. */
+  /** Requests the refund of one attempt. Never rejects. */
   async refund(
     attempt: PaymentAttempt,
     refund: { readonly number: string; readonly amount: bigint; readonly currency: string; readonly reason: string },
@@ -67,7 +71,7 @@ export class PaymentLookups {
 
   private noProvider(name: string): { readonly type: 'NO_PROVIDER'; readonly reason: string } {
     const known = this.providers.names().join(', ') || 'none';
-    const reason = `no payment provider "${name}" is configured here (there are: ${known}); add it and replay the timeout`;
+    const reason = `no payment provider "${name}" is configured here (configured: ${known}); add it and replay the timeout`;
     return { type: 'NO_PROVIDER', reason };
   }
 }
@@ -83,7 +87,7 @@ async function interrogate(
   for (;;) {
     const step = nextStep(attempt, facts, now);
     if (step.type === 'conclude') return step.finding;
-    if (signal.aborted) return { type: 'UNKNOWN', reason: 'there was no time left to ask' };
+    if (signal.aborted) return { type: 'UNKNOWN', reason: 'no time was left for the look-up' };
     switch (step.type) {
       case 'query':
         facts = { ...facts, query: await orUnknown(() => provider.query(ref, signal)) };
@@ -100,7 +104,7 @@ async function interrogate(
   }
 }
 
-/** A provider that throws has told nothing. */
+/** A provider that throws has given no answer. */
 async function orUnknown<T>(ask: () => Promise<T>): Promise<T | UnknownOutcome> {
   try {
     return await ask();
@@ -117,13 +121,16 @@ function byUrgency(attempts: readonly PaymentAttempt[]): PaymentAttempt[] {
   return [...attempts].sort((a, b) => urgencyOf(a) - urgencyOf(b));
 }
 
-/** Those that keep the order from closing first, those that were closed before last. */
+/** Attempts that keep the order from closing come first; attempts that were closed come last. */
 function urgencyOf(attempt: PaymentAttempt): number {
   if (canTakeMoney(attempt)) return 0;
   return isBooked(attempt) ? 1 : 2;
 }
 
-/** Runs `work` on every item, in order, so many at a time. Results in the order of the items. */
+/**
+ * Runs `work` on every item, in order, with at most `lanes` at the same time. Returns the results in the order of the
+ * items.
+ */
 async function inLanes<T, R>(items: readonly T[], lanes: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const waiting = items.entries();

@@ -1,7 +1,7 @@
 import { assertNever } from '../../errors';
 import { type Finding } from './attempt-finding';
 
-/** How long to wait before asking again, and whether this wait uses up the attempts of the timeout. */
+/** How long to wait before the next look-up, and whether this wait counts toward the timeout's maxAttempts. */
 export interface Wait {
   readonly reason: string;
   /** Milliseconds; absent: the engine's back-off. */
@@ -15,17 +15,20 @@ export type OpenFinding = Exclude<Finding, { type: 'PAID' | 'CLOSED' }>;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** Still nothing after this: count attempts, so that the order is parked with an alert instead of asked for ever. */
+/**
+ * After this time without a result, runs count, so that the order is parked with an alert instead of being looked up
+ * forever.
+ */
 const MAX_DEFER_MS = 24 * HOUR;
 
-/** Pure: the wait that a finding asks for, `waitedMs` after the order became due. */
+/** Pure: returns the wait for a finding, `waitedMs` after the order became due. */
 export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
   const counted = waitedMs > MAX_DEFER_MS;
   switch (finding.type) {
     case 'NO_PROVIDER':
       return { reason: finding.reason, counted: true };
     case 'IN_PROGRESS':
-      // A bank debit may take days: it is asked about for as long as it takes, and never parked.
+      // A bank debit may take days. It is looked up until it ends, and never parked.
       return { reason: finding.reason, afterMs: inProgressMs(waitedMs), counted: false };
     case 'NOT_FOUND_YET':
       return notFound(finding.finalAt, waitedMs, now, counted);
@@ -41,7 +44,7 @@ export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date
   }
 }
 
-/** The wait that ends first. One that counts may park, so it is taken only where all do. */
+/** The wait that ends first. A counted wait may park the order, so it is used only if all waits are counted. */
 export function shortestOf(waits: readonly Wait[]): Wait | undefined {
   const uncounted = waits.filter((wait) => !wait.counted);
   const candidates = uncounted.length > 0 ? uncounted : waits;
@@ -52,25 +55,27 @@ export function shortestOf(waits: readonly Wait[]): Wait | undefined {
   );
 }
 
-/** A provider that is back must be noticed within seconds, one that stays away must not be hammered. */
+/**
+ * The recovery of a provider must be noticed within seconds, but a provider that stays unavailable must not be flooded.
+ */
 function unknownMs(waitedMs: number): number {
   if (waitedMs < 30 * SECOND) return 2 * SECOND;
   if (waitedMs < 5 * MINUTE) return 5 * SECOND;
   return waitedMs < HOUR ? 15 * SECOND : MINUTE;
 }
 
-/** WeChat asks for 3-5 s before the next query while the buyer is typing the password. */
+/** WeChat Pay asks for 3 to 5 s before the next query while the buyer enters the password. */
 function inProgressMs(waitedMs: number): number {
   if (waitedMs < 10 * MINUTE) return 4 * SECOND;
   return waitedMs < HOUR ? 15 * SECOND : MINUTE;
 }
 
 function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: boolean): Wait {
-  // The buyer may scan the code in the meantime, so look before `finalAt` too.
+  // The buyer may scan the code in the meantime, so look it up before `finalAt`, too.
   const pollMs = waitedMs < HOUR ? 15 * SECOND : MINUTE;
   if (finalAt) {
     const untilMs = finalAt.getTime() - now.getTime();
-    // Past it by our clock: the provider's own is behind, by which it said that it is not final yet.
+    // `finalAt` has passed by this clock, but not by the provider's clock, which is behind.
     const leftMs = untilMs > 0 ? Math.max(untilMs, SECOND / 2) : 5 * SECOND;
     return {
       reason: `not known to the provider; final at ${finalAt.toISOString()}`,
@@ -79,7 +84,7 @@ function notFound(finalAt: Date | null, waitedMs: number, now: Date, counted: bo
     };
   }
   const reason =
-    'not known to the provider, and the attempt has no timeExpire after which that is final; ' +
-    'see that nobody can pay it any more, register the attempt again with a timeExpire, and replay the timeout';
+    'not known to the provider, and the attempt has no timeExpire that would make this final; ' +
+    'make sure that it can no longer be paid, register it again with a timeExpire, and replay the timeout';
   return { reason, counted, ...(counted ? {} : { afterMs: pollMs }) };
 }

@@ -6,12 +6,12 @@ import { shortestOf, type Wait, waitForFinding } from './wait-for-finding';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-/** Providers answer from copies that lag behind their notifications; by then, none does any more. */
+/** Providers answer from replicas that lag behind their notifications. None lags longer than this. */
 const LONGEST_LAG_MS = 10 * MINUTE;
 
 /**
- * Pure: how long to wait before the providers of an order are asked again, once a notification or a report had them asked
- * `waitedMs` ago; undefined: what they said is the end of it. `order` is as it stands after their answers.
+ * Pure: returns how long to wait before the next look-up of an order, `waitedMs` after a notification or report started
+ * it. Undefined: the answers are final. `order` is its state after those answers.
  */
 export function waitForProviders(
   order: LockedOrder,
@@ -29,7 +29,7 @@ export function waitForProviders(
   return shortestOf([...waits, ...waitForLag(order, waitedMs)]);
 }
 
-/** The change that was told of may not show yet: it is a payment, perhaps, and the order may have no deadline. */
+/** The reported change may not be visible yet. It may be a payment, and the order may have no deadline. */
 function waitForLag({ status, attempts }: LockedOrder, waitedMs: number): Wait[] {
   if (!isUndecided(status) || !attempts.some(canTakeMoney) || waitedMs >= LONGEST_LAG_MS) return [];
   const afterMs = waitedMs < 10 * SECOND ? 5 * SECOND : waitedMs < MINUTE ? 30 * SECOND : 2 * MINUTE;

@@ -4,12 +4,12 @@ import { type LockedOrder } from '../order';
 import { type AttemptWrite } from '../sql/order-store';
 import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
 
-/** Pure: the order with its attempts as they are after the findings. Those that nothing changes stay the same objects. */
+/** Pure: returns the order with its attempts after the findings. Unchanged attempts stay the same objects. */
 export function withFindings(order: LockedOrder, findings: readonly AttemptFinding[]): LockedOrder {
   return findings.reduce(withFinding, order);
 }
 
-/** The attempts that the findings have changed, as they have to be written. */
+/** The attempts that the findings have changed, ready to be written. */
 export function attemptWrites(
   before: LockedOrder,
   after: LockedOrder,
@@ -27,7 +27,7 @@ export function moneyFound(findings: readonly AttemptFinding[]): Money[] {
 function withFinding(order: LockedOrder, found: AttemptFinding): LockedOrder {
   const { finding } = found;
   const asked = order.attempts.find((attempt) => isSameAttempt(attempt, found));
-  // Registered for another order, or gone, since it was asked about.
+  // It was registered for another order, or removed, after it was looked up.
   if (!asked) return order;
   if (finding.type === 'PAID') return bookMoney(order, moneyOf(found, finding)).after;
   const changed = applyFinding(asked, finding);

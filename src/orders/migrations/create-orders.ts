@@ -2,7 +2,7 @@ import { type MigrationInterface, type QueryRunner } from 'typeorm';
 import { ORDER_STATUSES } from '../order-status';
 import { TRANSITION_CAUSES } from '../transition-cause';
 
-/** Orders, their lines, attempts and history, stray money, and idempotency keys. */
+/** Creates orders, their lines, attempts, and history, unmatched payments, and idempotency keys. */
 export function createOrders(schema: string): new () => MigrationInterface {
   return class CreateOrders1763600000400 implements MigrationInterface {
     readonly name = 'CreateOrders1763600000400';
@@ -23,9 +23,9 @@ export function createOrders(schema: string): new () => MigrationInterface {
 
 const oneOf = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(', ');
 
-/** JSON numbers carry money in events and over HTTP, so what they cannot carry exactly is not let in. */
+/** Events and HTTP carry money as JSON numbers, so amounts that JSON numbers cannot represent exactly are rejected. */
 const MAX_MONEY = Number.MAX_SAFE_INTEGER;
-/** Rows change two or three times soon after they were written; the room lets that happen in their page. */
+/** Rows change two or three times soon after they are written. The free space lets them change within their page. */
 const BUSY = 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000';
 
 function orderTables(schema: string): string[] {
@@ -81,7 +81,8 @@ function orderTables(schema: string): string[] {
 
 function historyTable(schema: string): string[] {
   return [
-    // No reference to orders: the only statement that writes here takes the id from the order row it has just moved.
+    // No foreign key to orders: the only statement that writes here takes the id from the order row that it has just
+    // changed.
     `CREATE TABLE ${schema}.order_history (
        order_id    text           NOT NULL,
        version     int            NOT NULL,
@@ -106,7 +107,8 @@ function historyTable(schema: string): string[] {
 
 function sideTables(schema: string): string[] {
   return [
-    // Money is never deleted. One row per report and reason, or a repeated notify would look like a second payment.
+    // Money is never deleted. One row per report and reason, or a repeated notification would look like a second
+    // payment.
     `CREATE TABLE ${schema}.orphan_payment (
        id         uuid           PRIMARY KEY,
        provider   text           NOT NULL,

@@ -2,7 +2,7 @@ import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
 const STATUSES = `'CREATED', 'OPEN', 'PAID', 'CLOSED', 'UNKNOWN'`;
 
-/** Money on its way back, and what is done about money that fits no order. */
+/** Creates refunds, and the handling of unmatched payments. */
 export function createRefunds(schema: string): new () => MigrationInterface {
   return class CreateRefunds1763700000500 implements MigrationInterface {
     readonly name = 'CreateRefunds1763700000500';
@@ -13,7 +13,7 @@ export function createRefunds(schema: string): new () => MigrationInterface {
         ALTER TABLE ${schema}.orphan_payment ADD COLUMN handling text NOT NULL DEFAULT 'kept'
           CHECK (handling IN ('kept', 'waiting', 'revived', 'refunding', 'adopted'))`);
       await runner.query(`CREATE INDEX orphan_payment_order ON ${schema}.orphan_payment (order_id)`);
-      // One refund per attempt: the key is the last guard against giving money back twice.
+      // One refund per attempt. The key is the last guard against refunding twice.
       await runner.query(`
         CREATE TABLE ${schema}.refund (
           number      text           PRIMARY KEY CHECK (number ~ '^[0-9a-f]{32}$'),

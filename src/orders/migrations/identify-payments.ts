@@ -5,8 +5,8 @@ const REASONS = `'late', 'surplus', 'partial'`;
 const HANDLINGS = `'kept', 'waiting', 'revived', 'refunding', 'adopted'`;
 
 /**
- * The merchant account becomes part of a payment's identity; a payment notes who vouches for it; unmatched money notes who
- * settled it. Not compatible with a running instance of the release before, which inserts by the old key.
+ * Makes the merchant account part of a payment's identity, and stores who vouches for a payment and who settled an
+ * unmatched payment. Not compatible with a running instance of the previous release, which inserts by the old key.
  */
 export function identifyPayments(schema: string): new () => MigrationInterface {
   return class IdentifyPayments1764000000600 implements MigrationInterface {
@@ -29,13 +29,13 @@ function attempts(schema: string): string[] {
   return [
     `ALTER TABLE ${schema}.refund DROP CONSTRAINT refund_provider_reference_fkey`,
     `UPDATE ${table} SET merchant_account = '' WHERE merchant_account IS NULL`,
-    // Empty where the provider knows no merchants: a key has no NULLs.
+    // Empty if the provider has no merchants, because a key has no NULLs.
     `ALTER TABLE ${table}
        ALTER COLUMN merchant_account SET DEFAULT '', ALTER COLUMN merchant_account SET NOT NULL,
        ADD COLUMN registered boolean NOT NULL DEFAULT true,
        ADD COLUMN paid_source text CHECK (paid_source IN ('report', 'provider')),
        DROP CONSTRAINT payment_attempt_pkey, ADD PRIMARY KEY (provider, reference, merchant_account)`,
-    // By the provider's own number: one payment may come under two names.
+    // By the provider's own number, because one payment may arrive under two names.
     `CREATE INDEX payment_attempt_transaction ON ${table} (transaction_id, provider) WHERE transaction_id IS NOT NULL`,
     ...check(table, 'status', `${STATUSES}, 'DUPLICATE'`),
   ];
@@ -66,7 +66,7 @@ function unmatched(schema: string): string[] {
       WHERE evidence->>'merchantAccount' IS NOT NULL`,
     `ALTER TABLE ${table} DROP CONSTRAINT orphan_payment_provider_reference_reason_key,
        ADD CONSTRAINT orphan_payment_key UNIQUE (provider, reference, merchant_account, reason)`,
-    // What waits for a person is a small part of what ever came.
+    // Only a small part of all unmatched payments waits for a person.
     `CREATE INDEX orphan_payment_open ON ${table} (id) WHERE handling IN ('kept', 'waiting')`,
     ...check(table, 'handling', `${HANDLINGS}, 'completed', 'settled'`),
   ];
@@ -96,7 +96,7 @@ function undo(schema: string): string[] {
   ];
 }
 
-/** Replaces the list of words that a column may hold. */
+/** Replaces the list of words that a column may contain. */
 function check(table: string, column: string, words: string): string[] {
   const name = `${table.split('.')[1]}_${column}_check`;
   return [`ALTER TABLE ${table} DROP CONSTRAINT ${name}, ADD CONSTRAINT ${name} CHECK (${column} IN (${words}))`];

@@ -1,8 +1,8 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 
 /**
- * History stays append-only, but for two things: entries of an order that is gone may be deleted, and personal data may be
- * taken out of the entries of an order that is marked as erased. Every other change is refused.
+ * History stays append-only with two exceptions: entries of a deleted order may be deleted, and personal data may be
+ * removed from the entries of an order that is marked as erased. Every other change is rejected.
  */
 export function letHistoryGo(schema: string): new () => MigrationInterface {
   return class LetHistoryGo1765200000800 implements MigrationInterface {
@@ -32,7 +32,7 @@ export function letHistoryGo(schema: string): new () => MigrationInterface {
   };
 }
 
-/** What may be taken out of an entry; all else of it stays as it is. */
+/** Columns of an entry that may be cleared. All others stay as they are. */
 const ERASABLE = ['actor', 'reason', 'evidence', 'traceparent'] as const;
 const FIXED = ['order_id', 'version', 'from_status', 'to_status', 'cause', 'occurred_at'] as const;
 

@@ -4,7 +4,7 @@ import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
 import { letHistoryGo } from './let-history-go';
 
-/** The migrations of this room, in order. */
+/** The order migrations, in order. */
 export function orderMigrations(schema: string): (new () => MigrationInterface)[] {
   return [createOrders(schema), createRefunds(schema), identifyPayments(schema), letHistoryGo(schema)];
 }

@@ -1,6 +1,6 @@
 import { type ActionContext } from '../transition-cause';
 
-/** What a person decides by hand is told apart in the history, whichever door the request came through. */
+/** Marks a decision by a person in the history, whichever interface the request used. */
 export function byOperator(by: ActionContext): ActionContext {
   return { ...by, cause: 'operator' };
 }

@@ -16,20 +16,22 @@ import {
   type ManualCloseRefusal,
 } from './decide-manual-close';
 
-/** Which order is closed, and why. */
+/** Which order to close, and why. */
 export interface ManualClose {
   readonly orderId: string;
   readonly reason: string;
   /**
-   * The operator has seen at the providers that no attempt of the order can be paid any more, so they are not asked. Still
-   * they are looked at later, as for every closed order. @default false
+   * The operator has checked at the providers that no attempt of the order can be paid, so they are not looked up. They
+   * are still watched afterward, like those of every closed order. @default false
    */
   readonly attemptsAreClosed?: boolean | undefined;
 }
 
 /**
- * `closing`: attempts must be closed at their providers first; the order becomes CLOSED, or PAID if the buyer was quicker ·
- * `closed`: an order whose cancellation was under way is CANCELLED.
+ * The result of a manual close.
+ * - `closing`: attempts must be closed at their providers first. The order becomes CLOSED, or PAID if the buyer pays
+ *   before that.
+ * - `closed`: an order whose cancellation was in progress is CANCELLED.
  */
 export type CloseOrderResult =
   | { readonly outcome: 'closed' | 'closing' | 'already-closed'; readonly order: OrderView }
@@ -41,7 +43,7 @@ interface Why {
   readonly reason: string;
 }
 
-/** Closes an unpaid order now, whatever its deadline and `autoClose` say; also one whose timeout is parked. Idempotent. */
+/** Closes an unpaid order now, whatever its deadline and `autoClose`, and even if its timeout is parked. Idempotent. */
 export class CloseOrder {
   private readonly amend: AmendOrder;
 
@@ -52,7 +54,7 @@ export class CloseOrder {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the request cannot be meant. */
+  /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: ManualClose, by: ActionContext = BY_API, caller?: EntityManager): Promise<CloseOrderResult> {
     checkRequest('close', request);
     const { orderId, reason, attemptsAreClosed = false } = request;
@@ -62,7 +64,7 @@ export class CloseOrder {
       (file) => this.decide(file, attemptsAreClosed, { by: byOperator(by), reason }),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
-    // Inside a caller's transaction there is nothing to wake before its commit.
+    // Inside a caller's transaction, nothing can be woken before its commit.
     if (result.outcome === 'closing' && !caller) this.desk.scheduler.wake([paymentTimeout(orderId)], 'operator');
     return result;
   }
@@ -84,7 +86,7 @@ export class CloseOrder {
     }
   }
 
-  /** The usual pipeline does the rest; a timeout that was parked begins anew. */
+  /** The usual pipeline does the rest. A parked timeout starts again. */
   private async beginClosing({ tx, order, now }: OpenFile, { by, reason }: Why): Promise<void> {
     const [, ...reminders] = allTimeouts(order);
     await this.desk.scheduler.cancel(tx, reminders);
@@ -111,7 +113,7 @@ export class CloseOrder {
       changed.map((attempt) => ({ attempt, evidence })),
     );
     await scheduler.cancel(tx, allTimeouts(order));
-    // Timeout rows are locked before stock, and the transition ends with that.
+    // Lock timeout rows before stock; the transition ends with the stock.
     await this.watch.begin(tx, [{ ...after, status: to }], now, by.traceparent);
     const attempts = declared.map(({ provider, reference }) => ({ provider, reference }));
     const step = {

@@ -3,7 +3,7 @@ import { type LockedOrder } from '../order';
 import { isUndecided, type OrderStatus } from '../order-status';
 import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';
 
-/** Why an order cannot be closed by hand. `ORDER_HAS_MONEY`: somebody has paid, fully or in part. */
+/** Why an order cannot be closed manually. `ORDER_HAS_MONEY`: it is paid, fully or in part. */
 export type ManualCloseRefusal =
   | { readonly code: 'ORDER_NOT_CLOSABLE'; readonly status: OrderStatus }
   | { readonly code: 'ORDER_HAS_MONEY'; readonly payments: readonly Pick<PaymentAttempt, 'provider' | 'reference'>[] };
@@ -11,12 +11,16 @@ export type ManualCloseRefusal =
 export type ManualCloseDecision =
   /** `declared`: attempts that the operator has seen closed at their providers. */
   | { readonly type: 'close'; readonly to: 'CLOSED' | 'CANCELLED'; readonly declared: readonly PaymentAttempt[] }
-  /** Providers have to close attempts first. */
+  /** Providers must close attempts first. */
   | { readonly type: 'look-up' }
   | { readonly type: 'already-closed' }
   | { readonly type: 'refuse'; readonly refusal: ManualCloseRefusal };
 
-/** Pure: what an operator's close does to a locked order. @param attemptsAreClosed the operator's declaration. */
+/**
+ * Pure: decides what an operator's close does to a locked order.
+ *
+ * @param attemptsAreClosed the operator's declaration.
+ */
 export function decideManualClose(order: LockedOrder, attemptsAreClosed: boolean): ManualCloseDecision {
   if (order.status === 'CLOSED') return { type: 'already-closed' };
   if (!isUndecided(order.status)) return refuse({ code: 'ORDER_NOT_CLOSABLE', status: order.status });
@@ -35,7 +39,7 @@ function refuse(refusal: ManualCloseRefusal): ManualCloseDecision {
   return { type: 'refuse', refusal };
 }
 
-/** Pure: the order with these attempts closed. They stay under watch, as the declaration may be wrong. */
+/** Pure: returns the order with these attempts closed. They stay under watch, because the declaration may be wrong. */
 export function declareClosed(order: LockedOrder, declared: readonly PaymentAttempt[]): LockedOrder {
   const attempts = order.attempts.map((attempt) =>
     declared.includes(attempt) ? { ...attempt, status: 'CLOSED' as const } : attempt,

@@ -4,7 +4,7 @@ import { type LockedOrder } from '../order';
 import { type OrderStatus } from '../order-status';
 import { isBooked, isSamePayment, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 
-/** Why a payment cannot be given back by hand. */
+/** Why a payment cannot be refunded manually. */
 export type ManualRefundRefusal =
   | { readonly code: 'PAYMENT_NOT_FOUND' }
   /** Only a report vouches for it. */
@@ -14,11 +14,11 @@ export type ManualRefundRefusal =
 
 export type ManualRefundDecision =
   | { readonly type: 'refund'; readonly attempt: PaymentAttempt }
-  /** It is on its way already, or back. */
+  /** The refund is in progress or done. */
   | { readonly type: 'refunding' | 'refunded' }
   | { readonly type: 'refuse'; readonly refusal: ManualRefundRefusal };
 
-/** The payment of an order that goes by one of these names. */
+/** The payment of an order that has one of these names. */
 export function findPayment(
   { attempts }: Pick<LockedOrder, 'attempts'>,
   names: PaymentNames,
@@ -26,7 +26,7 @@ export function findPayment(
   return attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
 }
 
-/** Pure: whether an operator may give this payment of a locked order back. */
+/** Pure: decides whether an operator may refund this payment of a locked order. */
 export function decideManualRefund(order: LockedOrder, names: PaymentNames): ManualRefundDecision {
   const attempt = findPayment(order, names);
   if (!attempt) return refuse({ code: 'PAYMENT_NOT_FOUND' });
@@ -43,13 +43,13 @@ function refuse(refusal: ManualRefundRefusal): ManualRefundDecision {
 function isNeeded(order: LockedOrder, attempt: PaymentAttempt): boolean {
   switch (order.status) {
     case 'PAID': {
-      // What pays the order must be certain before anything is given back as not needed.
+      // The payments that pay the order must be certain before another one is refunded as surplus.
       const others = order.attempts.filter((other) => other !== attempt && !isUnconfirmed(other));
       return moneyReceived(order, others).type !== 'sufficient';
     }
     case 'PENDING':
     case 'CLOSING':
-      // With enough money the order is about to be paid.
+      // With enough money, the order is about to be paid.
       return moneyReceived(order, order.attempts).type === 'sufficient';
     case 'CLOSED':
     case 'CANCELLED':

@@ -6,7 +6,7 @@ import { type PaymentAttempt } from '../payment-attempt';
 /** Why an order cannot be revived, whatever is in stock. */
 export type RevivalRefusal =
   | { readonly code: 'ORDER_NOT_REVIVABLE'; readonly status: OrderStatus }
-  /** What it holds does not pay it. `PAYMENT_TAKEN`: it would, but another order counts on the same payment. */
+  /** Its payments do not pay it. `PAYMENT_TAKEN`: they would, but another order counts on the same payment. */
   | { readonly code: 'PAYMENT_INSUFFICIENT' | 'PAYMENT_TAKEN' };
 
 export type RevivalDecision =
@@ -14,7 +14,11 @@ export type RevivalDecision =
   | { readonly type: 'already-paid' }
   | { readonly type: 'refuse'; readonly refusal: RevivalRefusal };
 
-/** Pure. @param disputed payments of the order that another order counts on as well. */
+/**
+ * Pure: decides whether a closed order is revived.
+ *
+ * @param disputed payments of the order that another order counts on, too.
+ */
 export function decideRevival(order: LockedOrder, disputed: readonly PaymentAttempt[]): RevivalDecision {
   if (order.status === 'PAID') return { type: 'already-paid' };
   if (order.status !== 'CLOSED') return refuse({ code: 'ORDER_NOT_REVIVABLE', status: order.status });

@@ -16,7 +16,7 @@ import { SettleUnmatched } from '../unmatched/settle-unmatched';
 import { UnmatchedPayments } from '../unmatched/unmatched-payments';
 import { UnmatchedRows } from '../unmatched/unmatched-rows';
 
-/** Everything that only a person decides. */
+/** The actions that only a person decides. */
 export const OPERATOR_PROVIDERS: Provider[] = [
   {
     provide: UnmatchedRows,

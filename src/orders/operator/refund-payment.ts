@@ -19,10 +19,10 @@ import { accountOf } from '../pay/with-account';
 import { byOperator } from './by-operator';
 import { decideManualRefund, findPayment } from './decide-manual-refund';
 
-/** One provider time-out (5 s) and some reserve: a person is waiting for this answer. */
+/** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
 
-/** Which payment goes back, by any of its names. */
+/** Which payment to refund, by any of its names. */
 export interface ManualRefund {
   readonly orderId: string;
   readonly provider: string;
@@ -33,15 +33,15 @@ export interface ManualRefund {
 
 type Named = Pick<AttemptKey, 'provider' | 'reference'>;
 
-/** `refunding`: on its way, also if it was before · `refunded`: back at the buyer. */
+/** `refunding`: the refund is in progress, perhaps since before · `refunded`: the buyer has the money. */
 export type RefundPaymentResult =
   | { readonly outcome: 'refunding' | 'refunded'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   /** `PAYMENT_TAKEN`: another order counts on the same payment. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_FOUND' | 'PAYMENT_TAKEN' } & Named)
-  /** Without it the order would not be paid. */
+  /** Without it, the order would not be paid. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus } & Named)
-  /** Only a report vouches for it; `says`: what its provider says. */
+  /** Only a report vouches for it. `says`: what its provider says. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_CONFIRMED'; readonly says: string } & Named);
 
 interface Dependencies {
@@ -54,8 +54,8 @@ interface Dependencies {
 }
 
 /**
- * Gives one payment of an order back, all of it, because a person says so. A payment that a paid order needs is refused:
- * returns of sold goods are refunded at the provider. Idempotent.
+ * Refunds one payment of an order in full, because an operator decides so. A payment that a paid order needs is
+ * rejected: refund returned goods at the provider. Idempotent.
  */
 export class RefundPayment {
   private readonly amend: AmendOrder;
@@ -65,10 +65,10 @@ export class RefundPayment {
   }
 
   /**
-   * Takes no transaction of the caller, as it may have to ask the provider first: for at most 8 s, unless `signal` says
-   * otherwise. What the provider confirms is booked even if the refund is refused then.
+   * Does not accept a caller's transaction, because it may have to look up the payment first: for at most 8 s, unless
+   * `signal` sets another limit. A confirmation of the provider is booked even if the refund is then rejected.
    *
-   * @throws InvalidOrderError when the request cannot be meant.
+   * @throws InvalidOrderError if the request is invalid.
    */
   async execute(
     request: ManualRefund,
@@ -93,7 +93,7 @@ export class RefundPayment {
     );
   }
 
-  /** Has the provider confirm what was only reported. Returns what it says otherwise. */
+  /** Looks up a payment that was only reported. Returns the provider's answer if it does not confirm the payment. */
   private async confirm(
     orderId: string,
     names: PaymentNames,
@@ -125,7 +125,7 @@ export class RefundPayment {
         const { refusal } = decision;
         const named = { outcome: 'rejected', provider, reference } as const;
         if (refusal.code !== 'PAYMENT_NOT_CONFIRMED') return { ...named, ...refusal };
-        return { ...named, ...refusal, says: says ?? 'its provider was not asked yet' };
+        return { ...named, ...refusal, says: says ?? 'it was not looked up at its provider yet' };
       }
       case 'refund': {
         const [disputed] = await this.deps.found.disputed(tx, [decision.attempt]);
@@ -147,7 +147,7 @@ export class RefundPayment {
     const { desk, late } = this.deps;
     const context = { tx, by, now };
     const refunds = await late.giveBack([attempt], 'operator', context);
-    // What is left may be nothing, so the closing decides anew.
+    // The rest may be nothing, so the closing decides again.
     if (isDue(order, now)) await desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
     if (await late.enterRefunding(order, refunds, context, reason)) return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
@@ -155,14 +155,14 @@ export class RefundPayment {
   }
 }
 
-/** Whether its deadline is deciding about the order, or has left it to a person. */
+/** Whether its deadline is being processed, or has left the decision to a person. */
 function isDue(order: LockedOrder, now: Date): boolean {
   if (order.status === 'CLOSING') return true;
   return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
 }
 
 function sentenceOf(found: AttemptFinding | undefined): string {
-  if (!found) return 'the provider did not answer';
+  if (!found) return 'the provider did not respond';
   const { finding } = found;
   return 'reason' in finding ? finding.reason : `the provider says ${finding.type}`;
 }

@@ -13,7 +13,7 @@ import { type UnmatchedRows } from '../unmatched/unmatched-rows';
 export type ReviveOrderResult =
   | { readonly outcome: 'revived' | 'already-paid'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
-  /** Its goods went to others; the money stays where it is. */
+  /** Its goods are sold. The money stays where it is. */
   | { readonly outcome: 'rejected'; readonly code: 'OUT_OF_STOCK'; readonly shortages: readonly StockShortage[] }
   | ({ readonly outcome: 'rejected' } & RevivalRefusal);
 
@@ -26,13 +26,13 @@ interface Dependencies {
 }
 
 /**
- * Makes a closed order PAID by the money that was kept for it, if its goods are still there. What was cancelled is never
+ * Makes a closed order PAID by the money that was kept for it, if its goods are in stock. A canceled order is never
  * revived. Idempotent.
  */
 export class ReviveOrder {
   constructor(private readonly deps: Dependencies) {}
 
-  /** @throws InvalidOrderError when the request cannot be meant. */
+  /** @throws InvalidOrderError if the request is invalid. */
   execute(
     request: { readonly orderId: string; readonly reason: string },
     by: ActionContext = BY_API,

@@ -2,7 +2,7 @@ import { type NewAttempt } from '../place/new-order';
 import { type Order } from '../order';
 import { type PaymentAttempt } from '../payment-attempt';
 
-/** Pure: the attempt as it will be written, with what it leaves out taken from its order. */
+/** Pure: returns the attempt to be written. Missing values are taken from its order. */
 export function draftAttempt(
   order: Pick<Order, 'id' | 'amount' | 'currency'>,
   attempt: NewAttempt,
@@ -13,7 +13,7 @@ export function draftAttempt(
     provider: attempt.provider,
     reference: attempt.reference,
     merchantAccount: attempt.merchantAccount ?? null,
-    // Whoever registers an attempt may have handed it to the buyer already, so it counts as payable from here on.
+    // The caller may have handed the attempt to the buyer already, so it counts as payable from now on.
     status: attempt.handedOver === false ? 'CREATED' : 'OPEN',
     amount: attempt.amount === undefined ? order.amount : BigInt(attempt.amount),
     currency: attempt.currency ?? order.currency,

@@ -10,38 +10,41 @@ import {
   type PaymentNames,
 } from '../payment-attempt';
 
-/** A payment that somebody tells of. */
+/** A payment that was reported or confirmed. */
 export interface Money extends PaymentNames {
-  /** What was taken, minor units. */
+  /** The amount that was taken, in minor units. */
   readonly amount: bigint;
   readonly currency: string;
   readonly paidAt: Date;
   readonly source: PaidSource;
-  /** An operator says that it belongs to the order, which counts as a registration. @default false */
+  /** An operator has assigned it to the order, which counts as a registration. @default false */
   readonly isAssigned?: boolean;
 }
 
-/** What the attempts of an order become by a payment. */
+/** The effect of a payment on the attempts of an order. */
 export interface Booking {
-  /** The order with its attempts as they are then. */
+  /** The order with its attempts after the booking. */
   readonly after: LockedOrder;
-  /** Those of them that have to be written. */
+  /** The attempts that must be written. */
   readonly changed: readonly PaymentAttempt[];
   /** The attempt that holds the payment. */
   readonly holder: PaymentAttempt;
-  /** Nobody had registered it: it has no row yet. */
+  /** It was not registered, so it has no row yet. */
   readonly isNew: boolean;
-  /** Whether the order had this payment already, by this name or by another. */
+  /** Whether the order had this payment already, under this name or another. */
   readonly wasBooked: boolean;
-  /** The amount differs from what was booked before, from an equally or more trusted source: a person has to find out which is true. */
+  /**
+   * The amount differs from an earlier booking of an equally or more trusted source. A person must find out which is
+   * true.
+   */
   readonly isDisputed: boolean;
-  /** Attempts that a report had paid with this payment: they hold nothing, and may still take money. */
+  /** Attempts that a report had marked as paid with this payment. They hold no money and may still take some. */
   readonly released: readonly PaymentAttempt[];
 }
 
 /**
- * Pure: books a payment on a locked order. One payment is booked once, however many names it is told by. What the
- * provider says of it replaces what a report said, the attempt that holds it included.
+ * Pure: books a payment on a locked order. A payment is booked once, whatever names it is reported under. The
+ * provider's statement replaces a report, including the attempt that holds the payment.
  */
 export function bookMoney(order: LockedOrder, money: Money): Booking {
   const known = order.attempts.find((attempt) => isSameAttempt(attempt, money));
@@ -62,8 +65,9 @@ export function bookMoney(order: LockedOrder, money: Money): Booking {
 }
 
 /**
- * The attempt that the payment belongs to. Money that is on its way back stays where it is. The provider's word on an
- * attempt that was registered outweighs a report about another one, or the caller could have foreign money given back.
+ * The attempt that the payment belongs to. A payment that is being refunded stays where it is. The provider's statement
+ * about a registered attempt outweighs a report about another one; otherwise the caller could have another customer's
+ * money refunded.
  */
 function holderOf(
   booked: readonly PaymentAttempt[],
@@ -81,14 +85,14 @@ function holderOf(
   return booked.find(({ paidSource }) => paidSource === 'provider') ?? booked[0] ?? known;
 }
 
-/** Attempts that seem to hold the payment too, or were told of; what they are already is not written again. */
+/** Other attempts that seem to hold the payment or were named in the report. Those that need no change are left out. */
 function othersOf(
   order: LockedOrder,
   holder: PaymentAttempt,
   booked: readonly PaymentAttempt[],
   known: PaymentAttempt | undefined,
 ): PaymentAttempt[] {
-  // The provider may have told of another name of the holder just now.
+  // The provider may just have named the holder's other name.
   const byNewName = order.attempts.filter((one) => isBooked(one) && isSamePayment(one, holder));
   const others = new Set([...booked, ...byNewName, ...(known ? [known] : [])]);
   return [...others].filter((other) => {
@@ -98,8 +102,8 @@ function othersOf(
 }
 
 /**
- * Another name of the payment by the provider's own word; else a report had mixed it up, and a registered attempt has to be
- * closed at its provider: at the deadline, or by the watch over an order that has ended.
+ * Another name of the payment according to the provider. Otherwise a report had confused the attempts, and a registered
+ * attempt must be closed at its provider: at the deadline, or by the payment watch of an ended order.
  */
 function withoutPayment({ status }: LockedOrder, other: PaymentAttempt, money: Money): PaymentAttempt {
   const isSaid =
@@ -133,14 +137,14 @@ function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): Pay
   return isAssigned && !attempt.registered ? { ...attempt, registered: true } : attempt;
 }
 
-/** Its status stays, as its money may be on its way back. A second name of it stays the second one. */
+/** Keeps its status, because its money may be in a refund. A second name stays the second name. */
 function confirmedBy(held: PaymentAttempt, money: Money): PaymentAttempt {
   if (money.source !== 'provider' || held.paidSource === 'provider') return held;
   const transactionId = isSameAttempt(held, money) ? money.transactionId : held.transactionId;
   return { ...paidBy(held, money), status: held.status, transactionId };
 }
 
-/** The attempt of a payment that nobody had registered. */
+/** The attempt of a payment that was not registered. */
 function reportedAttempt(order: LockedOrder, money: Money): PaymentAttempt {
   const { provider, reference, merchantAccount, amount, currency, paidAt } = money;
   const attempt = { provider, reference, amount, currency, merchantAccount: merchantAccount ?? undefined };

@@ -8,18 +8,18 @@ import { canTakeMoney } from '../payment-attempt';
 import { type ReadOrder } from '../read/read-order';
 import { type ActionContext, BY_API } from '../transition-cause';
 
-/** One provider time-out (5 s) and some reserve: a person is waiting for this answer. */
+/** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
 
-/** `PROVIDER_NOT_CONFIGURED`: nobody could be asked about some open attempt; what the others said is booked. */
+/** `PROVIDER_NOT_CONFIGURED`: an open attempt could not be looked up. The answers about the others are booked. */
 export type CheckPaymentResult =
   | { readonly outcome: 'checked'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   | { readonly outcome: 'rejected'; readonly code: 'PROVIDER_NOT_CONFIGURED'; readonly provider: string };
 
 /**
- * Asks the providers of an order's open attempts whether it is paid, without waiting for the deadline: for the page
- * that the buyer comes back to. Closes nothing; an order that is overdue is woken, and closes by the usual way.
+ * Looks up the open attempts of an order before its deadline, for the page that the buyer returns to. It closes
+ * nothing. An overdue order is woken and closes in the usual way.
  */
 export class CheckPayment {
   constructor(
@@ -29,7 +29,7 @@ export class CheckPayment {
     private readonly readOrder: ReadOrder,
   ) {}
 
-  /** The order after the check. A provider that does not answer changes nothing. */
+  /** Returns the order after the look-ups. A provider that does not respond changes nothing. */
   async execute(
     orderId: string,
     by: ActionContext = BY_API,

@@ -17,7 +17,9 @@ export interface Claim {
 
 type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnexpected'>;
 
-/** Decides whether a payment belongs to the order it was reported for, and keeps it apart if not. */
+/**
+ * Decides whether a payment belongs to the order that it was reported for. If not, keeps it as an unmatched payment.
+ */
 export class ClaimPayment {
   constructor(
     private readonly store: Store,
@@ -25,8 +27,9 @@ export class ClaimPayment {
   ) {}
 
   /**
-   * False: another order has the attempt, or counts on the same payment. The provider's word on an attempt that was
-   * registered for this order outweighs a report for another one; a person is told, and neither goes back by itself.
+   * Returns false if another order has the attempt or counts on the same payment. The provider's statement about an
+   * attempt that was registered for this order outweighs a report for another order. A person is told, and neither
+   * payment is refunded automatically.
    */
   async execute(claim: Claim, { wasBooked }: Booking): Promise<boolean> {
     const { file, money } = claim;

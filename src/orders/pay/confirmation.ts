@@ -1,12 +1,12 @@
 import { type EntityManager } from 'typeorm';
 
-/** How a payment that a provider tells of is booked. */
+/** How to book a payment that a provider confirms. */
 export interface Confirmation {
   readonly caller?: EntityManager | undefined;
-  /** The merchant account of the attempt that was asked about; null: none. */
+  /** The merchant account of the attempt that was looked up; null: none. */
   readonly account: string | null;
-  /** The providers of the order were asked just now; see LateContext. @default false */
+  /** The order's attempts were looked up just now; see LateContext. @default false */
   readonly verified?: boolean;
-  /** The caller books more payments of the order, and then has LatePayments settle them all. @default false */
+  /** The caller books more payments of the order and then lets LatePayments settle all of them. @default false */
   readonly settlesLater?: boolean;
 }

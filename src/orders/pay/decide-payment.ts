@@ -10,12 +10,12 @@ export type PaymentDecision =
   | { readonly type: 'already-paid' }
   /** The order is paid by another attempt. */
   | { readonly type: 'surplus' }
-  /** The order was closed or cancelled before the report. */
+  /** The order was closed or canceled before the payment was reported. */
   | { readonly type: 'late' }
-  /** Too little, or in another currency; of an order that is PAID, by a report that was too high. */
+  /** Too little, or in another currency. For a PAID order: an earlier report was too high. */
   | { readonly type: 'insufficient'; readonly reason: 'amount-mismatch' | 'currency-mismatch' };
 
-/** Pure. */
+/** Pure: decides what a booked payment means for its order. */
 export function decidePayment({ after, wasBooked }: Pick<Booking, 'after' | 'wasBooked'>): PaymentDecision {
   switch (after.status) {
     case 'PAID':
@@ -47,7 +47,7 @@ function decideOpen(after: LockedOrder): PaymentDecision {
     case 'insufficient':
       return { type: 'insufficient', reason: money.reason };
     case 'nothing':
-      // All that came is on its way back already.
+      // All money that arrived is being refunded already.
       return { type: 'already-paid' };
     default:
       return assertNever(money);

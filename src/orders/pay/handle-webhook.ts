@@ -30,15 +30,18 @@ interface Dependencies {
 
 type Paid = Extract<Notification, { type: 'PAID' }>;
 
-/** What providers post: verified, booked like any reported payment, and answered in the provider's own format. */
+/**
+ * Processes the notifications of providers: verifies them, books them like any reported payment, and answers in the
+ * provider's format.
+ */
 export class HandleWebhook {
   private readonly logger = new Logger(HandleWebhook.name);
 
   constructor(private readonly deps: Dependencies) {}
 
   /**
-   * The answer for the provider; undefined: no provider of that name posts notifications. Nothing is acknowledged
-   * before it is committed; what could not be written down is asked for again.
+   * Returns the response for the provider. Undefined: no provider with that name sends notifications. A notification is
+   * acknowledged only after its commit; if it cannot be stored, the provider is asked to send it again.
    */
   async execute(providerName: string, request: NotificationRequest): Promise<NotificationReply | undefined> {
     const reader = this.deps.providers.get(providerName)?.notifications;
@@ -57,7 +60,7 @@ export class HandleWebhook {
       return 'accepted';
     } catch (error) {
       this.logger.error(
-        `a notification of ${provider} could not be written down, and is asked for again`,
+        `a notification of ${provider} could not be stored; the provider is asked to send it again`,
         error instanceof Error ? error.stack : String(error),
       );
       return 'later';
@@ -81,11 +84,12 @@ export class HandleWebhook {
     const names = { ...this.namesOf(provider, paid), transactionId: paid.transactionId };
     if (await this.confirm(names, paid)) return;
     await this.keep(names, paid);
-    // Registered while it was written down: an order without a deadline would never look for it.
+    // The attempt may have been registered while the payment was stored. An order without a deadline would never look
+    // for it.
     await this.confirm(names, paid);
   }
 
-  /** False: nobody has registered it. */
+  /** Returns false if the attempt is not registered. */
   private async confirm(names: PaymentNames, paid: Paid): Promise<boolean> {
     const attempt = await this.find(names);
     if (!attempt) return false;
@@ -95,7 +99,9 @@ export class HandleWebhook {
     return true;
   }
 
-  /** A process without the provider may have registered the attempt, and did not know the default account. */
+  /**
+   * A process without the provider may have registered the attempt without the default account, which it does not know.
+   */
   private async find(names: PaymentNames): Promise<PaymentAttempt | undefined> {
     const { providers, store } = this.deps;
     const found = await store.findAttempt(names);
@@ -104,10 +110,10 @@ export class HandleWebhook {
     return store.findAttempt({ ...names, merchantAccount: null });
   }
 
-  /** Money of an attempt that nobody has registered; its order may come and adopt it. */
+  /** Keeps money of an attempt that is not registered. Its order may adopt it later. */
   private keep(names: PaymentNames, paid: Paid): Promise<void> {
     const { amount, currency, evidence, paidAt } = paid;
-    // In the form of every other report, as its order may come and adopt it.
+    // Stored like every other report, because its order may adopt it later.
     const report = { ...evidence, merchantAccount: names.merchantAccount, paidAt: paidAt.toISOString() };
     const money = { ...names, amount, currency, source: 'provider', orderId: null, evidence: report } as const;
     return ownTransaction(this.deps.dataSource, async (tx) => {
@@ -118,8 +124,8 @@ export class HandleWebhook {
   }
 
   /**
-   * The state of a payment has changed: its provider is asked, as soon as there is time and again until it answers. Not
-   * here, as providers want their own answer within seconds; so the question is written down before that.
+   * The state of a payment has changed, so it is looked up at its provider as soon as possible, until the provider
+   * answers. The look-up is scheduled and not made here, because providers expect their response within seconds.
    */
   private async look(names: PaymentNames): Promise<void> {
     const { scheduler } = this.deps;
@@ -127,7 +133,7 @@ export class HandleWebhook {
     if (!attempt) return;
     const { orderId } = attempt;
     await scheduler.scheduleAndCommit([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
-    // These ask for more than a payment, and are due already or not: a closing under way, a refund that waits.
+    // These need more than a payment, whether or not they are due: a closing in progress, a waiting refund.
     const refund = { kind: PAYMENT_REFUND, key: refundNumber(attempt) };
     scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, refund], 'passive');
   }

@@ -2,14 +2,18 @@ import { type UnmatchedReason } from '../sql/order-store';
 import { type OrderView } from '../order-view';
 
 /**
- * - `paid` · `already-paid`: the same payment had been booked before
- * - `booked`: another session holds the order's stock. The money is written down, and the order becomes PAID by itself when
- *   the stock is free. It is not closed until then.
- * - `late`: the order was closed before; by policy it
- *   is revived, the money goes back, or it is kept · `surplus`: paid twice, by another attempt; it goes back or is kept
- * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order
- * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order · `unknown-order`
- * All but `paid`, `booked` and `already-paid` is noted in orphan_payment and reported as `order.payment_late`.
+ * The result of a reported payment.
+ * - `paid`: the payment is booked, and the order is PAID.
+ * - `already-paid`: the same payment was booked before.
+ * - `booked`: another session holds the order's stock. The payment is stored, and the order becomes PAID automatically
+ *   when the stock is free. It is not closed before that.
+ * - `late`: the order was closed before. By policy, the order is revived, or the money is refunded or kept.
+ * - `surplus`: the order is paid twice, by another attempt. The money is refunded or kept.
+ * - `amount-mismatch`, `currency-mismatch`: booked on the attempt, but it does not pay the order.
+ * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order.
+ * - `unknown-order`: there is no such order.
+ *
+ * All except `paid`, `booked`, and `already-paid` are stored in orphan_payment and reported as `order.payment_late`.
  */
 export type MarkPaidResult =
   | {

@@ -25,7 +25,7 @@ import { writeBooking } from './write-booking';
 
 export { type MarkPaidResult };
 
-/** A booking under way. */
+/** A booking in progress. */
 interface Report extends Claim {
   readonly verified: boolean;
   readonly settlesLater: boolean;
@@ -35,11 +35,11 @@ interface Report extends Claim {
 interface Booked extends Partial<Confirmation> {
   readonly source: PaidSource;
   readonly isAssigned?: boolean;
-  /** True: book the money and leave the order to its timeout, which is due at once. */
+  /** True: books the money and leaves the order to its timeout, which is due immediately. */
   readonly waitsForStock?: boolean;
 }
 
-/** Books a payment. No money that is reported here is ever dropped, whatever its order looks like. */
+/** Books payments. It never drops reported money, whatever the state of its order. */
 export class MarkPaid {
   private readonly claims: ClaimPayment;
 
@@ -53,17 +53,17 @@ export class MarkPaid {
   }
 
   /**
-   * Books what the caller says was paid. It pays the order; but before such money is given back the provider is asked,
-   * and money of an attempt that nobody had registered is never given back without a person.
+   * Books a payment that the caller reports. It pays the order, but it is looked up at the provider before it is
+   * refunded, and money of an attempt that was not registered is never refunded without a person.
    *
-   * @throws InvalidOrderError when the payment cannot be meant.
+   * @throws InvalidOrderError if the payment is invalid.
    */
   execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
     return this.book(payment, by, { source: 'report', caller });
   }
 
   /**
-   * Books what the provider itself says, in a verified notification or an answer. It replaces what was only reported.
+   * Books a payment that the provider confirms, in a verified notification or a response. It replaces a report.
    *
    * @internal
    */
@@ -72,8 +72,8 @@ export class MarkPaid {
   }
 
   /**
-   * Books unmatched money that an operator assigns to the order, on the authority of whoever told of it. Counts as a
-   * registration, so the money may be refunded later like any other of the order.
+   * Books an unmatched payment that an operator assigns to the order, with the trust of its original source. It counts
+   * as registered, so it may be refunded later like any other payment of the order.
    *
    * @internal
    */
@@ -86,8 +86,8 @@ export class MarkPaid {
   }
 
   /**
-   * Another session may hold the stock beyond the deadline. Then the payment is booked without it: the closing needs the same
-   * stock, and must find the money when it gets it.
+   * Another session may hold the stock beyond the deadline. The payment is then booked without it: the closing needs
+   * the same stock, and must find the money when it gets the stock.
    */
   private async book(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     checkReportedPayment(payment);
@@ -136,9 +136,11 @@ export class MarkPaid {
     const { file, payment, by } = report;
     const { tx, now, order } = file;
     if (!(await writeBooking(this.desk.store, tx, booking, evidenceOf(payment)))) {
-      throw new Error(`attempt ${payment.reference} of ${payment.provider} was taken meanwhile; repeat the request`);
+      throw new Error(
+        `attempt ${payment.reference} of ${payment.provider} was registered for another order in the meantime; repeat the request`,
+      );
     }
-    // What a report had mixed up may still be open at its provider.
+    // An attempt that a report had confused may be open at its provider.
     const isReleased = booking.released.length > 0 && !isUndecided(order.status);
     if (isReleased) await this.watch.begin(tx, [booking.after], now, by.traceparent);
     const decision = decidePayment(booking);
@@ -158,7 +160,7 @@ export class MarkPaid {
     }
   }
 
-  /** The closing may have been parked, as nobody had confirmed this payment. */
+  /** The closing may have been parked because this payment was not confirmed. */
   private async decideAnew({ file: { tx, order }, money }: Report): Promise<void> {
     if (order.status !== 'CLOSING' || money.source !== 'provider') return;
     await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
@@ -177,7 +179,7 @@ export class MarkPaid {
       return 'booked';
     }
     const stillOpen = after.attempts.some(canTakeMoney);
-    // Attempts that are still open are closed by the pipeline, or the buyer could pay a second time.
+    // The pipeline closes attempts that are still open, or the buyer could pay twice.
     const [close, ...reminders] = allTimeouts(order);
     await scheduler.cancel(tx, stillOpen ? reminders : allTimeouts(order));
     if (stillOpen && close) await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);

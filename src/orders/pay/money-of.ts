@@ -4,7 +4,7 @@ import { type PaidSource } from '../payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { type ActionContext } from '../transition-cause';
 
-/** A report as money. @param now when it counts as paid where it does not say. */
+/** Converts a report to money. @param now the payment time if the report has none. */
 export function moneyOf(
   payment: ReportedPayment,
   merchantAccount: string | null,
@@ -15,7 +15,7 @@ export function moneyOf(
   return { provider, reference, merchantAccount, amount: BigInt(amount), currency, paidAt, transactionId, source };
 }
 
-/** A report that its order does not take. */
+/** Converts a report that its order does not accept to unmatched money. */
 export function unmatchedMoney(
   payment: ReportedPayment,
   money: Money,

@@ -1,19 +1,21 @@
 import { type Order } from '../order';
 import { isUnconfirmed, paidAmountOf, type PaymentAttempt } from '../payment-attempt';
 
-/** How the money that arrived compares with what the order asks for. */
+/** How the received money compares with the order's total. */
 export type MoneyReceived =
   | { readonly type: 'nothing' }
-  /** Some, but less than the total, or in another currency. */
+  /** Some money, but less than the total, or in another currency. */
   | {
       readonly type: 'insufficient';
       readonly reason: 'amount-mismatch' | 'currency-mismatch';
       readonly sentence: string;
     }
-  /** Enough. `surplus` are the attempts without which it would be enough too: unconfirmed ones first, then the latest. */
+  /**
+   * Enough. `surplus` contains the attempts that are not needed for the total: unconfirmed ones first, then the latest.
+   */
   | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[] };
 
-/** Pure: adds up the paid attempts of an order. Money in another currency never counts towards the total. */
+/** Pure: adds up the paid attempts of an order. Money in another currency never counts toward the total. */
 export function moneyReceived(
   order: Pick<Order, 'amount' | 'currency'>,
   attempts: readonly PaymentAttempt[],
@@ -30,7 +32,7 @@ export function moneyReceived(
   return insufficient(order, sum, foreign);
 }
 
-/** Whole payments that may go, the latest first, while what is left still pays the order. */
+/** Whole payments that are not needed, the latest first, while the rest still pays the order. */
 function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): ReadonlySet<PaymentAttempt> {
   const unneeded = new Set<PaymentAttempt>();
   let left = excess;
@@ -58,7 +60,7 @@ function insufficient(
   };
 }
 
-/** What only a report vouches for comes last, so that no confirmed payment is surplus because of it. */
+/** Payments that only a report vouches for come last, so that they never make a confirmed payment surplus. */
 function byTrust(a: PaymentAttempt, b: PaymentAttempt): number {
   const unconfirmed = Number(isUnconfirmed(a)) - Number(isUnconfirmed(b));
   return unconfirmed || (a.paidAt?.getTime() ?? 0) - (b.paidAt?.getTime() ?? 0) || (a.reference < b.reference ? -1 : 1);

@@ -31,8 +31,8 @@ interface Dependencies {
 }
 
 /**
- * Asks the providers of one order about its payments and books what they say; closes nothing. For notifications that tell
- * of a change and not of its amount, and for payments that were only reported, before any of them goes back.
+ * Looks up the payments of one order and books the answers. It closes nothing. Used for notifications that report a
+ * change without an amount, and for reported payments before they are refunded.
  */
 @TimeoutHandler(PAYMENT_RECONCILIATION, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
@@ -60,7 +60,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
-      // Settled once, when all are booked: each of them tells what the others are worth.
+      // Settled once, after all are booked, because each payment affects the value of the others.
       const how = { caller: tx, account: key.merchantAccount, settlesLater: true };
       await this.deps.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
     }
@@ -72,7 +72,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 }
 
-/** All but what has come and is certain, and what is another name of it. */
+/** All attempts except confirmed payments and their other names. */
 function isWorthAsking(attempt: PaymentAttempt): boolean {
   return isUnconfirmed(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
 }

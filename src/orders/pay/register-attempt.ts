@@ -19,14 +19,14 @@ type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
 
 type AttemptRefusal = ProviderRejection | { readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number };
 
-/** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order, or another amount, has it. */
+/** `replayed`: the order has this attempt already. `ATTEMPT_EXISTS`: another order has it, or it has another amount. */
 export type RegisterAttemptResult =
   | { readonly outcome: 'registered' | 'replayed'; readonly order: OrderView }
   | {
       readonly outcome: 'rejected';
       readonly code: Refusal;
     }
-  /** The order has as many attempts as its policy allows: offer one of those again. */
+  /** The order has as many attempts as its policy allows. Offer one of those again. */
   | { readonly outcome: 'rejected'; readonly code: 'TOO_MANY_ATTEMPTS'; readonly limit: number }
   | ({ readonly outcome: 'rejected' } & ProviderRejection);
 
@@ -35,8 +35,8 @@ type Refusal = 'ORDER_NOT_FOUND' | 'ORDER_EXPIRED' | 'ORDER_NOT_PAYABLE' | 'ATTE
 const rejected = (code: Refusal): RegisterAttemptResult => ({ outcome: 'rejected', code });
 
 /**
- * Lets an order be paid at a provider. Checked under the row lock: once the deadline has passed, or closing has begun,
- * no new attempt comes in, so the attempts that are asked about at closing are all there are.
+ * Registers a payment attempt of an order. Checked under the row lock: after the deadline, or once closing has begun,
+ * no new attempt is accepted, so the look-ups at closing cover all attempts.
  */
 export class RegisterAttempt {
   private readonly insert: InsertAttempt;
@@ -51,7 +51,7 @@ export class RegisterAttempt {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the attempt cannot be meant. */
+  /** @throws InvalidOrderError if the attempt is invalid. */
   async execute(
     orderId: string,
     attempt: NewAttempt,
@@ -87,20 +87,20 @@ export class RegisterAttempt {
       const written = await this.insert.asOpen(tx, attempt);
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(file, attempt, by);
-      // Its payment was reported before: the closing looks at the order now, and finds it paid.
+      // Its payment was reported before. The closing now checks the order and finds it paid.
       if (written.hasMoney) await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
     }
     return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
   }
 
-  /** Why this order takes no further attempt of this provider. */
+  /** Why this order accepts no further attempt of this provider. */
   private refuse({ merchantId, attempts }: LockedOrder, attempt: PaymentAttempt): AttemptRefusal | undefined {
     const { maxAttempts, unknownProviders } = this.policies.of(merchantId);
     if (attempts.length >= maxAttempts) return { code: 'TOO_MANY_ATTEMPTS', limit: maxAttempts };
     return unknownProviders === 'allow' ? undefined : refuseProvider(attempt, this.providers);
   }
 
-  /** Some methods take longer to report a payment made in time: the order waits for the slowest of its own. */
+  /** Some payment methods report a payment in time only later. The order waits for the slowest of its methods. */
   private async raiseGrace(
     { tx, order, now }: OpenFile,
     { provider }: PaymentAttempt,
@@ -116,8 +116,9 @@ export class RegisterAttempt {
 }
 
 /**
- * A time limit may be told later, also while the order is closing: it is what "not found" waits for. A later one counts, as
- * the provider may have been given it; an earlier one proves nothing about the limit that it was given before.
+ * A time limit may be set later, even while the order is closing: it is what "not found" waits for. A later limit
+ * counts, because the provider may have received it. An earlier one proves nothing about the limit that the provider
+ * received before.
  */
 function isLimitedLater(known: PaymentAttempt, { timeExpire, ...attempt }: PaymentAttempt): boolean {
   if (!canTakeMoney(known) || timeExpire === null || !asksTheSame(known, attempt)) return false;

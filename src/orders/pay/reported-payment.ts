@@ -3,28 +3,28 @@ import { type PaidOutcome } from '../../payments';
 import { type MinorUnits } from '../place/new-order';
 import { type AttemptKey } from '../payment-attempt';
 
-/** A payment that somebody reports, such as the shop. */
+/** A payment that was reported, for example by the shop. */
 export interface ReportedPayment {
   readonly orderId: string;
   readonly provider: string;
   readonly reference: string;
-  /** What was taken, minor units. */
+  /** The amount that was taken, in minor units. */
   readonly amount: MinorUnits;
   readonly currency: string;
   readonly transactionId?: string | undefined;
-  /** @default the database's now */
+  /** @default the database's current time */
   readonly paidAt?: Date | undefined;
   readonly merchantAccount?: string | undefined;
-  /** What the report is based on; kept in the history. JSON. */
+  /** The basis of the report, stored in the history. JSON. */
   readonly evidence?: JsonObject | undefined;
 }
 
-/** The report as it is kept in the history. JSON. */
+/** The report as stored in the history. JSON. */
 export function evidenceOf({ amount, paidAt, ...payment }: ReportedPayment): JsonObject {
   return { ...payment, amount: amount.toString(), ...(paidAt ? { paidAt: paidAt.toISOString() } : {}) };
 }
 
-/** What a provider says that it took for an attempt, as a report. */
+/** Converts the amount that a provider says it took for an attempt to a report. */
 export function paymentFound(
   orderId: string,
   { provider, reference, merchantAccount }: AttemptKey,

@@ -5,9 +5,8 @@ import { type LockedOrder } from '../order';
 type Providers = Pick<PaymentProviders, 'get'>;
 
 /**
- * The merchant account that a payment belongs to: the one it names, else the provider's default. Null: the provider knows
- * no merchants, or none that is meant where nothing is said. Part of what identifies a payment, so resolved by this rule
- * alone.
+ * The merchant account that a payment belongs to: the one that it names, otherwise the provider's default. Null: the
+ * provider has no merchants, or no default. The account identifies a payment, so always resolve it with this rule.
  */
 export function accountOf(
   { provider, merchantAccount }: { readonly provider: string; readonly merchantAccount?: string | undefined },
@@ -17,8 +16,8 @@ export function accountOf(
 }
 
 /**
- * The account that a payment of this order belongs to. An attempt that was registered by a process without the provider has
- * none: what is told of it without an account is about that attempt, and no other payment.
+ * The account that a payment of this order belongs to. An attempt that was registered by a process without the provider
+ * has none. A report about it without an account is about that attempt, not about another payment.
  */
 export function accountIn(
   { attempts }: Pick<LockedOrder, 'attempts'>,
@@ -30,7 +29,7 @@ export function accountIn(
   return named.length > 0 && named.every((one) => one.merchantAccount === null) ? null : resolved;
 }
 
-/** The attempt with its account written down: the default may be another one tomorrow. */
+/** Returns the attempt with its account, because the default may change. */
 export function withAccount(attempt: NewAttempt, providers: Providers): NewAttempt {
   const account = accountOf(attempt, providers);
   return account === null ? attempt : { ...attempt, merchantAccount: account };

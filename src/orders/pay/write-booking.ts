@@ -4,8 +4,8 @@ import { type Booking } from './book-money';
 import { type OrderStore } from '../sql/order-store';
 
 /**
- * Writes what a booking makes of the attempts of a locked order. False, with nothing written: an attempt that nobody had
- * registered has been registered for another order meanwhile.
+ * Writes the changes of a booking to the attempts of a locked order. Returns false and writes nothing if the
+ * unregistered attempt has been registered for another order in the meantime.
  */
 export async function writeBooking(
   store: Pick<OrderStore, 'insertPaid' | 'writeAttempts'>,

@@ -2,25 +2,27 @@ import { type StockShortage } from '../../inventory';
 import { type OrderView } from '../order-view';
 import { type ProviderRejection } from './refuse-provider';
 
-/** Money in minor units; a number must be a safe integer. */
+/** Money in minor units. A number must be a safe integer. */
 export type MinorUnits = number | bigint;
 
-/** An attempt to pay that the caller has begun, or is about to begin, at a provider. */
+/** An attempt to pay that the caller has started, or is about to start, at a provider. */
 export interface NewAttempt {
   readonly provider: string;
-  /** Our number at the provider, unique per provider. */
+  /** The merchant reference, unique per provider. */
   readonly reference: string;
   /** @default the order's amount and currency */
   readonly amount?: MinorUnits | undefined;
   readonly currency?: string | undefined;
-  /** After this instant the provider refuses the buyer, because we told it to. Always send one to the provider. */
+  /**
+   * The time after which the provider rejects the buyer, because it was given this limit. Always send one to the
+   * provider.
+   */
   readonly timeExpire?: Date | undefined;
-  /** Which of several merchants of the provider. */
+  /** One of several merchants of the provider. */
   readonly merchantAccount?: string | undefined;
   /**
-   * False: written down before the provider or the buyer learn of it. Register it again without this before handing
-   * it over; until then "not found" at the provider counts as closed.
-   * @default true
+   * False: stored before the provider or the buyer receives it. Register it again without this field before you hand it
+   * over. Until then, "not found" at the provider counts as closed. @default true
    */
   readonly handedOver?: boolean | undefined;
 }
@@ -32,9 +34,9 @@ export interface NewOrderLine {
   readonly unitAmount: MinorUnits;
 }
 
-/** An order to be placed. Its shape must have been checked. Of `paymentWindowMs` and `expiresAt` give one or none. */
+/** An order to be placed. Its shape must have been checked. Give at most one of `paymentWindowMs` and `expiresAt`. */
 export interface NewOrder {
-  /** 1 to 64 of letters, digits and `_-:.`; the order's identity for ever. */
+  /** 1 to 64 letters, digits, and `_-:.`; the permanent identity of the order. */
   readonly id: string;
   /** @default 'default' */
   readonly merchantId?: string | undefined;
@@ -44,13 +46,13 @@ export interface NewOrder {
   readonly expiresAt?: Date | undefined;
   readonly graceMs?: number | undefined;
   readonly reminderOffsetsMs?: readonly number[] | undefined;
-  /** Stock to reserve; may be empty. */
+  /** Stock to reserve. May be empty. */
   readonly lines: readonly NewOrderLine[];
   /** @default true */
   readonly autoClose?: boolean | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly attempt?: NewAttempt | undefined;
-  /** The caller's own; the same key with another content is refused. Unique per merchant. */
+  /** Chosen by the caller. The same key with other content is rejected. Unique per merchant. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -64,7 +66,9 @@ export type PlaceRejection =
   | { readonly code: 'ATTEMPT_EXISTS' }
   | ProviderRejection;
 
-/** What became of one order of a request. `replayed`: the same order had been placed before; this is how it is now. */
+/**
+ * The result for one order of a request. `replayed`: the same order was placed before; `order` is its current state.
+ */
 export type PlaceResult =
   | { readonly outcome: 'placed' | 'replayed'; readonly id: string; readonly order: OrderView }
   | ({ readonly outcome: 'rejected'; readonly id: string } & PlaceRejection);

@@ -6,14 +6,14 @@ import { withAccount } from '../pay/with-account';
 import { type PaymentProviders } from '../../payments';
 import { type ActionContext } from '../transition-cause';
 
-/** A new order with every default filled in. */
+/** A new order with all defaults. */
 export interface OrderDraft {
   readonly input: NewOrder;
   readonly by: ActionContext;
   readonly id: string;
   readonly merchantId: string;
   readonly amount: bigint;
-  /** Absent where the order gave an absolute deadline. */
+  /** Absent if the order specifies an absolute deadline. */
   readonly windowMs: number | undefined;
   readonly autoClose: boolean;
   readonly graceMs: number;
@@ -26,7 +26,7 @@ interface DraftPlan {
   readonly providers: Pick<PaymentProviders, 'get'>;
 }
 
-/** Pure: applies the policies, order before merchant before global. */
+/** Pure: applies the policies. The order's own come first, then its merchant's, then the global ones. */
 export function draftOrder(input: NewOrder, by: ActionContext, { policies, providers }: DraftPlan): OrderDraft {
   const merchantId = input.merchantId ?? 'default';
   const policy = policies.of(merchantId);
@@ -44,13 +44,13 @@ export function draftOrder(input: NewOrder, by: ActionContext, { policies, provi
   };
 }
 
-/** What no other draft of the same transaction may have, too. */
+/** Names that no other draft of the same transaction may have. */
 export function namesOf({ id, merchantId, input }: OrderDraft): string[] {
   const { idempotencyKey } = input;
   return [`order ${id}`, ...(idempotencyKey === undefined ? [] : [`key ${merchantId}\n${idempotencyKey}`])];
 }
 
-/** The order that a draft has become. */
+/** The order that was placed from a draft. */
 export function placedOrder(draft: OrderDraft, expiresAt: Date, createdAt: Date): Order {
   const { id, merchantId, amount, autoClose, graceMs, reminderOffsetsMs, input } = draft;
   return {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type NewOrder } from './new-order';
 
-/** The same for the same content, whatever the order of its keys; tells a repeated request from a conflicting one. */
+/** Equal for equal content, whatever the order of its keys. Distinguishes a repeated request from a conflicting one. */
 export function orderFingerprint(order: NewOrder): string {
   const { merchantId = 'default', autoClose = true } = order;
-  // The key names the request; it is not part of what is asked for.
+  // The key identifies the request and is not part of its content.
   const withDefaults = { ...order, merchantId, autoClose, idempotencyKey: undefined };
   return createHash('sha256').update(canonical(withDefaults)).digest('base64url');
 }

@@ -14,14 +14,14 @@ import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from '../sql/read-views';
 import { stockRejection } from './stock-rejection';
 
-/** Rolls the transaction back, to try again without these orders. */
+/** Rolls back the transaction, which is then retried without these orders. */
 class Refusal extends Error {
   constructor(readonly rejections: ReadonlyMap<string, PlaceRejection>) {
     super('some orders cannot be placed');
   }
 }
 
-/** What placing works with. */
+/** The dependencies of placing orders. */
 export interface PlaceDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
@@ -31,15 +31,15 @@ export interface PlaceDependencies {
   readonly providers: Pick<PaymentProviders, 'get' | 'names'>;
 }
 
-/** How the transaction is run. */
+/** How to run the transaction. */
 interface PlaceMode {
-  /** The transaction to take part in. */
+  /** The transaction to use. */
   readonly caller?: EntityManager | undefined;
-  /** How long to wait for a lock, milliseconds; then it fails with lock_not_available. @default 2000 */
+  /** How long to wait for a lock, milliseconds; after that it fails with lock_not_available. @default 2000 */
   readonly lockLimitMs?: number;
 }
 
-/** Places drafts with distinct ids and idempotency keys, all in one transaction. */
+/** Places drafts with distinct ids and idempotency keys in one transaction. */
 export class PlaceDrafts {
   private readonly insert: InsertOrders;
   private readonly views: ReadViews;
@@ -51,7 +51,7 @@ export class PlaceDrafts {
     this.views = new ReadViews(deps.schema);
   }
 
-  /** The result of each, by id. When stock does not suffice for all, who comes first is served first. */
+  /** Returns the results by id. If stock is insufficient for all, earlier orders are served first. */
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
     const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
     const candidates = drafts.filter(({ id }) => !rejections.has(id));
@@ -79,7 +79,7 @@ export class PlaceDrafts {
     }
   }
 
-  /** Lock order: order rows, then timeouts, then skus. */
+  /** Lock order: order rows, timeouts, then SKUs. */
   private async placeAll(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
     const inserted = new Map((await this.insert.execute(tx, drafts)).map((row) => [row.id, row]));
     const placed = drafts.flatMap((draft) => {
@@ -102,7 +102,7 @@ export class PlaceDrafts {
       const view = toView(order, lineViews, attempts, metadata, order.createdAt);
       results.set(draft.id, { outcome: 'placed', id: draft.id, order: view });
     }
-    // Last: from here to the commit nobody else can have these goods.
+    // Last, because these goods are locked from here to the commit.
     await this.reserve(
       tx,
       placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.input.lines })),
@@ -115,7 +115,7 @@ export class PlaceDrafts {
     if (outcome.type === 'refused') refuse(stockRejections(demands, outcome));
   }
 
-  /** Orders that were there before: replays, or conflicts. */
+  /** Results of orders that exist: replays or conflicts. */
   private async presentResults(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
     const results = new Map<string, PlaceResult>();
     if (drafts.length === 0) return results;
@@ -127,7 +127,7 @@ export class PlaceDrafts {
       if (isReused) rejections.set(id, { code: 'IDEMPOTENCY_KEY_REUSED' });
       else if (ofOrder !== fingerprint) rejections.set(id, { code: 'ORDER_EXISTS' });
     }
-    // Rolled back, or the idempotency key of a refused order would stay behind.
+    // Roll back, or the idempotency key of a rejected order would remain.
     refuse(rejections);
     const views = await this.views.execute(
       tx,
@@ -178,7 +178,7 @@ function stockRejections(
   { available, owners }: Extract<ReserveOutcome, { type: 'refused' }>,
 ): Map<string, PlaceRejection> {
   const unfit = selectUnfit(demands, available, owners);
-  if (unfit.length === 0) throw new Error('stock was refused although every order fits');
+  if (unfit.length === 0) throw new Error('stock was rejected although every order fits');
   return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
 }
 

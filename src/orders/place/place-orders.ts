@@ -8,8 +8,8 @@ import { splitBatch } from './split-batch';
 import { type ActionContext, BY_API } from '../transition-cause';
 
 /**
- * Places orders: order, lines, stock, deadline, reminders, first attempt, history and idempotency key in one
- * transaction. Repeating a request changes nothing and answers with the order as it is now.
+ * Places orders. Order, lines, stock, deadline, reminders, first attempt, history, and idempotency key are written in
+ * one transaction. A repeated request changes nothing and returns the current order.
  */
 export class PlaceOrders {
   private readonly drafts: PlaceDrafts;
@@ -28,12 +28,12 @@ export class PlaceOrders {
   }
 
   /**
-   * Returns one result per input, in order. When stock does not suffice for all, who comes first is served first.
-   * With `caller` everything happens in the caller's transaction, and disappears if that is rolled back. A refusal
-   * is a result, not an error: to roll back because of it, throw. Without `caller`, single orders that come at the
-   * same time from different callers share a transaction; what becomes of one does not depend on the others.
+   * Returns one result per input, in order. If stock is insufficient for all, earlier orders are served first. With
+   * `caller`, everything happens in the caller's transaction and disappears if that is rolled back. A rejection is a
+   * result, not an error; throw to roll back because of it. Without `caller`, concurrent single orders of different
+   * callers share a transaction, and their results do not depend on each other.
    *
-   * @throws InvalidOrderError when an order cannot be meant.
+   * @throws InvalidOrderError if an order is invalid.
    */
   async execute(
     inputs: readonly NewOrder[],

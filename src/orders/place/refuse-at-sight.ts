@@ -6,13 +6,13 @@ import { type OrderDraft } from './order-draft';
 import { type InsertOrders } from '../sql/insert-orders';
 import { stockRejection } from './stock-rejection';
 
-/** Batches that read the stock first after a refusal. Each further refusal starts the count again. */
+/** The number of batches that read the stock first after a rejection. Each further rejection starts the count again. */
 const LOOKS = 100;
 
 /**
  * Rejects orders that lack stock before anything is written. A rejection under the stock locks rolls back rows in eight
- * tables and leaves them dead: 1.7 KB per order. Reading first costs a round trip, so only the batches after a rejection
- * do it. Reading never accepts an order: that is decided under the locks.
+ * tables and leaves them dead: 1.7 KB per order. Reading first costs a round trip, so only the batches after a
+ * rejection do it. Reading never accepts an order; that is decided under the locks.
  */
 export class RefuseAtSight {
   private looksLeft = 0;
@@ -24,8 +24,8 @@ export class RefuseAtSight {
   ) {}
 
   /**
-   * Returns the rejected orders. An order whose id or idempotency key exists is never among them: a replay takes no stock,
-   * and a conflict has its own code.
+   * Returns the rejected orders. An order whose id or idempotency key exists is never one of them: a replay takes no
+   * stock, and a conflict has its own code.
    */
   async execute(
     caller: EntityManager | undefined,
@@ -55,7 +55,7 @@ export class RefuseAtSight {
     const levels = await this.inventory.read(manager, [...skus]);
     const available = new Map(levels.map((level) => [level.sku, level.available]));
     const owners = new Map(levels.flatMap(({ sku, merchantId }) => (merchantId ? [[sku, merchantId] as const] : [])));
-    // One by one: an order may still be rejected for another reason, and then takes nothing from those behind it.
+    // Checked one by one: an order may be rejected for another reason, and then takes nothing from the next ones.
     const unfit = drafts.flatMap(({ id, merchantId, input: { lines } }) =>
       selectUnfit([{ orderId: id, merchantId, lines }], available, owners),
     );

@@ -1,16 +1,16 @@
 import { type PaymentProviders } from '../../payments';
 
-/** Why an attempt of a provider is not taken: nobody could be asked about it, so its order could not be closed. */
+/** Why an attempt of a provider is rejected: it could not be looked up, so its order could not be closed. */
 export type ProviderRejection =
   | { readonly code: 'PROVIDER_NOT_CONFIGURED'; readonly provider: string; readonly configured: readonly string[] }
-  /** The provider serves several merchants, and which one is meant was not said, or is not configured. */
+  /** The provider has several merchants, and the requested one is missing or not configured. */
   | {
       readonly code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED';
       readonly provider: string;
       readonly merchantAccount: string | null;
     };
 
-/** Pure: undefined where this process can ask about such an attempt. @param attempt with its account resolved. */
+/** Pure: returns undefined if this process can look up such an attempt. @param attempt with its account resolved. */
 export function refuseProvider(
   { provider: name, merchantAccount = null }: { provider: string; merchantAccount?: string | null | undefined },
   providers: Pick<PaymentProviders, 'get' | 'names'>,

@@ -2,13 +2,13 @@ import { type OrderDraft } from './order-draft';
 import { type PlaceResult } from './new-order';
 
 interface SplitBatch {
-  /** The first of each id, in the order of the request. */
+  /** The first draft of each id, in the order of the request. */
   readonly firsts: readonly OrderDraft[];
-  /** Results for all inputs, in order, given those of the firsts. */
+  /** Maps the results of the first drafts to results for all inputs, in order. */
   readonly resultsFor: (resultOf: (id: string) => PlaceResult) => PlaceResult[];
 }
 
-/** Pure: takes what repeats within one request out of it, as one statement cannot insert a row and see it too. */
+/** Pure: removes repetitions within one request, because one statement cannot insert a row and see it. */
 export function splitBatch(drafts: readonly OrderDraft[]): SplitBatch {
   const firsts = new Map<string, OrderDraft>();
   const byKey = new Map<string, OrderDraft>();

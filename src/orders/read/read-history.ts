@@ -3,7 +3,7 @@ import { ownQuery } from '../../database';
 import { type OrderStatus } from '../order-status';
 import { type TransitionCause } from '../transition-cause';
 
-/** One entry of an order's history. `from` is null for the first. */
+/** One entry of an order's history. `from` is null for the first entry. */
 export interface HistoryEntry {
   readonly version: number;
   readonly from: OrderStatus | null;
@@ -16,7 +16,7 @@ export interface HistoryEntry {
   readonly occurredAt: Date;
 }
 
-/** Reads everything that ever happened to an order, oldest first. */
+/** Reads the whole history of an order, oldest entry first. */
 export class ReadHistory {
   private readonly sql: string;
 
@@ -30,7 +30,10 @@ export class ReadHistory {
         FROM ${schema}.order_history WHERE order_id = $1 ORDER BY version`;
   }
 
-  /** One statement. Empty: there is no such order, as every order has at least the entry of its creation. */
+  /**
+   * Uses one statement. An empty result means that there is no such order, because every order has an entry of its
+   * creation.
+   */
   execute(orderId: string): Promise<HistoryEntry[]> {
     return ownQuery(this.dataSource, this.sql, [orderId]);
   }

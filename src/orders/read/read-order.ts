@@ -7,8 +7,8 @@ import { type OrderView } from '../order-view';
 import { type ReadOrderRow, ReadViews } from '../sql/read-views';
 
 /**
- * Reads an order. Whether it has expired is computed from the database's clock, so the answer is right even while the
- * machinery is behind; a passed deadline that nobody has handled yet is handled now, in the background.
+ * Reads an order. Expiry is computed from the database's clock, so the answer is right even if the closing is behind.
+ * An overdue order that has not been handled is handled now, in the background.
  */
 export class ReadOrder {
   private readonly views: ReadViews;
@@ -21,7 +21,7 @@ export class ReadOrder {
     this.views = new ReadViews(schema);
   }
 
-  /** One statement. Undefined: there is no such order. */
+  /** Uses one statement. Undefined: there is no such order. */
   async execute(orderId: string): Promise<OrderView | undefined> {
     const views = await onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) =>
       this.views.execute(manager, [orderId]),

@@ -9,23 +9,24 @@ import { EraseRows } from './erase-rows';
 import { type OpenItem, OpenItems } from './open-items';
 import { FINISHED_STATUSES } from './purge-orders';
 
-/** `already-erased`: nothing was left to erase, and nothing was written. */
+/** `already-erased`: there was nothing left to erase, and nothing was written. */
 export type ErasePersonalDataResult =
   | { readonly outcome: 'erased' | 'already-erased'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FINISHED'; readonly status: OrderStatus }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_HAS_OPEN_ITEMS'; readonly open: readonly OpenItem[] };
 
-/** Which order, and on what grounds. The reason stays in the history, so it must not name the person. */
+/** Which order, and why. The reason stays in the history, so it must not name the person. */
 export interface ErasureRequest {
   readonly orderId: string;
   readonly reason: string;
 }
 
 /**
- * Takes everything that may tell whose order it was out of a finished order; the books stay whole. Metadata, evidence,
- * transaction ids, texts and idempotency keys go. References at providers become pseudonyms, the same for an attempt, its
- * refund and its unmatched money. Amounts, currencies, statuses, versions, times, lines and merchant accounts stay.
+ * Removes everything that may identify the buyer from a finished order. The accounts stay complete. Metadata, evidence,
+ * transaction ids, texts, and idempotency keys are removed. Merchant references become pseudonyms, the same for an
+ * attempt, its refund, and its unmatched money. Amounts, currencies, statuses, versions, times, lines, and merchant
+ * accounts stay.
  */
 export class ErasePersonalData {
   private readonly openItems: OpenItems;
@@ -36,14 +37,15 @@ export class ErasePersonalData {
     this.rows = new EraseRows(desk.schema);
   }
 
-  /** Idempotent. The history gets an entry with cause `operator`, the actor and the reason. */
+  /** Idempotent. The history gets an entry with the cause `operator`, the actor, and the reason. */
   execute(
     request: ErasureRequest,
     by: ActionContext = BY_API,
     caller?: EntityManager,
   ): Promise<ErasePersonalDataResult> {
     return runTransaction(this.desk.dataSource, caller, async (tx) => {
-      // Without adopting money that came before its order, as others do: that is open, and refuses the erasure.
+      // Does not adopt money that arrived before its order, unlike other actions: such money is an open item, and the
+      // erasure is rejected.
       const { orders } = await this.desk.store.lock(tx, [request.orderId], 'wait');
       const order = orders.get(request.orderId);
       if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };

@@ -3,13 +3,13 @@ import { storableText } from '../../database';
 import { type Order } from '../order';
 import { type ActionContext } from '../transition-cause';
 
-/** What pseudonyms begin with; what follows is drawn, so that nobody can compute it from a reference. */
+/** Prefix of pseudonyms. The rest is random, so that it cannot be computed from a reference. */
 const ERASED = 'erased:';
 
-/** Texts of callers may name anybody; those of the machinery are codes. */
+/** Texts of callers may contain names. Texts of the service are codes. */
 const CALLERS = `'api', 'command', 'operator'`;
 
-/** The statements of an erasure, on a locked order about which nothing is open. */
+/** The statements of an erasure, for a locked order without open items. */
 export class EraseRows {
   private readonly isErasedSql: string;
   private readonly markSql: string;
@@ -24,14 +24,15 @@ export class EraseRows {
              AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt WHERE order_id = o.id AND ${isOpenName})
              AND NOT EXISTS (SELECT 1 FROM ${schema}.orphan_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
         FROM ${schema}.orders o WHERE o.id = $1`;
-    // The fingerprint is a hash of all that was asked for, so it could be guessed at. Not updated_at: retention goes on.
+    // The fingerprint is a hash of the request, so its content could be guessed. updated_at stays, because retention
+    // depends on it.
     this.markSql = `
       WITH erased AS (
         UPDATE ${schema}.orders SET metadata = NULL, fingerprint = 'erased', erased_at = now(), version = version + 1
          WHERE id = $1 AND version = $2 RETURNING id, version, status)
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
       SELECT id, version, status, status, 'operator', $3, $4, '{"erased": true}', $5 FROM erased RETURNING version`;
-    // An operator answers for what was done; who called otherwise may be the buyer.
+    // Operators stay accountable for their actions. Other callers may be the buyer.
     this.historySql = `
       UPDATE ${schema}.order_history
          SET evidence = NULL, traceparent = NULL, actor = CASE WHEN cause = 'operator' THEN actor END,
@@ -55,14 +56,17 @@ export class EraseRows {
     by: ActionContext,
   ): Promise<void> {
     const why = [by.actor ?? null, storableText(reason), by.traceparent ?? null];
-    // First: the history lets go of nothing while its order is not marked.
+    // First, because the history lets nothing be removed while its order is not marked.
     const marked = await tx.query<unknown[]>(this.markSql, [id, version, ...why]);
     if (marked.length === 0) throw new Error(`order ${id} changed under its lock`);
     for (const sql of [this.historySql, this.referencesSql, this.keysSql]) await tx.query(sql, [id]);
   }
 }
 
-/** One statement: attempt and refund refer to each other by what it changes, and that is checked at its end. */
+/**
+ * One statement, because attempt and refund reference each other by the changed columns, and constraints are checked at
+ * its end.
+ */
 function referencesSql(schema: string, isOpenName: string): string {
   const isNamed = (row: string): string =>
     `${row}.provider = n.provider AND ${row}.reference = n.reference AND ${row}.merchant_account = n.merchant_account`;

@@ -12,23 +12,31 @@ import {
 import { isSettled } from './settled-money';
 
 /**
- * Why an order cannot be forgotten yet: a `timeout` is pending or parked · a `refund` is under way · an `attempt` could take
- * money · `unmatched-money` waits for its deadline or a person · a `reservation` holds stock · an `event` is not sent.
+ * Why an order cannot be deleted or erased yet.
+ * - `timeout`: a timeout is pending or parked.
+ * - `refund`: a refund is in progress.
+ * - `attempt`: an attempt could take money.
+ * - `unmatched-money`: money waits for its deadline or a person.
+ * - `reservation`: a reservation holds stock.
+ * - `event`: an event is not sent.
  */
 export type OpenItem = 'timeout' | 'refund' | 'attempt' | 'unmatched-money' | 'reservation' | 'event';
 
-/** Tells what is still open about orders. Ask after locking them: whoever opens something holds that lock. */
+/**
+ * Finds the open items of orders. Call it after locking the orders, because every transaction that opens an item holds
+ * that lock.
+ */
 export class OpenItems {
   private readonly sql: string;
 
   constructor(schema: string) {
-    // Single values instead of EXISTS: each is found by an index, whatever the planner believes of the tables.
+    // Scalar subqueries instead of EXISTS, so that each uses an index regardless of the planner's estimates.
     this.sql = `
       SELECT o.id, array_remove(ARRAY[${openItems(schema).join(', ')}], NULL) AS open
         FROM ${schema}.orders o WHERE o.id = ANY($1::text[])`;
   }
 
-  /** The open items of each of these orders; of an order without any, an empty list. */
+  /** Returns the open items of each order, or an empty list. */
   async execute(tx: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, readonly OpenItem[]>> {
     const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(this.sql, [ids]);
     return new Map(rows.map(({ id, open }) => [id, open]));
@@ -63,7 +71,7 @@ function timeoutsOf(schema: string): string[] {
   ];
 }
 
-/** Money that names the order, and money that names one of its attempts. */
+/** Unmatched money that names the order or one of its attempts. */
 function unmatchedMoney(schema: string): string {
   const money = `${schema}.orphan_payment p`;
   return `(SELECT true FROM ${money} WHERE p.order_id = o.id AND NOT ${isSettled(schema, 'p')} LIMIT 1)

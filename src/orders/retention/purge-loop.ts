@@ -4,11 +4,11 @@ import { type Purge } from './purge';
 
 /** Long enough that the purge does not compete with the work of a start. */
 const FIRST_PAUSE_MS = 60_000;
-/** Between two runs of a walk: at most half of the time is spent on purging. */
+/** Pause between two runs of a walk: at most half of the time is spent on purging. */
 const PAUSE_MS = 1_000;
 const RUN_LIMIT_MS = 600_000;
 
-/** Runs the purge beside the engine, from a minute after the start on. */
+/** Runs the purge in the background, from one minute after the start. */
 export class PurgeLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(PurgeLoop.name);
   private readonly loop: PollingLoop;

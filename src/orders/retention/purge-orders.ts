@@ -5,7 +5,7 @@ import { type OrderStatus } from '../order-status';
 import { OpenItems } from './open-items';
 import { PAGE_SIZE, type PurgedPage, type PurgeStep } from './purge-step';
 
-/** Statuses in which an order is finished, unless something about it is still open. */
+/** Statuses of finished orders. They are kept while they have open items. */
 export const FINISHED_STATUSES = [
   'CLOSED',
   'CANCELLED',
@@ -19,7 +19,10 @@ interface PageRow {
   readonly due: string[];
 }
 
-/** In the order in which rows refer to each other. The history goes last: its trigger lets go what has no order. */
+/**
+ * In the order of the references between rows. The history comes last, because its trigger allows deletions only
+ * without an order.
+ */
 const TABLES = [
   { table: 'refund', key: 'order_id' },
   { table: 'payment_attempt', key: 'order_id' },
@@ -28,7 +31,7 @@ const TABLES = [
   { table: 'order_history', key: 'order_id' },
 ] as const;
 
-/** Deletes orders that were finished long ago, with lines, attempts, refunds, reservations and history. */
+/** Deletes orders that finished long ago, with lines, attempts, refunds, reservations, and history. */
 export class PurgeOrders implements PurgeStep {
   readonly kind = 'orders';
   readonly beginning = [''];
@@ -63,7 +66,7 @@ export class PurgeOrders implements PurgeStep {
     return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: [last] } : {}) };
   }
 
-  /** What is open is asked in a statement of its own after the lock: a snapshot from before could miss what was opened. */
+  /** Reads open items in a separate statement after the lock, because an older snapshot could miss a new item. */
   private async purge(tx: EntityManager, due: readonly string[]): Promise<number> {
     const locked = await tx.query<{ id: string }[]>(this.lockSql, [due, this.keepMs]);
     const open = await this.openItems.execute(

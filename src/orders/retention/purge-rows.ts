@@ -6,9 +6,9 @@ import { PAGE_SIZE, type PurgedKind, type PurgedPage, type PurgeStep } from './p
 interface Rows {
   readonly kind: PurgedKind;
   readonly table: string;
-  /** Primary key columns with their types, and a value before the first. */
+  /** Primary key columns with their types, and a value before the first row. */
   readonly key: readonly { readonly name: string; readonly type: string; readonly beginning: string }[];
-  /** SQL condition on a row `r` beside its age. */
+  /** SQL condition on a row `r` in addition to its age. */
   readonly condition: string;
 }
 
@@ -18,7 +18,7 @@ interface PageRow {
   readonly last: string[] | null;
 }
 
-/** Deletes old rows that nothing refers to, by their `created_at`. */
+/** Deletes old rows that nothing references, by their `created_at`. */
 export class PurgeRows implements PurgeStep {
   readonly kind: PurgedKind;
   readonly beginning: readonly string[];
@@ -41,13 +41,13 @@ export class PurgeRows implements PurgeStep {
   }
 }
 
-/** Idempotency keys: a request that is repeated later than this is a new one. */
+/** Idempotency keys. A request that is repeated later than this counts as new. */
 export function idempotencyKeys(schema: string): Rows {
   const key = ['scope', 'key'].map((name) => ({ name, type: 'text', beginning: '' }));
   return { kind: 'idempotencyKeys', table: `${schema}.idempotency_key`, key, condition: 'true' };
 }
 
-/** Unmatched money that needs nothing more. */
+/** Unmatched money that needs no more action. */
 export function settledMoney(schema: string): Rows {
   const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
   return { kind: 'settledMoney', table: `${schema}.orphan_payment`, key, condition: isSettled(schema, 'r') };

@@ -1,43 +1,45 @@
 import { type Clock } from '../../clock';
 import { type PurgedKind, type PurgeStep } from './purge-step';
 
-/** How many of each kind were deleted. */
+/** The number of deleted rows per kind. */
 export type PurgeCounts = Readonly<Record<PurgedKind, number>>;
 
-/** What one run did. */
+/** The result of one run. */
 export interface PurgeRun extends PurgeCounts {
-  /** The run ended by its budget; the next one goes on where it stopped. */
+  /** The run used up its time. The next run continues where it stopped. */
   readonly hasMore: boolean;
 }
 
-/** Most work of one run: what is purged is in no hurry, and deadlines come first. */
+/** The longest time of one run. Purging is not urgent, and deadlines come first. */
 const BUDGET_MS = 1_000;
 
 const NONE: PurgeCounts = { orders: 0, idempotencyKeys: 0, settledMoney: 0 };
 
-/** Deletes what its retention has passed, a bounded piece at a time. Several instances share the work by skipping locks. */
+/**
+ * Deletes data whose retention has ended, in bounded steps. Several instances share the work by skipping locked rows.
+ */
 export class Purge {
   private stepsLeft: readonly PurgeStep[] = [];
   private after: readonly string[] | undefined;
   private sum: PurgeCounts = NONE;
 
-  /** @param steps of the kinds that are not kept for ever. */
+  /** @param steps of the kinds that are not kept forever. */
   constructor(
     private readonly steps: readonly PurgeStep[],
     private readonly clock: Clock,
   ) {}
 
-  /** Whether anything is to be purged at all. */
+  /** Whether any kind is purged. */
   get isOn(): boolean {
     return this.steps.length > 0;
   }
 
-  /** What this process has deleted since its start. */
+  /** The numbers that this process has deleted since its start. */
   get totals(): PurgeCounts {
     return this.sum;
   }
 
-  /** Walks on through the tables for at most a second, from the beginning again after their end. */
+  /** Continues the walk through the tables for at most a second, and starts again after their end. */
   async runOnce(signal?: AbortSignal): Promise<PurgeRun> {
     const endsAt = this.clock.monotonic() + BUDGET_MS;
     if (this.stepsLeft.length === 0) this.stepsLeft = this.steps;

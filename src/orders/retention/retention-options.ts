@@ -1,17 +1,23 @@
 import { InvalidOptionsError, withoutUndefined } from '../../errors';
 
-/** How long what is finished is kept, in milliseconds from its last change. 0 keeps it for ever. */
+/** How long finished data is kept, in milliseconds from its last change. 0 keeps it forever. */
 export interface RetentionOptions {
   /**
-   * Orders in CLOSED, CANCELLED, PAID or CLOSED_REFUNDED about which nothing is open, with lines, attempts, refunds,
-   * reservations and history. 0, or a day and more. Money that arrives later belongs to an unknown order. @default 0
+   * Orders in CLOSED, CANCELLED, PAID, or CLOSED_REFUNDED without open items, with lines, attempts, refunds,
+   * reservations, and history. 0, or at least one day. Money that arrives later belongs to an unknown order. @default 0
    */
   readonly finishedOrdersMs?: number;
-  /** Idempotency keys: after this time a key may be used for another order. 0, or a day and more. @default 2592000000 (30 days) */
+  /**
+   * Idempotency keys. After this time, a key may be used for another order. 0, or at least one day.
+   * @default 2592000000 (30 days)
+   */
   readonly idempotencyKeysMs?: number;
-  /** Unmatched money (`orphan_payment`) that needs nothing more. What is open is never purged. 0, or a day and more. @default 0 */
+  /**
+   * Unmatched money (`orphan_payment`) that needs no more action. Open items are never purged. 0, or at least one day.
+   * @default 0
+   */
   readonly settledMoneyMs?: number;
-  /** From the end of one walk through the tables to the next. @default 3600000 (an hour) */
+  /** From the end of one walk through the tables to the start of the next. @default 3600000 (1 hour) */
   readonly intervalMs?: number;
 }
 
@@ -19,10 +25,10 @@ export type ResolvedRetentionOptions = Required<RetentionOptions>;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A hundred years: PostgreSQL must be able to subtract it from today. */
+/** A hundred years, because PostgreSQL must be able to subtract it from the current time. */
 const MAX_MS = 36_500 * DAY_MS;
 
-/** @throws InvalidOptionsError naming every bad option. */
+/** @throws InvalidOptionsError that names every invalid option. */
 export function resolveRetention(options: RetentionOptions = {}): ResolvedRetentionOptions {
   const defaults = { finishedOrdersMs: 0, idempotencyKeysMs: 30 * DAY_MS, settledMoneyMs: 0, intervalMs: HOUR_MS };
   const resolved = { ...defaults, ...withoutUndefined(options) };

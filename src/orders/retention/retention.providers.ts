@@ -14,7 +14,7 @@ import { resolveRetention, type ResolvedRetentionOptions, type RetentionOptions 
 /** Injection token of ResolvedRetentionOptions. */
 export const RESOLVED_RETENTION = Symbol('order-timeout:resolved-retention');
 
-/** The kinds that are not kept for ever. */
+/** The kinds that are not kept forever. */
 export function purgeSteps(
   { dataSource, schema }: Pick<ResolvedTimeoutsOptions, 'dataSource' | 'schema'>,
   inventory: Inventory,
@@ -27,7 +27,11 @@ export function purgeSteps(
   ];
 }
 
-/** Providers of the purge and of erasing personal data. @param options injection token of an object with `retention`. */
+/**
+ * Providers of the purge and of the erasure of personal data.
+ *
+ * @param options injection token of an object with `retention`.
+ */
 export function retentionProviders(options: symbol): Provider[] {
   return [
     {

@@ -1,12 +1,12 @@
 import { type UnmatchedHandling } from '../sql/order-store';
 
 /**
- * Handlings after which nothing is left to do. Every other one counts as open, so that a new one is never purged before
- * it is listed here; `refunding` is settled when its refund is done.
+ * Handlings that need no more action. All others count as open, so that a new handling is never purged before it is
+ * listed here. `refunding` is settled when its refund is done.
  */
 export const SETTLED_HANDLINGS: readonly UnmatchedHandling[] = ['revived', 'adopted', 'completed', 'settled'];
 
-/** SQL: whether a row of orphan_payment needs nothing more. @param row alias of the row. */
+/** SQL condition: a row of orphan_payment needs no more action. @param row alias of the row. */
 export function isSettled(schema: string, row: string): string {
   const settled = SETTLED_HANDLINGS.map((handling) => `'${handling}'`).join(', ');
   return `(${row}.handling IN (${settled}) OR ${row}.handling = 'refunding' AND (

@@ -7,8 +7,8 @@ import { type LockedBatch, type OrderStore, type UnclaimedMoney } from './order-
 type Store = Pick<OrderStore, 'insertPaid' | 'writeAttempts' | 'samePayments' | 'closeUnmatched'>;
 
 /**
- * Gives orders the payments that were reported before they, or their attempts, were there. At the deadline and not only
- * before: a report whose transaction ran beside the one that placed the order would be seen by neither.
+ * Books payments that were reported before their orders, or before their attempts were registered. It also runs at the
+ * deadline: neither of two concurrent transactions, one with the report and one that places the order, sees the other.
  */
 export class AdoptUnclaimed {
   constructor(private readonly store: Store) {}
@@ -23,7 +23,7 @@ export class AdoptUnclaimed {
     return { ...batch, orders, unclaimed: [] };
   }
 
-  /** Money on an attempt that is another order's, or that another order counts on, stays where it is. */
+  /** Money of an attempt that belongs to another order, or that another order counts on, stays where it is. */
   private async adopt(
     tx: EntityManager,
     order: LockedOrder,
@@ -35,7 +35,7 @@ export class AdoptUnclaimed {
     if (attempts.some(({ orderId }) => orderId !== order.id)) return order;
     const booking = bookMoney(order, money);
     if (booking.isDisputed) return order;
-    // Registered for another order since it was looked for: a person has to find out whose it is.
+    // It was registered for another order in the meantime. A person must find out whose it is.
     if (!(await writeBooking(this.store, tx, booking, { ...unclaimed.evidence }))) return order;
     await this.store.closeUnmatched(tx, [unclaimed.id]);
     return booking.after;

@@ -5,7 +5,7 @@ import { type ClosingReason, type Order } from '../order';
 import { type ActionContext } from '../transition-cause';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';
 
-/** What may change of an order without changing its status. */
+/** The fields of an order that may change without a change of its status. */
 export interface Amendment {
   readonly expiresAt?: Date;
   readonly autoClose?: boolean;
@@ -13,7 +13,7 @@ export interface Amendment {
   readonly closingReason?: ClosingReason;
 }
 
-/** Changes a locked order without changing its status; the history gets a row all the same. */
+/** Changes a locked order without changing its status. The history gets a row nevertheless. */
 export class AmendOrder {
   private readonly sql: string;
 

@@ -6,8 +6,9 @@ import { type Inventory, type StockEffect } from '../../inventory';
 import { type Transition } from '../transition';
 
 /**
- * Writes transitions, three statements at most and one for the stock, however many orders: status, history and event of an
- * order all come from the row that the compare-and-set returned, so none of them can be written without the others.
+ * Writes transitions with at most three statements and one for the stock, for any number of orders. Status, history,
+ * and event of an order are all derived from the row that the compare-and-set returns, so none is written without the
+ * others.
  */
 export class ApplyTransitions {
   private readonly sql: Record<StockEffect | 'none', string>;
@@ -28,7 +29,7 @@ export class ApplyTransitions {
     const none = await this.move(tx, 'none', transitions);
     const release = await this.move(tx, 'release', transitions);
     const commit = await this.move(tx, 'commit', transitions);
-    // Last: until the commit nobody else can have these goods, and two batches nearly always share some.
+    // Last, because these goods are locked until the commit, and two batches nearly always share some.
     await this.inventory.end(tx, { release, commit });
     announceAfterCommit(tx);
     return new Set([...none, ...release, ...commit]);
@@ -46,7 +47,7 @@ export class ApplyTransitions {
   }
 }
 
-/** What each status does to the stock of an order that enters it. */
+/** The effect of each status on the stock of an order that enters it. */
 const STOCK_EFFECTS = {
   PENDING: 'none',
   CLOSING: 'none',
@@ -80,20 +81,21 @@ function parameters(steps: readonly Transition[]): unknown[] {
 }
 
 function transitionSql(schema: string, effect: StockEffect | 'none'): string {
-  // The money rule itself, checked in the statement that closes: no attempt may be able to take money, or have any
-  // that is not on its way back.
+  // The money rule, checked by the statement that closes: no attempt may be able to take money, or have money that is
+  // not being refunded.
   const guard = `AND NOT EXISTS (
             SELECT 1 FROM ${schema}.payment_attempt a
              WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE'))`;
   const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
-  // Payments that were too little wait for the rest, or for a person; now the rest has come. By the given ids, for the planner's sake.
+  // Partial payments wait for the rest or for a person, and now the rest has arrived. By the given ids, to help the
+  // planner.
   const completed = `,
     completed AS (
       UPDATE ${schema}.orphan_payment p SET handling = 'completed'
        WHERE p.order_id = ANY($1::text[])
          AND (p.handling = 'waiting' OR (p.handling = 'kept' AND p.reason = 'amount-mismatch'))
          AND EXISTS (SELECT 1 FROM moved WHERE moved.id = p.order_id))`;
-  // `= ANY` beside the join: of the join alone the planner makes a scan of all orders, 6 ms a batch at 40 000 rows.
+  // `= ANY` in addition to the join: with the join alone, the planner scans all orders, 6 ms per batch at 40,000 rows.
   return `
     WITH step AS (
       SELECT * FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],

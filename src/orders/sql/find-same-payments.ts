@@ -10,8 +10,8 @@ interface Row {
 }
 
 /**
- * Finds the same payments under whatever name: the attempts that have these keys, or hold the money by the other one of its
- * names, and the unmatched money that was told of by that other name.
+ * Finds the same payments under any name: attempts that have these keys or hold the money under its other name, and
+ * unmatched money that was reported under that other name.
  */
 export class FindSamePayments {
   private readonly sql: string;
@@ -21,7 +21,7 @@ export class FindSamePayments {
     const columns = `a.provider = n.provider AND a.merchant_account = n.account`;
     const isBooked = `a.status IN ('PAID', 'REFUNDING', 'REFUNDED')`;
     const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
-    // One look by an index for each way in which two names can meet; OFFSET 0 keeps the planner from joining tables.
+    // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
     this.sql = `
       SELECT (SELECT json_agg(DISTINCT to_jsonb(found)) FROM (
         SELECT x.* FROM ${named}, LATERAL (

@@ -15,7 +15,7 @@ export class InsertAttempt {
               registered, paid_amount, paid_currency, paid_at, transaction_id, paid_source, evidence)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
       ON CONFLICT (provider, reference, merchant_account) DO`;
-    // It is handed over now, and by its age some providers are judged: a close of a young payment needs a confirmation.
+    // It is handed over now. Some providers depend on its age: the close of a young payment needs a confirmation.
     this.register = `${insert} UPDATE
          SET status = EXCLUDED.status, updated_at = now(), created_at = now(),
              time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
@@ -31,7 +31,7 @@ export class InsertAttempt {
   }
 
   /**
-   * Registers an attempt, or turns the order's own CREATED one into an open one. Undefined: it is taken. `hasMoney`: its
+   * Registers an attempt, or opens the order's own CREATED one. Undefined: the attempt exists already. `hasMoney`: its
    * payment was reported before.
    */
   async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<{ readonly hasMoney: boolean } | undefined> {
@@ -39,7 +39,7 @@ export class InsertAttempt {
     return row && { hasMoney: row.has_money };
   }
 
-  /** Notes the time limit of an attempt that was registered without one, or with an earlier one. */
+  /** Sets the time limit of an attempt that was registered without one or with an earlier one. */
   async limitTime(
     tx: EntityManager,
     { provider, reference, merchantAccount, timeExpire }: PaymentAttempt,
@@ -47,7 +47,7 @@ export class InsertAttempt {
     await tx.query(this.limit, [provider, reference, merchantAccount ?? '', timeExpire?.toISOString() ?? null]);
   }
 
-  /** Writes the attempt of a payment that nobody had registered. False: another order has it. */
+  /** Writes the attempt of a payment that was not registered. False: another order has it. */
   async asPaid(tx: EntityManager, attempt: PaymentAttempt, evidence: object | null): Promise<boolean> {
     return (await tx.query<unknown[]>(this.pay, parameters(attempt, evidence))).length > 0;
   }

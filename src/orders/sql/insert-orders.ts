@@ -2,23 +2,25 @@ import { type EntityManager } from 'typeorm';
 import { draftAttempt } from '../pay/attempt-draft';
 import { type OrderDraft } from '../place/order-draft';
 
-/** An order that was not there before. */
+/** An order that did not exist before. */
 export interface InsertedRow {
   readonly id: string;
   readonly expires_at: Date;
   readonly created_at: Date;
-  /** Its first attempt is registered already, for another order. */
+  /** Its first attempt is registered for another order. */
   readonly attempt_taken: boolean;
 }
 
-/** What is there already under an order's id and idempotency key. */
+/** The existing rows with an order's id and idempotency key. */
 export interface PresentRow {
   readonly id: string;
   readonly order_fingerprint: string | null;
   readonly key_fingerprint: string | null;
 }
 
-/** Writes new orders with lines, history, first attempt and idempotency key: one statement, however many. */
+/**
+ * Writes new orders with lines, history, first attempt, and idempotency key in one statement, for any number of orders.
+ */
 export class InsertOrders {
   private readonly insert: string;
   private readonly lookUp: string;
@@ -32,9 +34,7 @@ export class InsertOrders {
         LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
   }
 
-  /**
-   * Returns the new ones; an order whose id or idempotency key is taken is left out.
-   */
+  /** Returns the new orders. Orders whose id or idempotency key exists are left out. */
   execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
     const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
     return tx.query(
@@ -109,7 +109,7 @@ function attemptJson(draft: OrderDraft): object[] {
 }
 
 function insertSql(schema: string): string {
-  // ORDER BY: two callers that place the same ids wait for each other in one order.
+  // ORDER BY: two callers that place the same ids lock them in the same order.
   return `
     WITH new_order AS (
       SELECT * FROM json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,

@@ -5,9 +5,9 @@ import { outboxEvent } from '../order-events';
 import { type UnmatchedMoney } from './order-store';
 
 /**
- * Keeps money that fits no order, with its event, once per payment and reason, as reports come in doubles. Once more when what
- * waited for the rest is left to a person, when the provider tells of another amount than a report, and when something
- * new is told of what a person had settled. An order that is named later is noted.
+ * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
+ * event if money that waited for the rest is left to a person, if the provider states another amount than a report, and
+ * if there is news about money that a person had settled. If an order is named later, it is added.
  */
 export class KeepUnmatchedMoney {
   private readonly sql: string;

@@ -33,13 +33,13 @@ interface UnclaimedRow {
   readonly evidence: Readonly<Record<string, unknown>>;
 }
 
-/** PostgreSQL's own READ UNCOMMITTED is its READ COMMITTED. */
+/** READ UNCOMMITTED is the same as READ COMMITTED in PostgreSQL. */
 const SEES_COMMITTED = new Set(['read committed', 'read uncommitted']);
 
 /**
- * Locks orders, then reads their attempts in a statement of its own. One joined statement would read the attempts of
- * a snapshot older than the lock: an attempt that was registered in between would be missed, and its order closed
- * although it can be paid.
+ * Locks orders, then reads their attempts in a separate statement. A single joined statement would read the attempts
+ * from a snapshot older than the lock. It would miss an attempt that was registered in between, and the order would be
+ * closed although it can be paid.
  */
 export class LockOrders {
   private readonly wait: string;
@@ -48,11 +48,12 @@ export class LockOrders {
   private readonly existing: string;
 
   constructor(schema: string) {
-    // ORDER BY: callers that wait for several orders wait in one global order.
+    // ORDER BY: callers that lock several orders use one global order.
     const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
     this.wait = lock;
     this.skipLocked = `${lock} SKIP LOCKED`;
-    // OFFSET 0: without statistics the planner starts from all stray money, 460 ms a batch at 50 000 rows of it.
+    // OFFSET 0: without statistics, the planner starts from all unmatched money, 460 ms per batch at 50,000 of its
+    // rows.
     const money =
       'p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence';
     const isUnclaimed = `p.reason = 'unknown-order' AND p.handling = 'kept'`;

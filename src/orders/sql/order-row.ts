@@ -2,16 +2,19 @@ import { type ClosingReason, type Order } from '../order';
 import { type OrderStatus } from '../order-status';
 import { type AttemptStatus, type PaidSource, type PaymentAttempt } from '../payment-attempt';
 
-/** Columns of an order; the table's alias must be `o`. */
+/** Columns of an order. The table's alias must be `o`. */
 export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount, o.currency, o.expires_at, o.auto_close,
   o.grace_ms, o.reminder_offsets_ms, o.closing_reason, o.created_at, o.closed_at, o.paid_at`;
 
-/** Columns of an attempt for json_agg; the table's alias must be `a`. Money as text, as JSON numbers are no bigints. */
+/**
+ * Columns of an attempt for json_agg. The table's alias must be `a`. Money is text, because JSON numbers cannot hold a
+ * bigint.
+ */
 export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.status, a.amount::text AS amount,
   a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
   a.transaction_id, a.paid_source`;
 
-/** What the driver gives for ORDER_COLUMNS. */
+/** A row with ORDER_COLUMNS as the driver returns it. */
 export interface OrderRow {
   readonly id: string;
   readonly merchant_id: string;
@@ -29,7 +32,7 @@ export interface OrderRow {
   readonly paid_at: Date | null;
 }
 
-/** What json_agg gives for ATTEMPT_COLUMNS. */
+/** A row with ATTEMPT_COLUMNS as json_agg returns it. */
 export interface AttemptRow {
   readonly order_id: string;
   readonly provider: string;
@@ -88,7 +91,7 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
   };
 }
 
-/** The attempts of each of these orders, in the order given; of one without any, an empty list. */
+/** The attempts of each order, in the given order; an empty list for an order without any. */
 export function attemptsByOrder(
   orderIds: readonly string[],
   attempts: readonly PaymentAttempt[],

@@ -4,18 +4,18 @@ import { type LockedOrder } from '../order';
 import { type AttemptKey, type PaidSource, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { type Transition } from '../transition';
 
-/** What a batch of orders looks like under its locks. */
+/** A batch of orders as read under its locks. */
 export interface LockedBatch {
   /** The database's time, read after the locks were taken. */
   readonly now: Date;
   readonly orders: ReadonlyMap<string, LockedOrder>;
-  /** Payments of these orders that were reported before the orders were placed, or their attempts registered. */
+  /** Payments of these orders that were reported before the orders were placed or their attempts registered. */
   readonly unclaimed: readonly UnclaimedMoney[];
-  /** Orders that another transaction holds; only with `skipLocked`. */
+  /** Orders that another transaction has locked. Only with `skip-locked`. */
   readonly busy: ReadonlySet<string>;
 }
 
-/** A payment that was reported before there was an order, or an attempt, for it; its row in orphan_payment has this id. */
+/** A payment that was reported before its order or attempt existed. `id` is its row in orphan_payment. */
 export interface UnclaimedMoney extends AttemptKey {
   readonly id: string;
   readonly orderId: string;
@@ -25,13 +25,13 @@ export interface UnclaimedMoney extends AttemptKey {
   readonly evidence: Readonly<Record<string, unknown>>;
 }
 
-/** An attempt of a locked order as it is to be from now on. `evidence` null: what it has stays. */
+/** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
 export interface AttemptWrite {
   readonly attempt: PaymentAttempt;
   readonly evidence: JsonObject | null;
 }
 
-/** What is known of payments under any of their names. */
+/** Everything that is known about payments under any of their names. */
 export interface SamePayments {
   readonly attempts: readonly PaymentAttempt[];
   /** Ids of unmatched money, kept for an unknown order, that is the same payment. */
@@ -39,53 +39,54 @@ export interface SamePayments {
 }
 
 /**
- * All that the close pipeline needs of the order tables. The built-in one works on ours; a host with its own order
- * table binds its own to ORDER_STORE. Every method runs in the given transaction.
+ * Everything that the closing needs from the order tables. The built-in store uses the package's tables. A host with
+ * its own order table binds its own store to ORDER_STORE. Unless stated otherwise, methods run in the given
+ * transaction.
  */
 export interface OrderStore {
-  /** Locks these orders, or those of them that nobody else holds, and reads them with their attempts after that. */
+  /** Locks these orders, or those that no other transaction has locked, and then reads them with their attempts. */
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch>;
-  /** Books the unclaimed payments of the batch on their orders, as paid attempts; returns the batch so changed. */
+  /** Books the unclaimed payments of the batch on their orders, as paid attempts. Returns the changed batch. */
   adoptUnclaimed(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch>;
   /** Writes attempts of orders that this transaction has locked. */
   writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void>;
-  /** Writes the attempt of a payment that nobody had registered. False: another order has it. */
+  /** Writes the attempt of a payment that was not registered. False: another order has it. */
   insertPaid(tx: EntityManager, write: AttemptWrite): Promise<boolean>;
-  /** Everything that is known of these payments, of whichever order, under any of their names. */
+  /** Returns everything that is known about these payments, for any order and under any of their names. */
   samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
-  /** Notes that this unmatched money is booked now, under another name. */
+  /** Records that this unmatched money is now booked under another name. */
   closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void>;
   /**
-   * Writes these steps: status and version (compare-and-set), history, stock (given back on CLOSED and CANCELLED, sold
-   * on PAID) and event. Must refuse to write CLOSED or CANCELLED while any attempt of the order could take money, or
-   * has some that is not on its way back.
+   * Writes these transitions: status and version (compare-and-set), history, stock (released on CLOSED and CANCELLED,
+   * sold on PAID), and event. Must refuse to write CLOSED or CANCELLED while any attempt of the order could take money,
+   * or has money that is not being refunded.
    *
-   * @returns ids of the orders that were moved; nothing at all is written for the others.
+   * @returns ids of the changed orders; nothing is written for the others.
    */
   apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>>;
-  /** Keeps money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
+  /** Stores money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
   keepUnexpected(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void>;
-  /** The attempts of one order that are wanted, and the database's time; opens no transaction. */
+  /** Returns the wanted attempts of one order and the database's time. Opens no transaction. */
   attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow>;
-  /** The attempt that a provider speaks of, by whichever of its names; opens no transaction. */
+  /** Returns the attempt that a provider refers to by any of its names. Opens no transaction. */
   findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined>;
   /**
-   * Locks the stock of all these orders, in one global order. Before the first of `apply` and `reserveAgain` where a
-   * transaction revives an order, and not only that one.
+   * Locks the stock of all these orders in one global order. Called before the first `apply` or `reserveAgain` of a
+   * transaction that revives one of several orders.
    */
   lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void>;
   /**
-   * Locks the stock of these orders without waiting, and returns the orders whose stock another transaction holds. Without
-   * this method, orders that wait for stock are settled one by one, and not in batches.
+   * Locks the stock of these orders without waiting, and returns the orders whose stock another transaction has locked.
+   * Without this method, orders that wait for stock are settled one by one instead of in batches.
    */
   heldStock?(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Takes the goods of a closed order from stock once more. False: they are gone, and nothing was written. */
+  /** Reserves the goods of a closed order again. False: they are sold, and nothing was written. */
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean>;
-  /** Notes on attempts where their money is. */
+  /** Records on attempts where their money is. */
   setAttemptStatus(tx: EntityManager, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): Promise<void>;
 }
 
-/** Attempts and the database's time when they were read. */
+/** Attempts, and the database's time when they were read. */
 export interface AttemptsNow {
   readonly now: Date;
   readonly attempts: readonly PaymentAttempt[];
@@ -96,21 +97,26 @@ export type UnmatchedReason =
   'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
 
 /**
- * What is done about such money without anybody's help; `kept`: nothing, a person has to look · `waiting`: it is
- * not enough for its order, whose deadline decides · `adopted`: its order was placed later, or has it under another name ·
- * `completed`: the rest came, and its order is paid · `settled`: a person has dealt with it.
+ * How such money is handled.
+ * - `kept`: not automatically; a person must decide.
+ * - `waiting`: it is not enough for its order, whose deadline decides.
+ * - `revived`: it made its closed order PAID.
+ * - `refunding`: its refund has begun.
+ * - `adopted`: its order was placed later, or has it under another name.
+ * - `completed`: the rest arrived, and its order is paid.
+ * - `settled`: a person has handled it.
  */
 export type UnmatchedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted' | 'completed' | 'settled';
 
-/** A payment that arrived and fits no order, or arrived too late. */
+/** A payment that belongs to no order, or arrived too late. */
 export interface UnmatchedMoney {
   readonly reason: UnmatchedReason;
   readonly handling: UnmatchedHandling;
-  /** Null: of an attempt that nobody registered. */
+  /** Null: its attempt was not registered. */
   readonly orderId: string | null;
   readonly provider: string;
   readonly reference: string;
-  /** Null: the provider knows no merchants. */
+  /** Null: the provider has no merchants. */
   readonly merchantAccount: string | null;
   readonly amount: bigint;
   readonly currency: string;

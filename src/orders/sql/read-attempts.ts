@@ -6,7 +6,7 @@ import { type AttemptsNow } from './order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptsByOrder, toAttempt } from './order-row';
 
-/** A statement for so many orders takes a few milliseconds. */
+/** A statement for this many orders takes a few milliseconds. */
 const BATCH = 500;
 
 interface NowRow {
@@ -15,12 +15,12 @@ interface NowRow {
 }
 
 /**
- * Reads attempts outside any transaction. Orders that are asked for in the same turn share a statement: a batch of
- * deadlines begins its questions at once, and a statement each was a fifth of their cost.
+ * Reads attempts outside any transaction. Requests of the same turn share a statement: a batch of deadlines starts its
+ * look-ups at the same time, and separate statements were a fifth of their cost.
  */
 export class ReadAttempts {
   private readonly sql: string;
-  /** Without a cache: what is read has to be what is there now. */
+  /** Without a cache, because the result must be current. */
   private readonly loader = new DataLoader((ids: readonly string[]) => this.read(ids), {
     cache: false,
     maxBatchSize: BATCH,

@@ -11,14 +11,14 @@ interface ViewRow extends OrderRow {
   readonly attempts: AttemptRow[] | null;
 }
 
-/** An order as it is shown, and as it is. */
+/** An order as shown to callers, and as stored. */
 export interface ReadOrderRow {
   readonly view: OrderView;
   readonly order: Order;
   readonly now: Date;
 }
 
-/** Reads orders with lines and attempts, in one statement. */
+/** Reads orders with lines and attempts in one statement. */
 export class ReadViews {
   private readonly sql: string;
 
@@ -47,7 +47,7 @@ export class ReadViews {
   }
 }
 
-/** Pure: what is shown of an order at `now`. */
+/** Pure: returns the public view of an order at `now`. */
 export function toView(
   order: Order,
   lines: readonly OrderLineView[],

@@ -19,7 +19,7 @@ import { ReadAttempts } from './read-attempts';
 import { WriteAttempts } from './write-attempts';
 import { type Transition } from '../transition';
 
-/** The OrderStore on our own tables. */
+/** The OrderStore for the package's own tables. */
 export class SqlOrderStore implements OrderStore {
   private readonly lockOrders: LockOrders;
   private readonly applyTransitions: ApplyTransitions;

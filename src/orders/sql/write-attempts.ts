@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
 import { type AttemptWrite } from './order-store';
 
-/** Writes attempts of locked orders as they are now; one statement, however many. */
+/** Writes the current state of attempts of locked orders in one statement, for any number of attempts. */
 export class WriteAttempts {
   private readonly sql: string;
 
@@ -21,7 +21,7 @@ export class WriteAttempts {
       RETURNING 1`;
   }
 
-  /** @throws Error where a row is not there, although its order is locked: a bug, rolled back. */
+  /** @throws Error if a row is missing although its order is locked. That is a bug; the transaction rolls back. */
   async execute(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
     if (writes.length === 0) return;
     const attempts = writes.map(({ attempt }) => attempt);

@@ -14,14 +14,14 @@ import { evidenceOfUnmatched, reportOf, type UnmatchedPayment } from './unmatche
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedAssignment {
-  /** Of the row in orphan_payment. */
+  /** Id of the row in orphan_payment. */
   readonly id: string;
   /** The order that was paid. */
   readonly orderId: string;
   readonly reason: string;
 }
 
-/** `booked`: what the payment does for the order, as MarkPaid says it. */
+/** `booked`: the effect of the payment on the order, as a result of MarkPaid. */
 export type AssignUnmatchedResult =
   | {
       readonly outcome: 'assigned';
@@ -34,8 +34,8 @@ export type AssignUnmatchedResult =
   | ({ readonly outcome: 'rejected' } & AssignmentRefusal);
 
 /**
- * Books unmatched money on the order that a person names. It goes the way of every payment: it pays the order, is late, or
- * surplus, by the same rules. What was only reported stays a report. Idempotent.
+ * Books an unmatched payment on the order that a person names. The usual rules apply: it pays the order, is late, or is
+ * surplus. A report stays a report. Idempotent.
  */
 export class AssignUnmatched {
   private readonly amend: AmendOrder;
@@ -49,7 +49,7 @@ export class AssignUnmatched {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the request cannot be meant. */
+  /** @throws InvalidOrderError if the request is invalid. */
   execute(
     request: UnmatchedAssignment,
     by: ActionContext = BY_API,
@@ -91,7 +91,7 @@ export class AssignUnmatched {
     const { source } = payment;
     const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, caller: tx });
     if (result.outcome === 'unknown-order' || result.outcome === 'attempt-mismatch') {
-      throw new Error(`payment ${payment.reference} was taken by another order meanwhile; repeat the request`);
+      throw new Error(`payment ${payment.reference} was booked on another order in the meantime; repeat the request`);
     }
     return { outcome: 'assigned', booked: result.outcome, order: result.order };
   }

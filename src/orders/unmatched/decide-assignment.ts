@@ -5,14 +5,14 @@ import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store
 import { isBooked, isSamePayment, type PaymentAttempt } from '../payment-attempt';
 import { isOpen, type UnmatchedPayment } from './unmatched-payment';
 
-/** Why unmatched money cannot be booked on an order. */
+/** Why an unmatched payment cannot be booked on an order. */
 export type AssignmentRefusal =
-  /** It belongs to an order already, which has no use for it. */
+  /** It belongs to an order already, which does not need it. */
   | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }
   | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnmatchedHandling }
   /** Another order has the attempt, or counts on the same payment. */
   | { readonly code: 'PAYMENT_TAKEN' }
-  /** The amount or currency is none that the order can take. */
+  /** The order cannot take this amount or currency. */
   | {
       readonly code: 'PAYMENT_NOT_BOOKABLE';
       readonly amount: number;
@@ -29,7 +29,11 @@ export type AssignmentDecision =
 
 const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch'];
 
-/** Pure: whether this money may be booked on this order. @param same everything that is known of the payment. */
+/**
+ * Pure: decides whether this payment may be booked on this order.
+ *
+ * @param same everything that is known about the payment.
+ */
 export function decideAssignment(
   order: LockedOrder,
   payment: UnmatchedPayment,
@@ -41,7 +45,7 @@ export function decideAssignment(
     return refuse({ code: 'UNMATCHED_PAYMENT_HAS_ORDER', unmatchedReason: reason });
   }
   const holder = order.attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, money));
-  // Adopted by whoever had the order in hand first, but on no person's word.
+  // Adopted by the first transaction that locked the order, but without a person's decision.
   if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
   if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
   if (same.some(({ orderId }) => orderId !== order.id)) return refuse({ code: 'PAYMENT_TAKEN' });

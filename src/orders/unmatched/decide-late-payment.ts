@@ -4,32 +4,35 @@ import { type LockedOrder } from '../order';
 import { type OrderPolicy } from '../order-policy-options';
 import { isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 
-/** Why money does not belong to its order. */
+/** Why an order does not need a payment. */
 export type LateReason = 'late' | 'surplus';
 
-/** What becomes of payments that an order does not need. */
+/** What happens to payments that an order does not need. */
 export interface GiveBack {
   readonly type: 'give-back';
   readonly reason: LateReason;
-  /** They go back. */
+  /** These are refunded. */
   readonly refunds: readonly PaymentAttempt[];
-  /** A person has to decide about them. */
+  /** A person must decide about these. */
   readonly kept: readonly PaymentAttempt[];
-  /** Only a report vouches for them, or for what makes them unneeded: the provider has to be asked first. */
+  /**
+   * Only a report vouches for these, or for the payments that make them unneeded. They must be looked up at the
+   * provider first.
+   */
   readonly unverified: readonly PaymentAttempt[];
 }
 
 /** What to do with money that an order holds and does not need. */
 export type LateDecision =
   | { readonly type: 'nothing' }
-  /** The order becomes PAID after all, if its stock can be had; else all of it goes back. */
+  /** The order becomes PAID after all if its stock is available; otherwise all of it is refunded. */
   | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
   | GiveBack;
 
-/** The rules that decide. */
+/** The policies that decide. */
 export type LatePolicy = Pick<OrderPolicy, 'latePayment' | 'surplusPayment'>;
 
-/** `verified`: the providers were asked just now; what they did not confirm is kept. */
+/** `verified`: the payments were looked up just now. Unconfirmed ones are kept. */
 export interface Verification {
   readonly verified: boolean;
 }
@@ -37,7 +40,7 @@ export interface Verification {
 const NOTHING: LateDecision = { type: 'nothing' };
 const DOUBTFUL: GiveBack = { type: 'give-back', reason: 'surplus', refunds: [], kept: [], unverified: [] };
 
-/** Pure: looks at every payment of a locked order that is neither needed nor on its way back. */
+/** Pure: decides about every payment of a locked order that is neither needed nor being refunded. */
 export function decideLatePayment(order: LockedOrder, policy: LatePolicy, verification: Verification): LateDecision {
   switch (order.status) {
     case 'PENDING':
@@ -56,7 +59,7 @@ export function decideLatePayment(order: LockedOrder, policy: LatePolicy, verifi
   }
 }
 
-/** Pure: all payments of an order that has ended without needing any. */
+/** Pure: decides about all payments of an order that ended without needing any. */
 export function decideLate(order: LockedOrder, { latePayment }: LatePolicy, verification: Verification): LateDecision {
   return giveBack(paidAttempts(order), 'late', latePayment === 'keep', verification);
 }
@@ -64,7 +67,7 @@ export function decideLate(order: LockedOrder, { latePayment }: LatePolicy, veri
 function decideSurplus(order: LockedOrder, { surplusPayment }: LatePolicy, verification: Verification): LateDecision {
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'sufficient') return NOTHING;
-  // A report may be too low, so that none of several payments seems to be one too many.
+  // A report may state too little, so that none of several payments seems to be surplus.
   const reported = order.attempts.filter(isUnconfirmed);
   const isAlone = reported.length === 1 && (money.surplus.length > 0 || paidAttempts(order).length === 1);
   const mayHideSurplus = reported.length > 0 && !isAlone;
@@ -72,7 +75,7 @@ function decideSurplus(order: LockedOrder, { surplusPayment }: LatePolicy, verif
   if (money.surplus.length === 0) return NOTHING;
   const keeps = surplusPayment === 'keep';
   const confirmed = order.attempts.filter((attempt) => !isUnconfirmed(attempt));
-  // What pays the order must be certain before anything is given back as not needed.
+  // The payments that pay the order must be certain before others are refunded as surplus.
   if (moneyReceived(order, confirmed).type === 'sufficient')
     return giveBack(money.surplus, 'surplus', keeps, verification);
   if (keeps || verification.verified) return { ...DOUBTFUL, kept: money.surplus };
@@ -90,8 +93,8 @@ function paidAttempts({ attempts }: LockedOrder): PaymentAttempt[] {
 }
 
 /**
- * Money goes back by itself only where it is certain that it came, and that it came for this order: whoever may report
- * payments could otherwise have any payment of the account given back.
+ * Money is refunded automatically only if it is certain that it arrived, and that it is for this order. Otherwise a
+ * caller that may report payments could have any payment of the account refunded.
  */
 function giveBack(
   attempts: readonly PaymentAttempt[],

@@ -2,11 +2,11 @@ import { assertNever } from '../../errors';
 import { type RefundOutcome } from '../../payments';
 import { type TimeoutOutcome } from '../../timeouts';
 
-/** What a provider's answer to a refund leads to: the end, or another call with the same number. */
+/** The result of a provider's answer to a refund: done, or another call with the same number. */
 export type RefundDecision =
   { readonly type: 'refunded'; readonly refundId: string } | Extract<TimeoutOutcome, { type: 'retry' }>;
 
-/** What was learned; `NO_PROVIDER`: this process cannot ask. */
+/** The answer; `NO_PROVIDER`: this process cannot call the provider. */
 export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
 const SECOND = 1_000;
@@ -15,8 +15,9 @@ const HOUR = 60 * MINUTE;
 const MAX_DEFER_MS = 24 * HOUR;
 
 /**
- * Pure. `waitedMs`: how long the refund has been under way. Money never expires, and is parked with an alert when there
- * was no clear answer for a day: some causes, such as a merchant that is not configured any more, need a person.
+ * Pure: decides how a refund continues. `waitedMs` is its time in progress. A refund never expires. It is parked with
+ * an alert after a day without a clear answer, because some causes, such as a merchant that is no longer configured,
+ * need a person.
  */
 export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDecision {
   switch (answer.type) {
@@ -27,7 +28,7 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
     case 'UNKNOWN':
       if (waitedMs > MAX_DEFER_MS) return { type: 'retry', counted: true, reason: answer.reason };
       return retry(answer.reason, Math.max(unknownMs(waitedMs), Math.min(answer.retryAfterMs ?? 0, MINUTE)));
-    // Both need a person: counted, so that the refund is parked with the reason and an alert.
+    // Both need a person, so they count: the refund is parked with the reason and an alert.
     case 'REJECTED':
       return { type: 'retry', counted: true, reason: `the provider rejects the refund: ${answer.reason}` };
     case 'NO_PROVIDER':
@@ -37,13 +38,15 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
   }
 }
 
-/** Cards take seconds, bank accounts days. */
+/** Cards take seconds, bank accounts take days. */
 function pendingMs(waitedMs: number): number {
   if (waitedMs < MINUTE) return 5 * SECOND;
   return waitedMs < HOUR ? MINUTE : 10 * MINUTE;
 }
 
-/** A provider that is back must be noticed within seconds, one that stays away must not be hammered. */
+/**
+ * The recovery of a provider must be noticed within seconds, but a provider that stays unavailable must not be flooded.
+ */
 function unknownMs(waitedMs: number): number {
   if (waitedMs < 5 * MINUTE) return 5 * SECOND;
   return waitedMs < HOUR ? 15 * SECOND : MINUTE;

@@ -5,10 +5,10 @@ import { type ActionContext } from '../transition-cause';
 export interface LateContext {
   readonly tx: EntityManager;
   readonly by: ActionContext;
-  /** The database's time in it. */
+  /** The database's time in this transaction. */
   readonly now: Date;
-  /** The providers were asked just now: what they did not confirm is kept for a person. @default false */
+  /** The attempts were looked up just now. Unconfirmed payments are kept for a person. @default false */
   readonly verified?: boolean;
-  /** The providers are being asked, and will be asked again: nobody else has to see to it. @default false */
+  /** The attempts are being looked up, and will be again, so no look-up needs to be scheduled. @default false */
   readonly isAsking?: boolean;
 }

@@ -30,15 +30,15 @@ interface Dependencies {
   readonly found: NoteUnmatchedMoney;
 }
 
-/** Sees to money that an order holds and does not need: it revives the order, goes back, or waits for a person. */
+/** Handles money that an order holds and does not need: it revives the order, is refunded, or waits for a person. */
 export class LatePayments {
   constructor(private readonly deps: Dependencies) {}
 
   /**
-   * Deals with every payment of the order that is neither needed nor on its way back, in the caller's transaction. To
-   * be called after everything else that takes locks there: it may lock stock. Idempotent.
+   * Handles every payment of the order that is neither needed nor being refunded, in the caller's transaction. Call it
+   * after everything else that takes locks, because it may lock stock. Idempotent.
    *
-   * @param order as it stands now in this transaction, locked.
+   * @param order its current state in this transaction, locked.
    */
   async settle(order: LockedOrder, context: LateContext): Promise<void> {
     const decision = this.decide(order, context);
@@ -55,8 +55,8 @@ export class LatePayments {
   }
 
   /**
-   * Locks the stock that reviving these orders would take, and that of `others` with it: in one statement, so that two
-   * transactions with many orders each do not wait for one another. Nothing is locked where no order is revived.
+   * Locks the stock for reviving these orders, and that of `others`, in one statement, so that two transactions with
+   * many orders do not deadlock. Locks nothing if no order is revived.
    */
   async lockStock(
     orders: readonly LockedOrder[],
@@ -67,18 +67,18 @@ export class LatePayments {
     if (revived.length > 0) await this.deps.store.lockStock(tx, [...revived, ...others]);
   }
 
-  /** Whether its money makes the order PAID, which takes its goods from stock again. */
+  /** Whether its money makes the order PAID, which reserves its goods again. */
   revives(order: LockedOrder): boolean {
     return this.decide(order, {}).type === 'revive';
   }
 
-  /** What is done meanwhile about money that is not enough for its order. */
+  /** How money that is not enough for its order is handled for now. */
   handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnmatchedHandling {
     const waits = isUndecided(status) && autoClose && this.deps.policies.of(merchantId).partialPayment !== 'park';
     return waits ? 'waiting' : 'kept';
   }
 
-  /** Begins the refunds of these attempts; the order stays as it is. For money that is too little, before closing. */
+  /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
   async giveBack(
     attempts: readonly PaymentAttempt[],
     reason: RefundReason,
@@ -94,7 +94,7 @@ export class LatePayments {
   }
 
   /**
-   * An ended order whose money goes back says so, whatever it was before. A paid one stays paid.
+   * Changes an ended order to REFUNDING, whatever its status. A paid order stays paid.
    *
    * @param reason for the history, instead of that of the refunds.
    * @returns whether the order has changed.
@@ -115,10 +115,10 @@ export class LatePayments {
   }
 
   /**
-   * Makes a closed order PAID by the payments that it holds. To be called last in a transaction: it locks stock.
+   * Makes a closed order PAID by the payments that it holds. Call it last in a transaction, because it locks stock.
    *
    * @param reason for the history; the event says `revived`.
-   * @returns false: its goods are gone, and nothing was written.
+   * @returns false if its goods are sold; nothing was written.
    */
   async reviveWith(
     order: LockedOrder,
@@ -132,7 +132,7 @@ export class LatePayments {
     const step = { by, now, reason, evidence, details: { reason: 'revived' } };
     await applyStep(this.deps.store, tx, transition(order, 'PAID', step));
     await this.report(attempts, 'late', 'revived', context);
-    // What the revived order does not need of it is surplus, like anybody's second payment.
+    // Payments that the revived order does not need are surplus, like any second payment.
     await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
     return true;
   }
@@ -152,7 +152,7 @@ export class LatePayments {
     await this.enterRefunding(order, refunds, context);
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
-    // Asked in a transaction of its own: the answer decides here once more.
+    // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
     if (unverified.length > 0 && !context.isAsking) await this.deps.scheduler.schedule(context.tx, [check]);
   }
@@ -161,7 +161,7 @@ export class LatePayments {
     if (!(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
   }
 
-  /** The goods are gone: the money is that of any order that has ended. */
+  /** The goods are sold, so its money is handled like that of any ended order. */
   private async giveUp(order: LockedOrder, context: LateContext): Promise<void> {
     const policy = this.deps.policies.of(order.merchantId);
     const decision = decideLate(order, policy, { verified: context.verified ?? false });

@@ -11,7 +11,7 @@ import { RefundPayments } from './refund-payments';
 import { RefundRows } from './refund-rows';
 import { WatchEndedOrders } from './watch-ended-orders';
 
-/** Everything about money that comes too late, is too much, or too little. */
+/** Providers for late, surplus, and partial payments. */
 export const LATE_PROVIDERS: Provider[] = [
   {
     provide: RefundRows,

@@ -7,20 +7,23 @@ import { moneyFound } from '../lookup/with-findings';
 import { type LateContext } from './late-context';
 import { strayMoney } from './stray-money';
 
-/** An order, and what its providers have just said. */
+/** An order, and the findings of its look-ups. */
 export interface AskedOrder {
-  /** With its attempts as they are after the findings. */
+  /** With its attempts after the findings. */
   readonly after: LockedOrder;
   readonly findings: readonly AttemptFinding[];
 }
 
 type Context = Pick<LateContext, 'tx' | 'by' | 'now'>;
 
-/** Compares payments that providers told of with everything else that is known under their names. */
+/** Compares payments that providers confirmed with everything else that is known under their names. */
 export class NoteUnmatchedMoney {
   constructor(private readonly store: OrderStore) {}
 
-  /** Ends unmatched money that is one of these payments, and tells a person of those that another order counts on, too. */
+  /**
+   * Closes unmatched money that is one of these payments, and reports payments that another order also counts on to a
+   * person.
+   */
   async execute(asked: readonly AskedOrder[], { tx, by, now }: Context): Promise<void> {
     const money = asked.flatMap(({ findings }) => moneyFound(findings));
     if (money.length === 0) return;
@@ -35,8 +38,8 @@ export class NoteUnmatchedMoney {
   }
 
   /**
-   * The findings of an order without payments that another order has by the provider's word, or has registered: a payment
-   * pays one order. A person is told, and decides.
+   * Returns the findings of an order without payments that another order has confirmed or registered, because a payment
+   * pays one order only. A person is told, and decides.
    */
   async withoutTaken(
     order: LockedOrder,
@@ -61,7 +64,7 @@ export class NoteUnmatchedMoney {
     });
   }
 
-  /** Those of these payments that must not go back by themselves, as another order counts on them as well. */
+  /** The payments that must not be refunded automatically, because another order also counts on them. */
   async disputed(tx: LateContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts } = await this.store.samePayments(tx, payments);

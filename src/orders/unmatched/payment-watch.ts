@@ -6,14 +6,14 @@ import { isUndecided } from '../order-status';
 import { ORDER_LATE_WATCH } from '../order-timeouts';
 import { isWatched, nextWatchAt } from './plan-watch';
 
-/** Puts orders that have ended under watch. */
+/** Starts the payment watch of ended orders. */
 export class PaymentWatch {
   constructor(
     private readonly scheduler: TimeoutScheduler,
     private readonly policies: OrderPolicies,
   ) {}
 
-  /** Schedules the first round for each of these orders that has a closed attempt, in the caller's transaction. */
+  /** Schedules the first look-up for each of these orders that has a closed attempt, in the caller's transaction. */
   async begin(tx: EntityManager, orders: readonly LockedOrder[], now: Date, traceparent?: string): Promise<void> {
     const trace = traceparent === undefined ? {} : { traceparent };
     const rounds = orders.flatMap((order) => this.firstRound(order, now)).map((round) => ({ ...round, ...trace }));

@@ -3,24 +3,24 @@ import { type AttemptFinding } from '../lookup/attempt-finding';
 import { type PaymentAttempt } from '../payment-attempt';
 import { shortestOf, type Wait, waitForFinding } from '../lookup/wait-for-finding';
 
-/** Longer than a read replica of a provider lags behind; after it the answer is believed. */
+/** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
 const DOUBT_MS = 60_000;
 
-/** Whether money could still come by this attempt although we took it for closed. */
+/** Whether money could still arrive through this attempt, although it counts as closed. */
 export function isWatched({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return status === 'CLOSED';
 }
 
-/** Pure: the first moment of the watch after `now`; undefined: it is over. */
+/** Pure: returns the first time of the watch after `now`. Undefined: the watch has ended. */
 export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date): Date | undefined {
   const moments = offsetsMs.map((ms) => since.getTime() + ms).filter((ms) => ms > now.getTime());
   return moments.length === 0 ? undefined : new Date(moments.reduce((first, next) => Math.min(first, next)));
 }
 
 /**
- * Pure: when to look again, once the providers were asked. CLOSED ends this round, anything unclear is asked again
- * soon. So is "not known" for a minute: the provider has closed this attempt before, so one of its answers is wrong,
- * and in the last round nobody would look behind it.
+ * Pure: decides when to look up again. CLOSED ends this round, and anything unclear is looked up again soon. So is "not
+ * known" for a minute: the provider has closed this attempt before, so one of its answers is wrong, and no round
+ * follows the last one.
  */
 export function planWatch(
   findings: readonly AttemptFinding[],
@@ -29,7 +29,7 @@ export function planWatch(
   const next = nextWatchAt(since, offsetsMs, now);
   const wait = shortestWait(findings, now, now.getTime() - dueAt.getTime());
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
-  // Counting may park the watch, so not before its last round.
+  // A counted retry may park the watch, so count only in its last round.
   if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
   return next ? { type: 'reschedule', dueAt: next } : DONE;
 }

@@ -32,8 +32,8 @@ interface Dependencies {
 }
 
 /**
- * Gives money back: asks the provider with the refund's own number until it says that the money is back. Each refund
- * is a timeout, so it outlives every crash; it is given up, with an alert, only when the provider rejects it.
+ * Refunds payments: calls the provider with the refund's own number until it confirms the refund. Each refund is a
+ * timeout, so it survives every crash. It is given up, with an alert, only if the provider rejects it.
  */
 @TimeoutHandler(PAYMENT_REFUND, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
@@ -77,13 +77,15 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     return DONE;
   }
 
-  /** Another refund of the same batch may have moved the order. */
+  /** Another refund of the same batch may have changed the order. */
   private async currentOf(tx: EntityManager, order: LockedOrder): Promise<LockedOrder> {
     const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
     return present(orders.get(order.id), `order ${order.id}, locked before`);
   }
 
-  /** `order.refunded`; with the last refund of an order that ended without payment, as its transition. */
+  /**
+   * Sends `order.refunded`. For the last refund of an order that ended without payment, it is part of the transition.
+   */
   private async announce(
     tx: EntityManager,
     order: LockedOrder,
@@ -111,7 +113,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   }
 }
 
-/** What is known of the refund; a person's note counts for more than a provider, who need not be asked then. */
+/** The known answer for the refund. A person's note outweighs the provider, which then need not be called. */
 function answerOf({ paidBackAs }: OpenRefund, { answer }: Due): RefundAnswer | undefined {
   return paidBackAs === undefined ? answer : { type: 'REFUNDED', refundId: paidBackAs, evidence: {} };
 }

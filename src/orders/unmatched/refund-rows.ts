@@ -20,12 +20,12 @@ interface RefundRow {
   readonly attempt: AttemptRow;
 }
 
-/** A refund whose end has not been noted on its attempt yet, with that attempt. */
+/** A refund that is not recorded as done on its attempt, with that attempt. */
 export interface OpenRefund {
   readonly refund: Refund;
   readonly attempt: PaymentAttempt;
   readonly createdAt: Date;
-  /** Set where a person has paid it back and noted that in the row; absent: the provider has to be asked. */
+  /** Set if a person has paid it back and recorded that in the row. Absent: the provider must be called. */
   readonly paidBackAs?: string;
 }
 
@@ -69,7 +69,7 @@ export class RefundRows {
     this.pendingSql = `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`;
   }
 
-  /** @param requestedBy the operator who asked for them. */
+  /** @param requestedBy the operator who requested them. */
   async insert(tx: EntityManager, refunds: readonly Refund[], requestedBy?: string): Promise<void> {
     await tx.query(this.insertSql, [
       refunds.map((refund) => refund.number),
@@ -82,7 +82,7 @@ export class RefundRows {
       refunds.map((refund) => refund.merchantAccount ?? ''),
       requestedBy ?? null,
     ]);
-    // It waited for the rest, which has not come, or for a person, who has decided.
+    // The money waited for the rest, which did not arrive, or for a person, who has decided.
     await tx.query(this.noteSql, [
       refunds.map((refund) => refund.provider),
       refunds.map((refund) => refund.reference),
@@ -90,7 +90,7 @@ export class RefundRows {
     ]);
   }
 
-  /** Those of these refunds whose end has not been noted yet, by number. */
+  /** The refunds among these that are not recorded as done, by number. */
   async open(numbers: readonly string[], tx?: EntityManager): Promise<ReadonlyMap<string, OpenRefund>> {
     const rows = await (tx
       ? tx.query<RefundRow[]>(this.openSql, [numbers])
@@ -98,7 +98,7 @@ export class RefundRows {
     return new Map(rows.map((row) => [row.number, toOpenRefund(row)]));
   }
 
-  /** Notes that the money is back. */
+  /** Records that the money is refunded. */
   async finish(
     tx: EntityManager,
     number: string,
@@ -107,7 +107,7 @@ export class RefundRows {
     await tx.query(this.finishSql, [number, storableText(answer.refundId), storableJson(answer.evidence)]);
   }
 
-  /** Whether money of this order is still on its way back. */
+  /** Whether any money of this order is being refunded. */
   async hasPending(tx: EntityManager, orderId: string): Promise<boolean> {
     return (await tx.query<unknown[]>(this.pendingSql, [orderId])).length > 0;
   }

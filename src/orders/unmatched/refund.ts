@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
 
-/** Why money goes back. `partial`: the order was paid in part only, or in another currency · `operator`: a person says so. */
+/**
+ * Why money is refunded. `partial`: the order was paid only in part, or in another currency · `operator`: a person
+ * decided so.
+ */
 export type RefundReason = 'late' | 'surplus' | 'partial' | 'operator';
 
-/** Money of one attempt on its way back to the buyer. One attempt, one refund, of all that was paid. */
+/** The refund of one attempt. Each attempt has at most one refund, of the whole payment. */
 export interface Refund extends AttemptKey {
   /** The same for every call to the provider; see refundNumber. */
   readonly number: string;
@@ -16,8 +19,8 @@ export interface Refund extends AttemptKey {
 }
 
 /**
- * The number of the refund of an attempt, 32 hex digits. Computed and not drawn, so that the provider would notice a
- * second refund even if our database had been set back to a backup in between.
+ * The number of an attempt's refund, 32 hex digits. Computed instead of random, so that the provider detects a second
+ * refund even after a database was restored from a backup.
  */
 export function refundNumber({
   provider,
@@ -28,11 +31,11 @@ export function refundNumber({
   return createHash('sha256').update(`refund\n${provider}\n${reference}${account}`).digest('hex').slice(0, 32);
 }
 
-/** Pure: the refund of a paid attempt. */
+/** Pure: returns the refund of a paid attempt. */
 export function refundOf(attempt: PaymentAttempt, reason: RefundReason): Refund {
   const { provider, reference, merchantAccount, orderId, paidAmount, paidCurrency } = attempt;
   if (paidAmount === null || paidCurrency === null) {
-    throw new Error(`attempt ${reference} of ${provider} has nothing to give back`);
+    throw new Error(`attempt ${reference} of ${provider} has no payment to refund`);
   }
   return {
     number: refundNumber(attempt),

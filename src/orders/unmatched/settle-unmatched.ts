@@ -11,7 +11,7 @@ import { evidenceOfUnmatched, isOpen, type UnmatchedPayment } from './unmatched-
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedSettlement {
-  /** Of the row in orphan_payment. */
+  /** Id of the row in orphan_payment. */
   readonly id: string;
   /** What was done about it, for the history. */
   readonly reason: string;
@@ -20,14 +20,14 @@ export interface UnmatchedSettlement {
 export type SettleUnmatchedResult =
   | { readonly outcome: 'settled'; readonly payment: UnmatchedPayment }
   | { readonly outcome: 'rejected'; readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND' }
-  /** It does not wait any more; see `handling`. */
+  /** It no longer waits; see `handling`. */
   | {
       readonly outcome: 'rejected';
       readonly code: 'UNMATCHED_PAYMENT_HANDLED';
       readonly handling: UnmatchedHandling;
     };
 
-/** Notes that a person has dealt with unmatched money outside of this system. It moves no money. Idempotent. */
+/** Records that a person has handled unmatched money outside of this system. It moves no money. Idempotent. */
 export class SettleUnmatched {
   private readonly amend: AmendOrder;
 
@@ -38,7 +38,7 @@ export class SettleUnmatched {
     this.amend = new AmendOrder(desk.schema);
   }
 
-  /** @throws InvalidOrderError when the request cannot be meant. */
+  /** @throws InvalidOrderError if the request is invalid. */
   execute(
     request: UnmatchedSettlement,
     by: ActionContext = BY_API,
@@ -57,7 +57,7 @@ export class SettleUnmatched {
     });
   }
 
-  /** Without adopting its money, as other actions do: the operator says that it is dealt with already. */
+  /** Does not adopt its money, unlike other actions: the operator says that it is handled already. */
   private async lockOrder(tx: EntityManager, id: string): Promise<LockedOrder | undefined> {
     const orderId = (await this.rows.find(tx, id))?.orderId ?? undefined;
     const { orders } = await this.desk.store.lock(tx, orderId === undefined ? [] : [orderId], 'wait');

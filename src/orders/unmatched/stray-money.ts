@@ -2,7 +2,7 @@ import { present } from '../../errors';
 import { type UnmatchedMoney } from '../sql/order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 
-/** A booked payment as unexpected money. */
+/** Converts a booked payment to unmatched money. */
 export function strayMoney(
   attempt: PaymentAttempt,
   why: Pick<UnmatchedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,

@@ -3,16 +3,16 @@ import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store
 import { type PaidSource } from '../payment-attempt';
 import { type ReportedPayment } from '../pay/reported-payment';
 
-/** Money that no order takes; a row of orphan_payment. Amounts in minor units. */
+/** Money that no order takes: a row of orphan_payment. Amounts are in minor units. */
 export interface UnmatchedPayment {
   readonly id: string;
   readonly reason: UnmatchedReason;
   readonly handling: UnmatchedHandling;
-  /** The order that the payment names or belongs to; null: none is known. */
+  /** The order that the payment names or belongs to. Null: it is unknown. */
   readonly orderId: string | null;
   readonly provider: string;
   readonly reference: string;
-  /** Null: the provider knows no merchants. */
+  /** Null: the provider has no merchants. */
   readonly merchantAccount: string | null;
   readonly amount: number;
   readonly currency: string;
@@ -20,18 +20,18 @@ export interface UnmatchedPayment {
   readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
   readonly createdAt: Date;
-  /** When, by whom and why an operator has dealt with it; null: nobody has. */
+  /** When, by whom, and why it was settled or assigned. Null: an operator has not handled it. */
   readonly resolvedAt: Date | null;
   readonly resolvedBy: string | null;
   readonly resolution: string | null;
 }
 
-/** Whether it waits: for a person, or for the deadline of its order. */
+/** Whether it waits for a person, or for the deadline of its order. */
 export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolean {
   return handling === 'kept' || handling === 'waiting';
 }
 
-/** Pure: the same payment as a report for this order. */
+/** Pure: returns the same payment as a report for this order. */
 export function reportOf(unmatched: UnmatchedPayment, orderId: string): ReportedPayment {
   const { provider, reference, merchantAccount, amount, currency, evidence } = unmatched;
   const { transactionId, paidAt } = evidence;
@@ -45,7 +45,7 @@ export function reportOf(unmatched: UnmatchedPayment, orderId: string): Reported
   };
 }
 
-/** Pure: what the history of an order says about it. */
+/** Pure: returns the entry for the history of an order. */
 export function evidenceOfUnmatched({
   id,
   provider,

@@ -5,7 +5,7 @@ import { type UnmatchedRows } from './unmatched-rows';
 /** Before every id. */
 const BEGINNING = '00000000-0000-0000-0000-000000000000';
 
-/** Reads the money that no order takes: what waits for a person, and what waits for the deadline of its order. */
+/** Reads the money that no order takes and that waits for a person or for the deadline of its order. */
 export class UnmatchedPayments {
   constructor(
     private readonly dataSource: DataSource,
@@ -13,10 +13,10 @@ export class UnmatchedPayments {
   ) {}
 
   /**
-   * Payments with the handling `kept` or `waiting`, oldest first.
+   * Returns payments with the handling `kept` or `waiting`, oldest first.
    *
-   * @param page `limit` 1 to 1000, default 100 · `after`: the last id of the page before · `merchants`: only payments
-   *   whose order belongs to one of these; payments without an order are not among them. Absent: all.
+   * @param page `limit` 1 to 1000, default 100 · `after`: the last id of the previous page · `merchants`: only payments
+   *   whose order belongs to one of these, which excludes payments without an order. Absent: all.
    */
   list(
     page: { readonly limit?: number; readonly after?: string; readonly merchants?: readonly string[] | undefined } = {},
@@ -25,12 +25,12 @@ export class UnmatchedPayments {
     return this.rows.page(this.dataSource, { limit, after, merchants });
   }
 
-  /** One of them, dealt with or not. @param merchants as for `list`. */
+  /** Returns one of them, handled or not. @param merchants as for `list`. */
   find(id: string, merchants?: readonly string[]): Promise<UnmatchedPayment | undefined> {
     return this.rows.find(this.dataSource, id, merchants);
   }
 
-  /** How many wait for a person: those with the handling `kept`. */
+  /** The number of payments that wait for a person: those with the handling `kept`. */
   countKept(): Promise<number> {
     return this.rows.countKept(this.dataSource);
   }

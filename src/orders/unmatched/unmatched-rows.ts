@@ -5,11 +5,11 @@ import { type UnmatchedPayment } from './unmatched-payment';
 
 type Queries = Pick<EntityManager, 'query'>;
 
-/** Which rows are wanted, by id. */
+/** Which rows to return, by id. */
 interface Page {
   readonly limit: number;
   readonly after: string;
-  /** Only rows whose order belongs to one of these; undefined: all. */
+  /** Only rows whose order belongs to one of these. Undefined: all. */
   readonly merchants: readonly string[] | undefined;
 }
 
@@ -32,7 +32,7 @@ export class UnmatchedRows {
     const table = `${schema}.orphan_payment`;
     const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
       SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
-    // In the words of the index orphan_payment_open.
+    // In the same words as the index orphan_payment_open.
     this.pageSql = `
       SELECT ${COLUMNS} FROM ${table} p
        WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;
@@ -47,7 +47,7 @@ export class UnmatchedRows {
        WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`;
   }
 
-  /** Those that wait, by id. */
+  /** The waiting rows, by id. */
   async page(queries: Queries, { limit, after, merchants }: Page): Promise<UnmatchedPayment[]> {
     return (await queries.query<Row[]>(this.pageSql, [after, merchants ?? null, limit])).map(toUnmatched);
   }
@@ -57,19 +57,19 @@ export class UnmatchedRows {
     return row && toUnmatched(row);
   }
 
-  /** After its order: whoever handles the money of an order locks in this order. */
+  /** Locked after its order, like everywhere that handles the money of an order. */
   async lock(tx: EntityManager, id: string): Promise<UnmatchedPayment | undefined> {
     const [row] = await tx.query<Row[]>(this.lockSql, [id]);
     return row && toUnmatched(row);
   }
 
-  /** How many wait for a person. */
+  /** The number of rows that wait for a person. */
   async countKept(queries: Queries): Promise<number> {
     const [row] = await queries.query<{ count: number }[]>(this.countSql);
     return row?.count ?? 0;
   }
 
-  /** Notes what an operator has decided about a locked row. */
+  /** Records an operator's decision about a locked row. */
   async resolve(
     tx: EntityManager,
     id: string,
@@ -79,7 +79,7 @@ export class UnmatchedRows {
     await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
   }
 
-  /** Notes that the money that came too late for this order, and was kept, pays it after all. */
+  /** Records that kept late money pays this order after all. */
   async reviveLate(
     tx: EntityManager,
     orderId: string,

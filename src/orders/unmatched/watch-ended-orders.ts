@@ -31,7 +31,10 @@ interface Dependencies {
   readonly found: NoteUnmatchedMoney;
 }
 
-/** One due timeout, and its order before and after what the providers said; no order: gone, or held by somebody else. */
+/**
+ * One due timeout, and its order before and after the findings. No order: it was deleted, or another transaction has
+ * locked it.
+ */
 interface Round {
   readonly due: Due;
   readonly before: LockedOrder | undefined;
@@ -40,9 +43,9 @@ interface Round {
 }
 
 /**
- * Looks after orders that have ended: asks the providers of their closed attempts again, at the offsets of the policy,
- * as notifications get lost and a close may have been answered too early. Money that is found goes the way of every
- * late payment; an attempt that is open again is closed again. Few calls at once: deadlines come first.
+ * Watches ended orders: looks up their closed attempts again, at the offsets of the policy, because notifications get
+ * lost and a close may have been confirmed too early. Money that is found is handled like every late payment. An
+ * attempt that is open again is closed again. Few concurrent calls, because deadlines come first.
  */
 @TimeoutHandler(ORDER_LATE_WATCH, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
@@ -100,7 +103,7 @@ function causeOf({ cause, traceparent }: Due): ActionContext {
   return { cause, traceparent };
 }
 
-/** When the order ended; written into the timeout when it was scheduled. */
+/** When the order ended, as stored in the timeout when it was scheduled. */
 function sinceOf({ payload, dueAt }: Due): Date {
   const since = new Date(String(payload.since));
   return Number.isNaN(since.getTime()) ? dueAt : since;

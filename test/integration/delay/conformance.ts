@@ -7,17 +7,20 @@ export interface Subject {
   readonly title: string;
   readonly profile: 'plain' | 'plugin';
   readonly queueType?: 'quorum' | 'classic';
-  /** Small, so that the suite crosses it quickly. */
+  /** Small, so that the suite exceeds it quickly. */
   readonly horizonMs: number;
-  /** What becomes of a wake-up whose kind has no work queue. `none` has no broker to lose it on. */
+  /** What happens to a wake-up whose kind has no work queue. `none` uses no broker. */
   readonly unroutable: 'parked' | 'dropped' | 'not applicable';
   transportOf(this: void, names: TopologyNames): DelayTransport;
 }
 
-/** Quiet two-core broker: p99 35 ms (broker.md §2.4). Generous, as the machine is shared; the sweep takes 30 s. */
+/**
+ * On a quiet two-core broker the p99 is 35 ms. The limit is generous because the machine is shared;
+ * the sweep would take 30 s.
+ */
 const LATE_MS = 1_500;
 
-/** What every transport has to do, with the consumer that holds and re-delays. */
+/** The behavior that every transport must have, together with a consumer that waits and publishes with a new delay. */
 export function describeDelayTransport(subject: Subject): void {
   describe(subject.title, () => {
     let vhost: TestVhost;
@@ -32,7 +35,7 @@ export function describeDelayTransport(subject: Subject): void {
     afterEach(() => rig.close());
     afterAll(() => vhost.drop());
 
-    it('wakes after any delay from nothing to beyond the horizon, never early, in time and with our headers', async () => {
+    it('delivers after any delay from zero to above the horizon, never early, in time, and with its headers', async () => {
       const { horizonMs } = subject;
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
       const delays = [0, 0.3, 1, 2, 19, 20, 21, 127, 128, 199, 200, 350, 799, 801, 1_003.7, horizonMs - 1, horizonMs];
@@ -44,13 +47,13 @@ export function describeDelayTransport(subject: Subject): void {
       for (const { headers } of handled) expect(headers).toMatchObject({ traceparent });
     });
 
-    it('wakes at once for what is overdue, by a millisecond or a year', async () => {
+    it('delivers overdue wake-ups immediately, whether by a millisecond or a year', async () => {
       await Promise.all([-1, -0.5, -1_000, -31_536_000_000].map((delayMs) => rig.wake('order.payment', delayMs)));
       const handled = await rig.handles(4);
       expect(handled.map(({ deliveries }) => deliveries > 1)).toEqual([false, false, false, false]);
     });
 
-    it('wakes in due order, whatever the order of scheduling: a short wait overtakes a long one', async () => {
+    it('delivers in due order, not in the order of scheduling: a short delay overtakes a long one', async () => {
       const delays = [...Array(8).keys()].map((n) => 200 + n * 150);
       const shuffled = delays.map((_, n) => delays[(n * 3) % delays.length] ?? 0);
       await Promise.all(shuffled.map((delayMs) => rig.wake('order.payment', delayMs)));
@@ -59,7 +62,7 @@ export function describeDelayTransport(subject: Subject): void {
       expect(dues).toEqual([...dues].sort((a, b) => a - b));
     });
 
-    it('keeps kinds apart, even when the name of one is the tail of another', async () => {
+    it('separates kinds, even if the name of one is the end of another', async () => {
       const payment = await rig.wake('payment', 260);
       const orderPayment = await rig.wake('order.payment', 260);
       await rig.wake('payment', 600);
@@ -69,13 +72,13 @@ export function describeDelayTransport(subject: Subject): void {
       expect(handled).toHaveLength(3);
     });
 
-    it.each([NaN, Infinity, -Infinity])('refuses to wait for %p', (delayMs) => {
+    it.each([NaN, Infinity, -Infinity])('rejects the delay %p', (delayMs) => {
       expect(() => rig.transport.route('order.payment', delayMs)).toThrow(/ORDER_TIMEOUT\//);
     });
 
     if (subject.unroutable === 'not applicable') return;
 
-    it('is not held up by a kind that has no work queue', async () => {
+    it('is not blocked by a kind without a work queue', async () => {
       const lost = [...Array(40).keys()].map((n) => `nobody-${n}`);
       await Promise.all(lost.map((id) => rig.send(rig.transport.route('nobody', 350), id)));
       await Promise.all([350, 350, 350, 360, 390].map((delayMs) => rig.wake('order.payment', delayMs)));
@@ -86,7 +89,7 @@ export function describeDelayTransport(subject: Subject): void {
       expect(rig.returned).toEqual([]);
     });
 
-    it('can be declared again, and by several at once', async () => {
+    it('can be declared again, and by several processes at the same time', async () => {
       const rigs = await Promise.all([1, 2, 3].map(() => DelayRig.open(vhost.url, subject.transportOf, subject)));
       try {
         await rig.transport.declare(rig.channel);

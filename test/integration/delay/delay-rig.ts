@@ -17,7 +17,7 @@ import {
 export const KINDS = ['order.payment', 'payment'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A wake-up that was handled, and what became of it on the way. */
+/** A wake-up that was handled, and its path. */
 export interface Handled {
   readonly id: string;
   readonly kind: string;
@@ -28,10 +28,10 @@ export interface Handled {
 }
 
 interface RigOptions {
-  /** Longer delays are handed over in pieces, as the engine does with its horizon. */
+  /** Longer delays are published in parts, as the engine does with its horizon. */
   readonly horizonMs?: number;
   readonly queueType?: 'quorum' | 'classic';
-  /** Keeps rigs on one vhost apart. */
+  /** Separates rigs on one vhost. */
   readonly prefix?: string;
 }
 
@@ -45,17 +45,17 @@ interface Wake {
 }
 
 const clock = new SystemClock();
-/** One clock for due and handled, with fractions: "never early" is compared exactly. */
+/** One clock for due times and handling times, with fractions: "never early" is compared exactly. */
 export const nowMs = (): number => performance.timeOrigin + performance.now();
 
 /**
- * A delay transport as the engine uses it, without database: publishes, and consumes with manual acknowledgement,
- * holding what is nearly due and re-delaying what is not. With `none` everything is held.
+ * A delay transport as the engine uses it, without a database: publishes, and consumes with manual acknowledgment. It
+ * keeps wake-ups that are nearly due and publishes the others with a new delay. With `none`, it keeps all of them.
  */
 export class DelayRig {
   readonly handled: Handled[] = [];
   readonly returned: string[] = [];
-  /** Everything that came out of a work queue, to be handled or to be delayed anew. */
+  /** All deliveries from work queues, whether they were handled or delayed again. */
   deliveryCount = 0;
   private readonly waiters: (() => void)[] = [];
   private readonly closing = new AbortController();
@@ -88,7 +88,7 @@ export class DelayRig {
     return rig;
   }
 
-  /** Schedules one wake-up and resolves to its id when the broker has confirmed it. */
+  /** Schedules one wake-up and resolves to its id once the broker has confirmed it. */
   async wake(kind: string, delayMs: number, headers: Record<string, unknown> = {}): Promise<string> {
     const wake = { id: randomUUID(), kind, dueAtMs: nowMs() + delayMs, deliveries: 0, headers, done: () => undefined };
     if (this.transport.name === 'none') this.hold.add(wake, wake.dueAtMs);
@@ -96,7 +96,7 @@ export class DelayRig {
     return wake.id;
   }
 
-  /** Publishes as it is told, e.g. to a kind that nobody has. */
+  /** Publishes to the given route, for example for a kind without a handler. */
   async send(route: DelayRoute, id: string, headers: Record<string, unknown> = {}): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       const options = {
@@ -111,7 +111,7 @@ export class DelayRig {
     });
   }
 
-  /** Resolves when that many wake-ups were handled, or after `ms`: then the assertion shows what is missing. */
+  /** Resolves when `count` wake-ups were handled, or after `ms`. The assertion then shows which are missing. */
   handles(count: number, ms?: number): Promise<Handled[]> {
     return this.until(() => this.handled.length >= count, ms);
   }
@@ -132,7 +132,7 @@ export class DelayRig {
     return this.handled;
   }
 
-  /** Takes everything out of the parked queue, waiting until that many came; ids in order. */
+  /** Takes all messages from the parked queue and waits until `count` have arrived. Returns the ids in order. */
   async takeParked(count: number, ms = 10_000): Promise<string[]> {
     const ids: string[] = [];
     for (const endMs = nowMs() + ms; ids.length < count && nowMs() < endMs;) {
@@ -146,7 +146,7 @@ export class DelayRig {
   async close(): Promise<void> {
     this.closing.abort();
     this.hold.drain();
-    // The channel first: closing the connection can overtake the last acknowledgements.
+    // Close the channel first: closing the connection can overtake the last acknowledgments.
     await this.channel.close().catch(() => undefined);
     await this.connection.close().catch(() => undefined);
   }

@@ -8,12 +8,12 @@ describeDelayTransport({
   title: 'DelayedExchange',
   profile: 'plugin',
   horizonMs: 1_260,
-  // The exchange forgets what it cannot route; an alternate exchange would deliver twice (plugin issue 36).
+  // The exchange drops unroutable messages; an alternate exchange would deliver twice (plugin issue 36).
   unroutable: 'dropped',
   transportOf: (names) => new DelayedExchange(names),
 });
 
-describe('DelayedExchange beyond its limit', () => {
+describe('DelayedExchange above its limit', () => {
   let vhost: TestVhost;
   let rig: DelayRig;
 
@@ -26,7 +26,7 @@ describe('DelayedExchange beyond its limit', () => {
     await vhost.drop();
   });
 
-  it('lets a hundred days wait, where the plain number would be delivered at once', async () => {
+  it('delays by a hundred days, although the plain number would be delivered immediately', async () => {
     await rig.wake('order.payment', 100 * 86_400_000);
     const short = await rig.wake('order.payment', 300);
     expect((await rig.handles(1)).map(({ id }) => id)).toEqual([short]);
@@ -34,7 +34,7 @@ describe('DelayedExchange beyond its limit', () => {
   });
 });
 
-/** All of this holds for the genuine plugin (3.10.2 on 3.10.8, 4.0.7 on 4.0.5) and for our stand-in. */
+/** Holds for the real plugin (3.10.2 on 3.10.8, 4.0.7 on 4.0.5) and for the stand-in. */
 describe('an exchange x-delayed-message', () => {
   const NAME = 'delayed';
   let vhost: TestVhost;
@@ -66,7 +66,7 @@ describe('an exchange x-delayed-message', () => {
       void channel.consume(queue, (message) => message && resolve(message.content.toString()), { noAck: true });
     });
 
-  it('delivers what waited although it was deleted and declared anew meanwhile', async () => {
+  it('delivers waiting messages after it was deleted and declared again', async () => {
     await declare('before');
     channel.publish(NAME, 'key', Buffer.from('a'), { headers: { 'x-delay': { '!': 'int64', value: 1_000 } } });
     await channel.deleteExchange(NAME);
@@ -75,15 +75,15 @@ describe('an exchange x-delayed-message', () => {
   });
 
   it.each([
-    ['text that is no number', 'abc'],
+    ['text that is not a number', 'abc'],
     ['a decimal', { '!': 'decimal', value: { digits: 15, places: 1 } }],
-  ])('ends the connection at a delay of %s', async (_, delay) => {
+  ])('closes the connection for a delay of %s', async (_, delay) => {
     await declare('queue');
     channel.publish(NAME, 'key', Buffer.from('a'), { headers: { 'x-delay': delay } });
     expect((await ended).code).toBe(541);
   });
 
-  it('refuses an inner type that is not there', async () => {
+  it('rejects an unknown inner type', async () => {
     const type = { arguments: { 'x-delayed-type': 'nonsense' } };
     await expect(channel.assertExchange(NAME, 'x-delayed-message', type)).rejects.toThrow();
   });

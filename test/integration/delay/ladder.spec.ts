@@ -38,23 +38,23 @@ describe('Ladder on a broker', () => {
     await vhost.drop();
   });
 
-  it('cuts a delay beyond its horizon and delays the rest anew, the broker headers left behind', async () => {
+  it('cuts a delay above its horizon and delays the rest again, without the headers of the broker', async () => {
     await rig.wake('order.payment', 1_600);
     const [handled] = await rig.handles(1);
     expect(handled?.deliveries).toBe(2);
-    // The first pass, 333 in base 4, began in this queue; the second, about 100, has another history.
+    // The first pass, 333 in base 4, started in this queue. The second, about 100, has another history.
     const deaths = handled?.headers['x-death'] as { queue: string }[];
     expect(deaths.length).toBeGreaterThan(0);
     expect(deaths.map(({ queue }) => queue)).not.toContain('order-timeout.v1.delay-b4-u20.2.03');
     expectInTime(rig.handled);
   });
 
-  it('parks what finds no rung on the way, rather than blocking the rung above', async () => {
+  it('parks a message whose next queue is missing instead of blocking the queue before it', async () => {
     const rung = 'order-timeout.v1.delay-b4-u20.0.02';
     await rig.channel.deleteQueue(rung);
     const before = rig.handled.length;
     const stranded = [...Array(40).keys()].map((n) => `stranded-${n}`);
-    // In base 4, 120 ms is 12 and 99 ms is 10: the same rung of level 1, then the one that is gone.
+    // In base 4, 120 ms is 12 and 99 ms is 10: the same queue of level 1, then the queue that is missing.
     await Promise.all(stranded.map((id) => rig.send(rig.transport.route('order.payment', 120), id)));
     await Promise.all([1, 2, 3].map(() => rig.wake('order.payment', 99)));
     expect(await rig.handles(before + 3)).toHaveLength(before + 3);
@@ -65,7 +65,7 @@ describe('Ladder on a broker', () => {
 });
 
 describe('The default ladder', () => {
-  it('stands within seconds on an empty vhost, and re-declares in less', async () => {
+  it('is declared within seconds on an empty vhost, and declared again in less', async () => {
     const vhost = await createVhost();
     try {
       const rig = await DelayRig.open(vhost.url, (names) => new Ladder(names));

@@ -1,9 +1,9 @@
 import { NoBrokerDelay } from '../../../src/delay';
 import { describeDelayTransport } from './conformance';
 
-// Only what a hold can show: with this transport a wake-up never sees the broker.
+// Covers only what a buffer in the process can do: with this transport a wake-up never reaches the broker.
 describeDelayTransport({
-  title: 'None',
+  title: 'NoBrokerDelay',
   profile: 'plain',
   horizonMs: 1_260,
   unroutable: 'not applicable',

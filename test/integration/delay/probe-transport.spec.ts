@@ -23,24 +23,24 @@ describe('probeTransport on a broker', () => {
   };
   const probePlugin = (url: string): Promise<ProbeResult> => probeTransport(() => connect(url), plugin);
 
-  it('sees a message come through the plugin, and leaves nothing but its exchange', async () => {
+  it('receives a message through the plugin, and leaves only its exchange', async () => {
     expect(await probePlugin(withPlugin.url)).toEqual({ type: 'works' });
     expect(await namesOf('exchanges', withPlugin)).toEqual(['order-timeout.v1.delayed']);
     expect(await namesOf('queues', withPlugin)).toEqual([]);
   });
 
-  it('finds out that the plugin is not there, and leaves nothing behind', async () => {
+  it('detects that the plugin is missing, and leaves nothing behind', async () => {
     expect(await probePlugin(plain.url)).toEqual({ type: 'absent' });
     expect(await namesOf('exchanges', plain)).toEqual([]);
     expect(await namesOf('queues', plain)).toEqual([]);
   });
 
-  it('gives the same answer to many at once', async () => {
+  it('gives the same result to many callers at the same time', async () => {
     const results = await Promise.all([1, 2, 3, 4].map(() => probePlugin(withPlugin.url)));
     expect(results.map(({ type }) => type)).toEqual(['works', 'works', 'works', 'works']);
   });
 
-  it('sees a message come through the ladder, and sees that none does where nothing is delivered', async () => {
+  it('receives a message through the ladder, and detects a ladder that does not deliver', async () => {
     const vhost = await createVhost();
     try {
       const prepare = async (channel: Channel, connection: ChannelModel): Promise<void> => {
@@ -52,7 +52,7 @@ describe('probeTransport on a broker', () => {
         timeoutMs: 500,
         prepare: async (channel, connection) => {
           await prepare(channel, connection);
-          // What waits one unit is parked from now on.
+          // Messages that wait for one unit are parked from now on.
           await channel.deleteQueue(`${ladder.address}.0.01`);
         },
       });
@@ -62,7 +62,7 @@ describe('probeTransport on a broker', () => {
     }
   });
 
-  it('does not know when the user may not declare', async () => {
+  it('returns unknown if the user may not declare', async () => {
     const user = `probe-${withPlugin.name}`;
     await withPlugin.manage('PUT', `/users/${user}`, { password: 'secret', tags: '' });
     try {
@@ -81,7 +81,7 @@ describe('probeTransport on a broker', () => {
     }
   });
 
-  it('does not know when the vhost, or the broker, is not there', async () => {
+  it('returns unknown if the vhost or the broker is missing', async () => {
     const nowhere = new URL(plain.url);
     nowhere.pathname = '/no-such-vhost';
     expect(await probePlugin(nowhere.href)).toMatchObject({ type: 'unknown' });

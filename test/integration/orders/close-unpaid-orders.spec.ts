@@ -26,7 +26,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
 
   const statusOf = async (id: string) => (await shop.readOrder.execute(id))?.status;
   const historyOf = async (id: string) => (await shop.history.execute(id)).map((entry) => entry.to);
-  /** Makes an order due without waiting: its deadline is moved into the past behind everybody's back. */
+  /** Makes an order due without waiting: moves its deadline into the past by SQL. */
   const expire = (...ids: string[]) =>
     shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = ANY($1)`, [
       ids,
@@ -38,7 +38,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     return order.id;
   };
 
-  it('closes an order nobody tried to pay: stock back, history, one event', async () => {
+  it('closes an order without attempts: stock released, history, one event', async () => {
     const before = await stockOf(shop, 'apple');
     const id = await placed();
     expect(await settle(shop, [id], 'sweep')).toEqual([{ type: 'done' }]);
@@ -57,7 +57,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     ]);
   });
 
-  it('does nothing the second time', async () => {
+  it('does nothing on a repetition', async () => {
     const id = await placed();
     await settle(shop, [id]);
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
@@ -65,7 +65,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await eventsOf(shop, id)).toHaveLength(1);
   });
 
-  it('asks for the new deadline when the order was extended, grace included', async () => {
+  it('reschedules to the new deadline plus grace if the order was extended', async () => {
     const id = await placed({ ...soon, graceMs: 5_000 });
     const view = await shop.readOrder.execute(id);
     expect(await settle(shop, [id])).toEqual([
@@ -73,13 +73,13 @@ describe('closing unpaid orders on PostgreSQL', () => {
     ]);
   });
 
-  it('lets go of an order that is gone, and of one that opted out', async () => {
+  it('is done for an order that was deleted, and for one without auto-close', async () => {
     const id = await placed({ autoClose: false });
     expect(await settle(shop, ['never-was', id])).toEqual([{ type: 'done' }, { type: 'done' }]);
     expect(await statusOf(id)).toBe('PENDING');
   });
 
-  it('skips an order that somebody is working on, and closes the others of the batch', async () => {
+  it('skips an order that is locked, and closes the others of the batch', async () => {
     const [busy, free] = [await placed(), await placed()];
     await shop.dataSource.transaction(async (tx) => {
       await tx.query(`SELECT 1 FROM ${SCHEMA}.orders WHERE id = $1 FOR UPDATE`, [busy]);
@@ -92,7 +92,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect([await statusOf(busy), await statusOf(free)]).toEqual(['PENDING', 'CLOSED']);
   });
 
-  it('commits CLOSING before it asks, closes the attempt at the provider, then the order', async () => {
+  it('commits CLOSING before the look-up, closes the attempt at the provider, then the order', async () => {
     const id = await placed({ ...soon, attempt: attempt('close-me') });
     await expire(id);
     let seen: unknown;
@@ -112,7 +112,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect((await shop.readOrder.execute(id))?.attempts).toMatchObject([{ reference: 'close-me', status: 'CLOSED' }]);
   });
 
-  it('marks an order paid when the provider says so, with the evidence, and sells the stock', async () => {
+  it('marks an order paid if the provider says so, with the evidence, and sells the stock', async () => {
     const before = await stockOf(shop, 'pear');
     const id = await placed({
       ...soon,
@@ -132,7 +132,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     });
   });
 
-  it('never closes on UNKNOWN, and closes as soon as the provider is understood again', async () => {
+  it('never closes on UNKNOWN, and closes as soon as the provider gives a clear answer', async () => {
     const id = await placed({ ...soon, attempt: attempt('down') });
     await expire(id);
     shop.provider.answerQuery('down', { type: 'UNKNOWN', reason: 'connection refused' });
@@ -145,7 +145,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await statusOf(id)).toBe('CLOSED');
   });
 
-  it('treats a provider that throws like one that says nothing', async () => {
+  it('treats a provider that throws like one that gives no answer', async () => {
     const id = await placed({ ...soon, attempt: attempt('throws') });
     await expire(id);
     shop.provider.answerQuery('throws', () => Promise.reject(new Error('socket hang up')));
@@ -154,7 +154,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     ]);
   });
 
-  it('closes an attempt that never left our side as soon as the provider says that it does not know it', async () => {
+  it('closes an attempt that was never handed over once the provider says that it does not know it', async () => {
     const id = await placed({ ...soon, attempt: attempt('shelf', { handedOver: false }) });
     await expire(id);
     shop.provider.answerQuery('shelf', { type: 'UNKNOWN', reason: 'down' });
@@ -164,7 +164,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
   });
 
-  it('remembers that a provider has known an attempt which we took for unsent', async () => {
+  it('remembers that a provider knew an attempt that counted as not handed over', async () => {
     const id = await placed({ ...soon, attempt: attempt('leaked', { handedOver: false }) });
     await expire(id);
     shop.provider.answerQuery('leaked', () => {
@@ -178,7 +178,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await statusOf(id)).toBe('CLOSING');
   });
 
-  it('learns of a time limit while it is closing, and closes when that is over', async () => {
+  it('accepts a time limit while it is closing, and closes after that limit', async () => {
     const id = await placed({ ...soon, attempt: attempt('limitless') });
     await expire(id);
     shop.provider.answerQuery('limitless', { type: 'NOT_FOUND' });
@@ -190,7 +190,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await statusOf(id)).toBe('CLOSED');
   });
 
-  it('ends CANCELLED when it is called off while it is closing', async () => {
+  it('ends CANCELLED if it is canceled while it is closing', async () => {
     const id = await placed({ ...soon, attempt: attempt('too-slow') });
     await expire(id);
     shop.provider.answerQuery('too-slow', { type: 'UNKNOWN', reason: 'down' });
@@ -202,7 +202,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await historyOf(id)).toEqual(['PENDING', 'CLOSING', 'CLOSING', 'CANCELLED']);
   });
 
-  it('counts attempts, and names the remedy, when the provider is not configured here', async () => {
+  it('counts runs, and names the remedy, if the provider is not configured in this process', async () => {
     const id = await placed({ ...soon, attempt: { provider: 'nopay', reference: 'x' } });
     await expire(id);
     expect(await settle(shop, [id])).toMatchObject([
@@ -211,7 +211,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await statusOf(id)).toBe('CLOSING');
   });
 
-  it('parks an order that was paid too little, keeps the money on record and the stock reserved', async () => {
+  it('parks an order that was paid in part, records the money, and keeps the stock reserved', async () => {
     const id = await placed({ ...soon, attempt: attempt('short') });
     await expire(id);
     shop.provider.paid('short', 1_000n);
@@ -222,7 +222,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'amount-mismatch', amount: '1000' }]);
   });
 
-  it('lets one paid attempt win, and closes the other one', async () => {
+  it('pays the order with one attempt, and closes the other one', async () => {
     const id = await placed({ ...soon, attempt: attempt('two-a') });
     await shop.register.execute(id, attempt('two-b'));
     await expire(id);
@@ -248,7 +248,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', amount: '1999' }]);
   });
 
-  it('writes nothing for an order that is not what it was when the decision was made', async () => {
+  it('writes nothing for an order that has changed since the decision', async () => {
     const id = await placed(soon);
     const { orders, now } = await shop.dataSource.transaction((tx) => shop.store.lock(tx, [id], 'wait'));
     const order = orders.get(id);
@@ -260,11 +260,11 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await eventsOf(shop, id)).toEqual([]);
   });
 
-  it('is not written at all when the money rule does not hold at the moment of closing', async () => {
+  it('writes nothing if the money rule is violated at the time of closing', async () => {
     const id = await placed();
     const { orders, now } = await shop.dataSource.transaction((tx) => shop.store.lock(tx, [id], 'wait'));
     const order = orders.get(id);
-    // Somebody without a lock smuggles an attempt in after the decision.
+    // A session without the lock inserts an attempt after the decision.
     await shop.dataSource.query(
       `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency)
        VALUES ('fake', 'smuggled', $1, 'OPEN', 1999, 'EUR')`,
@@ -278,7 +278,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await eventsOf(shop, id)).toEqual([]);
   });
 
-  it('two batches over the same orders close each order once and give the stock back once', async () => {
+  it('closes each order once and releases its stock once if two batches have the same orders', async () => {
     const before = await stockOf(shop, 'apple');
     const ids = await Promise.all(
       Array.from({ length: 60 }, () =>
@@ -307,7 +307,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });
 
-  it('refuses to change or delete history', async () => {
+  it('rejects changes and deletions of history', async () => {
     for (const sql of [`UPDATE ${SCHEMA}.order_history SET cause = 'api'`, `DELETE FROM ${SCHEMA}.order_history`]) {
       await expect(shop.dataSource.query(sql)).rejects.toThrow('append-only');
     }

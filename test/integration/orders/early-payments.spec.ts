@@ -2,7 +2,7 @@ import { fill, newOrder, openShop, reconcile, SCHEMA, settle, type Shop } from '
 
 const HOUR = 3_600_000;
 
-describe('money that was reported before its order, or its attempt, was there', () => {
+describe('money that was reported before its order or its attempt existed', () => {
   let shop: Shop;
 
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe('money that was reported before its order, or its attempt, was there', 
     expect(await handlingOf(id)).toEqual(['unknown-order adopted']);
   });
 
-  it('is adopted at once when its attempt is registered later', async () => {
+  it('is adopted immediately when its attempt is registered later', async () => {
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
     await shop.dataSource.transaction((tx) =>
@@ -65,7 +65,7 @@ describe('money that was reported before its order, or its attempt, was there', 
     });
   });
 
-  it('pays its order although that is called off, and makes a second payment surplus', async () => {
+  it('pays its order although that is being canceled, and makes a second payment surplus', async () => {
     const [cancelled, twice] = [newOrder(), newOrder()];
     await pay(cancelled.id, 'early-cancelled');
     await pay(twice.id, 'early-first');
@@ -76,12 +76,12 @@ describe('money that was reported before its order, or its attempt, was there', 
     expect(await statusOf(cancelled.id)).toBe('PAID');
     expect(await pay(twice.id, 'second-after')).toMatchObject({ order: { status: 'PAID' } });
     expect((await attemptsOf(twice.id))?.sort()).toEqual(['early-first PAID', 'second-after PAID']);
-    // Nobody has registered either of them, so a person has to say which one goes back.
+    // Neither was registered, so a person must decide which one to refund.
     expect(await reconcile(shop, twice.id)).toEqual({ type: 'done' });
     expect(await handlingOf(twice.id)).toEqual(['unknown-order adopted', 'surplus kept']);
   });
 
-  it('stays where it is when it was paid to another merchant', async () => {
+  it('stays where it is if it was paid to another merchant', async () => {
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
     const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
@@ -96,7 +96,7 @@ describe('money that was reported before its order, or its attempt, was there', 
     expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'PENDING', attempts: [{ status: 'OPEN' }] });
   });
 
-  it('stays where it is when the attempt is another order’s', async () => {
+  it('stays where it is if the attempt belongs to another order', async () => {
     const { id } = newOrder();
     await pay(id, 'disputed');
     const owner = newOrder({ paymentWindowMs: HOUR, attempt: attempt('disputed') });

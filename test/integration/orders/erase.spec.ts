@@ -29,7 +29,7 @@ describe('erasing the personal data of an order', () => {
   const request = (orderId: string) => ({ orderId, reason: 'request 4711' });
   const operator = { cause: 'api', actor: 'back-office' } as const;
 
-  /** Rows of all tables about the order that hold a text. */
+  /** The tables with rows about the order that contain a text. */
   const foundIn = async (text: string): Promise<string[]> => {
     const found: string[] = [];
     for (const table of TABLES) {
@@ -45,7 +45,7 @@ describe('erasing the personal data of an order', () => {
     await shop.place.execute([order], { cause: 'api', actor: SECRET, traceparent: `00-${SECRET}` });
     return order.id;
   };
-  /** A paid order that says everywhere whose it is, with a second payment on its way back, settled. */
+  /** A paid order with the buyer in every field, and with a second payment that is refunded and settled. */
   const settledOrder = async (): Promise<string> => {
     const reference = `${SECRET}-${++counter}`;
     const id = await place({
@@ -92,7 +92,7 @@ describe('erasing the personal data of an order', () => {
       id,
     );
 
-  it('leaves nothing of the person and everything of the books', async () => {
+  it('removes everything about the person and keeps the accounts complete', async () => {
     const id = await settledOrder();
     const before = await booksOf(id);
     expect(new Set(await foundIn(SECRET))).toEqual(new Set(TABLES.filter((table) => table !== 'order_line')));
@@ -106,7 +106,7 @@ describe('erasing the personal data of an order', () => {
     });
   });
 
-  it('keeps refund, attempt and unmatched money together under one pseudonym', async () => {
+  it('uses one pseudonym for refund, attempt, and unmatched money', async () => {
     const id = await settledOrder();
     await erase.execute(request(id), operator);
     const names = await sql<{ refund: string; attempt: string; money: string[] }>(
@@ -121,7 +121,7 @@ describe('erasing the personal data of an order', () => {
     expect([attempt, ...money]).toEqual([refund, refund, refund]);
   });
 
-  it('writes down who erased it and why, and leaves the codes of the machinery', async () => {
+  it('records who erased it and why, and keeps the codes of the service', async () => {
     const closed = await place({ paymentWindowMs: 0 });
     await settleUntilDone(shop, [closed]);
     await sql(`DELETE FROM ${SCHEMA}.timeout`);
@@ -136,7 +136,7 @@ describe('erasing the personal data of an order', () => {
     expect(history[1]?.reason).not.toBeNull();
   });
 
-  it('changes nothing when it is repeated, and erases what came later', async () => {
+  it('changes nothing when repeated, and erases later data', async () => {
     const id = await settledOrder();
     await erase.execute(request(id), operator);
     const before = await shop.history.execute(id);
@@ -156,7 +156,7 @@ describe('erasing the personal data of an order', () => {
     expect((await shop.history.execute(id))[2]).toMatchObject({ reason: 'request 4711', evidence: { erased: true } });
   });
 
-  it('leaves the attempt of another order alone that its unmatched money names', async () => {
+  it('does not change the attempt of another order that its unmatched money names', async () => {
     const [id, other] = [await settledOrder(), await settledOrder()];
     const [foreign] = await sql<{ reference: string }>(
       `SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`,
@@ -174,7 +174,7 @@ describe('erasing the personal data of an order', () => {
     expect(await foundIn(SECRET)).toEqual([]);
   });
 
-  it('refuses an order that is not there, not finished, or has something open', async () => {
+  it('rejects an order that does not exist, is not finished, or has open items', async () => {
     expect(await erase.execute(request('nobody'))).toEqual({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' });
     const pending = await place();
     expect(await erase.execute(request(pending))).toEqual({
@@ -197,7 +197,7 @@ describe('erasing the personal data of an order', () => {
     expect((await foundIn(SECRET)).length).toBeGreaterThan(0);
   });
 
-  it("takes part in the caller's transaction", async () => {
+  it("runs in the caller's transaction", async () => {
     await sql(`DELETE FROM ${SCHEMA}.outbox`);
     const id = await settledOrder();
     await expect(

@@ -10,12 +10,10 @@ import {
 
 type Answer<T> = T | ((attempt: PaymentAttemptRef) => T | Promise<T>);
 
-/**
- * A provider that says what the test tells it to, and can tell whether it is asked inside a transaction.
- */
+/** A provider that answers as the test tells it, and can detect whether it is called inside a transaction. */
 export class FakeProvider implements PaymentProvider {
   readonly calls: string[] = [];
-  /** Every refund that was asked for, repetitions included. */
+  /** Every requested refund, including repetitions. */
   readonly refunds: RefundRequest[] = [];
   private readonly refundAnswers = new Map<string, RefundOutcome>();
   private readonly queries = new Map<string, Answer<QueryOutcome>>();
@@ -27,7 +25,7 @@ export class FakeProvider implements PaymentProvider {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** Without a script an attempt is OPEN until it is closed. */
+  /** Without a scripted answer, an attempt is OPEN until it is closed. */
   answerQuery(reference: string, answer: Answer<QueryOutcome>): void {
     this.queries.set(reference, answer);
   }
@@ -36,13 +34,13 @@ export class FakeProvider implements PaymentProvider {
     this.closes.set(reference, answer);
   }
 
-  /** Without a script a refund is REFUNDED. */
+  /** Without a scripted answer, a refund is REFUNDED. */
   answerRefund(reference: string, answer: RefundOutcome | undefined): void {
     if (answer) this.refundAnswers.set(reference, answer);
     else this.refundAnswers.delete(reference);
   }
 
-  /** The close did not last. */
+  /** Opens a closed attempt again. */
   reopen(reference: string): void {
     this.closed.delete(reference);
   }
@@ -82,7 +80,7 @@ export class FakeProvider implements PaymentProvider {
     return answer ?? { type: 'REFUNDED', refundId: `r-${request.refundNumber}`, evidence: { fake: true } };
   }
 
-  /** Whether a transaction of this database is open while the provider is being asked. */
+  /** The number of open transactions in this database during a call of the provider. */
   async openTransactions(): Promise<number> {
     const [row] = await this.dataSource.query<{ count: string }[]>(
       `SELECT count(*) FROM pg_stat_activity

@@ -7,12 +7,12 @@ const LEVELS = ['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'] as const;
 const STRICT = LEVELS.slice(1);
 const attempt = (reference: string) => ({ provider: 'fake', reference });
 
-/** Options of a pool whose database, or role, has another default. */
+/** Options of a pool whose database or role has another default. */
 const defaulting = (level: string) => ({ options: `-c default_transaction_isolation=${level.replace(' ', '\\ ')}` });
 
 type UseCase = (shop: Shop, id: string, tx?: EntityManager) => Promise<unknown>;
 
-/** Everything that decides about an order on what it reads of it. */
+/** All use cases that decide about an order from its rows. */
 const DECIDING: Record<string, UseCase> = {
   register: (shop, id, tx) => shop.register.execute(id, attempt(`r-${id}`), undefined, tx),
   'mark paid': (shop, id, tx) =>
@@ -46,13 +46,13 @@ describe('isolation levels', () => {
       });
 
     it.each(Object.entries(DECIDING).filter(([name]) => name !== 'close'))(
-      'lets %s work in a transaction of its own',
+      'runs %s in its own transaction',
       async (_name, run) => {
         expect(await run(shop, await placed())).not.toMatchObject({ outcome: 'rejected' });
       },
     );
 
-    it('keeps a cancelled order CLOSING while an attempt that was registered beside the cancel is open', async () => {
+    it('keeps a canceled order CLOSING while an attempt that was registered during the cancellation is open', async () => {
       const id = await placed();
       let cancelling: Promise<unknown> | undefined;
       await shop.dataSource.transaction('READ COMMITTED', async (tx) => {
@@ -78,14 +78,14 @@ describe('isolation levels', () => {
       return order.id;
     };
 
-    it.each(Object.entries(DECIDING))('lets %s decide at READ COMMITTED', async (_name, run) => {
+    it.each(Object.entries(DECIDING))('runs %s at READ COMMITTED', async (_name, run) => {
       const id = await placed();
       const result = await shop.dataSource.transaction('READ COMMITTED', (tx) => run(shop, id, tx));
       expect(result).not.toMatchObject({ outcome: 'rejected' });
     });
 
     describe.each(STRICT)('at %s', (level) => {
-      it.each(Object.entries(DECIDING))('refuses to %s, and says what to do', async (_name, run) => {
+      it.each(Object.entries(DECIDING))('rejects %s, and says what to do', async (_name, run) => {
         const id = await placed();
         const [events, stock] = [await eventsOf(shop, id), await stockOf(shop, 'apple')];
         const refused = shop.dataSource.transaction(level, (tx) => run(shop, id, tx));
@@ -114,7 +114,7 @@ describe('isolation levels', () => {
         });
       });
 
-      it('places orders and schedules timeouts, which decide about nothing', async () => {
+      it('places orders and schedules timeouts, which decide nothing', async () => {
         const order = newOrder({ paymentWindowMs: HOUR, attempt: attempt(`placed-${level}`) });
         await shop.dataSource.transaction(level, async (tx) => {
           expect(await shop.place.execute([order], undefined, tx)).toMatchObject([{ outcome: 'placed' }]);

@@ -28,7 +28,7 @@ const policies: OrderPolicyOptions = {
   },
 };
 
-describe('money that comes too late, is too much, or too little', () => {
+describe('late, surplus, and partial payments', () => {
   let shop: Shop;
 
   beforeAll(async () => {
@@ -66,7 +66,7 @@ describe('money that comes too late, is too much, or too little', () => {
       )
     ).map(({ reason, handling }) => `${reason} ${handling}`);
 
-  /** One round of a kind as the engine makes it: settle, ask outside, settle. */
+  /** One run of a kind, as the engine makes it: settle, look up outside the transaction, settle. */
   async function round(kind: string, key: string, payload: DueTimeout['payload'] = {}): Promise<TimeoutOutcome> {
     const handler = kind === PAYMENT_REFUND ? shop.refunding : shop.watching;
     const due = dueOf(key, { kind, payload }) as DueTimeout<never>;
@@ -82,7 +82,7 @@ describe('money that comes too late, is too much, or too little', () => {
     round(ORDER_LATE_WATCH, id, { since: since.toISOString() });
 
   describe('after closing', () => {
-    it('revives the order while its goods are there, and sells them', async () => {
+    it('revives the order if its goods are in stock, and sells them', async () => {
       const before = await stockOf(shop, 'apple');
       const id = await closed();
       expect(await pay(id, 'late-revived')).toMatchObject({ outcome: 'late', order: { status: 'PAID' } });
@@ -97,7 +97,7 @@ describe('money that comes too late, is too much, or too little', () => {
       ]);
     });
 
-    it('gives the money back when the goods are gone, once, however often it is told', async () => {
+    it('refunds the money if the goods are sold, once, however often it is reported', async () => {
       const lines = [{ sku: 'pear', quantity: 1, unitAmount: 1_999 }];
       const id = await closed({ lines });
       await shop.place.execute([newOrder({ lines, paymentWindowMs: HOUR })]);
@@ -119,20 +119,20 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(shop.provider.refunds.filter(({ attempt: { reference } }) => reference === 'late-pear')).toHaveLength(1);
     });
 
-    it('gives it back at once where the policy of the merchant says so', async () => {
+    it('refunds it immediately if the policy of the merchant says so', async () => {
       const id = await closed({ merchantId: REFUNDING_MERCHANT });
       expect(await pay(id, 'late-refund')).toMatchObject({ outcome: 'late', order: { status: 'REFUNDING' } });
       expect(await handlingOf(id)).toEqual(['late refunding']);
     });
 
-    it('keeps it for a person where the policy says so', async () => {
+    it('keeps it for a person if the policy says so', async () => {
       const id = await closed({ merchantId: KEEPING_MERCHANT });
       expect(await pay(id, 'late-kept')).toMatchObject({ outcome: 'late', order: { status: 'CLOSED' } });
       expect(await handlingOf(id)).toEqual(['late kept']);
       expect(await attemptsOf(id)).toEqual(['late-kept PAID']);
     });
 
-    it('never revives what was called off', async () => {
+    it('never revives a canceled order', async () => {
       const { id } = newOrder();
       await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
       await shop.cancel.execute({ orderId: id });
@@ -146,7 +146,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await pay(id, 'late-part', 1_000)).toMatchObject({ order: { status: 'REFUNDING' } });
     });
 
-    it('gives back what comes after a refund too', async () => {
+    it('refunds a payment that arrives after a refund, too', async () => {
       const id = await closed({ merchantId: REFUNDING_MERCHANT });
       await pay(id, 'late-1');
       await refund('late-1');
@@ -155,7 +155,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await statusOf(id)).toBe('CLOSED_REFUNDED');
     });
 
-    it('stays in REFUNDING until the last of several refunds is back', async () => {
+    it('stays in REFUNDING until the last of several refunds is done', async () => {
       const id = await closed({ merchantId: REFUNDING_MERCHANT });
       await pay(id, 'both-1');
       await pay(id, 'both-2');
@@ -167,8 +167,8 @@ describe('money that comes too late, is too much, or too little', () => {
     });
   });
 
-  describe('beside another payment', () => {
-    it('gives the second payment back, and leaves the order paid', async () => {
+  describe('in addition to another payment', () => {
+    it('refunds the second payment, and leaves the order paid', async () => {
       const { id } = newOrder();
       await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
       await pay(id, 'first');
@@ -179,7 +179,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await eventNames(id)).toEqual(['order.paid', 'order.payment_late', 'order.refunded']);
     });
 
-    it('gives back a second payment that is found while closing', async () => {
+    it('refunds a second payment that is found while closing', async () => {
       const { id } = newOrder();
       await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('found-1') })]);
       await shop.register.execute(id, attempt('found-2'));
@@ -193,7 +193,7 @@ describe('money that comes too late, is too much, or too little', () => {
   });
 
   describe('too little at the deadline', () => {
-    it('closes the order, gives its goods back, and the money too', async () => {
+    it('closes the order, releases its stock, and refunds the money', async () => {
       const before = await stockOf(shop, 'apple');
       const { id } = newOrder();
       await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
@@ -209,7 +209,7 @@ describe('money that comes too late, is too much, or too little', () => {
     });
   });
 
-  it('is booked whatever characters the provider sends with it', async () => {
+  it('is booked, whatever characters the provider sends with it', async () => {
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('odd-text') })]);
     await expire(id);
@@ -228,7 +228,7 @@ describe('money that comes too late, is too much, or too little', () => {
     expect(await statusOf(id)).toBe('PAID');
   });
 
-  it('is told with what is done about it: a part waits, and goes back at the deadline', async () => {
+  it('is reported with its handling: a partial payment waits, and is refunded at the deadline', async () => {
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
     await pay(id, 'told-part', 1_000);
@@ -237,7 +237,7 @@ describe('money that comes too late, is too much, or too little', () => {
     expect(await handlingOf(id)).toEqual(['amount-mismatch waiting', 'attempt-mismatch kept']);
   });
 
-  it('cannot be reported in no currency, or as nothing', async () => {
+  it('cannot be reported without a currency or an amount', async () => {
     await expect(pay('any', 'bad', 0)).rejects.toThrow(/amount must be an integer or a bigint from 1/);
     await expect(pay('any', 'bad', 1, 'EURO')).rejects.toThrow(/currency must be an ISO 4217 code/);
   });
@@ -249,7 +249,7 @@ describe('money that comes too late, is too much, or too little', () => {
       return id;
     }
 
-    it('is asked for again with the same number while the provider is away or working on it', async () => {
+    it('is requested again with the same number while the provider is unavailable or processes it', async () => {
       const id = await refunding('slow');
       shop.provider.answerRefund('slow', { type: 'UNKNOWN', reason: 'down' });
       expect(await refund('slow')).toMatchObject({ type: 'retry', counted: false });
@@ -264,7 +264,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(new Set(numbers)).toEqual(new Set([refundNumber(attempt('slow'))]));
     });
 
-    it('counts towards parking only when the provider rejects it', async () => {
+    it('counts toward parking only if the provider rejects it', async () => {
       await refunding('poor');
       shop.provider.answerRefund('poor', { type: 'REJECTED', reason: 'the balance is too low' });
       expect(await refund('poor')).toEqual({
@@ -274,7 +274,7 @@ describe('money that comes too late, is too much, or too little', () => {
       });
     });
 
-    it('that a person has paid back is noted without asking the provider', async () => {
+    it('that a person has paid back is recorded without a call to the provider', async () => {
       const id = await refunding('by-hand');
       await shop.dataSource.query(
         `UPDATE ${SCHEMA}.refund SET status = 'REFUNDED', refund_id = 'wire 1' WHERE order_id = $1`,
@@ -286,7 +286,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(shop.provider.refunds.filter((one) => one.attempt.reference === 'by-hand')).toEqual([]);
     });
 
-    it('is told of what was paid', async () => {
+    it('is reported with the paid amount', async () => {
       await refunding('told');
       await refund('told');
       expect(shop.provider.refunds.find((one) => one.attempt.reference === 'told')).toMatchObject({
@@ -298,7 +298,7 @@ describe('money that comes too late, is too much, or too little', () => {
     });
   });
 
-  describe('the watch', () => {
+  describe('the payment watch', () => {
     const watchesOf = (id: string) =>
       shop.dataSource.query<{ due_at: Date; payload: { since: string } }[]>(
         `SELECT due_at, payload FROM ${SCHEMA}.timeout WHERE kind = '${ORDER_LATE_WATCH}' AND key = $1`,
@@ -330,7 +330,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await attemptsOf(id)).toEqual(['paid-later PAID']);
     });
 
-    it('closes again what is open again', async () => {
+    it('closes an attempt again that is open again', async () => {
       const id = await closed({}, 'reopened');
       shop.provider.reopen('reopened');
       const closes = () => shop.provider.calls.filter((call) => call === 'close reopened').length;
@@ -340,7 +340,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await statusOf(id)).toBe('CLOSED');
     });
 
-    it('goes on from round to round, and ends after the last', async () => {
+    it('continues from round to round, and ends after the last', async () => {
       const id = await closed({}, 'rounds');
       const since = (ms: number) => new Date(Date.now() - ms);
       const next = async (ms: number) => {
@@ -354,7 +354,7 @@ describe('money that comes too late, is too much, or too little', () => {
       expect(await next(25 * HOUR + 1_000)).toBe('done');
     });
 
-    it('asks again soon when it got no answer', async () => {
+    it('looks up again soon if it got no answer', async () => {
       const id = await closed({}, 'silent');
       shop.provider.answerQuery('silent', { type: 'UNKNOWN', reason: 'down' });
       expect(await watch(id)).toMatchObject({ type: 'retry', counted: false, afterMs: 2_000 });

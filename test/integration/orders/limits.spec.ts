@@ -31,7 +31,7 @@ const attempt = (change: object) => ({ attempt: { provider: 'p', reference: newI
 const line = (change: object) => ({ lines: [{ sku: 'a', quantity: 1, unitAmount: 1, ...change }] });
 const text = (length: number): string => '😀'.repeat(length);
 
-/** Columns with a CHECK: what the table takes at its border, and what it refuses. */
+/** Columns with a CHECK: the values at the limit that the table accepts, and those that it rejects. */
 const BORDERS: readonly [column: string, taken: unknown[], refused: unknown[], change: (value: never) => object][] = [
   ['orders.id', ['a', 'a'.repeat(64)], ['', 'a'.repeat(65), 'ä', 'a b'], (id: string) => ({ id })],
   ['orders.merchant_id', ['m', 'm'.repeat(64)], ['', 'm'.repeat(65)], (merchantId: string) => ({ merchantId })],
@@ -55,7 +55,7 @@ describe('the limits of the input', () => {
   });
   afterAll(() => shop.database.drop());
 
-  /** Whether the tables take it, asked without the check: by the statement that PlaceOrders uses. */
+  /** Whether the tables accept it without the input check, by the statement that PlaceOrders uses. */
   async function isStorable(given: NewOrder): Promise<boolean> {
     const plan = { policies: new OrderPolicies(), providers: { get: () => undefined } };
     const draft = draftOrder(given, { cause: 'api' }, plan);
@@ -83,7 +83,7 @@ describe('the limits of the input', () => {
     }
   });
 
-  it('let nothing in that the tables do not take', async () => {
+  it('accept nothing that the tables reject', async () => {
     const outcomes: Record<string, number> = {};
     await fc.assert(
       fc.asyncProperty(arbitraryOrder, async (fields) => {
@@ -101,7 +101,7 @@ describe('the limits of the input', () => {
     expect(outcomes['placed']).toBeGreaterThan(50);
   });
 
-  it('let no payment in that the tables do not take', async () => {
+  it('accept no payment that the tables reject', async () => {
     const mostly = <T>(good: T[], bad: T[]): fc.Arbitrary<T> =>
       fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...good) }, fc.constantFrom(...bad));
     const odd = mostly(['a', 'line\nbreak', text(64), 'x'.repeat(64)], ['\0', '\ud800', '', text(300)]);
@@ -111,7 +111,7 @@ describe('the limits of the input', () => {
         reference: fc.tuple(odd, fc.uuid()).map(([value, unique]) => value + unique),
         amount: mostly<number | bigint>([1, 1n, LIMITS.money], [0, 2n ** 60n]),
         currency: mostly(['EUR'], ['eur']),
-        // Unique, as it is one payment whose transaction another order counts on.
+        // Unique, because a transaction that another order counts on is the same payment.
         transactionId: fc.tuple(odd, fc.uuid()).map(([value, unique]) => value + unique),
         merchantAccount: odd,
         paidAt: mostly([new Date(0), new Date(), LIMITS.latest], [new Date(NaN), new Date(-1)]),

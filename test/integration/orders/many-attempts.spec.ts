@@ -19,7 +19,7 @@ describe('an order with many payment attempts', () => {
     return order.id;
   };
 
-  it('takes as many as its policy allows, and the same ones again', async () => {
+  it('accepts as many as its policy allows, and the same ones again', async () => {
     const id = await placed();
     const register = (reference: string) => shop.register.execute(id, { provider: 'fake', reference });
     for (const name of ['x', 'y', 'z'])
@@ -28,7 +28,7 @@ describe('an order with many payment attempts', () => {
     expect(await register(`${id}-x`)).toMatchObject({ outcome: 'replayed' });
   });
 
-  it('has some of 120 closed in every round, though its provider answers only a part of the questions', async () => {
+  it('has some of 120 closed in every round, although its provider answers only some calls', async () => {
     const id = await placed('patient');
     await shop.dataSource.query(
       `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency, created_at)
@@ -36,20 +36,20 @@ describe('an order with many payment attempts', () => {
               now() - interval '1 hour' FROM generate_series(1, 120) n`,
       [id],
     );
-    // 50 calls a round, and none is waited for: fewer than there are attempts.
+    // 50 calls per round without waiting, which is fewer than the number of attempts.
     const limits = { ratePerSecond: 0.1, burst: 50, maxWaitMs: 0 };
     const guarded = new ResilientProvider(shop.provider, new SystemClock(), limits);
     const ask = new PaymentLookups(new PaymentProviders([guarded]));
     const { now, attempts } = await shop.store.attemptsOf(id, () => true);
     shop.provider.calls.length = 0;
     const findings = await ask.close(attempts, now, new AbortController().signal);
-    // Two calls each, and up to four under way when the last call was made.
+    // Two calls each, and up to four in progress at the last call.
     const closed = findings.filter(({ finding }) => finding.type === 'CLOSED');
     expect(closed.length).toBeGreaterThanOrEqual(22);
     expect(shop.provider.calls).toHaveLength(50);
   });
 
-  it('has its open attempts asked before those that were closed', async () => {
+  it('has its open attempts looked up before the closed ones', async () => {
     const id = await placed('patient');
     await shop.dataSource.query(
       `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency)

@@ -7,7 +7,7 @@ import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
 const HOUR = 3_600_000;
 
-describe('several merchants of one provider that number alike', () => {
+describe('several merchants of one provider with equal references', () => {
   let shop: Shop;
   let told: Notification;
   let take: () => Promise<string | undefined>;
@@ -65,7 +65,7 @@ describe('several merchants of one provider that number alike', () => {
   const attemptsOf = async (id: string) =>
     (await shop.readOrder.execute(id))?.attempts.map((one) => `${one.merchantAccount} ${one.status}`);
 
-  it('have their unknown payments kept and told of one by one', async () => {
+  it('have their unknown payments kept and reported separately', async () => {
     expect([await pay('a', 'no-1'), await pay('b', 'no-1')]).toEqual(['accepted', 'accepted']);
     expect(await keptOf('no-1')).toEqual(['a kept', 'b kept']);
     const events = await shop.dataSource.query<{ account: string }[]>(
@@ -84,7 +84,7 @@ describe('several merchants of one provider that number alike', () => {
     expect((await shop.readOrder.execute(ofB))?.status).toBe('PAID');
   });
 
-  it('get money that came first only by an attempt of the same merchant', async () => {
+  it('adopt earlier money only by an attempt of the same merchant', async () => {
     await pay('a', 'no-3');
     const [ofB, ofA] = [await placed(), await placed()];
     await register.execute(ofB, attempt('b', 'no-3'));
@@ -94,7 +94,7 @@ describe('several merchants of one provider that number alike', () => {
     expect(await keptOf('no-3')).toEqual(['a adopted']);
   });
 
-  it('must be named where there is no default, and must be configured', async () => {
+  it('must be named if there is no default, and must be configured', async () => {
     const id = await placed();
     expect(await register.execute(id, attempt(undefined, 'no-4'))).toMatchObject({
       code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED',
@@ -110,7 +110,7 @@ describe('several merchants of one provider that number alike', () => {
     expect(await attemptsOf(id)).toEqual([]);
   });
 
-  it('are not placed with an attempt that nobody could be asked about', async () => {
+  it('are not placed with an attempt that cannot be looked up', async () => {
     const order = newOrder({ paymentWindowMs: HOUR, attempt: { provider: 'nobody', reference: 'no-5' } });
     expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'rejected', code: 'PROVIDER_NOT_CONFIGURED' }]);
     expect(await shop.readOrder.execute(order.id)).toBeUndefined();

@@ -12,7 +12,7 @@ interface AttemptRow {
   readonly paid_amount: string | null;
 }
 
-describe('one payment that is told of by several names, from several sides', () => {
+describe('one payment that is reported under several names by several sources', () => {
   let shop: Shop;
 
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('one payment that is told of by several names, from several sides', () 
     shop.provider.answerClose(reference, { type: 'PAID' });
   };
 
-  it('counts once when both names are registered and reported', async () => {
+  it('counts once if both names are registered and reported', async () => {
     const id = await placed({ attempt: attempt('cs_a') });
     await shop.register.execute(id, attempt('pi_a'));
     await report(id, 'cs_a');
@@ -74,7 +74,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect((await attemptsOf(id)).sort()).toEqual(['cs_a PAID', 'pi_a DUPLICATE']);
   });
 
-  it('counts once when one name is reported and the other notified', async () => {
+  it('counts once if one name is reported and the other notified', async () => {
     const id = await placed({ attempt: attempt('cs_b') });
     await shop.register.execute(id, attempt('pi_b'));
     await report(id, 'cs_b');
@@ -85,7 +85,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect((await rowsOf(id)).filter(({ status }) => status === 'PAID')).toHaveLength(1);
   });
 
-  it('is not enough twice: half of it by two names leaves a person to look', async () => {
+  it('does not add up: half of the total under two names leaves the decision to a person', async () => {
     const id = await placed({ ...HALF, attempt: attempt('cs_c') });
     await report(id, 'cs_c', 2_000);
     await report(id, 'pi_c', 2_000);
@@ -96,7 +96,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await unmatchedOf(id)).toContainEqual({ reason: 'amount-mismatch', handling: 'kept' });
   });
 
-  it('never gives back a reference that only a report has named with its number', async () => {
+  it('never refunds a reference that only a report has linked to its transaction id', async () => {
     const id = await placed({ merchantId: 'refunder', attempt: attempt('mine') });
     await report(id, 'foreign', 10, 't-mine');
     await confirm(id, 'mine', 10, 't-mine');
@@ -105,7 +105,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await refundsOf(id)).toEqual(['mine']);
   });
 
-  it('never gives back such a reference of a cancelled order', async () => {
+  it('never refunds such a reference of a canceled order', async () => {
     const id = await placed({ attempt: attempt('mine5') });
     await report(id, 'foreign5', 10, 't-mine5');
     await shop.cancel.execute({ orderId: id });
@@ -114,7 +114,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await refundsOf(id)).toEqual(['mine5']);
   });
 
-  it('does not hide a second payment of an attempt that a report had mixed up', async () => {
+  it('does not hide a second payment of an attempt that a report had confused', async () => {
     const id = await placed({ attempt: attempt('s-a') });
     await shop.register.execute(id, attempt('s-b'));
     await report(id, 's-a', 1_999, 't-b');
@@ -147,7 +147,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await unmatchedOf(second)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
   });
 
-  it('belongs to the attempt that was asked about, also where a process knows a default account', async () => {
+  it('belongs to the attempt that was looked up, even if a process knows a default account', async () => {
     const id = await placed({ ...HALF, attempt: attempt('acc') });
     const provider = shop.provider as { defaultAccount?: string };
     provider.defaultAccount = 'shop';
@@ -164,7 +164,7 @@ describe('one payment that is told of by several names, from several sides', () 
     }
   });
 
-  it('pays the order that a report names after the provider has told of it', async () => {
+  it('pays the order that a report names after the notification of the provider', async () => {
     const { id } = newOrder();
     await keptMoney('n-1', 1_999n);
     expect(await report(id, 'n-1')).toEqual({ outcome: 'unknown-order' });
@@ -173,7 +173,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await statusOf(id)).toBe('PAID');
   });
 
-  it('is worth what the provider says, also before its order is there', async () => {
+  it('has the amount that the provider says, even before its order exists', async () => {
     const { id } = newOrder();
     await report(id, 'e-1', 1_999);
     await keptMoney('e-1', 10n);
@@ -183,7 +183,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await rowsOf(id)).toMatchObject([{ paid_amount: '10' }]);
   });
 
-  it('is announced once as what becomes of it, when two reports are confirmed together', async () => {
+  it('is announced once with its result if two reports are confirmed together', async () => {
     const id = await placed({ attempt: attempt('k-1') });
     await shop.register.execute(id, attempt('k-2'));
     await report(id, 'k-1');
@@ -195,7 +195,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(late.map(({ body }) => body)).toMatchObject([{ handling: 'refunding' }]);
   });
 
-  it('is shown to a person again when the amount changes after that person has settled it', async () => {
+  it('is shown to a person again if its amount changes after that person has settled it', async () => {
     const id = await placed({ attempt: attempt('d-1') });
     await confirm(id, 'd-1');
     await confirm(id, 'd-1', 5);
@@ -206,7 +206,7 @@ describe('one payment that is told of by several names, from several sides', () 
     expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
   });
 
-  it('waits for a person when its attempt is registered for another order at the moment of adoption', async () => {
+  it('waits for a person if its attempt is registered for another order at the time of adoption', async () => {
     const { id } = newOrder();
     await report(id, 'race-1');
     await shop.place.execute([newOrder({ id })]);

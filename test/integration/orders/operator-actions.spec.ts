@@ -4,7 +4,7 @@ import { type DueTimeout } from '../../../src/timeouts';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { dueOf, eventsOf, SCHEMA, settle, settleUntilDone, stockOf } from './shop';
 
-describe('what an operator decides about an order', () => {
+describe('the decisions of an operator about an order', () => {
   let desk: OperatorDesk;
   beforeAll(async () => {
     desk = await openDesk();
@@ -34,7 +34,7 @@ describe('what an operator decides about an order', () => {
   };
 
   describe('a refund', () => {
-    it('of money that was kept goes its usual way, and clears the alert', async () => {
+    it('of kept money is processed as usual, and clears the alert', async () => {
       const orderId = await keptLate('kept');
       expect(await desk.openOf('kept')).toHaveLength(1);
       expect(await refund(orderId, 'kept')).toMatchObject({ outcome: 'refunding', order: { status: 'REFUNDING' } });
@@ -53,7 +53,7 @@ describe('what an operator decides about an order', () => {
       expect(desk.shop.provider.refunds.filter((one) => one.attempt.reference === 'kept')).toHaveLength(1);
     });
 
-    it('by two operators at once is one refund, with one entry in the history', async () => {
+    it('by two operators at the same time is one refund with one entry in the history', async () => {
       const orderId = await keptLate('kept-twice');
       const results = await Promise.all([refund(orderId, 'kept-twice'), refund(orderId, 'kept-twice')]);
       expect(results.map(({ outcome }) => outcome)).toEqual(['refunding', 'refunding']);
@@ -62,7 +62,7 @@ describe('what an operator decides about an order', () => {
       expect(entries).toHaveLength(1);
     });
 
-    it('of a sold order is for what it does not need alone', async () => {
+    it('of a sold order is limited to payments that it does not need', async () => {
       const orderId = await desk.placed({ merchantId: 'keeper' });
       await desk.confirm(orderId, 'needed');
       expect(await refund(orderId, 'needed')).toMatchObject({ code: 'PAYMENT_NEEDED', status: 'PAID' });
@@ -74,14 +74,14 @@ describe('what an operator decides about an order', () => {
       expect(await refund(orderId, 'needed')).toMatchObject({ code: 'PAYMENT_NEEDED' });
     });
 
-    it('of a sold order is refused while only a report would be left to pay it', async () => {
+    it('of a sold order is rejected if only a report would be left to pay it', async () => {
       const orderId = await desk.placed({ merchantId: 'keeper' });
       await desk.confirm(orderId, 'certain');
       await desk.report(orderId, 'claimed');
       expect(await refund(orderId, 'certain')).toMatchObject({ code: 'PAYMENT_NEEDED' });
     });
 
-    it('of a part lets an order that was parked close', async () => {
+    it('of a partial payment lets a parked order close', async () => {
       const before = await stockOf(desk.shop, 'apple');
       const orderId = await desk.placed({ merchantId: 'parker' });
       await desk.confirm(orderId, 'part', 1_000);
@@ -99,7 +99,7 @@ describe('what an operator decides about an order', () => {
       expect(await desk.attemptsOf(orderId)).toEqual(['part REFUNDED']);
     });
 
-    it('of a part leaves an order alone that no deadline closes', async () => {
+    it('of a partial payment does not change an order without auto-close', async () => {
       const orderId = await desk.placed({ autoClose: false });
       await desk.confirm(orderId, 'left-alone', 1_000);
       await desk.expire(orderId);
@@ -107,7 +107,7 @@ describe('what an operator decides about an order', () => {
       expect(await desk.kindsOf(orderId)).toEqual([]);
     });
 
-    it('of what was only reported has the provider asked, outside of any transaction', async () => {
+    it('of a reported payment looks it up at the provider, outside of any transaction', async () => {
       const orderId = await desk.closed({ merchantId: 'keeper' });
       await desk.report(orderId, 'reported');
       const open: number[] = [];
@@ -118,7 +118,7 @@ describe('what an operator decides about an order', () => {
       const refused = await refund(orderId, 'reported');
       expect(refused).toMatchObject({
         code: 'PAYMENT_NOT_CONFIRMED',
-        says: 'it was reported as paid, and the provider says NOT_FOUND',
+        says: 'it was reported as paid, but the provider says NOT_FOUND',
       });
       expect(open).toEqual([0]);
       expect(await refundsOf(orderId)).toEqual([]);
@@ -128,7 +128,7 @@ describe('what an operator decides about an order', () => {
       expect(desk.shop.provider.refunds.at(-1)).toMatchObject({ amount: 1_500n, reason: 'operator' });
     });
 
-    it('is refused for a payment that another order counts on, and for one that is not there', async () => {
+    it('is rejected for a payment that another order counts on, and for one that does not exist', async () => {
       const orderId = await keptLate('shared');
       const other = await desk.placed({ attempt: desk.attempt('other-name') });
       await desk.shop.dataSource.query(
@@ -159,7 +159,7 @@ describe('what an operator decides about an order', () => {
       expect(await revive(orderId)).toMatchObject({ outcome: 'already-paid' });
     });
 
-    it('is refused when the goods are gone, and changes nothing', async () => {
+    it('is rejected if the goods are sold, and changes nothing', async () => {
       const orderId = await keptLate('goods-gone', rare);
       const winner = await desk.placed(rare);
       const shortages = [{ sku: 'rare', wanted: 1, available: 0 }];
@@ -172,7 +172,7 @@ describe('what an operator decides about an order', () => {
       expect(await stockOf(desk.shop, 'rare')).toEqual({ onHand: 0, reserved: 0 });
     });
 
-    it('is refused for too little money, for money of another order, and for what was called off', async () => {
+    it('is rejected for too little money, for money of another order, and for a canceled order', async () => {
       const part = await desk.closed({ merchantId: 'keeper' });
       await desk.confirm(part, 'late-part', 1_000);
       expect(await revive(part)).toMatchObject({ code: 'PAYMENT_INSUFFICIENT' });
@@ -192,7 +192,7 @@ describe('what an operator decides about an order', () => {
   });
 
   describe('a close', () => {
-    it('ends an order without attempts at once, before its deadline and with auto-close off', async () => {
+    it('ends an order without attempts immediately, before its deadline and with auto-close off', async () => {
       const before = await stockOf(desk.shop, 'apple');
       const orderId = await desk.placed({ autoClose: false });
       expect(await close(orderId)).toMatchObject({ outcome: 'closed', order: { status: 'CLOSED' } });
@@ -216,7 +216,7 @@ describe('what an operator decides about an order', () => {
       expect(desk.shop.provider.calls).toContain('close still-open');
     });
 
-    it('leaves the order to a buyer who was quicker', async () => {
+    it('leaves the order PAID if the buyer paid first', async () => {
       const orderId = await desk.placed({ attempt: desk.attempt('quicker') });
       await close(orderId);
       desk.shop.provider.paid('quicker');
@@ -224,7 +224,7 @@ describe('what an operator decides about an order', () => {
       expect(await desk.statusOf(orderId)).toBe('PAID');
     });
 
-    it('takes up a closing again that was parked', async () => {
+    it('restarts a parked closing', async () => {
       const orderId = await desk.placed({ attempt: desk.attempt('parked') });
       await close(orderId);
       await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.timeout SET state = 'parked' WHERE key = $1`, [orderId]);
@@ -233,7 +233,7 @@ describe('what an operator decides about an order', () => {
       expect(timeout).toMatchObject({ state: 'pending' });
     });
 
-    it('believes the declaration that nothing can be paid any more, and keeps an eye on it', async () => {
+    it('trusts the declaration that no attempt can be paid, and still watches the attempts', async () => {
       const orderId = await desk.placed({ attempt: desk.attempt('declared') });
       await close(orderId);
       await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.timeout SET state = 'parked' WHERE key = $1`, [orderId]);
@@ -254,7 +254,7 @@ describe('what an operator decides about an order', () => {
       expect(await desk.statusOf(orderId)).toBe('PAID');
     });
 
-    it('is refused while the order holds money, whatever is declared', async () => {
+    it('is rejected while the order holds money, whatever is declared', async () => {
       const orderId = await desk.placed({ attempt: desk.attempt('unpaid-rest') });
       await desk.report(orderId, 'held', 1_000);
       for (const declared of [false, true]) {
@@ -269,13 +269,13 @@ describe('what an operator decides about an order', () => {
       expect(await close('nowhere')).toMatchObject({ code: 'ORDER_NOT_FOUND' });
     });
 
-    it('of a cancellation under way ends as a cancellation', async () => {
+    it('of a cancellation in progress ends as a cancellation', async () => {
       const orderId = await desk.placed({ attempt: desk.attempt('cancelling') });
       await desk.shop.cancel.execute({ orderId });
       expect(await close(orderId, true)).toMatchObject({ order: { status: 'CANCELLED' } });
     });
 
-    it('beside the deadline happens once', async () => {
+    it('happens once if it coincides with the deadline', async () => {
       const before = await stockOf(desk.shop, 'apple');
       const ids = await Promise.all(Array.from({ length: 10 }, () => desk.placed()));
       await Promise.all(ids.map(desk.expire));

@@ -4,12 +4,15 @@ import { fill, newOrder, openShop, SCHEMA, settleUntilDone } from './shop';
 
 const HOUR = 3_600_000;
 
-/** Who acts in these tests; the door must not matter. */
+/** The actor in these tests. The interface must not matter. */
 export const ANNA: ActionContext = { cause: 'api', actor: 'anna' };
 
 export type OperatorDesk = Awaited<ReturnType<typeof openDesk>>;
 
-/** A shop, and what tests of an operator's actions need beside it. Merchants: `keeper` keeps late money, `parker` parts. */
+/**
+ * A shop with everything that tests of an operator's actions need. Merchants: `keeper` keeps late money, `parker` parks
+ * partial payments.
+ */
 export async function openDesk() {
   const shop = await openShop({
     reminderOffsetsMs: [],
@@ -48,7 +51,7 @@ export async function openDesk() {
     attemptsOf: async (id: string) =>
       (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`),
     lastOf: async (id: string) => (await shop.history.execute(id)).at(-1),
-    /** Open rows of unmatched money by their payment's reference. */
+    /** Open rows of unmatched money by the reference of their payment. */
     openOf: async (reference: string) =>
       (await shop.unmatched.list({ limit: 1_000 })).filter((row) => row.reference === reference),
     rowsOf: async (reference: string) =>
@@ -58,7 +61,7 @@ export async function openDesk() {
           [reference],
         )
       ).map(({ text }) => text),
-    /** Money that nobody knows the order of, as a provider notifies it. */
+    /** Money of an unknown order, as a provider notifies it. */
     stray: async (reference: string, amount = 1_999, currency = 'EUR') => {
       const id = randomUUID();
       await shop.dataSource.query(

@@ -24,7 +24,7 @@ describe('placing orders on PostgreSQL', () => {
     return row?.n;
   };
 
-  it('writes order, lines, stock, history, deadline and reminder, and answers with the order', async () => {
+  it('writes order, lines, stock, history, deadline, and reminder, and returns the order', async () => {
     const before = await stockOf(shop, 'apple');
     const order = newOrder({ ...soon, metadata: { cart: 7 }, attempt: { provider: 'fake', reference: 'first' } });
     const [result] = await shop.place.execute([order], { cause: 'command', actor: 'shop-1' });
@@ -61,7 +61,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(statements).toEqual(['START', 'WITH', 'WITH', 'WITH', 'COMMIT']);
   });
 
-  it('takes window, grace and reminders from the order, else its merchant, else the global policy', async () => {
+  it('takes window, grace, and reminders from the order, then its merchant, then the global policy', async () => {
     const plain = newOrder({ paymentWindowMs: undefined });
     const merchant = newOrder({ paymentWindowMs: undefined, merchantId: 'm1' });
     const own = newOrder({ ...soon, merchantId: 'm1', graceMs: 1, reminderOffsetsMs: [] });
@@ -81,13 +81,13 @@ describe('placing orders on PostgreSQL', () => {
     expect(await windowAndGrace(slow.id)).toMatchObject({ grace: 9_000 });
   });
 
-  it('skips a reminder whose moment lies before the order', async () => {
+  it('skips a reminder whose time is before the order', async () => {
     const order = newOrder({ paymentWindowMs: 1_000 });
     await shop.place.execute([order]);
     expect((await timeoutsOf(shop, order.id)).map((timeout) => timeout.kind)).toEqual(['order.payment']);
   });
 
-  it('replays the same request, and refuses another one under the same id', async () => {
+  it('replays the same request, and rejects another one with the same id', async () => {
     const order = newOrder(soon);
     const before = await stockOf(shop, 'apple');
     await shop.place.execute([order]);
@@ -99,7 +99,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await countOf('order_line', order.id)).toBe(1);
   });
 
-  it('places once when the same request comes ten times at the same moment', async () => {
+  it('places once if the same request comes ten times at the same time', async () => {
     const order = newOrder({ ...soon, idempotencyKey: 'ten-times' });
     const results = await Promise.all(Array.from({ length: 10 }, () => shop.place.execute([order])));
     const outcomes = results.flat().map((result) => result.outcome);
@@ -108,7 +108,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await countOf('reservation', order.id)).toBe(1);
   });
 
-  it('refuses an idempotency key with another content, and leaves no trace of that', async () => {
+  it('rejects an idempotency key with other content, and leaves no trace of it', async () => {
     const first = newOrder({ ...soon, idempotencyKey: 'key-1' });
     const second = newOrder({ ...soon, idempotencyKey: 'key-1' });
     const other = newOrder({ ...soon, idempotencyKey: 'key-1', merchantId: 'm1' });
@@ -120,7 +120,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await countOf('orders', second.id)).toBe(0);
   });
 
-  it('refuses the second of two orders with one idempotency key in one request', async () => {
+  it('rejects the second of two orders with one idempotency key in one request', async () => {
     const [first, second] = [1, 2].map(() => newOrder({ ...soon, idempotencyKey: 'shared' }));
     if (!first || !second) throw new Error('unreachable');
     expect(await shop.place.execute([first, second, first])).toMatchObject([
@@ -131,7 +131,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await countOf('orders', second.id)).toBe(0);
   });
 
-  it('does not burn the idempotency key of an order that was refused', async () => {
+  it('keeps the idempotency key of a rejected order usable', async () => {
     const greedy = newOrder({
       ...soon,
       idempotencyKey: 'again',
@@ -142,7 +142,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await shop.place.execute([greedy])).toMatchObject([{ outcome: 'placed' }]);
   });
 
-  it('refuses an order that is short of stock, names the shortage, and writes nothing', async () => {
+  it('rejects an order that lacks stock, names the shortage, and writes nothing', async () => {
     await fill(shop, { rare: 1 });
     const order = newOrder({ ...soon, lines: [{ sku: 'rare', quantity: 2, unitAmount: 1 }] });
     expect(await shop.place.execute([order])).toEqual([
@@ -157,7 +157,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await timeoutsOf(shop, order.id)).toEqual([]);
   });
 
-  it('serves a batch first come first served when stock does not suffice for all', async () => {
+  it('serves a batch in order if stock is insufficient for all', async () => {
     await fill(shop, { few: 5 });
     const orders = [3, 3, 1, 1, 1].map((quantity) =>
       newOrder({ ...soon, lines: [{ sku: 'few', quantity, unitAmount: 1 }] }),
@@ -182,7 +182,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(results.map((result) => result.id)).toEqual(orders.map((order) => order.id));
   });
 
-  it('answers repeats within one request', async () => {
+  it('returns results for repetitions within one request', async () => {
     const order = newOrder(soon);
     expect(await shop.place.execute([order, order, { ...order, amount: 1 }])).toMatchObject([
       { outcome: 'placed' },
@@ -191,7 +191,7 @@ describe('placing orders on PostgreSQL', () => {
     ]);
   });
 
-  it('refuses a window outside the limits, relative or absolute', async () => {
+  it('rejects a payment window outside the limits, relative or absolute', async () => {
     const tooLong = newOrder({ paymentWindowMs: 3_600_001 });
     const tooFar = newOrder({ paymentWindowMs: undefined, expiresAt: new Date(Date.now() + 7_200_000) });
     for (const order of [tooLong, tooFar]) {
@@ -201,7 +201,7 @@ describe('placing orders on PostgreSQL', () => {
     }
   });
 
-  it('refuses a first attempt that another order has', async () => {
+  it('rejects a first attempt that another order has', async () => {
     const attempt = { provider: 'fake', reference: 'taken' };
     await shop.place.execute([newOrder({ ...soon, attempt })]);
     const second = newOrder({ ...soon, attempt });
@@ -209,7 +209,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await countOf('orders', second.id)).toBe(0);
   });
 
-  it("takes part in the caller's transaction, refusals included", async () => {
+  it("runs in the caller's transaction, including rejections", async () => {
     const kept = newOrder(soon);
     const refused = newOrder({ ...soon, lines: [{ sku: 'no-such', quantity: 1, unitAmount: 1 }] });
     await expect(
@@ -222,7 +222,7 @@ describe('placing orders on PostgreSQL', () => {
     expect(await shop.readOrder.execute(kept.id)).toBeUndefined();
   });
 
-  it('never oversells to bulk and single orders at once', async () => {
+  it('never oversells with concurrent bulk and single orders', async () => {
     await fill(shop, { contested: 50 });
     const line = { sku: 'contested', quantity: 1, unitAmount: 1 };
     const bulks = Array.from({ length: 4 }, () =>

@@ -28,7 +28,7 @@ describe('single orders that are placed at the same time', () => {
     return row?.n;
   };
 
-  it('share transactions, and each keeps its own answer and history', async () => {
+  it('share transactions, and each has its own result and history', async () => {
     const orders = Array.from({ length: 60 }, () => newOrder(soon));
     const results = await Promise.all(orders.map((order) => place(order, `by ${order.id}`)));
     expect(results.map((result) => [result?.outcome, result?.id])).toEqual(orders.map(({ id }) => ['placed', id]));
@@ -38,7 +38,7 @@ describe('single orders that are placed at the same time', () => {
     }
   });
 
-  it('are refused one by one', async () => {
+  it('are rejected one by one', async () => {
     const orders = [soon, soon, soon, wanting('fig', 2), wanting('plum'), soon].map((wish) => newOrder(wish));
     const results = await Promise.all(orders.map((order) => place(order)));
     expect(results.map((result) => (result?.outcome === 'rejected' ? result.code : result?.outcome))).toEqual([
@@ -51,7 +51,7 @@ describe('single orders that are placed at the same time', () => {
     ]);
   });
 
-  it('do not stand in the way of another one with the same id that may be placed', async () => {
+  it('do not block another one with the same id that can be placed', async () => {
     const refused = newOrder(wanting('fig', 2));
     const fitting = newOrder({ ...soon, id: refused.id });
     const others = [soon, soon].map((wish) => place(newOrder(wish)));
@@ -59,7 +59,7 @@ describe('single orders that are placed at the same time', () => {
     expect(results.slice(2).map((result) => result?.outcome)).toEqual(['rejected', 'placed', 'replayed']);
   });
 
-  it('wait for goods that a foreign transaction holds without holding up those who want others', async () => {
+  it('wait for goods that another transaction has locked without delaying orders of other goods', async () => {
     const runner = shop.dataSource.createQueryRunner();
     await runner.startTransaction();
     await runner.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'pear' FOR UPDATE`);

@@ -49,7 +49,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
     const { dataSource } = database;
     const createQueryRunner = (): object => {
       const runner = dataSource.createQueryRunner();
-      // Single statements are sent by the runner itself; those that open and end a transaction are nothing to explain.
+      // The runner sends single statements itself. Statements that open and end a transaction need no plan.
       const single = explaining(dataSource.manager).query;
       const query = (text: string, values?: unknown[]): Promise<unknown> =>
         values ? single(text, values) : (runner.query(text) as Promise<unknown>);
@@ -72,13 +72,13 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
   afterAll(() => database.drop());
   beforeEach(() => (plans.length = 0));
 
-  it('reads a page of the orders and finds all that belongs to it by index', async () => {
+  it('reads a page of the orders and finds all of their rows by index', async () => {
     const purge = new PurgeOrders(explained(), SCHEMA, new Inventory(SCHEMA), 10 * DAY_MS);
     const { purged, next } = await purge.purgePage(purge.beginning);
     expect(purged).toBeGreaterThan(0);
     expect(next).toHaveLength(1);
     expect(plans[0]).toContain('using orders_pkey');
-    // The outbox is empty, and small by nature.
+    // The outbox is empty here, and always small.
     const scans = plans.join('\n').match(/Seq Scan on (?!outbox)\w+/g);
     expect(scans).toBeNull();
   });

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const FOREVER = { finishedOrdersMs: 0, idempotencyKeysMs: 0, settledMoneyMs: 0 };
 const TABLES = ['orders', 'order_line', 'payment_attempt', 'order_history', 'reservation', 'refund'];
 
-describe('purging what was finished long ago', () => {
+describe('purging data that finished long ago', () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop({ lateWatchOffsetsMs: [] });
@@ -40,7 +40,7 @@ describe('purging what was finished long ago', () => {
   };
   const age = (id: string, days = 11): Promise<unknown> =>
     sql(`UPDATE ${SCHEMA}.orders SET updated_at = now() - $2 * interval '1 day' WHERE id = $1`, id, days);
-  /** Sends everything that waits to be sent. */
+  /** Sends all waiting messages. */
   const send = () => sql(`DELETE FROM ${SCHEMA}.outbox`);
 
   const place = async (overrides: Partial<NewOrder> = {}): Promise<NewOrder> => {
@@ -48,7 +48,7 @@ describe('purging what was finished long ago', () => {
     await shop.place.execute([order]);
     return order;
   };
-  /** An order that ended without payment, long ago, with a closed attempt. */
+  /** An order that ended without payment long ago, with a closed attempt. */
   const closed = async (days?: number): Promise<string> => {
     const { id } = await place();
     await settleUntilDone(shop, [id]);
@@ -63,7 +63,7 @@ describe('purging what was finished long ago', () => {
     return id;
   };
 
-  it('deletes an order with lines, attempts, refunds, reservations and history, and leaves stock and younger ones', async () => {
+  it('deletes an order with lines, attempts, refunds, reservations, and history, and keeps stock and newer orders', async () => {
     const stock = await shop.inventory.read(shop.dataSource.manager, ['apple']);
     const [old, young] = [await closed(), await closed(9)];
     await sql(`UPDATE ${SCHEMA}.payment_attempt SET status = 'REFUNDED' WHERE order_id = $1`, old);
@@ -87,7 +87,7 @@ describe('purging what was finished long ago', () => {
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });
 
-  it('deletes paid and cancelled orders too, and never an open one, however old', async () => {
+  it('deletes paid and canceled orders, too, and never an open one, however old', async () => {
     const paid = await place({ paymentWindowMs: 60_000, reminderOffsetsMs: [] });
     const money = { provider: 'fake', reference: `paid-${paid.id}`, amount: 1_999n, currency: 'EUR' };
     await shop.markPaid.execute({ orderId: paid.id, ...money });
@@ -123,11 +123,11 @@ describe('purging what was finished long ago', () => {
     ['a watch', [timeout('order.late-watch', '$1')]],
     ['a reminder', [timeout('order.reminder', `$1 || ':300000'`)]],
     ['a parked timeout', [timeout('order.late-watch', '$1', 'parked')]],
-    ['a refund under way', [refund('PENDING')]],
+    ['a refund in progress', [refund('PENDING')]],
     ['the timeout of a refund', [refund('REFUNDED'), timeout('payment.refund', 'md5($1)')]],
     ['an attempt that can take money', [`UPDATE ${SCHEMA}.payment_attempt SET status = 'UNKNOWN' WHERE order_id = $1`]],
     [
-      'an attempt whose money goes back',
+      'an attempt whose money is being refunded',
       [`UPDATE ${SCHEMA}.payment_attempt SET status = 'REFUNDING' WHERE order_id = $1`],
     ],
     ['money that is kept for a person', [money('kept')]],
@@ -154,7 +154,7 @@ describe('purging what was finished long ago', () => {
     expect(await rowsOf(id)).toEqual({});
   });
 
-  it('skips an order that somebody else has locked', async () => {
+  it('skips an order that another session has locked', async () => {
     const id = await closed();
     const other = shop.dataSource.createQueryRunner();
     await other.startTransaction();
@@ -175,7 +175,7 @@ describe('purging what was finished long ago', () => {
     expect(await sql(`SELECT 1 FROM ${SCHEMA}.order_history WHERE order_id = ANY($1)`, ids)).toEqual([]);
   });
 
-  it('leaves the history append-only for everybody else', async () => {
+  it('keeps the history append-only for all other statements', async () => {
     const id = await closed();
     const table = `${SCHEMA}.order_history`;
     const stray = [
@@ -189,7 +189,7 @@ describe('purging what was finished long ago', () => {
     shop.failures.length = 0;
   });
 
-  it('purges settled money, and never what is open', async () => {
+  it('purges settled money, and never open money', async () => {
     const id = await closed();
     const insert = (reference: string, handling: string) =>
       sql(
@@ -223,7 +223,7 @@ describe('purging what was finished long ago', () => {
     expect(await sql(`SELECT count(*)::int AS n FROM ${SCHEMA}.idempotency_key`)).toEqual([{ n: 1_200 }]);
   });
 
-  it('goes on in the next run where the budget of one ended', async () => {
+  it('continues in the next run where the last one ended', async () => {
     await sql(`INSERT INTO ${SCHEMA}.idempotency_key (scope, key, fingerprint, response, created_at)
        SELECT 'place:later', 'k' || n, 'f', '{}', now() - interval '90 days' FROM generate_series(1, 1200) n`);
     let ms = 0;
@@ -241,12 +241,12 @@ describe('purging what was finished long ago', () => {
     expect(inPieces.totals.idempotencyKeys).toBe(1_200);
   });
 
-  it('has nothing to do where all is kept for ever', async () => {
+  it('has nothing to do if everything is kept forever', async () => {
     expect(purge({}).isOn).toBe(false);
     expect(await purge({}).runOnce()).toMatchObject({ orders: 0, hasMore: false });
   });
 
-  it('leaves the history as it was when its migration is taken back', async () => {
+  it('restores the history rules if its migration is reverted', async () => {
     const Migration = orderMigrations(SCHEMA).find(({ name }) => name.startsWith('LetHistoryGo'));
     if (!Migration) throw new Error('the migration is gone');
     const runner = shop.dataSource.createQueryRunner();

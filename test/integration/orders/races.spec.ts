@@ -3,7 +3,7 @@ import { dueOf, fill, KEEPING, newOrder, notified, openShop, type Shop, SCHEMA, 
 const SKUS = ['s0', 's1', 's2', 's3', 's4'];
 const TERMINAL = `to_status IN ('PAID', 'CLOSED', 'CANCELLED') AND from_status <> to_status`;
 
-describe('orders under fire, on PostgreSQL', () => {
+describe('concurrent operations on orders, on PostgreSQL', () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop({
@@ -15,7 +15,7 @@ describe('orders under fire, on PostgreSQL', () => {
   });
   afterAll(() => shop.database.drop());
 
-  /** Shared skus in different orders of lines: the recipe for deadlocks. */
+  /** Shared SKUs in different orders of lines, which provoke deadlocks. */
   const placeMany = async (
     count: number,
     overrides: (index: number) => Parameters<typeof newOrder>[0] = () => ({}),
@@ -36,7 +36,7 @@ describe('orders under fire, on PostgreSQL', () => {
         WHERE order_id = ANY($1) AND ${TERMINAL} GROUP BY order_id`,
       [ids],
     );
-  /** What every reservation must look like, given how its order ended. */
+  /** The state that every reservation must have, given the end of its order. */
   const wrongReservations = (ids: readonly string[]) =>
     shop.dataSource.query<unknown[]>(
       `SELECT o.id, o.status, r.state FROM ${SCHEMA}.orders o JOIN ${SCHEMA}.reservation r ON r.order_id = o.id
@@ -65,7 +65,7 @@ describe('orders under fire, on PostgreSQL', () => {
   it.each([
     ['reviver', 'PAID'],
     ['refunder', 'REFUNDING'],
-  ])('leaves no payment of the merchant %s without a place, whoever wins', async (merchantId, late) => {
+  ])('leaves no payment of the merchant %s unaccounted for, whichever side wins', async (merchantId, late) => {
     const ids = await placeMany(100, () => ({ merchantId }));
     const closing = chunks(ids, 25).map((chunk) => settleUntilDone(shop, chunk));
     const outcomes = await Promise.all(ids.map(pay));
@@ -77,7 +77,7 @@ describe('orders under fire, on PostgreSQL', () => {
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });
 
-  it('revives many orders at once beside those who place, pay and close, without a deadlock', async () => {
+  it('revives many orders while others are placed, paid, and closed, without a deadlock', async () => {
     const late = await placeMany(60, () => ({ merchantId: 'reviver', attempt: undefined }));
     for (const chunk of chunks(late, 30)) await settleUntilDone(shop, chunk);
     await shop.dataSource.query(
@@ -109,7 +109,7 @@ describe('orders under fire, on PostgreSQL', () => {
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });
 
-  it('survives pay, cancel, extend, register and close of orders that share skus, without a deadlock', async () => {
+  it('survives concurrent pay, cancel, extend, register, and close of orders that share SKUs, without a deadlock', async () => {
     const ids = await placeMany(150, (index) => (index % 2 === 0 ? { paymentWindowMs: 60_000 } : {}));
     const hands = ids.flatMap((id, index) => {
       const register = () => shop.register.execute(id, { provider: 'fake', reference: `r-${id}` });
@@ -131,7 +131,7 @@ describe('orders under fire, on PostgreSQL', () => {
     expect(await shop.inventory.audit(shop.dataSource.manager)).toEqual([]);
   });
 
-  it('never closes an order with an attempt that came in while the deadline was being handled', async () => {
+  it('never closes an order with an attempt that was registered while the deadline was being handled', async () => {
     const ids = await placeMany(120, () => ({ paymentWindowMs: 60_000 }));
     const expire = `UPDATE ${SCHEMA}.orders SET expires_at = now() WHERE id = ANY($1)`;
     const registering = ids.map((id) => shop.register.execute(id, { provider: 'stuck', reference: `stuck-${id}` }));
@@ -148,7 +148,7 @@ describe('orders under fire, on PostgreSQL', () => {
     expect(closedWithOpenAttempt).toEqual([]);
   });
 
-  it('closes and sells batches of orders that share many skus in every order, without a deadlock', async () => {
+  it('closes and sells batches of orders that share many SKUs in any order, without a deadlock', async () => {
     const many = Array.from({ length: 40 }, (_, index) => `many-${index}`);
     await fill(shop, Object.fromEntries(many.map((sku) => [sku, 10_000])));
     const ids = await placeMany(480, (index) => ({

@@ -10,7 +10,7 @@ const wanting = (quantities: Record<string, number>, overrides: Partial<NewOrder
 const codeOf = (result?: PlaceResult): string | undefined =>
   result?.outcome === 'rejected' ? result.code : result?.outcome;
 
-describe('orders for which there is not enough stock', () => {
+describe('orders that lack stock', () => {
   let shop: Shop;
   beforeEach(async () => {
     shop = await openShop();
@@ -20,7 +20,7 @@ describe('orders for which there is not enough stock', () => {
 
   const place = async (order: NewOrder): Promise<PlaceResult | undefined> => (await shop.place.execute([order]))[0];
 
-  /** Bytes of all tables but the stock, dead rows included. */
+  /** Bytes of all tables except the stock, including dead rows. */
   const sizeOfTables = async (): Promise<number | undefined> => {
     const [row] = await shop.dataSource.query<{ bytes: number }[]>(
       `SELECT sum(pg_relation_size(oid))::int AS bytes FROM pg_class
@@ -30,10 +30,10 @@ describe('orders for which there is not enough stock', () => {
     return row?.bytes;
   };
 
-  /** After a refusal the next batches look before they write. */
+  /** After a rejection, the next batches read the stock before they write. */
   const refuseOnce = async (): Promise<void> => expect(codeOf(await place(wanting({ gone: 1 })))).toBe('OUT_OF_STOCK');
 
-  it('write nothing after the first of them, not even rows that are rolled back', async () => {
+  it('write nothing after the first rejection, not even rows that are rolled back', async () => {
     await refuseOnce();
     const before = await sizeOfTables();
     for (let n = 0; n < 30; n++) {
@@ -46,7 +46,7 @@ describe('orders for which there is not enough stock', () => {
   });
 
   it.each(['at first', 'after another one'])(
-    'name all shortages, and the sums of lines with the same sku, %s',
+    'name all shortages, and the sums of lines with the same SKU, %s',
     async (when) => {
       if (when !== 'at first') await refuseOnce();
       const twice = { sku: 'scarce', quantity: 3, unitAmount: 1 };
@@ -63,7 +63,7 @@ describe('orders for which there is not enough stock', () => {
     },
   );
 
-  it('do not make the transaction of the others start again', async () => {
+  it('do not restart the transaction of the other orders', async () => {
     await refuseOnce();
     const runner = shop.dataSource.createQueryRunner();
     const query = jest.spyOn(Object.getPrototypeOf(runner) as { query(sql: string): Promise<unknown> }, 'query');
@@ -77,7 +77,7 @@ describe('orders for which there is not enough stock', () => {
   });
 
   it.each(['at first', 'after another one'])(
-    'are served in the order of the request, and a smaller one behind may still fit, %s',
+    'are served in the order of the request, and a later, smaller one may still fit, %s',
     async (when) => {
       if (when !== 'at first') await refuseOnce();
       const orders = [3, 1, 2, 1, 1].map((scarce) => wanting({ scarce }));
@@ -88,7 +88,7 @@ describe('orders for which there is not enough stock', () => {
   );
 
   it.each(['at first', 'after another one'])(
-    'are replayed when they were placed before the goods were gone, %s',
+    'are replayed if they were placed before the goods were sold, %s',
     async (when) => {
       if (when !== 'at first') await refuseOnce();
       const first = wanting({ scarce: 2 }, { idempotencyKey: 'mine' });
@@ -100,7 +100,7 @@ describe('orders for which there is not enough stock', () => {
   );
 
   it.each(['at first', 'after another one'])(
-    'conflict with what has their id or idempotency key before stock is spoken of, %s',
+    'report a conflict of id or idempotency key before a lack of stock, %s',
     async (when) => {
       if (when !== 'at first') await refuseOnce();
       const first = wanting({ scarce: 2 }, { idempotencyKey: 'mine' });
@@ -114,7 +114,7 @@ describe('orders for which there is not enough stock', () => {
   );
 
   it.each(['at first', 'after another one'])(
-    'leave their idempotency key free for when there are goods, %s',
+    'keep their idempotency key usable until there is stock, %s',
     async (when) => {
       if (when !== 'at first') await refuseOnce();
       const order = wanting({ gone: 1 }, { idempotencyKey: 'later' });

@@ -12,7 +12,7 @@ describe('the tables of orders and inventory', () => {
   });
   afterAll(() => shop.database.drop());
 
-  /** Runs a query object with every statement explained instead of only executed. */
+  /** Runs a query object with every statement explained, too. */
   const explained = async (work: (tx: EntityManager) => Promise<unknown>): Promise<string> => {
     const plans: string[] = [];
     const { manager } = shop.dataSource;
@@ -25,7 +25,7 @@ describe('the tables of orders and inventory', () => {
     return plans.join('\n\n');
   };
 
-  it('finds orders and their attempts by index when there are many', async () => {
+  it('finds orders and their attempts by index if there are many', async () => {
     const orders = Array.from({ length: 1_000 }, (_, index) =>
       newOrder({ paymentWindowMs: 60_000, lines: [], attempt: { provider: 'fake', reference: `many-${index}` } }),
     );
@@ -38,7 +38,7 @@ describe('the tables of orders and inventory', () => {
     expect(plan).not.toContain('Seq Scan');
   });
 
-  it('lets in every status of the table in the code, and no other', async () => {
+  it('accepts every status that the code defines, and no other', async () => {
     const [order] = [newOrder({ paymentWindowMs: 60_000 })];
     await shop.place.execute([order]);
     const set = (status: string) =>
@@ -47,7 +47,7 @@ describe('the tables of orders and inventory', () => {
     await expect(set('SHIPPED')).rejects.toThrow('orders_status_check');
   });
 
-  it('goes down and up again', async () => {
+  it('can be reverted and applied again', async () => {
     const migrations = [...inventoryMigrations(SCHEMA), ...orderMigrations(SCHEMA)].map(
       (Migration): MigrationInterface => new Migration(),
     );

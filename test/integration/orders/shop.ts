@@ -43,10 +43,10 @@ import { FakeProvider } from './fake-provider';
 
 export const SCHEMA = 'order_timeout';
 
-/** Policies under which nothing but orders moves: what becomes of stray money is tested apart. */
+/** Policies under which only orders change. The handling of unmatched money is tested separately. */
 export const KEEPING = { latePayment: 'keep', surplusPayment: 'keep', partialPayment: 'park' } as const;
 
-/** A shop on a real database, with the engine's scheduler but without its clocks: the test says what is due when. */
+/** A shop on a real database, with the engine's scheduler but without its loops: the test decides what is due when. */
 export type Shop = Awaited<ReturnType<typeof openShop>>;
 
 /** @param extra options of the connection pool. */
@@ -55,7 +55,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const { dataSource } = database;
   const woken: TimeoutRef[] = [];
   const failures: string[] = [];
-  // The use cases repeat what a deadlock ended, so a test that wants none has to look at the single statements.
+  // The use cases retry after a deadlock, so a test that allows none must check the single statements.
   Object.assign(dataSource, { logger: new FailureLog(failures) });
   const scheduler = new TimeoutScheduler({
     dataSource,
@@ -66,7 +66,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     wake: (refs) => woken.push(...refs),
   });
   const inventory = new Inventory(SCHEMA);
-  // Attempts of providers that are not here serve as methods of their own.
+  // Attempts of unknown providers serve as separate payment methods.
   const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
   const store = new SqlOrderStore(dataSource, SCHEMA, inventory);
   const provider = new FakeProvider('fake', dataSource);
@@ -132,7 +132,7 @@ class FailureLog extends AbstractLogger {
 
 let counter = 0;
 
-/** A small valid order; already due unless the test says otherwise. */
+/** A small valid order. It is due already unless the test says otherwise. */
 export function newOrder(overrides: Partial<NewOrder> = {}): NewOrder {
   return {
     id: `order-${++counter}`,
@@ -152,7 +152,7 @@ export function dueOf(
   return { kind: ORDER_PAYMENT, key, generation: '1', dueAt, attempts: 0, payload: {}, cause: 'message', ...overrides };
 }
 
-/** What the engine does with one batch: settle, and where that is asked for, ask outside and settle again. */
+/** Handles one batch as the engine does: settle, and if requested, look up outside the transaction and settle again. */
 export async function settle(shop: Shop, ids: readonly string[], cause: DueTimeout['cause'] = 'message') {
   const due = ids.map((id) => dueOf(id, { cause }));
   const first = await shop.dataSource.transaction((tx) => shop.closing.handleBatch(due, tx));
@@ -167,7 +167,7 @@ export async function settle(shop: Shop, ids: readonly string[], cause: DueTimeo
   return due.map((timeout, index) => answers.get(timeout.key) ?? first[index]) as TimeoutOutcome[];
 }
 
-/** Settles again and again, as the engine does, until nothing asks to be tried again. */
+/** Settles repeatedly, as the engine does, until nothing asks for a retry. */
 export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds = 50): Promise<TimeoutOutcome[]> {
   let left = [...ids];
   const last = new Map<string, TimeoutOutcome>();
@@ -179,7 +179,7 @@ export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds
   return ids.map((id) => last.get(id) as TimeoutOutcome);
 }
 
-/** Asks the providers of an order about its payments, and books what they say: settle, ask outside, settle. */
+/** Looks up the payments of an order and books the answers: settle, look up outside the transaction, settle. */
 export async function reconcile(shop: Shop, orderId: string): Promise<TimeoutOutcome | undefined> {
   const due = dueOf(orderId, { kind: PAYMENT_RECONCILIATION });
   const [first] = await shop.dataSource.transaction((tx) => shop.reconciling.handleBatch([due], tx));
@@ -189,7 +189,7 @@ export async function reconcile(shop: Shop, orderId: string): Promise<TimeoutOut
   return second;
 }
 
-/** What a provider's notification does to an attempt that was registered, and is taken for closed. */
+/** The effect of a provider's notification on an attempt that is registered and counts as closed. */
 export async function notified(shop: Shop, orderId: string, reference: string, amount = 1_999, currency = 'EUR') {
   const payment = { orderId, provider: 'fake', reference, amount, currency };
   checkReportedPayment(payment);

@@ -20,7 +20,7 @@ describe('unmatched payments', () => {
   };
 
   describe('the list', () => {
-    it('has those that wait, in pages, and those of some merchants alone where that is asked for', async () => {
+    it('has the waiting payments, in pages, and on request only those of some merchants', async () => {
       const orderId = await keptLate('listed-late');
       const id = await desk.stray('listed-stray');
       const all = await desk.shop.unmatched.list();
@@ -35,7 +35,7 @@ describe('unmatched payments', () => {
       expect(await desk.shop.unmatched.find(id, ['keeper'])).toBeUndefined();
     });
 
-    it('finds them by their index', async () => {
+    it('uses their index', async () => {
       const plan = await desk.shop.dataSource.transaction(async (tx) => {
         await tx.query('SET LOCAL enable_seqscan = off');
         return tx.query<object[]>(`
@@ -47,7 +47,7 @@ describe('unmatched payments', () => {
   });
 
   describe('settling', () => {
-    it('clears the alert, once, and the history of the order says who and why', async () => {
+    it('clears the alert, once, and records who and why in the history of the order', async () => {
       const orderId = await keptLate('settled-late');
       const before = await desk.shop.unmatched.countKept();
       const [row] = await desk.openOf('settled-late');
@@ -67,7 +67,7 @@ describe('unmatched payments', () => {
       expect(await desk.shop.history.execute(orderId)).toHaveLength(length);
     });
 
-    it('by two operators at once is done once', async () => {
+    it('by two operators at the same time is done once', async () => {
       const orderId = await keptLate('settled-twice');
       const [row] = await desk.openOf('settled-twice');
       const results = await Promise.all([settle(row?.id ?? ''), settle(row?.id ?? '', { cause: 'api', actor: 'ben' })]);
@@ -76,7 +76,7 @@ describe('unmatched payments', () => {
       expect(entries).toHaveLength(1);
     });
 
-    it('works for money without an order, and inside a transaction of the caller', async () => {
+    it('works for money without an order, and in a transaction of the caller', async () => {
       const id = await desk.stray('settled-stray');
       await desk.shop.dataSource.transaction((tx) =>
         desk.shop.settleUnmatched.execute({ id, reason: 'ours to keep' }, ANNA, tx),
@@ -84,7 +84,7 @@ describe('unmatched payments', () => {
       expect(await desk.rowsOf('settled-stray')).toEqual(['unknown-order settled']);
     });
 
-    it('is refused for what does not wait, for what is not there, and for what cannot be meant', async () => {
+    it('is rejected for a payment that does not wait, for an unknown one, and for an invalid id', async () => {
       const orderId = await desk.closed();
       await desk.confirm(orderId, 'revived-already');
       const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
@@ -97,7 +97,7 @@ describe('unmatched payments', () => {
   });
 
   describe('assigning', () => {
-    it('pays the order, counts as registration, and keeps whose word it is', async () => {
+    it('pays the order, counts as a registration, and keeps the source', async () => {
       const orderId = await desk.placed();
       const before = await stockOf(desk.shop, 'apple');
       const id = await desk.stray('assigned');
@@ -117,7 +117,7 @@ describe('unmatched payments', () => {
       expect(await assign(id, orderId)).toMatchObject({ outcome: 'already-assigned' });
     });
 
-    it('of money for an order that was closed goes by the policy, automatic refunds included', async () => {
+    it('of money for a closed order follows the policy, including automatic refunds', async () => {
       const lines = [{ sku: 'rare', quantity: 1, unitAmount: 1_999 }];
       const orderId = await desk.closed({ lines });
       await desk.placed({ lines });
@@ -126,7 +126,7 @@ describe('unmatched payments', () => {
       expect(await desk.attemptsOf(orderId)).toEqual(['assigned-late REFUNDING']);
     });
 
-    it('of what was only reported stays a report, and the provider is asked before it goes back', async () => {
+    it('of a reported payment stays a report, which is looked up before it is refunded', async () => {
       const [first, second] = [await desk.placed({ attempt: desk.attempt('mine') }), await desk.placed()];
       await desk.report(second, 'mine');
       const [row] = await desk.openOf('mine');
@@ -138,7 +138,7 @@ describe('unmatched payments', () => {
       expect(attempt).toEqual({ order_id: first, paid_source: 'report' });
     });
 
-    it('to two orders at once books it on one of them', async () => {
+    it('to two orders at the same time books it on one of them', async () => {
       const orders = [await desk.placed(), await desk.placed()];
       const id = await desk.stray('wanted-twice');
       const results = await Promise.all(orders.map((orderId) => assign(id, orderId)));
@@ -150,7 +150,7 @@ describe('unmatched payments', () => {
       expect(statuses.sort()).toEqual(['PAID', 'PENDING']);
     });
 
-    it('is refused where another order counts on the same payment, under whatever name', async () => {
+    it('is rejected if another order counts on the same payment, under any name', async () => {
       const owner = await desk.placed({ attempt: desk.attempt('session') });
       await desk.confirm(owner, 'session');
       const other = await desk.placed();
@@ -162,7 +162,7 @@ describe('unmatched payments', () => {
       expect(await desk.rowsOf('t-session')).toEqual(['unknown-order kept']);
     });
 
-    it('is refused for another currency, another amount of the same payment, and money that has its order', async () => {
+    it('is rejected for another currency, another amount of the same payment, and money that has an order', async () => {
       const orderId = await desk.placed();
       const dollars = await desk.stray('dollars', 1_999, 'USD');
       expect(await assign(dollars, orderId)).toMatchObject({ code: 'PAYMENT_NOT_BOOKABLE', currency: 'USD' });
@@ -178,7 +178,7 @@ describe('unmatched payments', () => {
       expect(await desk.statusOf(orderId)).toBe('PENDING');
     });
 
-    it('of too little waits for the rest like any payment, and goes back at the deadline', async () => {
+    it('of too little waits for the rest like any payment, and is refunded at the deadline', async () => {
       const orderId = await desk.placed();
       const id = await desk.stray('assigned-half', 1_000);
       expect(await assign(id, orderId)).toMatchObject({ booked: 'amount-mismatch', order: { status: 'PENDING' } });

@@ -37,7 +37,7 @@ describe('use cases about one order, on PostgreSQL', () => {
   const eventNames = async (id: string) => (await eventsOf(shop, id)).map((event) => event.routing_key);
 
   describe('registering attempts', () => {
-    it('registers once, replays the same, and refuses one of another order or another amount', async () => {
+    it('registers once, replays the same attempt, and rejects one of another order or amount', async () => {
       const [id, other] = [await placed(), await placed()];
       expect(await shop.register.execute(id, attempt('reg-1'))).toMatchObject({ outcome: 'registered' });
       expect(await shop.register.execute(id, attempt('reg-1'))).toMatchObject({ outcome: 'replayed' });
@@ -46,7 +46,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await shop.register.execute(id, attempt('reg-1', { amount: 5 }))).toEqual(taken);
     });
 
-    it('turns an attempt that had not left our side into an open one', async () => {
+    it('opens an attempt that had not been handed over', async () => {
       const id = await placed();
       const created = await shop.register.execute(id, attempt('hand', { handedOver: false }));
       expect(created).toMatchObject({ outcome: 'registered', order: { attempts: [{ status: 'CREATED' }] } });
@@ -54,7 +54,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(handed).toMatchObject({ outcome: 'replayed', order: { attempts: [{ status: 'OPEN' }] } });
     });
 
-    it('refuses after the deadline, whatever the machinery has done, and wakes the timeout', async () => {
+    it('rejects attempts after the deadline, even if the closing is behind, and wakes the timeout', async () => {
       const id = await placed({ paymentWindowMs: 0 });
       expect(await shop.register.execute(id, attempt('late-reg'))).toEqual({
         outcome: 'rejected',
@@ -66,7 +66,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await shop.register.execute('nobody', attempt('late-reg'))).toMatchObject({ code: 'ORDER_NOT_FOUND' });
     });
 
-    it('waits longer for a method that reports late', async () => {
+    it('waits longer for a payment method that reports late', async () => {
       const id = await placed();
       await shop.register.execute(id, { provider: 'slow', reference: 'slow-1' });
       const view = await shop.readOrder.execute(id);
@@ -76,7 +76,7 @@ describe('use cases about one order, on PostgreSQL', () => {
   });
 
   describe('marking paid', () => {
-    it('books the payment, sells the stock, calls the timeouts off, and tells it once', async () => {
+    it('books the payment, sells the stock, cancels the timeouts, and sends one event', async () => {
       const before = await stockOf(shop, 'apple');
       const id = await placed({ attempt: attempt('pay-1') });
       expect(await pay(id, 'pay-1', { transactionId: 'tx-1' })).toMatchObject({
@@ -95,13 +95,13 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await pay(id, 'walk-in')).toMatchObject({ outcome: 'paid', order: { attempts: [{ status: 'PAID' }] } });
     });
 
-    it('wins after the deadline as long as the order is not closed', async () => {
+    it('succeeds after the deadline as long as the order is not closed', async () => {
       const id = await placed({ paymentWindowMs: 0 });
       expect(await pay(id, 'last-second')).toMatchObject({ outcome: 'paid' });
       expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     });
 
-    it('has the other open attempts closed at once, so that nobody pays twice', async () => {
+    it('closes the other open attempts immediately, so that the buyer cannot pay twice', async () => {
       const id = await placed({ attempt: attempt('other-open') });
       expect(await pay(id, 'this-one')).toMatchObject({ outcome: 'paid' });
       const [closing, ...rest] = await timeoutsOf(shop, id);
@@ -121,7 +121,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 'first-one' }]);
     });
 
-    it('keeps money that comes after closing, tells it once, and leaves the order closed', async () => {
+    it('keeps money that arrives after closing, reports it once, and leaves the order closed', async () => {
       const id = await placed({ paymentWindowMs: 0 });
       await settle(shop, [id]);
       for (let report = 0; report < 3; report++) expect(await pay(id, 'too-late')).toMatchObject({ outcome: 'late' });
@@ -130,7 +130,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'CLOSED', attempts: [{ status: 'PAID' }] });
     });
 
-    it('keeps money of unknown orders and of attempts that belong to others', async () => {
+    it('keeps money of unknown orders, and of attempts that belong to other orders', async () => {
       expect(await pay('who', 'lost')).toEqual({ outcome: 'unknown-order' });
       expect(await orphansOf(shop, 'who')).toMatchObject([{ reason: 'unknown-order' }]);
       const [id, owner] = [await placed(), await placed({ attempt: attempt('owned') })];
@@ -139,7 +139,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'attempt-mismatch' }]);
     });
 
-    it('does not take too little, or another currency, for paid; takes the rest when it comes', async () => {
+    it('does not count too little, or another currency, as paid, and accepts the rest when it arrives', async () => {
       const id = await placed();
       expect(await pay(id, 'part-1', { amount: 999 })).toMatchObject({ outcome: 'amount-mismatch' });
       const foreign = await placed();
@@ -148,7 +148,7 @@ describe('use cases about one order, on PostgreSQL', () => {
     });
   });
 
-  describe('asking the provider before the deadline', () => {
+  describe('looking up payments before the deadline', () => {
     it('books what the provider says, and closes nothing', async () => {
       const id = await placed({ attempt: attempt('check-1') });
       expect(await shop.check.execute(id)).toMatchObject({ outcome: 'checked', order: { status: 'PENDING' } });
@@ -158,7 +158,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await shop.check.execute('nobody')).toEqual({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' });
     });
 
-    it('answers "expired" at once and wakes the timeout when the machinery is behind', async () => {
+    it('returns "expired" immediately and wakes the timeout if the closing is behind', async () => {
       const id = await placed({ paymentWindowMs: 0 });
       expect(await shop.check.execute(id)).toMatchObject({
         order: { status: 'PENDING', expired: true, payable: false },
@@ -168,7 +168,7 @@ describe('use cases about one order, on PostgreSQL', () => {
   });
 
   describe('moving the deadline', () => {
-    it('moves the timeouts with it, earlier and later, and writes history', async () => {
+    it('moves the timeouts, too, earlier and later, and writes history', async () => {
       const id = await placed();
       const { expiresAt = new Date(0) } = (await shop.readOrder.execute(id)) ?? {};
       const later = new Date(expiresAt.getTime() + 5 * MINUTE);
@@ -186,7 +186,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       ]);
     });
 
-    it('revives an overdue order that nobody has closed yet, but not a closed one', async () => {
+    it('extends an overdue order that is not closed yet, but not a closed one', async () => {
       const id = await placed({ paymentWindowMs: 0 });
       expect(await shop.extend.execute({ orderId: id, byMs: MINUTE })).toMatchObject({ order: { payable: true } });
       expect(await settle(shop, [id])).toMatchObject([{ type: 'reschedule' }]);
@@ -195,7 +195,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await shop.extend.execute({ orderId: closed, byMs: MINUTE })).toMatchObject({ code: 'ORDER_NOT_PENDING' });
     });
 
-    it("refuses to go beyond the merchant's longest window", async () => {
+    it("rejects a window above the merchant's maximum", async () => {
       const id = await placed();
       expect(await shop.extend.execute({ orderId: id, byMs: 60 * MINUTE })).toMatchObject({
         code: 'DEADLINE_OUT_OF_RANGE',
@@ -203,8 +203,8 @@ describe('use cases about one order, on PostgreSQL', () => {
     });
   });
 
-  describe('cancelling', () => {
-    it('cancels at once when no attempt could take money', async () => {
+  describe('canceling', () => {
+    it('cancels immediately if no attempt could take money', async () => {
       const before = await stockOf(shop, 'apple');
       const id = await placed();
       expect(await shop.cancel.execute({ orderId: id, reason: 'changed my mind' })).toMatchObject({
@@ -216,7 +216,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await kinds(id)).toEqual([]);
     });
 
-    it('closes the attempts first, and ends cancelled', async () => {
+    it('closes the attempts first, and ends CANCELLED', async () => {
       const id = await placed({ attempt: attempt('cancel-1') });
       expect(await shop.cancel.execute({ orderId: id })).toMatchObject({
         outcome: 'cancelling',
@@ -228,7 +228,7 @@ describe('use cases about one order, on PostgreSQL', () => {
       expect(await eventNames(id)).toEqual(['order.closing', 'order.cancelled']);
     });
 
-    it('ends paid when the buyer was quicker', async () => {
+    it('ends PAID if the buyer paid first', async () => {
       const id = await placed({ attempt: attempt('quicker') });
       await shop.cancel.execute({ orderId: id });
       shop.provider.paid('quicker');
@@ -242,7 +242,7 @@ describe('use cases about one order, on PostgreSQL', () => {
   });
 
   describe('opting out of auto-close', () => {
-    it('keeps the order payable after its deadline, until auto-close is switched on again', async () => {
+    it('keeps the order payable after its deadline until auto-close is turned on again', async () => {
       const id = await placed();
       await shop.setAutoClose.execute({ orderId: id, enabled: false });
       expect(await kinds(id)).toEqual(['order.reminder']);
@@ -265,19 +265,19 @@ describe('use cases about one order, on PostgreSQL', () => {
       return shop.dataSource.transaction((tx) => shop.reminding.handleBatch([due], tx));
     };
 
-    it('reminds once of an order that waits', async () => {
+    it('sends one reminder for an order that waits', async () => {
       const id = await placed({ paymentWindowMs: 4 * MINUTE });
       expect(await remind(id)).toEqual([{ type: 'done' }]);
       expect(await eventsOf(shop, id)).toMatchObject([{ routing_key: 'order.expiring', body: { offsetMs: 300_000 } }]);
     });
 
-    it('waits for the new moment when the deadline was extended', async () => {
+    it('waits for the new time if the deadline was extended', async () => {
       const id = await placed();
       expect(await remind(id)).toMatchObject([{ type: 'reschedule' }]);
       expect(await eventNames(id)).toEqual([]);
     });
 
-    it('says nothing about an order that is paid, overdue or gone', async () => {
+    it('sends nothing for an order that is paid, overdue, or deleted', async () => {
       const [paid, overdue] = [await placed({ paymentWindowMs: MINUTE }), await placed({ paymentWindowMs: 0 })];
       await pay(paid, 'remind-paid');
       for (const id of [paid, overdue, 'gone']) expect(await remind(id)).toEqual([{ type: 'done' }]);

@@ -5,7 +5,7 @@ import { dueOf, fill, newOrder, notified, openShop, reconcile, SCHEMA, settleUnt
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-describe('who vouches for a payment', () => {
+describe('the source that vouches for a payment', () => {
   let shop: Shop;
   beforeAll(async () => {
     shop = await openShop({ reminderOffsetsMs: [], merchants: { refunder: { latePayment: 'refund' } } });
@@ -50,7 +50,7 @@ describe('who vouches for a payment', () => {
   const isScheduled = (id: string) => shop.scheduler.find({ kind: PAYMENT_RECONCILIATION, key: id });
 
   describe('a report', () => {
-    it('of too little is replaced by what the provider notifies, and the order is paid', async () => {
+    it('of too little is replaced by the notification of the provider, and the order is paid', async () => {
       const id = await placed({ attempt: attempt('coupon') });
       expect(await report(id, 'coupon', 1_499)).toMatchObject({ outcome: 'amount-mismatch' });
       expect(await confirm(id, 'coupon')).toMatchObject({ outcome: 'paid', order: { status: 'PAID' } });
@@ -58,7 +58,7 @@ describe('who vouches for a payment', () => {
       expect(await keptOf(id)).toEqual(['coupon amount-mismatch completed']);
     });
 
-    it('of too little has the provider asked at the deadline, before anything goes back', async () => {
+    it('of too little is looked up at the deadline before anything is refunded', async () => {
       const id = await placed({ attempt: attempt('net-of-coupon') });
       await report(id, 'net-of-coupon', 1_499);
       shop.provider.paid('net-of-coupon', 1_999n);
@@ -69,7 +69,7 @@ describe('who vouches for a payment', () => {
       expect(shop.provider.refunds.filter((one) => one.attempt.reference === 'net-of-coupon')).toEqual([]);
     });
 
-    it('that the provider confirms as too little goes back at the deadline', async () => {
+    it('that the provider confirms as too little is refunded at the deadline', async () => {
       const id = await placed({ attempt: attempt('truly-half') });
       await report(id, 'truly-half', 999);
       shop.provider.paid('truly-half', 999n);
@@ -81,8 +81,8 @@ describe('who vouches for a payment', () => {
 
     it.each([
       ['does not know of', { type: 'CLOSED' }],
-      ['has given back in part', { type: 'UNKNOWN', reason: 'REFUND', needsPerson: true }],
-    ] as const)('of a part that the provider %s stays, and a person is told', async (_what, answer) => {
+      ['has refunded in part', { type: 'UNKNOWN', reason: 'REFUND', needsPerson: true }],
+    ] as const)('of a partial payment that the provider %s stays, and a person is told', async (_what, answer) => {
       const reference = `doubtful-${answer.type}`;
       const id = await placed({ attempt: attempt(reference) });
       await report(id, reference, 999);
@@ -94,7 +94,7 @@ describe('who vouches for a payment', () => {
       expect(await attemptsOf(id)).toEqual([`${reference} PAID 999`]);
     });
 
-    it('of late money has the provider asked, and goes back once that confirms it', async () => {
+    it('of late money is looked up, and refunded once the provider confirms it', async () => {
       const id = await closed({ merchantId: 'refunder', attempt: attempt('late-told') });
       expect(await report(id, 'late-told')).toMatchObject({ outcome: 'late', order: { status: 'CLOSED' } });
       expect(await isScheduled(id)).toBeDefined();
@@ -112,7 +112,7 @@ describe('who vouches for a payment', () => {
       expect(await keptOf(id)).toEqual(['late-lie late kept']);
     });
 
-    it('of an attempt that nobody registered never goes back by itself, even when the provider knows it', async () => {
+    it('of an attempt that was not registered is never refunded automatically, even if the provider knows it', async () => {
       const id = await closed({ merchantId: 'refunder' });
       await report(id, 'pi_of_somebody_else');
       shop.provider.paid('pi_of_somebody_else');
@@ -121,7 +121,7 @@ describe('who vouches for a payment', () => {
       expect(shop.provider.refunds.filter((one) => one.attempt.reference === 'pi_of_somebody_else')).toEqual([]);
     });
 
-    it('that was too high leaves the order paid, and a person is told what the provider took', async () => {
+    it('of too much leaves the order paid, and a person is told what the provider took', async () => {
       const id = await placed({ attempt: attempt('too-high') });
       expect(await report(id, 'too-high', 1_999)).toMatchObject({ outcome: 'paid' });
       expect(await confirm(id, 'too-high', 1_499)).toMatchObject({ outcome: 'amount-mismatch' });
@@ -135,7 +135,7 @@ describe('who vouches for a payment', () => {
       ...{ type: 'PAID', amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: intent, evidence: {} },
     });
 
-    it('is not given back as surplus when the shop reports the intent of its session', async () => {
+    it('is not refunded as surplus if the shop reports the intent of its session', async () => {
       const id = await placed({ attempt: attempt('cs_1') });
       expect(await report(id, 'pi_1')).toMatchObject({ outcome: 'paid' });
       shop.provider.answerQuery('cs_1', session('cs_1', 'pi_1'));
@@ -145,7 +145,7 @@ describe('who vouches for a payment', () => {
       expect(await keptOf(id)).toEqual([]);
     });
 
-    it('is booked once when the session is notified first, and the intent reported then', async () => {
+    it('is booked once if the session is notified first and the intent reported later', async () => {
       const id = await placed({ attempt: attempt('cs_2') });
       await confirm(id, 'cs_2', 1_999, 'pi_2');
       expect(await report(id, 'pi_2')).toMatchObject({ outcome: 'already-paid' });
@@ -160,14 +160,14 @@ describe('who vouches for a payment', () => {
       expect(await keptOf(thief)).toEqual(['pi_3 attempt-mismatch kept']);
     });
 
-    it('pays the order that had registered it, even after a report for another one, and a person is told', async () => {
+    it('pays the order that registered it, even after a report for another one, and a person is told', async () => {
       const [owner, other] = [await placed({ attempt: attempt('cs_4') }), await placed()];
       await report(other, 'pi_4');
       expect(await confirm(owner, 'cs_4', 1_999, 'pi_4')).toMatchObject({ outcome: 'paid' });
       expect(await keptOf(owner)).toEqual(['cs_4 attempt-mismatch kept']);
     });
 
-    it('does not go back from one order while another counts on it', async () => {
+    it('is not refunded for one order while another order counts on it', async () => {
       const owner = await closed({ merchantId: 'refunder', attempt: attempt('cs_5') });
       const other = await placed();
       await report(other, 'pi_5');
@@ -177,7 +177,7 @@ describe('who vouches for a payment', () => {
       expect((await keptOf(owner)).sort()).toEqual(['cs_5 attempt-mismatch kept', 'cs_5 late kept']);
     });
 
-    it('is matched with the money that was kept for an unknown order before', async () => {
+    it('is matched with money that was kept for an unknown order before', async () => {
       const money = {
         ...attempt('pi_6'),
         merchantAccount: null,
@@ -202,15 +202,15 @@ describe('who vouches for a payment', () => {
     });
   });
 
-  describe('news without an amount', () => {
-    it('has the provider asked, and pays an order that never closes by itself', async () => {
+  describe('a notification without an amount', () => {
+    it('starts a look-up, and pays an order without auto-close', async () => {
       const id = await placed({ attempt: attempt('only-news'), autoClose: false });
       shop.provider.paid('only-news');
       expect(await reconcile(shop, id)).toEqual({ type: 'done' });
       expect(await statusOf(id)).toBe('PAID');
     });
 
-    it('is asked about again while the provider does not answer, and closes nothing', async () => {
+    it('is looked up again while the provider does not answer, and closes nothing', async () => {
       const id = await placed({ attempt: attempt('news-down') });
       shop.provider.answerQuery('news-down', { type: 'UNKNOWN', reason: 'down' });
       expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false });
@@ -218,14 +218,14 @@ describe('who vouches for a payment', () => {
       expect(shop.provider.calls).not.toContain('close news-down');
     });
 
-    it('is done with when there is nothing to ask', async () => {
+    it('is done if there is nothing to look up', async () => {
       expect(await reconcile(shop, await placed())).toEqual({ type: 'done' });
       expect(await reconcile(shop, 'nobody')).toEqual({ type: 'done' });
     });
   });
 
-  describe('an order that never closes by itself', () => {
-    it('leaves a part to a person, and forgets it when the rest comes', async () => {
+  describe('an order without auto-close', () => {
+    it('leaves a partial payment to a person, and completes it when the rest arrives', async () => {
       const id = await placed({ attempt: attempt('part-1'), autoClose: false });
       await confirm(id, 'part-1', 1_000);
       expect(await keptOf(id)).toEqual(['part-1 amount-mismatch kept']);
@@ -233,7 +233,7 @@ describe('who vouches for a payment', () => {
       expect(await keptOf(id)).toEqual(['part-1 amount-mismatch completed']);
     });
 
-    it('leaves a part to a person that had waited for its deadline', async () => {
+    it('leaves a partial payment to a person that had waited for its deadline', async () => {
       const id = await placed({ attempt: attempt('part-3') });
       await confirm(id, 'part-3', 1_000);
       expect(await keptOf(id)).toEqual(['part-3 amount-mismatch waiting']);
@@ -242,7 +242,7 @@ describe('who vouches for a payment', () => {
     });
   });
 
-  it('is old only from when it is handed over: a young payment needs a confirmation to be closed', async () => {
+  it('has its age counted from when it is handed over: a young payment needs a confirmation to be closed', async () => {
     const id = await placed();
     await shop.register.execute(id, { ...attempt('handed-over-late'), handedOver: false });
     await shop.dataSource.query(
@@ -253,7 +253,7 @@ describe('who vouches for a payment', () => {
     expect(Date.now() - (view?.createdAt.getTime() ?? 0)).toBeLessThan(5 * MINUTE);
   });
 
-  it('notes a later time limit when the attempt is registered again, and never an earlier one', async () => {
+  it('stores a later time limit if the attempt is registered again, and never an earlier one', async () => {
     const at = (minutes: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + minutes * MINUTE);
     const id = await placed({ attempt: { ...attempt('limits'), timeExpire: at(10) } });
     const limitOf = async (minutes: number) => {
@@ -264,7 +264,7 @@ describe('who vouches for a payment', () => {
     expect(await limitOf(20)).toEqual(at(30));
   });
 
-  it('looks at an order only as often as its watch says, whoever vouched', async () => {
+  it('looks up an order only as often as its payment watch says, whichever source vouched', async () => {
     const id = await closed({ merchantId: 'refunder', attempt: attempt('watched') });
     const due = dueOf(id, { kind: ORDER_LATE_WATCH, payload: { since: new Date(Date.now() - MINUTE).toISOString() } });
     const answer = await shop.watching.lookUp(due, new AbortController().signal);

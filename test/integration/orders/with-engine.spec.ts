@@ -54,7 +54,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
       transport: () => undefined,
     });
     await module.init();
-    // Until the broker has answered the sweep is the clock, and would take the credit.
+    // Until the broker has answered, the sweep would handle the timeouts.
     await until(() => module.get(TimeoutEngine).isMessagePathUp);
     const inventory = module.get(Inventory);
     for (const sku of ['apple', 'cursed', 'held']) await inventory.setStock(database.dataSource.manager, sku, 1_000);
@@ -74,7 +74,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
   const done = (ids: readonly string[]) =>
     settled.until(() => ids.every((id) => outcomesOf(id).includes('done') || outcomesOf(id).includes('park')));
 
-  it('closes unpaid orders by the message, not before their deadline, and leaves the paid ones', async () => {
+  it('closes unpaid orders by the wake-up, not before their deadline, and does not change the paid ones', async () => {
     const window = { paymentWindowMs: 700 };
     const ids = await place(Array.from({ length: 40 }, () => newOrder(window)));
     const [paid = ''] = await place([newOrder({ paymentWindowMs: 900 })]);
@@ -91,7 +91,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     expect(await statusOf(paid)).toBe('PAID');
   });
 
-  it('asks the provider through the engine, and comes back when it was silent', async () => {
+  it('looks up payments through the engine, and retries if the provider was silent', async () => {
     let answers = 0;
     provider.answerQuery('flaky', () => {
       answers += 1;
@@ -109,7 +109,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     ]);
   });
 
-  it('handles a cancelled order with an open attempt at once, long before its deadline', async () => {
+  it('handles a canceled order with an open attempt immediately, long before its deadline', async () => {
     const attempt = { provider: 'fake', reference: 'to-cancel' };
     const [id = ''] = await place([newOrder({ paymentWindowMs: 3_600_000, attempt })]);
     await module.get(CancelOrder).execute({ orderId: id });
@@ -117,11 +117,11 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     expect(await statusOf(id)).toBe('CANCELLED');
   });
 
-  it('lets an order whose stock is corrupt fall out of its batch, and closes the others', async () => {
+  it('removes an order with corrupt stock from its batch, and closes the others', async () => {
     const cursed = newOrder({ paymentWindowMs: 600, lines: [{ sku: 'cursed', quantity: 1, unitAmount: 1 }] });
     const others = Array.from({ length: 20 }, () => newOrder({ paymentWindowMs: 600 }));
     const ids = await place([...others.slice(0, 10), cursed, ...others.slice(10)]);
-    // Giving back what is not reserved violates the counter's CHECK, and takes the whole transaction with it.
+    // Releasing stock that is not reserved violates the counter's CHECK and fails the whole transaction.
     await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 0 WHERE sku = 'cursed'`);
     await done(ids.filter((id) => id !== cursed.id));
     await settled.until(() => outcomesOf(cursed.id).includes('retry'));
@@ -132,7 +132,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     expect(await statusOf(cursed.id)).toBe('CLOSED');
   });
 
-  it('decides on what the provider said when the stock that somebody held is free', async () => {
+  it('applies the answer of the provider once locked stock is free', async () => {
     const lines = [{ sku: 'held', quantity: 1, unitAmount: 1_999 }];
     const attempt = (reference: string) => ({ lines, paymentWindowMs: 300, attempt: { provider: 'fake', reference } });
     const payment = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: 'held-1', evidence: {} };
@@ -152,7 +152,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     expect(rows.filter(({ due }) => due.attempts > 0)).toEqual([]);
   });
 
-  it('makes an order PAID that was booked without its stock, whatever happens to its deadline meanwhile', async () => {
+  it('makes an order PAID that was booked without its stock, whatever happens to its deadline', async () => {
     const lines = [{ sku: 'held', quantity: 1, unitAmount: 1_999 }];
     const ids = await place([1, 2].map(() => newOrder({ lines, paymentWindowMs: 3_600_000 })));
     const [extended = '', left = ''] = ids;
@@ -170,7 +170,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === 'PAID'));
   });
 
-  it('answers a read of an overdue order at once, and closes it', async () => {
+  it('returns an overdue order immediately, and closes it', async () => {
     const [id = ''] = await place([newOrder({ paymentWindowMs: 3_600_000 })]);
     await database.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 ms' WHERE id = $1`, [
       id,

@@ -16,7 +16,7 @@ import { type ServerProxy, startServerProxy } from '../../support/server-proxy';
 const QUEUE = 'consumed';
 const clock = new SystemClock();
 
-/** Knows which timers are set. */
+/** Records which timers are set. */
 class WatchedClock extends SystemClock {
   readonly open = new Set<Timer>();
 
@@ -31,7 +31,7 @@ class WatchedClock extends SystemClock {
   }
 }
 
-describe('the broker client in bad moments', () => {
+describe('the broker client at bad moments', () => {
   let vhost: TestVhost;
   let proxy: ServerProxy;
 
@@ -67,7 +67,7 @@ describe('the broker client in bad moments', () => {
     type: 'x',
   });
 
-  it('answers every publication that waits for the window when the connection is lost', async () => {
+  it('settles every publication that waits for the window if the connection is lost', async () => {
     const client = open({ publishWindow: 10 });
     client.start();
     await until(() => client.publisher.isReady);
@@ -81,7 +81,7 @@ describe('the broker client in bad moments', () => {
     expect(outcomes).toHaveLength(100);
   });
 
-  it('closes within seconds while the broker does not answer', async () => {
+  it('closes within seconds while the broker does not respond', async () => {
     const client = open({ confirmTimeoutMs: 300 });
     client.start();
     await until(() => client.publisher.isReady);
@@ -96,13 +96,13 @@ describe('the broker client in bad moments', () => {
     expect(closed).toBe(true);
   });
 
-  it('goes on with one consumer, and stops it, when it is suspended while it is about to consume', async () => {
+  it('continues with one consumer, and stops it, if it is suspended while it starts to consume', async () => {
     const client = open();
     const consumer = consume(client);
     client.start();
     await until(() => client.isUp);
     await consumer.suspend();
-    // The request to consume is on its way, its answer is not here yet.
+    // The request to consume has been sent and not answered yet.
     const resuming = consumer.resume();
     await consumer.suspend();
     await resuming;
@@ -121,7 +121,7 @@ describe('the broker client in bad moments', () => {
     await client.close();
   });
 
-  it('leaves no timer behind when it is stopped while it is being suspended', async () => {
+  it('leaves no timer if it is stopped while it is being suspended', async () => {
     const watched = new WatchedClock();
     const client = open({}, watched);
     const consumer = consume(client);

@@ -109,7 +109,7 @@ describe('commands', () => {
   const send = (pattern: string, body: object): boolean =>
     channel.publish(`${PREFIX}.commands`, pattern, Buffer.from(JSON.stringify(body)), { persistent: true });
 
-  it('outlast an outage of the database with at most one delivery for each of two instances', async () => {
+  it('survive an outage of the database with at most one delivery per instance', async () => {
     await Promise.all([start(), start()]);
     const ids = [...Array(30).keys()];
     database.refuse();
@@ -119,11 +119,11 @@ describe('commands', () => {
     database.accept();
     await until(() => handled.length >= ids.length);
     expect(handled.map(({ id }) => id).sort((a, b) => a - b)).toEqual(ids);
-    // What meets the cancel on its way is put back by the broker itself, once for each instance.
+    // The broker itself puts back messages that it sent before the cancel arrived, once per instance.
     expect(Math.max(...handled.map(({ deliveries }) => deliveries))).toBeLessThanOrEqual(2);
   });
 
-  it('are worked off beside one that fails, which leaves the broker up', async () => {
+  it('are processed in parallel with one that fails, which leaves the broker up', async () => {
     const client = await start();
     send('fails', {});
     const lateMs: number[] = [];
@@ -138,7 +138,7 @@ describe('commands', () => {
     expect(Math.max(...lateMs)).toBeLessThan(900);
   });
 
-  it('are given back at once when the service stops in an outage', async () => {
+  it('are returned immediately if the service stops during an outage', async () => {
     const client = await start();
     database.refuse();
     send('books.row', { id: 1 });

@@ -45,7 +45,7 @@ describe('the confirmed publisher', () => {
     mandatory,
   });
 
-  it('tells confirmed, returned and nacked apart within one pipelined call, in order', async () => {
+  it('distinguishes confirmed, returned, and nacked within one pipelined call, in order', async () => {
     const outcomes = await client.publisher.publish([
       to('open'),
       to('nowhere'),
@@ -57,7 +57,7 @@ describe('the confirmed publisher', () => {
     expect(await channel.purgeQueue('open')).toEqual({ messageCount: 2 });
   });
 
-  it('writes persistent messages with id, type and headers', async () => {
+  it('publishes persistent messages with id, type, and headers', async () => {
     const publication = { ...to('open'), headers: { traceparent: '00-ab-cd-01' } };
     await client.publisher.publish([publication]);
     const message = await channel.get('open', { noAck: true });
@@ -70,13 +70,13 @@ describe('the confirmed publisher', () => {
     });
   });
 
-  it('answers far more publications than its window holds', async () => {
+  it('settles far more publications than fit into its window', async () => {
     const outcomes = await client.publisher.publish(Array.from({ length: 2_000 }, () => to('open')));
     expect(new Set(outcomes)).toEqual(new Set(['confirmed']));
     expect(await channel.purgeQueue('open')).toEqual({ messageCount: 2_000 });
   });
 
-  it('leaves nothing pending when the connection is killed, loses nothing it confirmed, and works again', async () => {
+  it('settles every publication if the connection is killed, loses no confirmed message, and works again', async () => {
     const seen: string[] = [];
     const publishing = (async () => {
       while (!seen.includes('unknown')) {
@@ -94,7 +94,7 @@ describe('the confirmed publisher', () => {
     expect(messageCount).toBeGreaterThan(seen.filter((outcome) => outcome === 'confirmed').length);
   });
 
-  it('calls everything unknown after a channel error, and opens the channel anew', async () => {
+  it('reports unknown for all publications after a channel error, and opens the channel again', async () => {
     const outcomes = await client.publisher.publish([{ ...to('open'), exchange: 'does-not-exist' }]);
     expect(outcomes).toEqual(['unknown']);
     await until(() => client.publisher.isReady);
@@ -102,7 +102,7 @@ describe('the confirmed publisher', () => {
     await channel.purgeQueue('open');
   });
 
-  it('says at once what is no message, and gives the others their own answers', async () => {
+  it('reports unencodable messages immediately, and settles the others by their own answers', async () => {
     const headers = { tenant: 'x'.repeat(70_000) };
     const outcomes = await client.publisher.publish([
       { ...to('open'), headers },
@@ -117,7 +117,7 @@ describe('the confirmed publisher', () => {
     await channel.purgeQueue('open');
   });
 
-  it('says unknown at once while there is no broker', async () => {
+  it('reports unknown immediately while there is no broker', async () => {
     const options = resolveRabbitOptions({ urls: ['amqp://127.0.0.1:9'], queueType: 'classic' });
     const lonely = new RabbitClient(options, new SystemClock());
     lonely.start();

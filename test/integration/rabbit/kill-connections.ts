@@ -7,7 +7,10 @@ interface ListedConnection {
   readonly client_properties?: { readonly connection_name?: string };
 }
 
-/** Has the broker close the connections whose own name ends so, e.g. `:publish`; waits until it lists one. */
+/**
+ * Makes the broker close the connections whose own name ends with this, for example `:publish`. Waits until one is
+ * listed.
+ */
 export async function killConnections(vhost: TestVhost, nameEnd: string): Promise<number> {
   let found: ListedConnection[] = [];
   await until(async () => {
@@ -18,7 +21,7 @@ export async function killConnections(vhost: TestVhost, nameEnd: string): Promis
     return found.length > 0;
   });
   for (const { name } of found) {
-    // Already gone is as good as killed.
+    // A connection that is gone already is as good as killed.
     await vhost.manage('DELETE', `/connections/${encodeURIComponent(name)}`).catch(() => undefined);
   }
   return found.length;

@@ -59,7 +59,7 @@ describe('the consumer with manual acknowledgement', () => {
   };
   const left = async (): Promise<number> => (await channel.checkQueue(QUEUE)).messageCount;
 
-  it('takes no more than its prefetch, and the next one only after a settlement', async () => {
+  it('receives no more than its prefetch, and the next message only after a settlement', async () => {
     send('a', 'b', 'c', 'd');
     await until(() => deliveries.length === 3);
     expect(await left()).toBe(1);
@@ -70,7 +70,7 @@ describe('the consumer with manual acknowledgement', () => {
     expect(consumer.unsettledCount).toBe(0);
   });
 
-  it('settles nobody else’s message when a settlement comes after a reconnect', async () => {
+  it('settles no other message if a settlement comes after a reconnect', async () => {
     send('old');
     const [old] = await taken(1);
     proxy.cut();
@@ -78,7 +78,7 @@ describe('the consumer with manual acknowledgement', () => {
     await until(() => consumer.isConsuming);
     const [again] = await taken(1);
     expect(again?.message.fields.redelivered).toBe(true);
-    // On the new channel the tag of `old` is the tag of `again`: settled there, the message would be gone.
+    // On the new channel, the tag of `old` is the tag of `again`. A settlement there would remove that message.
     expect(again?.message.fields.deliveryTag).toBe(old?.message.fields.deliveryTag);
     old?.settle('ack');
     await client.stopConsuming();
@@ -86,7 +86,7 @@ describe('the consumer with manual acknowledgement', () => {
     expect(await left()).toBe(1);
   });
 
-  it('settles once only, whoever settles first', async () => {
+  it('settles only once, and the first settlement counts', async () => {
     send('once', 'other');
     const [once, other] = await taken(2);
     once?.settle('requeue');
@@ -100,7 +100,7 @@ describe('the consumer with manual acknowledgement', () => {
     expect(await left()).toBe(0);
   });
 
-  it('declares and consumes again when somebody deletes its queue', async () => {
+  it('declares and consumes again if its queue is deleted', async () => {
     await channel.deleteQueue(QUEUE);
     await until(() => !consumer.isConsuming);
     await until(() => consumer.isConsuming);
@@ -119,13 +119,13 @@ describe('the consumer with manual acknowledgement', () => {
       const [delivery] = await taken(1);
       expect(delivery?.body.toString()).toBe(round);
       delivery?.settle('ack');
-      // Requests and acknowledgements of a channel are served in order: an answer means that the broker has both.
+      // The broker serves requests and acknowledgments of a channel in order, so an answer means that it has both.
       await consumer.suspend();
       await consumer.resume();
     }
   });
 
-  it('takes nothing while it is suspended, through a reconnect too, and counts as open', async () => {
+  it('receives nothing while it is suspended, even after a reconnect, and counts as open', async () => {
     await consumer.suspend();
     send('while suspended');
     expect(client.isUp).toBe(true);
@@ -147,7 +147,7 @@ describe('the consumer with manual acknowledgement', () => {
     deliveries[0]?.settle('ack');
   });
 
-  it('delivers nothing after it was stopped, and gives back what nobody settled', async () => {
+  it('receives nothing after it was stopped, and returns unsettled messages', async () => {
     send('a', 'b', 'c', 'd');
     await until(() => deliveries.length === 3);
     deliveries[0]?.settle('ack');
@@ -158,7 +158,7 @@ describe('the consumer with manual acknowledgement', () => {
     expect(await left()).toBe(3);
   });
 
-  it('parks what cannot be processed with the reason, without the headers of the broker', async () => {
+  it('parks a message that cannot be processed with the reason and without the headers of the broker', async () => {
     const headers = { tenant: 'blue', 'x-delay': 5, 'x-death': [] };
     channel.sendToQueue(QUEUE, Buffer.from('garbage'), { headers, messageId: 'm-1', type: 'odd' });
     const [garbage] = await taken(1);

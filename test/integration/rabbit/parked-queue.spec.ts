@@ -35,7 +35,7 @@ describe('the parked queue', () => {
     client.publisher.publish([
       { exchange: PARKED, routingKey: 'order.paid', body: Buffer.from('{}'), messageId: 'm', type: 'order.paid' },
     ]);
-  /** As "Get messages" of the management page does. @returns how often the message was there */
+  /** Reads like "Get messages" of the management page. @returns how often the message was there */
   async function look(times: number): Promise<number> {
     for (let looks = 0; looks < times; looks++) {
       const message = await channel.get(PARKED);
@@ -45,14 +45,14 @@ describe('the parked queue', () => {
     return times;
   }
 
-  it('keeps its messages however often somebody looks at them and puts them back', async () => {
+  it('keeps its messages, however often they are read and put back', async () => {
     await start();
     expect(await park()).toEqual(['confirmed']);
     expect(await look(60)).toBe(60);
   });
 
   it.each(['quorum', 'classic'])(
-    'is used as it is when somebody made it otherwise: %s, without a limit',
+    'is used as it is if it was declared with other arguments: %s, without a limit',
     async (type) => {
       await channel.assertQueue(PARKED, { durable: true, arguments: { 'x-queue-type': type } });
       await start();
@@ -61,7 +61,7 @@ describe('the parked queue', () => {
     },
   );
 
-  it('is kept by the policy that we ship when an earlier release made it', async () => {
+  it('is limited by the shipped policy if an earlier release declared it', async () => {
     await channel.assertQueue(PARKED, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
     const definition = { 'queue-leader-locator': 'balanced', 'delivery-limit': 1_000_000_000 };
     const policy = { pattern: '^order-timeout\\.v1\\.parked$', 'apply-to': 'queues', definition, priority: 1 };

@@ -4,7 +4,7 @@ import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
-describe('a broker that refuses our login', () => {
+describe('a broker that refuses the login', () => {
   let vhost: TestVhost;
   let user: string;
   let client: RabbitClient;
@@ -47,7 +47,7 @@ describe('a broker that refuses our login', () => {
   const problems = (): string[] => lines.filter((line) => !line.startsWith('log '));
   const host = (): string => new URL(vhost.url).host;
 
-  it('because of the password is told once, with the remedy and without the password, until it is let in', async () => {
+  it('because of the password is logged once, with the remedy and without the password, until the login works', async () => {
     await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure: '.*', write: '.*', read: '.*' });
     connectWith('wrong-password');
     await until(() => problems().length > 0);
@@ -64,7 +64,7 @@ describe('a broker that refuses our login', () => {
     expect(problems().join()).not.toContain('wrong-password');
   });
 
-  it('because of the vhost is told so', async () => {
+  it('because of the vhost is logged with that reason', async () => {
     await vhost.manage('PUT', `/users/${user}`, { password: 'right', tags: '' });
     await vhost.manage('DELETE', `/permissions/${vhost.name}/${user}`);
     connectWith('right');
@@ -72,10 +72,10 @@ describe('a broker that refuses our login', () => {
     expect(problems()[0]).toMatch(/^error ORDER_TIMEOUT\/BROKER_LOGIN_REFUSED: .*the vhost "test-.*set_permissions/);
   });
 
-  it('and one that is away is told as before', async () => {
+  it('is distinguished from one that is unavailable', async () => {
     client = new RabbitClient(resolveRabbitOptions({ urls: ['amqp://127.0.0.1:9'] }), new SystemClock());
     client.start();
     await until(() => problems().length === 2);
-    expect(problems()[0]).toMatch(/^warn not connected, trying every second: connect ECONNREFUSED/);
+    expect(problems()[0]).toMatch(/^warn not connected, retrying every second: connect ECONNREFUSED/);
   });
 });

@@ -4,7 +4,7 @@ import { ManualClock } from '../delay/manual-clock';
 
 const INTERVAL_MS = 500;
 
-/** Lets every promise that can settle do so. */
+/** Lets every promise settle that can. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function setup(runOnce: (run: number, loop: PollingLoop) => boolean | Promise<boolean> = () => false) {
@@ -19,7 +19,7 @@ function setup(runOnce: (run: number, loop: PollingLoop) => boolean | Promise<bo
 }
 
 describe('PollingLoop', () => {
-  it('runs at the start and then once per interval while there is nothing to do', async () => {
+  it('runs at the start, and then once per interval while there is no work', async () => {
     const { clock, loop, state } = setup();
     loop.start();
     await settled();
@@ -33,7 +33,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('runs again at once while there is more', async () => {
+  it('runs again immediately while there is more work', async () => {
     const { clock, loop, state } = setup((run) => run < 7);
     loop.start();
     await settled();
@@ -42,7 +42,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('leaves a run behind that does not end, tells it once with a code, and goes on', async () => {
+  it('abandons a run that does not end, logs it once with a code, and continues', async () => {
     const clock = new ManualClock();
     const told: unknown[] = [];
     const signals: AbortSignal[] = [];
@@ -67,7 +67,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('waits before a run for more to come in, and what wakes it meanwhile is found by that run', async () => {
+  it('waits for more work before a run, and that run finds the work of wake calls in between', async () => {
     const clock = new ManualClock();
     let runs = 0;
     const loop = new PollingLoop(clock, {
@@ -83,7 +83,7 @@ describe('PollingLoop', () => {
     loop.wake();
     clock.advance(1);
     await settled();
-    // The second at once, as there was more, and none for the wake.
+    // The second run was immediate, because there was more work. The wake call caused none.
     expect(runs).toBe(2);
     clock.advance(10);
     await settled();
@@ -91,7 +91,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('asks for the interval anew each time', async () => {
+  it('reads the interval before each sleep', async () => {
     const clock = new ManualClock();
     const intervals = [10, 1_000];
     let runs = 0;
@@ -110,7 +110,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('is woken from its sleep', async () => {
+  it('can be woken from its sleep', async () => {
     const { loop, state } = setup();
     loop.start();
     await settled();
@@ -120,7 +120,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('does not lose a wake-up that comes while it runs, and takes several for one', async () => {
+  it('keeps a wake call that comes during a run, and merges several into one', async () => {
     const { clock, loop, state } = setup((run, self) => {
       if (run === 1) for (let times = 0; times < 3; times++) self.wake();
       return false;
@@ -142,7 +142,7 @@ describe('PollingLoop', () => {
     await loop.stop();
   });
 
-  it('stops out of its sleep without leaving a timer', async () => {
+  it('stops during its sleep without leaving a timer', async () => {
     const { clock, loop, state } = setup();
     loop.start();
     await settled();
@@ -153,7 +153,7 @@ describe('PollingLoop', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('lets the run in progress end before it counts as stopped, and tells it by its signal', async () => {
+  it('aborts the signal of the current run, and resolves stop() after that run', async () => {
     const clock = new ManualClock();
     let finish: () => void = () => undefined;
     let signalled: AbortSignal | undefined;
@@ -175,7 +175,7 @@ describe('PollingLoop', () => {
     await stopping;
   });
 
-  it('never runs twice at a time nor after its stop, whenever it is started, woken and stopped', async () => {
+  it('never runs twice at the same time or after a stop, whenever it is started, woken, and stopped', async () => {
     for (let round = 0; round < 50; round++) {
       const states = await Promise.all(Array.from({ length: 10 }, (_, index) => startAndStop(round + index)));
       expect(states).toEqual(states.map(() => ({ active: 0, overlaps: 0, afterStop: 0, pendingTimers: 0 })));
@@ -187,9 +187,9 @@ describe('PollingLoop', () => {
     beforeEach(() => (errors = jest.spyOn(Logger.prototype, 'error').mockImplementation()));
     afterEach(() => errors.mockRestore());
 
-    it('pauses for a second and goes on', async () => {
+    it('pauses for a second and continues', async () => {
       const { clock, loop, state } = setup((run) => {
-        if (run === 1) throw new Error('the database is away');
+        if (run === 1) throw new Error('the database is unavailable');
         return false;
       });
       loop.start();
@@ -203,7 +203,7 @@ describe('PollingLoop', () => {
       await loop.stop();
     });
 
-    it('keeps its pause when it is woken, as every commit of a busy host wakes it', async () => {
+    it('keeps its pause when woken, because every commit of a busy host wakes it', async () => {
       const { clock, loop, state } = setup((run) => {
         if (run > 1) return false;
         loop.wake();
@@ -222,7 +222,7 @@ describe('PollingLoop', () => {
 
     it('logs the same failure once, and again after a success in between', async () => {
       const { clock, loop } = setup((run) => {
-        if (run !== 4) throw new Error('the database is away');
+        if (run !== 4) throw new Error('the database is unavailable');
         return false;
       });
       loop.start();
@@ -230,7 +230,7 @@ describe('PollingLoop', () => {
         await settled();
         clock.advance(1_000);
       }
-      expect(errors.mock.calls).toEqual([['failed, trying again: the database is away']]);
+      expect(errors.mock.calls).toEqual([['failed, retrying: the database is unavailable']]);
       await settled();
       clock.advance(1_000);
       await settled();

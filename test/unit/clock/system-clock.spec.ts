@@ -5,7 +5,7 @@ describe('SystemClock', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it('runs a task once after the time asked for', () => {
+  it('runs a task once after the given time', () => {
     const task = jest.fn();
     clock.after(100, task);
     jest.advanceTimersByTime(99);
@@ -14,7 +14,7 @@ describe('SystemClock', () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  it('runs no task that was called off, and leaves no timer', () => {
+  it('does not run a canceled task, and leaves no timer', () => {
     const task = jest.fn();
     clock.after(100, task).cancel();
     expect(jest.getTimerCount()).toBe(0);
@@ -22,7 +22,7 @@ describe('SystemClock', () => {
     expect(task).not.toHaveBeenCalled();
   });
 
-  it.each([2 ** 31, 10 * 366 * 86_400_000, Infinity])('does not fire at once for a delay of %s ms', (ms) => {
+  it.each([2 ** 31, 10 * 366 * 86_400_000, Infinity])('does not fire immediately for a delay of %s ms', (ms) => {
     const task = jest.fn();
     const timer = clock.after(ms, task);
     jest.advanceTimersByTime(24 * 86_400_000);
@@ -30,14 +30,14 @@ describe('SystemClock', () => {
     timer.cancel();
   });
 
-  it('takes a negative delay for none', () => {
+  it('treats a negative delay as zero', () => {
     const task = jest.fn();
     clock.after(-5, task);
     jest.advanceTimersByTime(0);
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  it('sleeps as long as asked', async () => {
+  it('sleeps for the given time', async () => {
     const awake = jest.fn();
     void clock.sleep(100).then(awake);
     await jest.advanceTimersByTimeAsync(99);
@@ -46,7 +46,7 @@ describe('SystemClock', () => {
     expect(awake).toHaveBeenCalledTimes(1);
   });
 
-  it('wakes at once when its signal aborts, and leaves no timer', async () => {
+  it('wakes immediately when its signal aborts, and leaves no timer', async () => {
     const controller = new AbortController();
     const sleep = clock.sleep(60_000, controller.signal);
     controller.abort();
@@ -54,12 +54,12 @@ describe('SystemClock', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('does not sleep at all on an aborted signal', async () => {
+  it('does not sleep if the signal has been aborted', async () => {
     await clock.sleep(60_000, AbortSignal.abort());
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('takes its listener off a signal that outlives the sleep', async () => {
+  it('removes its listener from a signal that outlives the sleep', async () => {
     const { signal } = new AbortController();
     const added = jest.spyOn(signal, 'addEventListener');
     const removed = jest.spyOn(signal, 'removeEventListener');
@@ -70,7 +70,7 @@ describe('SystemClock', () => {
     expect(removed).toHaveBeenCalledWith('abort', added.mock.calls[0]?.[1]);
   });
 
-  it('lets any number of sleeps share a signal without Node taking them for a leak', async () => {
+  it('lets any number of sleeps share a signal without a leak warning of Node', async () => {
     jest.useRealTimers();
     const warned = jest.fn();
     process.on('warning', warned);

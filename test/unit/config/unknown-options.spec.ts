@@ -59,7 +59,7 @@ describe('an option that does not exist', () => {
 
   it.each(['http', 'isGlobal'])('is reported if useFactory returns %s, which must be given beside it', (name) => {
     expect(ofModule({ [name]: true })).toEqual([
-      `"${name}" decides what the module consists of: put it beside useFactory, not into what useFactory returns`,
+      `"${name}" decides what the module consists of: put it next to useFactory, not into the options that useFactory returns`,
     ]);
   });
 

@@ -12,7 +12,7 @@ describe('DelayedExchange', () => {
     [4_294_967_295, 4_294_967_295],
     [4_294_967_296, 4_294_967_295],
     [1e15, 4_294_967_295],
-  ])('asks for a wait of %p ms with the 64-bit integer %p', (delayMs, value) => {
+  ])('encodes a delay of %p ms as the 64-bit integer %p', (delayMs, value) => {
     expect(transport.route('order.payment', delayMs)).toEqual({
       exchange: 'order-timeout.v1.delayed',
       routingKey: 'order.payment',
@@ -21,12 +21,12 @@ describe('DelayedExchange', () => {
     });
   });
 
-  it.each([0, -0, -1, -1e15])('sends %p ms straight to the work queue, without the header', (delayMs) => {
+  it.each([0, -0, -1, -1e15])('routes a delay of %p ms straight to the work queue, without the header', (delayMs) => {
     const route = { exchange: 'order-timeout.v1.work', routingKey: 'order.payment', mandatory: true };
     expect(transport.route('order.payment', delayMs)).toEqual(route);
   });
 
-  it.each([NaN, Infinity, -Infinity])('refuses %p as a delay', (delayMs) => {
+  it.each([NaN, Infinity, -Infinity])('rejects %p as a delay', (delayMs) => {
     expect(() => transport.route('order.payment', delayMs)).toThrow(InvalidDelayError);
   });
 });

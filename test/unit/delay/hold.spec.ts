@@ -21,9 +21,9 @@ function setup(fireEarlyMs = 0) {
   return { clock, hold, batches, released, startMs: clock.now() };
 }
 
-describe('Hold', () => {
-  it('releases everything in due order, never early and at most a millisecond late, even if timers fire early', () => {
-    // Sixty-fourths: adding them to the start loses nothing, so that the order can be compared exactly.
+describe('DueBuffer', () => {
+  it('releases all items in due order, never early and at most a millisecond late, even if timers fire early', () => {
+    // Sixty-fourths: adding them to the start is exact, so the order can be compared exactly.
     const delays = fc.array(
       fc.integer({ min: 1, max: 320_000 }).map((n) => n / 64),
       { maxLength: 200 },
@@ -45,7 +45,7 @@ describe('Hold', () => {
     );
   });
 
-  it('hands over what is due in the same millisecond as one batch, in order of arrival', () => {
+  it('releases items that are due in the same millisecond as one batch, in order of arrival', () => {
     const { clock, hold, batches, startMs } = setup();
     for (const item of [1, 2, 3]) hold.add(item, startMs + 10);
     hold.add(4, startMs + 12);
@@ -53,7 +53,7 @@ describe('Hold', () => {
     expect(batches).toEqual([[1, 2, 3], [4]]);
   });
 
-  it('releases what is due already after the caller is through, in one batch', async () => {
+  it('releases items that are due already after the turn of the caller, in one batch', async () => {
     const { hold, batches, startMs } = setup();
     hold.add(1, startMs);
     hold.add(2, startMs - 5_000);
@@ -62,7 +62,7 @@ describe('Hold', () => {
     expect(batches).toEqual([[2, 1]]);
   });
 
-  it('looks again for an item that is due before all others', () => {
+  it('sets its timer again for an item that is due before all others', () => {
     const { clock, hold, batches, startMs } = setup();
     hold.add(1, startMs + 900);
     hold.add(2, startMs + 5);
@@ -71,7 +71,7 @@ describe('Hold', () => {
     expect(hold.size).toBe(1);
   });
 
-  it('notices within a second that the clock was put forward', () => {
+  it('notices within a second that the clock was set forward', () => {
     const { clock, hold, batches, startMs } = setup();
     hold.add(1, startMs + 60_000);
     clock.jump(59_990);
@@ -79,7 +79,7 @@ describe('Hold', () => {
     expect(batches).toEqual([[1]]);
   });
 
-  it('does not release early when the clock is put back', () => {
+  it('does not release early when the clock is set back', () => {
     const { clock, hold, batches, startMs } = setup();
     hold.add(1, startMs + 500);
     clock.jump(-300);
@@ -89,7 +89,7 @@ describe('Hold', () => {
     expect(batches).toEqual([[1]]);
   });
 
-  it('gives everything back when drained, and no timer stays behind', async () => {
+  it('returns all items when drained, and leaves no timer', async () => {
     const { clock, hold, batches, startMs } = setup();
     hold.add(1, startMs + 700);
     hold.add(2, startMs + 300);
@@ -102,7 +102,7 @@ describe('Hold', () => {
     expect(batches).toEqual([]);
   });
 
-  it('goes on holding after a drain', () => {
+  it('accepts items after a drain', () => {
     const { clock, hold, batches, startMs } = setup();
     hold.add(1, startMs + 5);
     hold.drain();
@@ -111,7 +111,7 @@ describe('Hold', () => {
     expect(batches).toEqual([[2]]);
   });
 
-  it('stays on time when the receiver throws or adds', () => {
+  it('stays on time if the receiver throws or adds items', () => {
     const clock = new ManualClock();
     const seen: number[] = [];
     const hold: DueBuffer<number> = new DueBuffer<number>(clock, {
@@ -129,14 +129,14 @@ describe('Hold', () => {
     expect(seen).toEqual([1, 3, 2]);
   });
 
-  it('holds 20 000 items with one timer at a time and without effort', () => {
+  it('keeps 20,000 items with one timer at a time in little time', () => {
     const { clock, hold, released, startMs } = setup();
     const beganAt = performance.now();
     for (let item = 0; item < 20_000; item++) hold.add(item, startMs + 1 + ((item * 7_919) % 1_000));
     expect(clock.pendingTimers).toBe(1);
     clock.advance(1_001);
     expect(released).toHaveLength(20_000);
-    // Linear insertion would take seconds; the heap takes about 30 ms here.
+    // Linear insertion would take seconds. The heap takes about 30 ms here.
     expect(performance.now() - beganAt).toBeLessThan(1_000);
   });
 });

@@ -5,11 +5,11 @@ const base = fc.integer({ min: 2, max: 100 });
 const value = fc.integer({ min: 0, max: 2 ** 40 });
 
 describe('digits of a delay', () => {
-  it('give the value back', () => {
+  it('can be converted back to the value', () => {
     fc.assert(fc.property(base, value, (b, v) => fromDigits(toDigits(v, b, countDigits(v, b)), b) === v));
   });
 
-  it('are all below the base, and as many as asked for', () => {
+  it('are all below the base, and have the requested count', () => {
     fc.assert(
       fc.property(base, value, fc.nat(3), (b, v, extra) => {
         const width = countDigits(v, b) + extra;
@@ -20,7 +20,7 @@ describe('digits of a delay', () => {
     );
   });
 
-  it('start with a zero only when there are more than the value needs', () => {
+  it('start with a zero only if the value needs fewer', () => {
     fc.assert(fc.property(base, value, (b, v) => v === 0 || toDigits(v, b, countDigits(v, b)).at(-1) !== 0));
   });
 

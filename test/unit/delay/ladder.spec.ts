@@ -5,7 +5,7 @@ import { TopologyNames } from '../../../src/rabbit';
 import { type Arrival, TopicBroker } from './topic-broker';
 
 const names = new TopologyNames('order-timeout.v1');
-// Each one is a tail of another, and two begin with what could be a digit.
+// Each one is the end of another, and two begin with a possible digit.
 const kinds = ['payment', 'order.payment', 'shop.order.payment', '0', '5.payment', 'order'];
 
 const shapes = fc
@@ -37,7 +37,7 @@ function arrivals(broker: TopicBroker, ladder: Ladder | undefined, kind: string,
 }
 
 describe('Ladder', () => {
-  it('brings every delay to exactly its own work queue, less than a unit early and in at most one hop per level', async () => {
+  it('delivers every delay to exactly its own work queue, less than a unit early, in at most one hop per level', async () => {
     await fc.assert(
       fc.asyncProperty(
         shapes,
@@ -62,7 +62,7 @@ describe('Ladder', () => {
     );
   });
 
-  it('waits as long as it can, and never longer, for a delay beyond its horizon', async () => {
+  it('waits for exactly its maximum if the delay is above its horizon', async () => {
     await fc.assert(
       fc.asyncProperty(shapes, fc.double({ min: 1, max: 1e6, noNaN: true }), async (options, factor) => {
         const { broker, ladders } = await build(options);
@@ -76,7 +76,7 @@ describe('Ladder', () => {
     );
   });
 
-  it('shares its queues with ladders of another horizon without a message taking two ways', async () => {
+  it('shares its queues with ladders of another horizon without delivering a message twice', async () => {
     const { broker, ladders } = await build({ horizonMs: 60_000 }, { horizonMs: 86_400_000 }, { horizonMs: 3_600_000 });
     for (const ladder of ladders) {
       for (const delayMs of [1_000, 59_000, 3_599_000]) {
@@ -89,7 +89,7 @@ describe('Ladder', () => {
     }
   });
 
-  it('keeps ladders of other measures apart by their names', async () => {
+  it('separates ladders of other dimensions by their names', async () => {
     const { broker } = await build({}, { base: 4 }, { unitMs: 100 }, { base: 4, unitMs: 100 });
     const firstRungs = [...broker.queues].filter(([name]) => name.endsWith('.0.01'));
     expect(firstRungs.map(([name, { ttlMs }]) => [name, ttlMs])).toEqual([
@@ -100,7 +100,7 @@ describe('Ladder', () => {
     ]);
   });
 
-  it('makes only the queues its horizon needs', async () => {
+  it('declares only the queues that its horizon needs', async () => {
     const countQueues = async (options: LadderOptions): Promise<number> =>
       (await build(options)).broker.queues.size - kinds.length;
     expect(await countQueues({})).toBe(63 + 63 + 21);
@@ -119,16 +119,16 @@ describe('Ladder', () => {
     expect(ladder.route('order.payment', 64_000).routingKey).toBe('0.0.0.1.0.order.payment');
   });
 
-  it.each([0, -1, -1e15, 999.9])('sends %p ms straight to the work queue', (delayMs) => {
+  it.each([0, -1, -1e15, 999.9])('routes a delay of %p ms straight to the work queue', (delayMs) => {
     const route = { exchange: 'order-timeout.v1.work', routingKey: 'order.payment', mandatory: true };
     expect(new Ladder(names).route('order.payment', delayMs)).toEqual(route);
   });
 
-  it.each([NaN, Infinity, -Infinity])('refuses %p as a delay', (delayMs) => {
+  it.each([NaN, Infinity, -Infinity])('rejects %p as a delay', (delayMs) => {
     expect(() => new Ladder(names).route('order.payment', delayMs)).toThrow(InvalidDelayError);
   });
 
-  it('names every bad measure at once', () => {
+  it('names every invalid dimension at once', () => {
     const build = (): Ladder => new Ladder(names, { base: 1, unitMs: 0.5, horizonMs: NaN });
     expect(build).toThrow(InvalidOptionsError);
     expect(build).toThrow(/3 problems: base .*unitMs .*horizonMs /);

@@ -1,12 +1,12 @@
 import { type Clock, type Timer } from '../../../src/clock';
 
-/** A Clock that stands still until it is told to move; counts what it was asked for. */
+/** A Clock that moves only when a test advances it. Counts the timers that were set. */
 export class ManualClock implements Clock {
   timersSet = 0;
   private nowMs = 1_000_000;
   private timers: { atMs: number; task: () => void }[] = [];
 
-  /** @param fireEarlyMs how much too early timers fire, as real ones do. */
+  /** @param fireEarlyMs how much too early timers fire, like real ones. */
   constructor(private readonly fireEarlyMs = 0) {}
 
   get pendingTimers(): number {
@@ -40,7 +40,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Moves on, running what falls due on the way. */
+  /** Advances the time and runs the tasks that become due. */
   advance(ms: number): void {
     const endMs = this.nowMs + ms;
     for (let next = this.nextUntil(endMs); next; next = this.nextUntil(endMs)) {
@@ -52,7 +52,7 @@ export class ManualClock implements Clock {
     this.nowMs = endMs;
   }
 
-  /** The wall clock is set; timers do not notice. */
+  /** Sets the wall clock. Timers are not affected. */
   jump(ms: number): void {
     this.nowMs += ms;
     for (const timer of this.timers) timer.atMs += ms;

@@ -1,14 +1,14 @@
 import { NoBrokerWaitError, NoBrokerDelay } from '../../../src/delay';
 
-describe('None', () => {
-  it('has no way through the broker', () => {
+describe('NoBrokerDelay', () => {
+  it('has no route through the broker', () => {
     expect(() => new NoBrokerDelay().route('order.payment')).toThrow(NoBrokerWaitError);
     expect(() => new NoBrokerDelay().route('order.payment')).toThrow(
       /ORDER_TIMEOUT\/NO_BROKER_WAIT: .*"order.payment"/,
     );
   });
 
-  it('declares nothing, so that no broker is needed', async () => {
+  it('declares nothing, so it needs no broker', async () => {
     await expect(new NoBrokerDelay().declare()).resolves.toBeUndefined();
     await expect(new NoBrokerDelay().bindKind()).resolves.toBeUndefined();
   });

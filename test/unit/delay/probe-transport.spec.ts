@@ -5,7 +5,7 @@ import { type ChannelModel, TopologyNames } from '../../../src/rabbit';
 
 interface Script {
   declare?: (connection: EventEmitter) => Promise<void>;
-  /** What becomes of the message. `deliver` hands it to the probe's queue. */
+  /** What happens to the message. `deliver` passes it to the probe's queue. */
   publish?: (connection: EventEmitter, confirm: (error?: Error) => void, deliver: () => void) => void;
 }
 
@@ -46,7 +46,7 @@ const probe = (open: () => Promise<ChannelModel>, timeoutMs = 2_000): Promise<Pr
   probeTransport(open, plugin, { timeoutMs, clock: new SystemClock() });
 
 describe('probeTransport', () => {
-  it('says that it works when its message comes back, and ends the connection', async () => {
+  it('returns works if its message arrives, and closes the connection', async () => {
     const { calls, open } = brokerThat({});
     expect(await probe(open)).toEqual({ type: 'works' });
     expect(calls).toEqual([
@@ -56,7 +56,7 @@ describe('probeTransport', () => {
     ]);
   });
 
-  it('says absent when the connection is closed with 503 (up to 3.13)', async () => {
+  it('returns absent if the connection is closed with 503 (up to 3.13)', async () => {
     const { open } = brokerThat({
       declare: async (connection) => {
         const error = coded(503, `COMMAND_INVALID - unknown exchange type 'x-delayed-message'`);
@@ -67,7 +67,7 @@ describe('probeTransport', () => {
     expect(await probe(open)).toEqual({ type: 'absent' });
   });
 
-  it('says absent when the channel is closed with 406 (from 4.0)', async () => {
+  it('returns absent if the channel is closed with 406 (from 4.0)', async () => {
     const { calls, open } = brokerThat({
       declare: () => Promise.reject(coded(406, `PRECONDITION_FAILED - unknown exchange type 'x-delayed-message'`)),
     });
@@ -75,7 +75,7 @@ describe('probeTransport', () => {
     expect(calls.at(-1)).toBe('close');
   });
 
-  it('says unusable when the message ends the connection with 541', async () => {
+  it('returns unusable if the message closes the connection with 541', async () => {
     const { open } = brokerThat({
       publish: (connection, confirm) => {
         setImmediate(() => connection.emit('error', coded(541, 'Connection closed: 541 (INTERNAL-ERROR)')));
@@ -85,12 +85,12 @@ describe('probeTransport', () => {
     expect(await probe(open)).toEqual({ type: 'unusable', reason: 'Connection closed: 541 (INTERNAL-ERROR)' });
   });
 
-  it('says unusable when the message was confirmed and never comes', async () => {
+  it('returns unusable if the message was confirmed and never arrives', async () => {
     const { open } = brokerThat({ publish: (_, confirm) => confirm() });
     const result = await probe(open, 20);
     expect(result).toEqual({
       type: 'unusable',
-      reason: expect.stringMatching('confirmed, and not delivered') as string,
+      reason: expect.stringMatching('confirmed but not delivered') as string,
     });
   });
 
@@ -98,12 +98,12 @@ describe('probeTransport', () => {
     ['may not configure', coded(403, `ACCESS_REFUSED - configure access to exchange refused`)],
     ['has an exchange of that name', coded(406, `PRECONDITION_FAILED - inequivalent arg 'type' for exchange`)],
     ['was shut down', coded(320, 'CONNECTION_FORCED - broker forced connection closure')],
-  ])('says unknown when it %s', async (_, error) => {
+  ])('returns unknown if it %s', async (_, error) => {
     const { open } = brokerThat({ declare: () => Promise.reject(error) });
     expect(await probe(open)).toEqual({ type: 'unknown', reason: error.message });
   });
 
-  it('says unknown when the connection breaks without a word', async () => {
+  it('returns unknown if the connection breaks without a reason', async () => {
     const { open } = brokerThat({
       declare: async (connection) => {
         connection.emit('close');
@@ -113,35 +113,35 @@ describe('probeTransport', () => {
     expect(await probe(open)).toEqual({ type: 'unknown', reason: 'the connection was closed' });
   });
 
-  it('says unknown, with the request error, when the connection does not explain it', async () => {
+  it('returns unknown with the error of the request if the connection gives no reason', async () => {
     const { open } = brokerThat({ declare: () => Promise.reject(new Error('No channels left to allocate')) });
     expect(await probe(open)).toEqual({ type: 'unknown', reason: 'No channels left to allocate' });
   });
 
-  it('says unknown when there is no connection', async () => {
+  it('returns unknown if there is no connection', async () => {
     const open = (): Promise<ChannelModel> => Promise.reject(coded(111, 'connect ECONNREFUSED'));
     expect(await probe(open)).toEqual({ type: 'unknown', reason: 'connect ECONNREFUSED' });
   });
 
-  it('says unknown when connecting throws at once', async () => {
+  it('returns unknown if connecting throws immediately', async () => {
     const open = (): Promise<ChannelModel> => {
       throw new Error('Expected amqp: or amqps: as the protocol');
     };
     expect(await probe(open)).toMatchObject({ type: 'unknown' });
   });
 
-  it('gives up on a broker that does not answer, and still closes the connection', async () => {
+  it('gives up on a broker that does not respond, and still closes the connection', async () => {
     const { calls, open } = brokerThat({ declare: silence });
     expect(await probe(open, 20)).toMatchObject({ type: 'unknown', reason: expect.stringMatching('20 ms') as string });
     expect(calls.at(-1)).toBe('close');
   });
 
-  it('says unknown while the broker has an alarm and takes no messages', async () => {
+  it('returns unknown while the broker has an alarm and accepts no messages', async () => {
     const { open } = brokerThat({ publish: (connection) => void connection.emit('blocked', 'low on memory') });
     expect(await probe(open, 20)).toMatchObject({ type: 'unknown', reason: expect.stringMatching('alarm') as string });
   });
 
-  it('does not wait for an hour for a ladder of hours', async () => {
+  it('does not wait for an hour if the unit of the ladder is hours', async () => {
     const { calls, open } = brokerThat({});
     const ladder = new Ladder(names, { unitMs: 3_600_000 });
     expect(await probeTransport(open, ladder)).toMatchObject({ type: 'unknown' });

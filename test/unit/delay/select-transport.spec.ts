@@ -38,17 +38,17 @@ describe('selectTransport', () => {
     expect(selectTransport(configured, probe, previous)).toMatchObject({ type: 'use', transport });
   });
 
-  it('is undecided when nothing is known and nothing was in use', () => {
+  it('is undecided if nothing is known and no transport was in use', () => {
     expect(selectTransport('auto', unknown)).toEqual({ type: 'undecided', reason: 'ACCESS_REFUSED' });
   });
 
-  it('refuses to run without the plugin when that is demanded, and says what to do', () => {
+  it('throws if the plugin is required and missing, and says what to do', () => {
     const select = (): unknown => selectTransport('delayed-exchange', absent, 'delayed-exchange');
     expect(select).toThrow(DelayedExchangeMissingError);
     expect(select).toThrow(/configure the transport "auto" or "ladder"/);
   });
 
-  it('refuses a plugin that fails when that is demanded, and says why and what to do', () => {
+  it('throws if the plugin is required and fails, and says why and what to do', () => {
     const select = (): unknown => selectTransport('delayed-exchange', unusable);
     expect(select).toThrow(DelayedExchangeUnusableError);
     expect(select).toThrow(/541 \(INTERNAL-ERROR\); .*restart the node/);

@@ -12,19 +12,21 @@ interface Queue {
   readonly deadLetterTo?: string;
 }
 
-/** How a message came to a queue without a TTL. */
+/** How a message arrived at a queue without a TTL. */
 export interface Arrival {
   readonly queue: string;
   readonly waitedMs: number;
   readonly hops: number;
 }
 
-/** Topic routing, TTL queues and dead-lettering, computed rather than waited for. Refuses dangling references. */
+/**
+ * Topic routing, TTL queues, and dead-lettering, computed instead of waited for. Rejects references to missing objects.
+ */
 export class TopicBroker {
   readonly queues = new Map<string, Queue>();
   readonly exchanges = new Map<string, Binding[]>();
 
-  /** The part of a channel that declares. */
+  /** The part of a channel that declares objects. */
   get channel(): Channel {
     const declaring = {
       assertExchange: async (name: string) => void this.exchanges.set(name, this.exchanges.get(name) ?? []),
@@ -48,7 +50,7 @@ export class TopicBroker {
     return declaring as unknown as Channel;
   }
 
-  /** Every place the message ends up in. More than one is a duplicate, none a loss. */
+  /** Every queue that the message reaches. More than one means a duplicate, none means a loss. */
   publish({ exchange, routingKey }: Pick<DelayRoute, 'exchange' | 'routingKey'>): Arrival[] {
     return this.follow(exchange, routingKey.split('.'), 0, 0);
   }
@@ -81,7 +83,7 @@ export class TopicBroker {
   }
 }
 
-/** AMQP topic matching: `*` is one word, `#` any number of them. */
+/** AMQP topic matching: `*` matches one word, `#` any number of words. */
 function matches(pattern: string[], words: string[]): boolean {
   const [head, ...rest] = pattern;
   if (head === undefined) return words.length === 0;

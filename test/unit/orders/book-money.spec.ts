@@ -9,21 +9,21 @@ const statuses = (attempts: readonly PaymentAttempt[]) =>
   attempts.map(({ reference, status, paidAmount }) => `${reference} ${status} ${paidAmount ?? '-'}`);
 
 describe('booking a payment', () => {
-  it('replaces what a report said by what the provider says', () => {
+  it('replaces a report by the statement of the provider', () => {
     const before = order({ attempts: [paid({ paidAmount: 99n, paidSource: 'report' })] });
     const { after, wasBooked, isDisputed } = bookMoney(before, money());
     expect(after.attempts).toMatchObject([{ paidAmount: 100n, paidSource: 'provider' }]);
     expect([wasBooked, isDisputed]).toEqual([true, false]);
   });
 
-  it('never replaces what the provider said by a report, and tells of the difference', () => {
+  it('never replaces the statement of the provider by a report, and returns the difference', () => {
     const before = order({ attempts: [paid()] });
     const { after, changed, isDisputed } = bookMoney(before, money({ source: 'report', amount: 99n }));
     expect(after).toEqual(before);
     expect([changed, isDisputed]).toEqual([[], true]);
   });
 
-  it('knows a payment by the name that the provider gives it', () => {
+  it('recognizes a payment by the name that the provider gives it', () => {
     const before = order({ attempts: [SESSION, REPORTED] });
     const told = money({ reference: 'cs_1', transactionId: 'pi_1' });
     const { after, holder, wasBooked } = bookMoney(before, told);
@@ -32,7 +32,7 @@ describe('booking a payment', () => {
     expect(wasBooked).toBe(true);
   });
 
-  it('knows a payment by the name that a report gives it, and leaves its attempt under watch', () => {
+  it('recognizes a payment by the name that a report gives it, and keeps its attempt under watch', () => {
     const before = order({ attempts: [paid({ reference: 'cs_1', transactionId: 'pi_1' })] });
     expect(bookMoney(before, money({ reference: 'pi_1', source: 'report' }))).toMatchObject({
       changed: [],
@@ -44,7 +44,7 @@ describe('booking a payment', () => {
     expect(statuses(after.attempts)).toEqual(['cs_1 OPEN -', 'pi_1 PAID 100']);
   });
 
-  it('keeps equal references of two merchants apart', () => {
+  it('distinguishes equal references of two merchants', () => {
     const before = order({ attempts: [attempt({ merchantAccount: 'a' })] });
     const { after } = bookMoney(before, money({ merchantAccount: 'b' }));
     expect(after.attempts).toMatchObject([
@@ -53,7 +53,7 @@ describe('booking a payment', () => {
     ]);
   });
 
-  it('counts one payment once, in whatever order and under whichever names it is told of', () => {
+  it('counts one payment once, in any order of its reports and under any of its names', () => {
     const names = [
       { reference: 'cs_1', transactionId: 'pi_1' },
       { reference: 'pi_1', transactionId: null },
@@ -71,7 +71,7 @@ describe('booking a payment', () => {
           start,
         );
         const counted = end.attempts.filter(({ status }) => status === 'PAID');
-        // By a report alone nobody can know that the intent belongs to the session.
+        // A report alone does not show that the intent belongs to the session.
         const isTold = reports.some(({ name, source }) => name === names[0] && source === 'provider');
         const hasReport = reports.some(({ name, source }) => name === names[0] && source === 'report');
         if (isTold || hasReport || counted.length < 2) expect(counted).toHaveLength(1);

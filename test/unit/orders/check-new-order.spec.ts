@@ -23,7 +23,7 @@ function problemsOf(check: () => void): string {
 }
 
 describe('orders given to the module API', () => {
-  it('are let through when they can be meant', () => {
+  it('are accepted if they are valid', () => {
     const full: NewOrder = {
       ...good,
       id: 'o-2',
@@ -48,14 +48,14 @@ describe('orders given to the module API', () => {
     ['an id with a blank', { id: 'a b' }, 'id must be 1 to 64 letters'],
     ['a merchant id that is too long', { merchantId: 'm'.repeat(99) }, 'merchantId must be 1 to 64 letters'],
     ['a currency in small letters', { currency: 'euro' }, 'currency must be an ISO 4217 code of three capital letters, e.g. "EUR" (got "euro")'], // prettier-ignore
-    ['no lines', { lines: undefined }, 'lines must be an array'],
+    ['missing lines', { lines: undefined }, 'lines must be an array'],
     ['too many lines', { lines: Array(101).fill(good.lines[0]) }, 'lines must have at most 100 entries'],
     ['a negative quantity', { lines: [{ sku: 'a', quantity: -2, unitAmount: 1 }] }, 'lines.0.quantity must be'],
     ['a sku with NUL', { lines: [{ sku: 'a\0', quantity: 1, unitAmount: 1 }] }, 'lines.0.sku must be text'],
     ['two deadlines', { paymentWindowMs: 1, expiresAt: new Date() }, 'give either expiresAt or paymentWindowMs'],
-    ['a deadline that is no date', { expiresAt: new Date(NaN) }, 'expiresAt must be a valid Date'],
+    ['a deadline that is not a date', { expiresAt: new Date(NaN) }, 'expiresAt must be a valid Date'],
     ['a deadline as text', { expiresAt: '2030-01-01T00:00:00Z' }, 'expiresAt must be a valid Date'],
-    ['a window that is no number', { paymentWindowMs: NaN }, 'paymentWindowMs must be an integer'],
+    ['a window that is not a number', { paymentWindowMs: NaN }, 'paymentWindowMs must be an integer'],
     ['a grace beyond the column', { graceMs: 2 ** 31 }, 'graceMs must be an integer from 0 to 2147483647'],
     ['a reminder with a fraction', { reminderOffsetsMs: [0.5] }, 'reminderOffsetsMs.0 must be an integer'],
     ['eleven reminders', { reminderOffsetsMs: Array(11).fill(1) }, 'reminderOffsetsMs must have at most 10 entries'],
@@ -65,23 +65,23 @@ describe('orders given to the module API', () => {
     ['an idempotency key in Greek', { idempotencyKey: 'α' }, 'idempotencyKey must be 1 to 255 printable ASCII'],
     ['an attempt without a reference', { attempt: { provider: 'p' } }, 'attempt.reference is missing'],
     [
-      'an attempt at nobody',
+      'an attempt without a provider',
       { attempt: { ...attempt, provider: '' } },
       'attempt.provider must be the name of a payment',
     ],
-    ['a slip of the pen', { paymentWindowMS: 1 } as object, 'paymentWindowMS is not a known field'],
-  ])('are refused for %s, in so many words', (_case, change, sentence) => {
+    ['a misspelled field', { paymentWindowMS: 1 } as object, 'paymentWindowMS is not a known field'],
+  ])('are rejected for %s, with the reason', (_case, change, sentence) => {
     expect(problemsOf(() => checkNewOrders([good, { ...good, ...change } as NewOrder]))).toContain(sentence);
   });
 
-  it('are refused with every problem of every order, up to fifty', () => {
+  it('are rejected with the problems of every order, at most fifty', () => {
     const bad = { ...good, amount: 0, currency: '' };
     expect(() => checkNewOrders([bad, bad])).toThrow(/^ORDER_TIMEOUT\/INVALID_ORDER: (order "o-1": [^;]+; ){3}order/);
     expect(problemsOf(() => checkNewOrders(Array<NewOrder>(100).fill(bad))).split('; ')).toHaveLength(50);
     expect(problemsOf(() => checkNewOrders([null as unknown as NewOrder]))).toBe('order undefined: must be an object');
   });
 
-  it('meet the same limits as orders over HTTP and AMQP', () => {
+  it('have the same limits as orders over HTTP and AMQP', () => {
     const tally = { good: 0, bad: 0 };
     fc.assert(
       fc.property(arbitraryOrder, (fields) => {
@@ -96,10 +96,10 @@ describe('orders given to the module API', () => {
   });
 });
 
-describe('what else is given to the module API', () => {
+describe('other input of the module API', () => {
   const payment = { orderId: 'o-1', provider: 'p', reference: 'r', amount: 1n, currency: 'EUR' };
 
-  it('is let through when it can be meant', () => {
+  it('is accepted if it is valid', () => {
     expect(problemsOf(() => checkNewAttempt('o-1', { ...attempt, amount: 5n, timeExpire: new Date() }))).toBe('');
     expect(problemsOf(() => checkRequest('deadline', { orderId: 'o-1', byMs: -5 } as { orderId: string }))).toBe('');
     expect(problemsOf(() => checkReportedPayment({ ...payment, evidence: { any: 'thing' } } as typeof payment))).toBe(
@@ -116,16 +116,16 @@ describe('what else is given to the module API', () => {
     [{ currency: 'eur' }, 'currency must be an ISO 4217 code'],
     [{ paidAt: '2030-01-01' }, 'paidAt must be a valid Date'],
     [{ orderId: 'a b' }, 'orderId must be 1 to 64 letters'],
-  ])('a payment with %j is refused', (change, sentence) => {
+  ])('a payment with %j is rejected', (change, sentence) => {
     expect(problemsOf(() => checkReportedPayment({ ...payment, ...change }))).toContain(sentence);
   });
 
-  it('a payment is not refused for an odd spelling, which may be that of an attempt of long ago', () => {
+  it('a payment is not rejected for unusual characters, which an old attempt may contain', () => {
     const old = { ...payment, provider: 'my bank', reference: 'line\nbreak', paidAt: new Date(0) };
     expect(problemsOf(() => checkReportedPayment(old))).toBe('');
   });
 
-  it('an attempt, a deadline, a cancellation and a switch are refused for what they say', () => {
+  it('an attempt, a deadline, a cancellation, and a switch are rejected for invalid values', () => {
     expect(problemsOf(() => checkNewAttempt('o-1', { ...attempt, amount: 0 }))).toContain('attempt of order "o-1": amount must'); // prettier-ignore
     expect(problemsOf(() => checkRequest('deadline', { orderId: 'o-1' }))).toBe('order "o-1": expiresAt give exactly one of expiresAt and byMs'); // prettier-ignore
     const reason = { orderId: 'o-1', reason: 'x'.repeat(501) };

@@ -53,11 +53,11 @@ describe('the first decision about a due order', () => {
   const DECIDED = ORDER_STATUSES.filter((status) => !['PENDING', 'CLOSING', 'PAID'].includes(status));
   it.each(
     DECIDED.flatMap((status) => (Object.keys(PAYMENTS) as Payment[]).map((payment) => [status, payment] as const)),
-  )('%s with payment %s is left alone', (status, payment) => {
+  )('%s with payment %s is not changed', (status, payment) => {
     expect(decide(status, payment)).toEqual({ type: 'terminal' });
   });
 
-  it('cancels what was called off', () => {
+  it('ends a canceled order as CANCELLED', () => {
     expect(decide('CLOSING', 'closed', { closingReason: 'cancelled' })).toEqual({
       type: 'close',
       to: 'CANCELLED',
@@ -66,7 +66,7 @@ describe('the first decision about a due order', () => {
   });
 
   it.each([
-    ['at the very millisecond of the deadline', { expiresAt: NOW }, { type: 'close', to: 'CLOSED', returns: [] }],
+    ['at the exact millisecond of the deadline', { expiresAt: NOW }, { type: 'close', to: 'CLOSED', returns: [] }],
     ['one millisecond early', { expiresAt: at(1) }, { type: 'not-due', dueAt: at(1) }],
     ['within the grace', { graceMs: 1_001 }, { type: 'not-due', dueAt: at(1) }],
     ['at the end of the grace', { graceMs: 1_000 }, { type: 'close', to: 'CLOSED', returns: [] }],
@@ -75,12 +75,12 @@ describe('the first decision about a due order', () => {
     expect(decide('PENDING', 'none', overrides)).toEqual(expected);
   });
 
-  it('goes on closing whatever happens to deadline and auto-close after it has begun', () => {
+  it('continues closing, whatever happens to deadline and auto-close after it has begun', () => {
     const moved = { expiresAt: at(60_000), autoClose: false };
     expect(decide('CLOSING', 'open', moved)).toEqual({ type: 'look-up', entersClosing: false });
   });
 
-  it('closes what is paid in part, and gives the part back, where the policy says so', () => {
+  it('closes an order that is paid in part, and refunds the part, if the policy says so', () => {
     const part = order({ attempts: PAYMENTS['paid in part'] });
     const returns = PAYMENTS['paid in part'];
     expect(decideClosing(part, NOW, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns });

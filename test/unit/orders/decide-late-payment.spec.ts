@@ -33,41 +33,41 @@ describe('the decision about money that an order does not need', () => {
     expect(decideLatePayment(order({ status, attempts: one }), policy)).toMatchObject(expected);
   });
 
-  it('refunds a closed order that was paid too little, or in another currency', () => {
+  it('refunds a closed order that was paid in part or in another currency', () => {
     for (const wrong of [{ paidAmount: 99n }, { paidCurrency: 'USD' }]) {
       const closed = order({ status: 'CLOSED', attempts: [paid(wrong)] });
       expect(decideLatePayment(closed, REVIVE)).toMatchObject({ refunds: [wrong], reason: 'late' });
     }
   });
 
-  it('calls the later of two payments surplus', () => {
+  it('treats the later of two payments as surplus', () => {
     const second = paid({ reference: 'a-2', paidAt: later });
     const both = order({ status: 'PAID', attempts: [second, paid()] });
     expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, refunds: [second], reason: 'surplus' });
     expect(decideLatePayment(both, KEEP)).toMatchObject({ ...nothing, kept: [second], reason: 'surplus' });
   });
 
-  it('asks the provider before it gives back what only a report vouches for, and keeps it in doubt', () => {
+  it('looks up a reported payment before refunding it, and keeps it in doubt', () => {
     const reported = [paid({ paidSource: 'report' })];
     const closed = order({ status: 'CLOSED', attempts: reported });
     expect(decideLatePayment(closed, REFUND)).toMatchObject({ ...nothing, unverified: reported });
     expect(decideLatePayment(closed, REFUND, true)).toMatchObject({ ...nothing, kept: reported });
   });
 
-  it('never gives back by itself what nobody had registered', () => {
+  it('never refunds an unregistered payment automatically', () => {
     const foreign = [paid({ registered: false })];
     const closed = order({ status: 'CLOSED', attempts: foreign });
     expect(decideLatePayment(closed, REFUND)).toMatchObject({ ...nothing, kept: foreign });
   });
 
-  it('calls a report surplus before anything that the provider said, whichever came first', () => {
+  it('treats a report as surplus before a confirmed payment, whichever came first', () => {
     const reported = paid({ reference: 'a-2', paidSource: 'report' });
     const confirmed = paid({ paidAt: later });
     const both = order({ status: 'PAID', attempts: [reported, confirmed] });
     expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: [reported] });
   });
 
-  it('calls nothing surplus because of a report alone', () => {
+  it('treats nothing as surplus because of a report alone', () => {
     const reported = paid({ reference: 'a-2', paidAmount: 100n, paidSource: 'report' });
     const part = paid({ paidAmount: 60n });
     const both = order({ status: 'PAID', attempts: [reported, part] });
@@ -75,14 +75,14 @@ describe('the decision about money that an order does not need', () => {
     expect(decideLatePayment(both, REFUND, true)).toMatchObject({ ...nothing, kept: [part] });
   });
 
-  it('asks about two reports beside each other, as both may be too low', () => {
+  it('looks up two reports together, because both may be too low', () => {
     const reports = ['a-1', 'a-2'].map((reference) => paid({ reference, paidAmount: 80n, paidSource: 'report' }));
     const both = order({ status: 'PAID', attempts: reports });
     expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: reports });
     expect(decideLatePayment(both, REFUND, true)).toEqual({ type: 'nothing' });
   });
 
-  it('leaves no money without a place, and touches nothing but paid attempts', () => {
+  it('accounts for all money, and changes paid attempts only', () => {
     const attempts = fc.array(
       fc.record({
         status: fc.constantFrom(...ATTEMPT_STATUSES),

@@ -4,7 +4,7 @@ import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
 import { attempt, money, order, paid } from './orders';
 
-describe('what a reported payment means', () => {
+describe('the meaning of a reported payment', () => {
   const EXPECTED: Record<OrderStatus, [fresh: string, booked: string]> = {
     PENDING: ['pay', 'pay'],
     CLOSING: ['pay', 'pay'],
@@ -23,7 +23,7 @@ describe('what a reported payment means', () => {
     expect(decide(order({ status, attempts: [paid()] })).type).toBe(booked);
   });
 
-  it('of an attempt that nobody had registered', () => {
+  it('of an attempt that was not registered', () => {
     expect(decide(order(), { reference: 'new' })).toEqual({ type: 'pay', surplus: [] });
   });
 
@@ -35,7 +35,7 @@ describe('what a reported payment means', () => {
     expect(decide(order({ attempts: [attempt()] }), overrides)).toEqual(expected);
   });
 
-  it('when it completes an earlier part', () => {
+  it('when it completes a partial payment', () => {
     const part = paid({ reference: 'part', paidAmount: 30n });
     expect(decide(order({ attempts: [part] }), { amount: 70n })).toMatchObject({ type: 'pay' });
   });

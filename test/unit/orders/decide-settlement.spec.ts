@@ -19,7 +19,7 @@ const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({
   merchantAccount: null,
   finding,
 });
-/** A payment of its own. */
+/** A separate payment. */
 const SECOND: Finding = { ...PAID_OUTCOME, transactionId: 't-2' };
 const CLOSED: Finding = { type: 'CLOSED', evidence: {} };
 const UNKNOWN: Finding = { type: 'UNKNOWN', reason: 'down' };
@@ -28,7 +28,7 @@ const NO_PROVIDER: Finding = { type: 'NO_PROVIDER', reason: 'add it' };
 const closing = order({ status: 'CLOSING', closingReason: 'expired', attempts: [attempt()] });
 const two = { ...closing, attempts: [attempt(), attempt({ reference: 'a-2' })] };
 
-describe('the decision after asking', () => {
+describe('the decision after a look-up', () => {
   it.each<[string, Finding, object]>([
     ['closed', CLOSED, { type: 'closed' }],
     ['paid', PAID_OUTCOME, { type: 'paid' }],
@@ -57,11 +57,11 @@ describe('the decision after asking', () => {
     expect(decideSettlement(two, [on(first), on(second, 'a-2')], NOW, DUE)).toMatchObject(expected);
   });
 
-  it('waits when an attempt has no answer', () => {
+  it('waits if an attempt has no answer', () => {
     expect(decideSettlement(two, [on(CLOSED)], NOW, DUE)).toMatchObject({ type: 'wait', counted: false });
   });
 
-  it('closes an order that is paid in part, and gives that part back, where the policy says so', () => {
+  it('closes an order that is paid in part, and refunds the part, if the policy says so', () => {
     const part = { ...PAID_OUTCOME, amount: 99n };
     expect(decideSettlement(closing, [on(part)], NOW, DUE, 'refund-and-close')).toMatchObject({
       type: 'closed',
@@ -69,12 +69,12 @@ describe('the decision after asking', () => {
     });
   });
 
-  it('cancels what was called off', () => {
+  it('ends a canceled order as CANCELLED', () => {
     const cancelled = { ...closing, closingReason: 'cancelled' as const };
     expect(decideSettlement(cancelled, [on(CLOSED)], NOW, DUE)).toEqual({ type: 'cancelled', returns: [] });
   });
 
-  it('leaves an order alone that was decided meanwhile, but goes on closing the rest of a paid one', () => {
+  it('does not change an order that was decided in the meantime, but continues closing the other attempts of a paid one', () => {
     expect(decideSettlement({ ...closing, status: 'CLOSED' }, [on(PAID_OUTCOME)], NOW, DUE)).toEqual({
       type: 'decided',
     });
@@ -90,22 +90,22 @@ describe('the decision after asking', () => {
     [299, 5_000],
     [600, 15_000],
     [7_200, 60_000],
-  ])('asks a silent provider again, %i s after the deadline, in %i ms', (waitedS, afterMs) => {
+  ])('calls a silent provider again, %i s after the deadline, in %i ms', (waitedS, afterMs) => {
     expect(decideSettlement(closing, [on(UNKNOWN)], NOW, at(-waitedS * 1_000))).toMatchObject({ afterMs });
   });
 
-  it('does not hammer a provider whose clock is behind ours', () => {
+  it('does not flood a provider whose clock is behind', () => {
     const past: Finding = { type: 'NOT_FOUND_YET', finalAt: at(-1) };
     expect(decideSettlement(closing, [on(past)], NOW, DUE)).toMatchObject({ type: 'wait', afterMs: 5_000 });
   });
 
-  it('heeds what the provider asks for, up to a minute', () => {
+  it('respects the retry delay of the provider, up to a minute', () => {
     const patient = (retryAfterMs: number) => decideSettlement(closing, [on({ ...UNKNOWN, retryAfterMs })], NOW, DUE);
     expect(patient(20_000)).toMatchObject({ afterMs: 20_000 });
     expect(patient(3_600_000)).toMatchObject({ afterMs: 60_000 });
   });
 
-  it('counts attempts after a day of silence, so that a person hears of it; a slow bank is waited for', () => {
+  it('counts runs after a day without an answer, so that a person is alerted, but waits for a slow bank', () => {
     const days = at(-25 * 3_600_000);
     expect(decideSettlement(closing, [on(UNKNOWN)], NOW, days)).toMatchObject({ type: 'wait', counted: true });
     expect(decideSettlement(closing, [on(IN_PROGRESS)], NOW, days)).toMatchObject({ type: 'wait', counted: false });
@@ -122,7 +122,7 @@ describe('the decision after asking', () => {
     { type: 'NOT_FOUND_YET', finalAt: null },
   );
 
-  it('closes only if every attempt is closed, and pays if and only if enough money is there', () => {
+  it('closes only if every attempt is closed, and pays if and only if there is enough money', () => {
     fc.assert(
       fc.property(fc.array(findings, { maxLength: 4 }), fc.boolean(), (found, hasPart) => {
         const references = found.map((_, index) => `a-${index}`);

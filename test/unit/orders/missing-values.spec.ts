@@ -10,17 +10,17 @@ import { ReadAttempts } from '../../../src/orders/sql/read-attempts';
 import { attempt, NOW, order, paid } from './orders';
 
 const NEVER = new Date(NaN);
-/** A database that answers with no row at all. */
+/** A database that returns no rows. */
 const silent = { query: async () => [] as unknown[] };
 
-describe('a value that is missing on the way of money', () => {
+describe('a missing value in money processing', () => {
   it('never closes an order: the time', () => {
     const dueIn2099 = order({ expiresAt: new Date('2099-01-01T00:00:00Z') });
     expect(() => decideClosing(dueIn2099, NEVER, 'park')).toThrow('invalid date');
     expect(closesAt(dueIn2099) > NOW).toBe(true);
   });
 
-  it('never closes an attempt: the time, ours or the provider’s', () => {
+  it('never closes an attempt: the time of the database or of the provider', () => {
     const limited = attempt({ timeExpire: NOW });
     expect(() => nextStep(limited, { query: { type: 'NOT_FOUND' } }, NEVER)).toThrow('invalid date');
     expect(nextStep(limited, { query: { type: 'NOT_FOUND', providerNow: NEVER } }, NOW)).toMatchObject({
@@ -43,7 +43,7 @@ describe('a value that is missing on the way of money', () => {
     await expect(attempts.execute('o-1', () => true)).rejects.toThrow('is missing');
   });
 
-  it('leaves an attempt as it is: a finding that says nothing', () => {
+  it('does not change an attempt: a finding without information', () => {
     const open = attempt();
     expect(applyFinding(open, { type: 'NO_PROVIDER', reason: 'none' })).toBe(open);
     expect(applyFinding(open, { type: 'NOT_FOUND_YET', finalAt: null })).toBe(open);

@@ -3,16 +3,16 @@ import { moneyReceived } from '../../../src/orders/pay/money-received';
 import { at, attempt, order, paid } from './orders';
 
 describe('adding up the money of an order', () => {
-  it('sees nothing in attempts that are not paid', () => {
+  it('ignores attempts that are not paid', () => {
     expect(moneyReceived(order(), [attempt(), attempt({ status: 'CLOSED' })])).toEqual({ type: 'nothing' });
   });
 
-  it('gives back the later of two full payments', () => {
+  it('treats the later of two full payments as surplus', () => {
     const [first, second] = [paid({ reference: 'b', paidAt: at(-9) }), paid({ reference: 'a', paidAt: at(-3) })];
     expect(moneyReceived(order(), [second, first])).toEqual({ type: 'sufficient', surplus: [second] });
   });
 
-  it('gives back a part that the full payment after it has made needless', () => {
+  it('treats a partial payment as surplus after a full payment', () => {
     const [part, full] = [
       paid({ reference: 'a', paidAmount: 50n, paidAt: at(-9) }),
       paid({ reference: 'b', paidAt: at(-3) }),
@@ -20,7 +20,7 @@ describe('adding up the money of an order', () => {
     expect(moneyReceived(order(), [part, full])).toEqual({ type: 'sufficient', surplus: [part] });
   });
 
-  it('counts every payment once: what is needed and what is surplus make up all of them', () => {
+  it('counts every payment once: the needed and the surplus ones are all of them', () => {
     const payments = fc.array(
       fc.record({ paidAmount: fc.bigInt({ min: 1n, max: 120n }), paidCurrency: fc.constantFrom('EUR', 'USD') }),
       { maxLength: 6 },

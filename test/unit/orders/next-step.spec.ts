@@ -12,7 +12,7 @@ const close = (type: string): CloseOutcome =>
   (type === 'UNKNOWN' ? { type, reason: 'down' } : { type }) as CloseOutcome;
 const name = (step: Step): string => (step.type === 'conclude' ? step.finding.type : step.type);
 
-describe('the interrogation of one attempt', () => {
+describe('the look-up of one attempt', () => {
   it.each([
     ['PAID', 'PAID'],
     ['CLOSED', 'CLOSED'],
@@ -56,7 +56,7 @@ describe('the interrogation of one attempt', () => {
     expect(name(nextStep(young, facts, NOW))).toBe(expected);
   });
 
-  it('takes the word of a close without another query once the time limit and the margin are over', () => {
+  it('trusts a close without another query once the time limit and the margin have passed', () => {
     const facts = { query: query('OPEN'), close: close('CLOSED') };
     expect(name(nextStep({ ...young, timeExpire: at(-MINUTE) }, facts, NOW))).toBe('CLOSED');
     expect(name(nextStep({ ...young, timeExpire: at(-MINUTE + 1) }, facts, NOW))).toBe('confirm');
@@ -66,13 +66,13 @@ describe('the interrogation of one attempt', () => {
     ['before time limit and margin', { timeExpire: at(-MINUTE + 1) }, { type: 'NOT_FOUND_YET', finalAt: at(1) }],
     ['without a time limit', { timeExpire: null }, { type: 'NOT_FOUND_YET', finalAt: null }],
     ['after time limit and margin', { timeExpire: at(-MINUTE) }, { type: 'CLOSED' }],
-    ['of what never left our side', { status: 'CREATED' as const }, { type: 'CLOSED' }],
+    ['for an attempt that was never handed over', { status: 'CREATED' as const }, { type: 'CLOSED' }],
   ])('NOT_FOUND %s', (_, overrides, finding) => {
     const step = nextStep({ ...old, ...overrides }, { query: query('NOT_FOUND') }, NOW);
     expect(step).toMatchObject({ type: 'conclude', finding });
   });
 
-  it('does not believe that an attempt never left our side once the provider has known it', () => {
+  it('does not treat an attempt as never handed over once the provider has known it', () => {
     const created = { ...young, status: 'CREATED' as const };
     const facts = { query: query('OPEN'), close: close('UNKNOWN') };
     expect(name(nextStep(created, { ...facts, confirmation: query('NOT_FOUND') }, NOW))).toBe('NOT_FOUND_YET');
@@ -80,13 +80,13 @@ describe('the interrogation of one attempt', () => {
     expect(silent).toMatchObject({ finding: { type: 'UNKNOWN', isKnownThere: true } });
   });
 
-  it("goes by the provider's clock where it is told", () => {
+  it("uses the provider's clock if the provider returns its time", () => {
     const limited = { ...old, timeExpire: at(-2 * MINUTE) };
     const facts: Facts = { query: { type: 'NOT_FOUND', providerNow: at(-90_000) } };
     expect(name(nextStep(limited, facts, NOW))).toBe('NOT_FOUND_YET');
   });
 
-  it('ends after three questions at most, and calls an attempt closed only on a positive answer', () => {
+  it('ends after at most three calls, and treats an attempt as closed only after a positive answer', () => {
     fc.assert(
       fc.property(attempts, queryOutcomes, closeOutcomes, queryOutcomes, (subject, first, closing, second) => {
         const facts: { -readonly [K in keyof Facts]: Facts[K] } = {};

@@ -9,7 +9,7 @@ import { attempt, money, NOW, order, paid } from './orders';
 
 const A1 = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };
 
-describe('a refund by hand', () => {
+describe('a manual refund', () => {
   it.each(['CLOSED', 'CANCELLED', 'REFUNDING', 'CLOSED_REFUNDED'] as const)(
     'of an order that is %s may take every payment',
     (status) => {
@@ -17,7 +17,7 @@ describe('a refund by hand', () => {
     },
   );
 
-  it('of a paid order may take what it does not need, if certain money is left', () => {
+  it('of a paid order may take payments that it does not need, if confirmed money is left', () => {
     const needed = { type: 'refuse', refusal: { code: 'PAYMENT_NEEDED', status: 'PAID' } };
     const spare = paid({ reference: 'a-2' });
     expect(decideManualRefund(order({ status: 'PAID', attempts: [paid()] }), A1)).toEqual(needed);
@@ -28,21 +28,21 @@ describe('a refund by hand', () => {
     expect(decideManualRefund(order({ status: 'PAID', attempts: [paid(), dollars] }), A1)).toEqual(needed);
   });
 
-  it.each(['PENDING', 'CLOSING'] as const)('of an order that is %s may take a part', (status) => {
+  it.each(['PENDING', 'CLOSING'] as const)('of an order that is %s may take a partial payment', (status) => {
     const part = order({ status, attempts: [paid({ paidAmount: 60n })] });
     expect(decideManualRefund(part, A1).type).toBe('refund');
     const enough = order({ status, attempts: [paid()] });
     expect(decideManualRefund(enough, A1)).toMatchObject({ refusal: { code: 'PAYMENT_NEEDED' } });
   });
 
-  it('needs the provider’s word, and knows a payment by its other name', () => {
+  it('needs the confirmation of the provider, and recognizes a payment by its other name', () => {
     const reported = order({ status: 'CLOSED', attempts: [paid({ paidSource: 'report' })] });
     expect(decideManualRefund(reported, A1)).toMatchObject({ refusal: { code: 'PAYMENT_NOT_CONFIRMED' } });
     const named = order({ status: 'CLOSED', attempts: [paid({ reference: 'session', transactionId: 'a-1' })] });
     expect(decideManualRefund(named, A1)).toMatchObject({ type: 'refund', attempt: { reference: 'session' } });
   });
 
-  it('says what has become of a payment before, and refuses what is none', () => {
+  it('reports an earlier refund of a payment, and rejects an unknown payment', () => {
     const of = (status: 'REFUNDING' | 'REFUNDED' | 'CLOSED' | 'DUPLICATE') =>
       decideManualRefund(order({ status: 'CLOSED', attempts: [paid({ status })] }), A1);
     expect([of('REFUNDING').type, of('REFUNDED').type]).toEqual(['refunding', 'refunded']);
@@ -58,7 +58,7 @@ describe('a revival', () => {
     expect(decideRevival(order({ status, attempts: [paid()] }), [])).toEqual({ type: 'refuse', refusal });
   });
 
-  it('needs enough money that nobody else counts on, whoever vouches for it', () => {
+  it('needs enough money that no other order counts on, whichever source vouches for it', () => {
     const kept = paid({ paidSource: 'report', registered: false });
     const closed = order({ status: 'CLOSED', attempts: [kept] });
     expect(decideRevival(closed, [])).toEqual({ type: 'revive', attempts: [kept] });
@@ -70,8 +70,8 @@ describe('a revival', () => {
   });
 });
 
-describe('a close by hand', () => {
-  it('happens at once when nothing can be paid, and asks or believes otherwise', () => {
+describe('a manual close', () => {
+  it('closes immediately if nothing can be paid; otherwise it looks up the attempts or trusts the declaration', () => {
     const open = attempt();
     const gone = attempt({ reference: 'a-2', status: 'CLOSED' });
     expect(decideManualClose(order({ attempts: [gone] }), false)).toMatchObject({ type: 'close', to: 'CLOSED' });
@@ -82,13 +82,13 @@ describe('a close by hand', () => {
     expect(after.attempts).toEqual([gone, { ...open, status: 'CLOSED' }]);
   });
 
-  it('ends a cancellation as one', () => {
+  it('ends a cancellation as CANCELLED', () => {
     const cancelling = order({ status: 'CLOSING', closingReason: 'cancelled' });
     expect(decideManualClose(cancelling, false)).toMatchObject({ to: 'CANCELLED' });
   });
 
   it.each([[paid()], [paid({ paidAmount: 1n, paidSource: 'report' })], [paid({ paidCurrency: 'USD' })]])(
-    'is refused while there is money',
+    'is rejected while there is money',
     (payment) => {
       const decision = decideManualClose(order({ attempts: [payment, attempt({ reference: 'a-2' })] }), true);
       const payments = [{ provider: 'fake', reference: 'a-1' }];
@@ -96,7 +96,7 @@ describe('a close by hand', () => {
     },
   );
 
-  it('is no obstacle that money went back before', () => {
+  it('is possible after an earlier refund', () => {
     expect(decideManualClose(order({ attempts: [paid({ status: 'REFUNDED' })] }), false).type).toBe('close');
   });
 });
@@ -127,18 +127,18 @@ describe('an assignment', () => {
     expect(decide({ handling: 'adopted' })).toMatchObject({ refusal: { code: 'UNMATCHED_PAYMENT_HANDLED' } });
   });
 
-  it('makes registered what the order adopted by itself, and is done when repeated', () => {
+  it('registers a payment that the order adopted automatically, and is idempotent', () => {
     expect(decide({ handling: 'adopted' }, [paid({ registered: false })])).toEqual({ type: 'assign' });
     expect(decide({ handling: 'adopted' }, [paid()])).toEqual({ type: 'already-assigned' });
   });
 
-  it('is refused for what another order has', () => {
+  it('is rejected for a payment of another order', () => {
     const elsewhere = attempt({ orderId: 'o-2' });
     const decision = decideAssignment(order(), unmatched(), money(), [elsewhere]);
     expect(decision).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
   });
 
-  it('books a payment as one that was registered, also one that the order has already', () => {
+  it('books a payment as registered, even one that the order has already', () => {
     expect(bookMoney(order(), money()).holder.registered).toBe(false);
     expect(bookMoney(order(), money({ isAssigned: true })).holder).toMatchObject({ registered: true, status: 'PAID' });
     const held = order({ attempts: [paid({ registered: false })] });

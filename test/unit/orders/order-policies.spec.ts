@@ -8,30 +8,30 @@ describe('order policies', () => {
     merchants: { m1: { graceMs: 0, maxPaymentWindowMs: 700_000 } },
   });
 
-  it('takes from the merchant what it sets, and the rest from the global values', () => {
+  it('uses the values that the merchant sets, and the global values for the rest', () => {
     expect(policies.of('m1')).toMatchObject({ graceMs: 0, paymentWindowMs: 600_000 });
     expect(policies.of('other')).toMatchObject({ graceMs: 1_000 });
   });
 
-  it('lets the order decide on its grace, but gives a slow method what it needs', () => {
+  it('uses the grace of the order, but at least that of a slow payment method', () => {
     expect(policies.graceMs('other')).toBe(1_000);
     expect(policies.graceMs('other', undefined, 5)).toBe(5);
     expect(policies.graceMs('m1', 'bank')).toBe(60_000);
     expect(policies.graceMs('m1', 'card', 7)).toBe(7);
   });
 
-  it.each(['constructor', '__proto__', 'toString'])('knows no grace of a method called %s', (name) => {
+  it.each(['constructor', '__proto__', 'toString'])('has no grace for a method named %s', (name) => {
     expect(policies.graceMs('other', name)).toBe(1_000);
     expect(policies.graceMs(name, name, 7)).toBe(7);
   });
 
-  it('knows the limits of each merchant', () => {
+  it('applies the limits of each merchant', () => {
     expect(policies.allowsWindow('m1', 700_000)).toBe(true);
     expect(policies.allowsWindow('m1', 700_001)).toBe(false);
     expect(policies.allowsWindow('other', 700_001)).toBe(true);
   });
 
-  it('names all bad values at once', () => {
+  it('names all invalid values at once', () => {
     const bad = { paymentWindowMs: -1, reminderOffsetsMs: [0.5], merchants: { x: { minPaymentWindowMs: 9_000_000 } } };
     expect(() => new OrderPolicies(bad)).toThrow(/paymentWindowMs must be .*got -1.*reminderOffsetsMs.*merchants\.x\./);
   });

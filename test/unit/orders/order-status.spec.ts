@@ -13,7 +13,7 @@ describe('the order status table', () => {
     expect([...reached].sort()).toEqual([...ORDER_STATUSES].sort());
   });
 
-  it('has no way back to PENDING, and no circle but of one refund after another', () => {
+  it('has no transition to PENDING, and no cycle except for repeated refunds', () => {
     const visit = (status: OrderStatus, path: readonly OrderStatus[]): void => {
       expect(path).not.toContain(status);
       const onward = TRANSITIONS[status].filter((next) => !(status === 'CLOSED_REFUNDED' && next === 'REFUNDING'));

@@ -7,13 +7,13 @@ import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
 export const NOW = new Date('2026-01-01T12:00:00Z');
 export const at = (offsetMs: number): Date => new Date(NOW.getTime() + offsetMs);
 
-/** What a payment is told by, of the attempt that the other functions make. */
+/** The data of a payment for the attempt that the other functions create. */
 export function money(overrides: Partial<Money> = {}): Money {
   const names = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };
   return { ...names, amount: 100n, currency: 'EUR', paidAt: at(-5_000), source: 'provider', ...overrides };
 }
 
-/** An order that fell due a second ago. */
+/** An order that became due a second ago. */
 export function order(overrides: Partial<LockedOrder> = {}): LockedOrder {
   return {
     id: 'o-1',

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Lets every promise that can settle do so. */
+/** Lets every promise settle that can. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function setup({ isOn = true, pages = 1, pageMs = 0 } = {}) {
@@ -35,7 +35,7 @@ describe('PurgeLoop', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('begins a minute after the start, and again an interval after the end of a walk', async () => {
+  it('starts a minute after the process, and again one interval after the end of a walk', async () => {
     const { clock, loop, walks, purge } = setup();
     loop.onApplicationBootstrap();
     await settled();
@@ -53,7 +53,7 @@ describe('PurgeLoop', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('pauses between the runs of a long walk, and goes on where it stopped', async () => {
+  it('pauses between the runs of a long walk, and continues where it stopped', async () => {
     const { clock, loop, walks } = setup({ pages: 5, pageMs: 600 });
     loop.onApplicationBootstrap();
     await settled();
@@ -78,7 +78,7 @@ describe('PurgeLoop', () => {
 });
 
 describe('retention', () => {
-  it('keeps orders and money for ever and idempotency keys for 30 days unless told otherwise', () => {
+  it('keeps orders and money forever, and idempotency keys for 30 days, by default', () => {
     expect(resolveRetention()).toEqual({
       finishedOrdersMs: 0,
       idempotencyKeysMs: 30 * DAY_MS,
@@ -87,7 +87,7 @@ describe('retention', () => {
     });
   });
 
-  it('is checked, and every bad time is named', () => {
+  it('is validated, and every invalid time is named', () => {
     const bad = { finishedOrdersMs: 60_000, idempotencyKeysMs: -1, settledMoneyMs: NaN, intervalMs: 0 };
     for (const name of Object.keys(bad)) expect(() => resolveRetention(bad)).toThrow(name);
   });

@@ -5,7 +5,7 @@ import { refundNumber, refundOf } from '../../../src/orders/unmatched/refund';
 import { at, attempt, NOW, paid } from './orders';
 
 describe('a refund', () => {
-  it('has the same number for ever, another one for every attempt, and fits every provider', () => {
+  it('always has the same number, which differs for every attempt and fits every provider', () => {
     const key = fc.record({ provider: fc.string({ minLength: 1 }), reference: fc.string({ minLength: 1 }) });
     fc.assert(
       fc.property(key, key, (a, b) => {
@@ -15,17 +15,17 @@ describe('a refund', () => {
         expect(refundNumber(a) === refundNumber(b)).toBe(isSame);
       }),
     );
-    // Pinned: another number for an attempt of yesterday would give its money back twice.
+    // Pinned: if the number of an old attempt changed, its money would be refunded twice.
     expect(refundNumber({ provider: 'alipay', reference: 'order-1' })).toBe('52144d66ed03dd2ce9beb4c8cac7d606');
   });
 
-  it('is of all that was paid, which may not be what was asked for', () => {
+  it('is for the whole paid amount, which may differ from the requested amount', () => {
     expect(refundOf(paid({ paidAmount: 120n }), 'late')).toMatchObject({
       amount: 120n,
       currency: 'EUR',
       reason: 'late',
     });
-    expect(() => refundOf(attempt(), 'late')).toThrow('has nothing to give back');
+    expect(() => refundOf(attempt(), 'late')).toThrow('has no payment to refund');
   });
 
   it.each<[RefundAnswer, number, object]>([
@@ -44,7 +44,7 @@ describe('a refund', () => {
   });
 });
 
-describe('the watch', () => {
+describe('the payment watch', () => {
   const offsetsMs = [60_000, 600_000];
   const plan = (finding: Parameters<typeof planWatch>[0][number]['finding'], now = at(61_000)) =>
     planWatch([{ provider: 'fake', reference: 'a-1', merchantAccount: null, finding }], {
@@ -56,7 +56,7 @@ describe('the watch', () => {
   const CLOSED = { type: 'CLOSED', evidence: {} } as const;
   const UNKNOWN = { type: 'UNKNOWN', reason: 'down' } as const;
 
-  it('looks at each offset after the end, and then no more', () => {
+  it('looks up at each offset after the end, and then no more', () => {
     expect(nextWatchAt(NOW, offsetsMs, NOW)).toEqual(at(60_000));
     expect(nextWatchAt(NOW, offsetsMs, at(60_000))).toEqual(at(600_000));
     expect(nextWatchAt(NOW, offsetsMs, at(600_000))).toBeUndefined();
@@ -68,26 +68,26 @@ describe('the watch', () => {
     expect(plan(CLOSED, at(601_000))).toEqual({ type: 'done' });
   });
 
-  it('doubts for a minute that a provider no longer knows what it has closed, then believes it', () => {
+  it('distrusts for a minute that a provider no longer knows an attempt that it closed, then trusts it', () => {
     const lost = { type: 'NOT_FOUND_YET', finalAt: null } as const;
     expect(plan(lost)).toMatchObject({ type: 'retry', counted: false, afterMs: 15_000 });
     expect(plan(lost, at(120_000))).toEqual({ type: 'reschedule', dueAt: at(600_000) });
     expect(plan(lost, at(660_000))).toEqual({ type: 'done' });
   });
 
-  it('asks again soon without an answer, also in the last round', () => {
+  it('looks up again soon without an answer, even in the last round', () => {
     expect(plan(UNKNOWN)).toMatchObject({ type: 'retry', counted: false, afterMs: 2_000 });
     expect(plan(UNKNOWN, at(601_000))).toMatchObject({ type: 'retry', counted: false });
     expect(plan({ type: 'IN_PROGRESS', reason: 'paying' })).toMatchObject({ type: 'retry', counted: false });
   });
 
-  it('counts when this process cannot ask, so that a person hears of it, but not before the last round', () => {
+  it('counts if this process cannot look it up, so that a person is alerted, but not before the last round', () => {
     const alone = { type: 'NO_PROVIDER', reason: 'add it' } as const;
     expect(plan(alone)).toMatchObject({ type: 'reschedule' });
     expect(plan(alone, at(601_000))).toMatchObject({ type: 'retry', counted: true });
   });
 
-  it('lets no attempt that nobody can ask about park the watch over another', () => {
+  it('does not park the watch of one attempt because another cannot be looked up', () => {
     const findings = [
       { provider: 'gone', reference: 'a-1', merchantAccount: null, finding: { type: 'NO_PROVIDER', reason: 'add it' } },
       { provider: 'fake', reference: 'a-2', merchantAccount: null, finding: { type: 'IN_PROGRESS', reason: 'paying' } },

@@ -19,7 +19,7 @@ const PAID: Notification = {
   evidence: { seen: true },
 };
 
-/** The use case with everything around it noted down. */
+/** The use case with recorded dependencies. */
 function desk(notification: Notification, known?: PaymentAttempt, fault?: Error) {
   const booked: ReportedPayment[] = [];
   const kept: UnmatchedMoney[] = [];
@@ -66,33 +66,33 @@ describe('a notification', () => {
     ]);
   });
 
-  it('that cannot be written down is asked for again', async () => {
-    const { take } = desk(PAID, attempt(), new Error('the database is away'));
+  it('that cannot be stored is requested again', async () => {
+    const { take } = desk(PAID, attempt(), new Error('the database is unavailable'));
     expect(await take()).toBe('later');
   });
 
-  it('of an attempt that nobody registered is kept as money of an unknown order', async () => {
+  it('of an attempt that was not registered is kept as money of an unknown order', async () => {
     const { take, kept, booked } = desk(PAID);
     expect(await take()).toBe('accepted');
     expect(kept).toMatchObject([{ reason: 'unknown-order', orderId: null, amount: 100n, handling: 'kept' }]);
     expect(booked).toEqual([]);
   });
 
-  it('for another merchant than the attempt was made for pays nothing, and is kept', async () => {
+  it('for another merchant than that of the attempt pays nothing, and is kept', async () => {
     const { take, kept, booked } = desk({ ...PAID, merchantAccount: 'b' }, attempt({ merchantAccount: 'a' }));
     expect(await take()).toBe('accepted');
     expect(kept).toMatchObject([{ reason: 'unknown-order', orderId: null, merchantAccount: 'b' }]);
     expect(booked).toEqual([]);
   });
 
-  it('that is not to be believed changes nothing, and is counted', async () => {
+  it('that is not authentic changes nothing, and is counted', async () => {
     const { take, booked, kept, woken, untrusted } = desk({ type: 'REJECTED', reason: 'wrong signature' }, attempt());
     expect(await take()).toBe('rejected');
     expect([booked, kept, woken]).toEqual([[], [], []]);
     expect(untrusted).toEqual(['fake notification wrong signature']);
   });
 
-  it('of other news has the provider asked, whatever is due or not', async () => {
+  it('of another change starts a look-up, whatever is due', async () => {
     const { take, woken, scheduled, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
     expect(await take()).toBe('accepted');
     expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
@@ -109,7 +109,7 @@ describe('a notification', () => {
     expect(await desk({ type: 'IGNORED', reason: 'a coupon' }).take()).toBe('accepted');
   });
 
-  it('for a provider that is not here has no answer', async () => {
+  it('for an unknown provider has no response', async () => {
     const { useCase } = desk(PAID);
     expect(await useCase.execute('other', { headers: {}, rawBody: Buffer.alloc(0) })).toBeUndefined();
   });

@@ -11,12 +11,12 @@ const LATE_MS = 500;
 
 type Answer = (error: Error | null) => void;
 
-/** A confirm channel that writes down what it is given, and answers when the test says so. */
+/** A confirm channel that records its messages and answers when the test says so. */
 class FakeConfirmChannel extends EventEmitter {
   readonly sent: { readonly id: string; readonly answer: Answer }[] = [];
   refusal: Error | undefined;
 
-  /** False of `publish`: what was given is kept, and nothing more is wanted before `drain`. */
+  /** Makes `publish` return false: the message is kept, and no more are wanted before `drain`. */
   isFull = false;
 
   publish(_e: string, _key: string, _body: Buffer, { messageId }: { messageId: string }, answer: Answer): boolean {
@@ -83,7 +83,7 @@ describe('the window of the confirmed publisher', () => {
 
   const sentIds = (): string[] => channel.sent.map(({ id }) => id);
 
-  it('sends the publications of several calls in the order of the calls, as there is room', async () => {
+  it('sends the publications of several calls in the order of the calls, as room becomes free', async () => {
     const first = publisher.publish(named('a', 4));
     const second = publisher.publish(named('b', 3));
     expect(sentIds()).toEqual(['a0', 'a1', 'a2']);
@@ -99,7 +99,7 @@ describe('the window of the confirmed publisher', () => {
     ]);
   });
 
-  it('fills a large window up again once a quarter of it is free, not message by message', async () => {
+  it('refills a large window once a quarter of it is free, not message by message', async () => {
     void (await open(8)).publish(named('a', 20));
     expect(sentIds()).toHaveLength(8);
     channel.confirm(1);
@@ -108,7 +108,7 @@ describe('the window of the confirmed publisher', () => {
     expect(sentIds()).toHaveLength(10);
   });
 
-  it('asks for a publication only when there is room for it', () => {
+  it('takes a publication only when there is room for it', () => {
     const asked: string[] = [];
     function* all(): Generator<Publication> {
       for (const each of named('a', 5)) {
@@ -122,7 +122,7 @@ describe('the window of the confirmed publisher', () => {
     expect(asked).toEqual(['a0', 'a1', 'a2', 'a3']);
   });
 
-  it('calls unknown what the broker has not answered for in time, the oldest first, and goes on', async () => {
+  it('reports unknown for publications without an answer in time, the oldest first, and continues', async () => {
     const first = publisher.publish(named('a', 1));
     clock.advance(CONFIRM_MS - 1_000);
     const second = publisher.publish(named('b', 1));
@@ -136,7 +136,7 @@ describe('the window of the confirmed publisher', () => {
     expect(await third).toEqual(['confirmed']);
   });
 
-  it('sends no more while the socket is full, and calls unknown, and never sends, what finds no room for long', async () => {
+  it('sends no more while the socket is full, and reports unknown for publications that find no room in time', async () => {
     channel.isFull = true;
     const publishing = publisher.publish(named('a', 2));
     expect(sentIds()).toEqual(['a0']);
@@ -166,7 +166,7 @@ describe('the window of the confirmed publisher', () => {
       told = [];
     });
 
-    it('lets what is not confirmed in time leave the window and the call, and tells what becomes of it', async () => {
+    it('removes late publications from the window and the call, and reports their outcome', async () => {
       const first = publisher.publish(named('a', 4), watch);
       expect(sentIds()).toEqual(['a0', 'a1', 'a2']);
       clock.advance(LATE_MS - 1);
@@ -184,7 +184,7 @@ describe('the window of the confirmed publisher', () => {
       expect(clock.pendingTimers).toBe(0);
     });
 
-    it('is punctual until the broker has owed a confirm for five seconds, and again when it is there', async () => {
+    it('is punctual until the broker has owed a confirm for five seconds, and again once it arrives', async () => {
       void publisher.publish(named('a', 2), watch);
       channel.sent[1]?.answer(null);
       clock.advance(4_999);
@@ -195,7 +195,7 @@ describe('the window of the confirmed publisher', () => {
       expect(publisher.isPunctual).toBe(true);
     });
 
-    it('tells of what is late when the channel closes', async () => {
+    it('reports late publications when the channel closes', async () => {
       void publisher.publish(named('a', 1), watch);
       clock.advance(CONFIRM_MS);
       channel.emit('close');
@@ -203,7 +203,7 @@ describe('the window of the confirmed publisher', () => {
       expect(publisher.isPunctual).toBe(true);
     });
 
-    it('forgets what an open channel has not answered for in five minutes', async () => {
+    it('forgets publications that an open channel has not answered for in five minutes', async () => {
       void publisher.publish(named('a', 1), watch);
       clock.advance(300_000);
       channel.confirm(1);
@@ -211,7 +211,7 @@ describe('the window of the confirmed publisher', () => {
       expect(clock.pendingTimers).toBe(0);
     });
 
-    it('finds out which body was too large when that closes the channel, and sends no such any more', async () => {
+    it('detects the body that was too large if that closes the channel, and sends no such body again', async () => {
       const sized = (bytes: number): Publication => ({ ...publication(`of ${bytes}`), body: Buffer.alloc(bytes) });
       const publishing = publisher.publish([sized(10), sized(101), sized(100)], watch);
       const text = 'PRECONDITION_FAILED - message size 101 is larger than configured max size 100';
@@ -227,14 +227,14 @@ describe('the window of the confirmed publisher', () => {
     });
   });
 
-  it('marks every message in hand that was returned, before it is confirmed', async () => {
+  it('marks every unconfirmed message that was returned, before it is confirmed', async () => {
     const publishing = publisher.publish(named('a', 2));
     channel.emit('return', { properties: { messageId: 'a1' } });
     channel.confirm(2);
     expect(await publishing).toEqual(['confirmed', 'returned']);
   });
 
-  it('answers for what cannot be sent, and sends what comes behind it', async () => {
+  it('settles a message that cannot be sent, and sends the next ones', async () => {
     channel.refusal = new TypeError('too long');
     expect(await publisher.publish(named('a', 4))).toEqual(new Array<PublishOutcome>(4).fill('unencodable'));
     channel.refusal = new IllegalOperationError('closed', '');
@@ -245,7 +245,7 @@ describe('the window of the confirmed publisher', () => {
     expect(await publishing).toEqual(['confirmed']);
   });
 
-  it('answers for everything that waits once the broker blocks', async () => {
+  it('settles every waiting publication once the broker blocks', async () => {
     const publishing = publisher.publish(named('a', 6));
     connection.isBlocked = true;
     expect(publisher.isReady).toBe(false);
@@ -253,7 +253,7 @@ describe('the window of the confirmed publisher', () => {
     expect(await publishing).toEqual(['confirmed', 'confirmed', 'confirmed', 'unknown', 'unknown', 'unknown']);
   });
 
-  it('answers for everything, sent or not, and leaves no timer when it is closed', async () => {
+  it('settles every publication, sent or not, and leaves no timer when it is closed', async () => {
     const publishing = publisher.publish(named('a', 5));
     const closing = publisher.close();
     await settled();
@@ -262,7 +262,7 @@ describe('the window of the confirmed publisher', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('has nothing to say about nothing', async () => {
+  it('returns no outcomes for no publications', async () => {
     expect(await publisher.publish([])).toEqual([]);
   });
 });

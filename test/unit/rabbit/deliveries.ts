@@ -1,7 +1,7 @@
 import { type Channel, type ConsumeMessage } from 'amqplib';
 import { Delivery } from '../../../src/rabbit/delivery';
 
-/** A channel that writes down what is settled on it, or has closed. */
+/** A channel that records its settlements, or that has closed. */
 export function recordingChannel(isClosed = false) {
   const calls: unknown[][] = [];
   const record =
@@ -13,7 +13,7 @@ export function recordingChannel(isClosed = false) {
   return { calls, channel: { ack: record('ack'), nack: record('nack') } as unknown as Channel };
 }
 
-/** A delivery on `channel`, as the broker hands it over. */
+/** A delivery on `channel`, as the broker would deliver it. */
 export function deliveryOn(channel: Channel, properties: object = {}, onSettled: (one: Delivery) => void = () => {}) {
   const fields = { deliveryTag: 7, consumerTag: 'c', redelivered: false, exchange: 'x', routingKey: 'order.payment' };
   const message = { content: Buffer.from('{}'), fields, properties } as unknown as ConsumeMessage;

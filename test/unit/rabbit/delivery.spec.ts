@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { deliveryOn, recordingChannel } from './deliveries';
 
 describe('a delivery', () => {
-  it('is acknowledged alone', () => {
+  it('is acknowledged individually', () => {
     const { channel, calls } = recordingChannel();
     const delivery = deliveryOn(channel);
     delivery.settle('ack');
@@ -10,16 +10,16 @@ describe('a delivery', () => {
   });
 
   it.each([
-    ['goes back to its queue', 'requeue', true],
+    ['returns to its queue', 'requeue', true],
     ['goes to the parked queue', 'dead-letter', false],
-  ] as const)('%s alone on %s', (_, settlement, requeue) => {
+  ] as const)('%s individually on %s', (_, settlement, requeue) => {
     const { channel, calls } = recordingChannel();
     const delivery = deliveryOn(channel);
     delivery.settle(settlement);
     expect(calls).toEqual([['nack', delivery.message, false, requeue]]);
   });
 
-  it('is settled once, by whoever comes first', () => {
+  it('is settled once, and the first settlement counts', () => {
     const { channel, calls } = recordingChannel();
     const settled = jest.fn();
     const delivery = deliveryOn(channel, {}, settled);
@@ -30,7 +30,7 @@ describe('a delivery', () => {
     expect(delivery.isSettled).toBe(true);
   });
 
-  it('counts as settled, with a warning, when its channel has closed: the broker delivers it again', () => {
+  it('counts as settled, with a warning, if its channel has closed: the broker delivers it again', () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     const settled = jest.fn();
     deliveryOn(recordingChannel(true).channel, {}, settled).settle('ack');
@@ -39,7 +39,7 @@ describe('a delivery', () => {
     warned.mockRestore();
   });
 
-  it('has no headers rather than undefined ones', () => {
+  it('has empty headers instead of undefined ones', () => {
     expect(deliveryOn(recordingChannel().channel).headers).toEqual({});
   });
 });

@@ -14,7 +14,7 @@ function setup(count: number, isClosed = false) {
   return { acks, calls, messages };
 }
 
-/** What the broker makes of the frames: it fails a tag that it does not wait for any more. */
+/** How the broker treats the frames: it rejects a tag that is not outstanding. */
 function settledBy(calls: unknown[][], delivered: number): Map<number, string> {
   const waiting = new Set(Array.from({ length: delivered }, (_, index) => index + 1));
   const settled = new Map<number, string>();
@@ -36,7 +36,7 @@ describe('acks of one channel', () => {
     expect(calls).toEqual([['ack', messages[99], true]]);
   });
 
-  it('never settle what is still in hand', async () => {
+  it('never settle an unsettled delivery', async () => {
     const { acks, calls, messages } = setup(5);
     for (const tag of [5, 1, 2, 4]) acks.ack(messages[tag - 1] as ConsumeMessage);
     await Promise.resolve();
@@ -47,7 +47,7 @@ describe('acks of one channel', () => {
     ]);
   });
 
-  it('settle exactly what was asked for, in whatever order and however grouped', async () => {
+  it('settle exactly the requested deliveries, in any order and grouping', async () => {
     const step = fc.record({
       tag: fc.integer({ min: 1, max: 30 }),
       deed: fc.constantFrom('ack', 'nack'),
@@ -68,7 +68,7 @@ describe('acks of one channel', () => {
     );
   });
 
-  it('are given up, with a warning, when the channel has closed', async () => {
+  it('are dropped, with a warning, if the channel has closed', async () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     const { acks, messages } = setup(2, true);
     for (const message of messages) acks.ack(message);

@@ -6,7 +6,7 @@ import { ManualClock } from '../delay/manual-clock';
 
 const REFUSED = "ACCESS_REFUSED - configure access to exchange 'x' in vhost '/' refused for user 'app'";
 
-/** Enough for what was promised by now to happen. */
+/** Enough turns for all promises that can settle now. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 };
@@ -51,7 +51,7 @@ describe('a channel that cannot be opened', () => {
     Logger.overrideLogger(false);
   });
 
-  /** As long as the pauses between the tries are. */
+  /** The pauses between the tries last at most this long. */
   async function passes(minutes: number): Promise<void> {
     for (let second = 0; second < minutes * 60; second += 5) {
       clock.advance(5_000);
@@ -59,17 +59,17 @@ describe('a channel that cannot be opened', () => {
     }
   }
 
-  it('is told once, however often it is tried, and again after an hour', async () => {
+  it('is logged once, however often it is retried, and again after an hour', async () => {
     await passes(59);
     expect(tries).toBeGreaterThan(500);
-    expect(said).toEqual([`could not be opened, trying again: ${REFUSED}`]);
+    expect(said).toEqual([`could not be opened, retrying: ${REFUSED}`]);
     await passes(2);
     expect(said).toHaveLength(2);
   });
 
-  it('is told anew when it is for another reason', async () => {
+  it('is logged again for another reason', async () => {
     reason = 'NOT_FOUND';
     await passes(1);
-    expect(said).toEqual([expect.stringContaining(REFUSED), 'could not be opened, trying again: NOT_FOUND']);
+    expect(said).toEqual([expect.stringContaining(REFUSED), 'could not be opened, retrying: NOT_FOUND']);
   });
 });

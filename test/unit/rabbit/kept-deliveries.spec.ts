@@ -5,12 +5,12 @@ import { deliveryOn, recordingChannel } from './deliveries';
 
 const MINUTE = 60_000;
 
-/** Enough for what was promised by now to happen. */
+/** Enough turns for all promises that can settle now. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 30; turn++) await Promise.resolve();
 };
 
-describe('deliveries that wait for what is away', () => {
+describe('deliveries that wait for an unavailable service', () => {
   let clock: ManualClock;
   let done: string[];
   let isThere: boolean;
@@ -52,7 +52,7 @@ describe('deliveries that wait for what is away', () => {
     }
   }
 
-  it('are tried again when it is there, and nothing was given back meanwhile', async () => {
+  it('are retried once it is available, and none was returned before that', async () => {
     const waiting = [kept.keep(received()), kept.keep(received())];
     await pass(19 * MINUTE);
     expect(done).toEqual(['suspended']);
@@ -62,7 +62,7 @@ describe('deliveries that wait for what is away', () => {
     expect(done).toEqual(['suspended', 'resumed']);
   });
 
-  it('are given back once in an outage of ten hours, before the broker closes the channel after 30 minutes', async () => {
+  it('are returned once in an outage of ten hours, before the broker closes the channel after 30 minutes', async () => {
     const waiting = kept.keep(received());
     await pass(21 * MINUTE);
     expect(done).toEqual(['suspended', 'given back']);
@@ -74,7 +74,7 @@ describe('deliveries that wait for what is away', () => {
     expect(done).toEqual(['suspended', 'given back', 'resumed']);
   });
 
-  it('are given back at once when the consumer stops, after it was canceled', async () => {
+  it('are returned immediately when the consumer stops, after it was canceled', async () => {
     const waiting = kept.keep(received());
     await settled();
     stopping.abort();
@@ -85,7 +85,7 @@ describe('deliveries that wait for what is away', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('ask every two seconds at most, also when it comes and goes', async () => {
+  it('check every two seconds at most, even if it comes and goes', async () => {
     for (let round = 0; round < 10; round++) {
       isThere = true;
       const waiting = kept.keep(received());
@@ -101,7 +101,7 @@ describe('deliveries that wait for what is away', () => {
     expect(asked).toBeLessThanOrEqual(32);
   });
 
-  it('are forgotten when their channel has closed: the broker delivers them again', async () => {
+  it('are forgotten once their channel has closed: the broker delivers them again', async () => {
     const delivery = received();
     const waiting = kept.keep(delivery);
     await settled();
@@ -112,7 +112,7 @@ describe('deliveries that wait for what is away', () => {
     expect(done).toEqual(['suspended', 'resumed']);
   });
 
-  it('let the others go on when only one is concerned', async () => {
+  it('let the others continue if only one has a problem', async () => {
     const waiting = kept.keepAlone(received(), 5_000);
     await pass(4_000);
     expect(done).toEqual([]);

@@ -9,7 +9,7 @@ const clock = new SystemClock();
 
 type OnMessage = (message: ConsumeMessage | null) => void;
 
-/** A channel whose answers come when the test says so. */
+/** A channel that answers when the test says so. */
 class FakeChannel extends EventEmitter {
   readonly consuming = new Set<string>();
   readonly prefetch = async (): Promise<void> => undefined;
@@ -33,12 +33,12 @@ class FakeChannel extends EventEmitter {
   }
 }
 
-/** Enough for what was promised by now to happen. */
+/** Enough turns for all promises that can settle now. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 };
 
-describe('a consumer that is about to consume', () => {
+describe('a consumer that starts to consume', () => {
   let channels: FakeChannel[];
   let consumer: ManualAckConsumer;
   let serves: boolean;
@@ -76,14 +76,14 @@ describe('a consumer that is about to consume', () => {
     await consumer.close();
   });
 
-  it('does not consume any more when it was stopped before the broker answered', async () => {
+  it('does not consume if it was stopped before the broker answered', async () => {
     await consumer.stop();
     channels[0]?.answerConsume();
     await settled();
     expect([...(channels[0]?.consuming ?? [])]).toEqual([]);
   });
 
-  it('does not consume any more when it was suspended before the broker answered', async () => {
+  it('does not consume if it was suspended before the broker answered', async () => {
     await consumer.suspend();
     channels[0]?.answerConsume();
     await settled();
@@ -91,7 +91,7 @@ describe('a consumer that is about to consume', () => {
     expect(consumer.isConsuming).toBe(false);
   });
 
-  it('consumes anew when the broker takes the queue away together with its answer', async () => {
+  it('consumes again if the broker deletes the queue together with its answer', async () => {
     const [first] = channels;
     first?.answerConsume();
     first?.onMessage(null);

@@ -7,7 +7,7 @@ function deferred() {
 }
 
 describe('OneAtATime', () => {
-  it('runs work of one key in the order it came, and of other keys beside it', async () => {
+  it('runs work with one key in order of arrival, and work with other keys in parallel', async () => {
     const queue = new OneAtATime();
     const first = deferred();
     const log: string[] = [];
@@ -23,7 +23,7 @@ describe('OneAtATime', () => {
     expect(log).toEqual(['b1', 'a1', 'a2']);
   });
 
-  it('goes on after work that failed, and forgets keys that are idle', async () => {
+  it('continues after work that failed, and forgets idle keys', async () => {
     const queue = new OneAtATime();
     const failed = queue.run('a', () => Promise.reject(new Error('no')));
     const next = queue.run('a', async () => 'yes');

@@ -8,7 +8,7 @@ import { deliveryOn, recordingChannel } from './deliveries';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Parks one message on a broker that answers the first copies with `outcomes`, and all others as the last one. */
+/** Parks one message on a broker that answers the first copies with `outcomes`, and all further ones like the last. */
 function setup(outcomes: readonly PublishOutcome[], properties: object = {}, reason = 'no handler') {
   const clock = new ManualClock();
   const { channel, calls } = recordingChannel();
@@ -38,7 +38,7 @@ describe('a message that is parked', () => {
   beforeEach(() => (warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation()));
   afterEach(() => warned.mockRestore());
 
-  it('goes to the parked queue with its reason and its own headers, and is acknowledged after that', async () => {
+  it('goes to the parked queue with its reason and its own headers, and is then acknowledged', async () => {
     const headers = { traceparent: 't', 'x-death': [] };
     const properties = { messageId: 'm-1', type: 'order.placed', headers };
     const { published, parking, settlements } = setup(['confirmed'], properties);
@@ -57,14 +57,14 @@ describe('a message that is parked', () => {
     expect(warned).toHaveBeenCalledWith('parked a message of "order.payment" [UNKNOWN_COMMAND]: no handler');
   });
 
-  it('is copied again under the same id until the broker confirms it', async () => {
+  it('is published again with the same id until the broker confirms it', async () => {
     const { published, pass, settlements } = setup(['unknown', 'nacked', 'confirmed']);
     await pass(1_000);
     expect(published.map(({ messageId }) => messageId)).toEqual(['c:7', 'c:7', 'c:7']);
     expect(settlements()).toEqual(['ack']);
   });
 
-  it.each(['nacked', 'returned', 'unknown'] as const)('is dead-lettered when its copy stays %s', async (outcome) => {
+  it.each(['nacked', 'returned', 'unknown'] as const)('is dead-lettered if its copy stays %s', async (outcome) => {
     const { clock, pass, parking, delivery, settlements } = setup([outcome]);
     const settle = jest.spyOn(delivery, 'settle');
     await pass(14_000);
@@ -75,7 +75,7 @@ describe('a message that is parked', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is given up when somebody else has settled it meanwhile', async () => {
+  it('is left alone if it was settled in the meantime', async () => {
     const { published, delivery, parking, pass } = setup(['unknown']);
     await settled();
     jest.spyOn(delivery, 'isSettled', 'get').mockReturnValue(true);
@@ -84,7 +84,7 @@ describe('a message that is parked', () => {
     expect(published).toHaveLength(2);
   });
 
-  it('is kept at once without its own headers when they cannot be encoded again', async () => {
+  it('is parked immediately without its own headers if they cannot be encoded again', async () => {
     const properties = { messageId: 'm-1', type: 'order.placed', headers: { tenant: 'x'.repeat(70_000) } };
     const { published, parking, settlements } = setup(['unencodable', 'confirmed'], properties);
     await parking;
@@ -100,21 +100,21 @@ describe('a message that is parked', () => {
     expect(settlements()).toEqual(['ack']);
   });
 
-  it('is dead-lettered at once when not even that can be encoded', async () => {
+  it('is dead-lettered immediately if even that cannot be encoded', async () => {
     const { published, parking, settlements } = setup(['unencodable']);
     await parking;
     expect(published).toHaveLength(2);
     expect(settlements()).toEqual(['nack']);
   });
 
-  it('has an id and a type that fit into short strings, whatever bytes were no UTF-8', async () => {
+  it('has an id and a type that fit into short strings, even if bytes were not UTF-8', async () => {
     const long = Buffer.alloc(200, 0xff).toString();
     const { published, parking } = setup(['confirmed'], { messageId: long, type: long });
     await parking;
     for (const text of [published[0]?.messageId, published[0]?.type]) expect(Buffer.byteLength(text ?? '')).toBe(255);
   });
 
-  it('gets an id and a type where its sender gave none', async () => {
+  it('gets an id and a type if its sender gave none', async () => {
     const { published, parking } = setup(['confirmed']);
     await parking;
     expect(published[0]).toMatchObject({ messageId: 'c:7', type: 'order.payment' });

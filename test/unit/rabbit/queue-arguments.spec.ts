@@ -14,7 +14,7 @@ describe('a work queue', () => {
     });
   });
 
-  it('has only arguments a classic queue knows when it is one', () => {
+  it('has only arguments that a classic queue supports, if it is one', () => {
     expect(workQueueArguments('classic', names)).toEqual({
       'x-queue-type': 'classic',
       'x-dead-letter-exchange': 'ot.parked',
@@ -23,14 +23,14 @@ describe('a work queue', () => {
 });
 
 describe('the parked queue', () => {
-  it('has a limit that nobody reaches: none at all means 20 from RabbitMQ 4.0 on, and -1 means 0 up to 3.13', () => {
+  it('has a limit that is never reached: no limit means 20 from RabbitMQ 4.0 on, and -1 means 0 up to 3.13', () => {
     expect(parkedQueueArguments('quorum')).toEqual({ 'x-queue-type': 'quorum', 'x-delivery-limit': 1_000_000_000 });
     expect(parkedQueueArguments('classic')).toEqual({ 'x-queue-type': 'classic' });
   });
 });
 
 describe('the names on the broker', () => {
-  it('all start with the prefix and are all different', () => {
+  it('all start with the prefix and are unique', () => {
     const { events, commands, parked, work, delayed, delay } = names;
     const all = [events, commands, parked, work, delayed, delay, names.workQueue('order.payment')];
     expect(new Set(all).size).toBe(all.length);

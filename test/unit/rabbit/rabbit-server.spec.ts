@@ -9,9 +9,9 @@ import { dataSourceStub } from '../../support/data-source-stub';
 import { ManualClock } from '../delay/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 
-/** As long as an order waits for locked stock: in its group, then alone. */
+/** How long an order waits for locked stock: in its group, then alone. */
 const HELD_MS = 2_200;
-/** The broker closes the channel at this age of a delivery, and delivers all of them again. */
+/** At this age of a delivery, the broker closes the channel and delivers all of its messages again. */
 const CONSUMER_TIMEOUT_MS = 30 * 60_000;
 const lockTimeout = (): Error => Object.assign(new Error('lock timeout'), { code: '55P03' });
 
@@ -30,7 +30,7 @@ class Handlers {
   sell(): void {}
 }
 
-/** Hands over what was sent while fewer than the prefetch are unsettled, as the broker does. */
+/** Delivers messages while fewer than the prefetch are unsettled, as the broker does. */
 class FakeQueue {
   private readonly ready: Sent[] = [];
   private readonly unsettled = new Set<Delivery>();
@@ -74,7 +74,7 @@ class FakeQueue {
       this.unsettled.delete(delivery);
       this.deliver();
     };
-    // A quorum queue with a delivery limit puts what is given back in front.
+    // A quorum queue with a delivery limit puts returned messages in front.
     const channel = { ack: () => undefined, nack: () => void this.ready.unshift(sent) };
     const fields = { ...message.fields, routingKey: 'sell' };
     return new Delivery({ ...message, content, fields }, channel, onSettled, this.clock.monotonic());
@@ -139,7 +139,7 @@ describe('commands that wait for a locked row', () => {
   const held = (count: number): Sent[] =>
     Array.from({ length: count }, (_, index) => ({ orderId: `held-${index}`, sku: 'locked' }));
 
-  it('keep no command of another row waiting, however many they are', async () => {
+  it('do not delay a command of another row, however many they are', async () => {
     queue.send(...held(300));
     await pass(90_000);
     expect(done).toEqual([]);
@@ -149,7 +149,7 @@ describe('commands that wait for a locked row', () => {
     expect(mostAtOnce).toBeLessThanOrEqual(16);
   }, 30_000);
 
-  it('are all done soon after the lock is gone, those of one order in the order they came', async () => {
+  it('are all done soon after the lock is released, those of one order in order of arrival', async () => {
     queue.send(...held(60), { orderId: 'held-0', sku: 'apple' });
     await pass(30_000);
     expect(done).toEqual([]);
@@ -159,7 +159,7 @@ describe('commands that wait for a locked row', () => {
     expect(done.filter((one) => one.startsWith('held-0 '))).toEqual(['held-0 locked', 'held-0 apple']);
   }, 30_000);
 
-  it('are given back before the broker closes their channel', async () => {
+  it('are returned before the broker closes their channel', async () => {
     heldMs = 2 * HELD_MS;
     queue.send(...held(1_100));
     let oldestMs = 0;

@@ -32,7 +32,7 @@ describe('a content header frame without its header table', () => {
     });
   });
 
-  it('is also had where the table comes first and is the only property', () => {
+  it('is built even if the table comes first and is the only property', () => {
     expect(withoutHeaderTable(frameOf(HEADERS, table('x')))?.frame).toEqual(frameOf(0));
   });
 
@@ -46,9 +46,9 @@ describe('a content header frame without its header table', () => {
     ['nothing', Buffer.alloc(0)],
     ['an incomplete frame', whole.subarray(0, whole.length - 1)],
     ['a frame of another type', changed(0, 1)],
-    ['a frame that does not end as it says', changed(whole.length - 1, 0)],
+    ['a frame without its end marker', changed(whole.length - 1, 0)],
     ['a header without a table', frameOf(MESSAGE_ID, shortString('m-1'))],
-    ['a table that says it is longer than the frame', changed(24, 200)],
+    ['a table that claims to be longer than the frame', changed(24, 200)],
     ['a table whose length is cut off', frameOf(HEADERS, Buffer.from([0, 0]))],
     ['a short string beyond the frame', frameOf(0x8000 | HEADERS, Buffer.from([250]))],
   ])('is not made from %s', (_, bytes) => {
