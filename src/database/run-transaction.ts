@@ -1,28 +1,65 @@
-import { ownTransaction } from './own-transaction';
 import { type DataSource, type EntityManager } from 'typeorm';
-import { isRetryableConflict } from './database-errors';
+import { SystemClock } from '../clock';
+import { isLockTimeout, isRetryableConflict } from './database-errors';
+import { lockPatienceOf } from './lock-patience';
+import { ownTransaction } from './own-transaction';
 
-const TRIES = 3;
-/** A host's transaction may hold a row for a second. A longer wait would keep a connection from other requests. */
-const LOCK_LIMIT_MS = 2_000;
+const CONFLICT_TRIES = 3;
+/** A host's transaction may hold a row for a second. A longer wait would keep a request open for nothing. */
+const WAIT_MS = 2_000;
+/** Before the second try, + 0-100 %, and twice as long before each further one. No lock and no connection is held meanwhile. */
+const PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 250;
+
+const clock = new SystemClock();
 
 /**
  * Runs `work` in a transaction of its own, again from the start after a deadlock or a serialization failure. Inside
- * the caller's transaction it runs in a savepoint instead, and is not repeated, because the caller's snapshot stays the same. A
- * wait for a lock ends with 55P03 after `lockMs`.
+ * the caller's transaction it runs in a savepoint instead, and is not repeated, because the caller's snapshot stays the same.
+ *
+ * @throws 55P03 if a row stays locked for two seconds.
  */
-export async function runTransaction<T>(
+export function runTransaction<T>(
   dataSource: DataSource,
   caller: EntityManager | undefined,
   work: (tx: EntityManager) => Promise<T>,
-  lockMs = LOCK_LIMIT_MS,
 ): Promise<T> {
-  if (caller) return caller.transaction(work);
-  for (let tries = 1; ; tries++) {
+  return caller ? caller.transaction(work) : retryConflicts(() => runTransactionOnce(dataSource, work));
+}
+
+/** Repeats a transaction that met a deadlock or a serialization failure, or, for two seconds, a locked row. */
+export async function retryConflicts<T>(transaction: () => Promise<T>): Promise<T> {
+  const endsAtMs = clock.monotonic() + WAIT_MS;
+  let pauseMs = PAUSE_MS;
+  for (let conflicts = 0; ;) {
     try {
-      return await ownTransaction(dataSource, work, { lockMs });
+      return await transaction();
     } catch (error) {
-      if (tries >= TRIES || !isRetryableConflict(error)) throw error;
+      if (isLockTimeout(error)) {
+        if (clock.monotonic() >= endsAtMs) throw error;
+        await clock.sleep(pauseMs * (1 + Math.random()));
+        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      } else if (!isRetryableConflict(error) || ++conflicts >= CONFLICT_TRIES) throw error;
     }
+  }
+}
+
+/**
+ * Runs `work` in a transaction of its own.
+ *
+ * @param limitMs the longest wait for a lock, milliseconds. @default 500, and 2 while a row is known to be locked for long
+ */
+export async function runTransactionOnce<T>(
+  dataSource: DataSource,
+  work: (tx: EntityManager) => Promise<T>,
+  limitMs = Infinity,
+): Promise<T> {
+  const patience = lockPatienceOf(dataSource);
+  const lockMs = Math.min(patience.limitMs, limitMs);
+  try {
+    return await ownTransaction(dataSource, work, { lockMs });
+  } catch (error) {
+    if (isLockTimeout(error)) patience.waitedInVain(lockMs);
+    throw error;
   }
 }

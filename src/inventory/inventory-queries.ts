@@ -8,6 +8,7 @@ export class InventoryQueries {
   readonly end: string;
   readonly lockGiven: string;
   readonly lockFree: string;
+  readonly assertFree: string;
   readonly setStock: string;
   readonly read: string;
   readonly audit: string;
@@ -39,6 +40,7 @@ export class InventoryQueries {
        WHERE sku IN (SELECT r.sku FROM ${schema}.reservation r WHERE r.order_id = ANY($1::text[]))
        ORDER BY sku FOR NO KEY UPDATE`;
     this.lockFree = lockFreeSql(schema);
+    this.assertFree = `SELECT 1 FROM ${schema}.inventory WHERE sku = ANY($1::text[]) FOR NO KEY UPDATE NOWAIT`;
     this.setStock = setStockSql(schema);
     this.read = `
       SELECT sku, on_hand, reserved, merchant_id FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;

@@ -70,6 +70,16 @@ export class Inventory {
     return new Set(held.map((row) => row.order_id));
   }
 
+  /**
+   * Checks, outside of a transaction, that none of these SKUs is locked at this moment. It holds their locks only inside the
+   * server; a transaction would hold them until its rollback has arrived.
+   *
+   * @throws 55P03 if one is locked.
+   */
+  async assertFree(manager: EntityManager, skus: readonly string[]): Promise<void> {
+    await manager.query(this.queries.assertFree, [[...new Set(skus)]]);
+  }
+
   /** Releases what these orders have reserved. Returns the number of lines, which is zero when repeated. */
   release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, { release: orderIds });

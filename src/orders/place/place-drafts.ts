@@ -8,7 +8,7 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { runTransaction } from '../../database';
+import { lockPatienceOf, onOwnConnection, retryConflicts, runTransactionOnce, STATEMENT_MS } from '../../database';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from '../sql/read-views';
@@ -35,7 +35,7 @@ export interface PlaceDependencies {
 interface PlaceMode {
   /** The transaction to use. */
   readonly caller?: EntityManager | undefined;
-  /** How long to wait for a lock, milliseconds; after that it fails with lock_not_available. @default 2000 */
+  /** A single try, which waits at most this long for a lock, milliseconds. @default tries for two seconds */
   readonly lockLimitMs?: number;
 }
 
@@ -71,12 +71,23 @@ export class PlaceDrafts {
       const candidates = drafts.filter((draft) => !rejections.has(draft.id));
       if (candidates.length === 0) return new Map();
       try {
-        return await runTransaction(this.deps.dataSource, caller, (tx) => this.placeAll(tx, candidates), lockLimitMs);
+        if (caller) return await caller.transaction((tx) => this.placeAll(tx, candidates));
+        if (lockLimitMs !== undefined) return await this.placeOnce(candidates, lockLimitMs);
+        return await retryConflicts(() => this.placeOnce(candidates));
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         for (const [id, rejection] of error.rejections) rejections.set(id, rejection);
       }
     }
+  }
+
+  private async placeOnce(drafts: readonly OrderDraft[], lockLimitMs?: number): Promise<Map<string, PlaceResult>> {
+    const { dataSource, inventory } = this.deps;
+    if (lockPatienceOf(dataSource).isShort) {
+      const skus = drafts.flatMap(({ input }) => input.lines.map(({ sku }) => sku));
+      await onOwnConnection(dataSource, STATEMENT_MS, ({ manager }) => inventory.assertFree(manager, skus));
+    }
+    return runTransactionOnce(dataSource, (tx) => this.placeAll(tx, drafts), lockLimitMs);
   }
 
   /** Lock order: order rows, timeouts, then SKUs. */

@@ -1,4 +1,11 @@
-import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable, ownQuery, ownTransaction } from '../../database';
+import {
+  GROUP_COMMIT,
+  GroupCommit,
+  isDatabaseUnavailable,
+  ownQuery,
+  ownTransaction,
+  runTransactionOnce,
+} from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { announceAfterCommit } from '../../outbox';
@@ -73,9 +80,9 @@ export class TimeoutScheduler {
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
-    const scheduled = await ownTransaction(this.deps.dataSource, (tx) => this.write(tx, callers.flat()), {
-      lockMs: GROUP_COMMIT.lockLimitMs,
-    });
+    const { dataSource } = this.deps;
+    const write = (tx: EntityManager): Promise<ScheduledTimeout[]> => this.write(tx, callers.flat());
+    const scheduled = await runTransactionOnce(dataSource, write, GROUP_COMMIT.lockLimitMs);
     const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));
     return callers.map((requests) => lastOfEach(requests).flatMap((request) => byName.get(nameOf(request)) ?? []));
   }

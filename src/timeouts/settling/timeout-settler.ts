@@ -1,10 +1,16 @@
-import { isLockTimeout, isRetryableConflict, ownQuery, ownTransaction } from '../../database';
+import {
+  isLockTimeout,
+  isRetryableConflict,
+  type LockPatience,
+  lockPatienceOf,
+  ownQuery,
+  ownTransaction,
+} from '../../database';
 import { present } from '../../errors';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../../clock';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
-import { LockPatience } from './lock-patience';
 import { type BusyRow, type LockedRow, toDueTimeout } from './locked-timeout';
 import { type OutcomeRecorder } from './outcome-recorder';
 import { type ResolvedOutcome, resolveOutcome } from './resolve-outcome';
@@ -79,7 +85,7 @@ export class TimeoutSettler {
     private readonly deps: SettlerDependencies,
     private readonly clock: Clock,
   ) {
-    this.patience = new LockPatience(clock);
+    this.patience = lockPatienceOf(deps.dataSource);
   }
 
   /** @throws whatever the handler or the database threw; then nothing was written. */
@@ -160,7 +166,7 @@ export class TimeoutSettler {
     hasOthers = (): boolean => false,
   ): Promise<T> {
     const { dataSource, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.deps;
-    let isContended = false;
+    let isContended = this.patience.isShort;
     for (let tries = 1; ; tries++) {
       const lockMs = this.patience.limitMs;
       try {

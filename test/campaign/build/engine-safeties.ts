@@ -45,9 +45,9 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     says: 'a settlement waits for a locked row for as long as a statement may take',
     patches: [
       patch(
-        'timeouts/settling/lock-patience.js',
-        'return this.clock.monotonic() < this.shortUntilMs ? SHORT_MS : exports.LOCK_LIMIT_MS;',
-        'return 20_000;',
+        'database/lock-patience.js',
+        'if (sinceMs < SHORT_FOR_MS)',
+        'return 20_000; if (sinceMs < SHORT_FOR_MS)',
       ),
     ],
     kinds: ['lock-a-stock-row'],
