@@ -63,7 +63,7 @@ export class EngineMetrics implements TimeoutObserver {
     }
   }
 
-  away(kind: string): void {
+  unavailable(kind: string): void {
     this.awayTotal.inc({ kind });
   }
 

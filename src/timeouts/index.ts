@@ -33,7 +33,7 @@ export { MissingTablesError } from './startup/missing-tables-error';
 export { ImportedTwiceError, refuseSecondImport } from './startup/refuse-second-import';
 export { refuseCurrentSchema, refuseSharedSchema } from './startup/refuse-shared-schema';
 export { SharedSchemaError } from './startup/shared-schema-error';
-export { type SettledRow } from './settling/timeout-settler';
+export { type SettledRow } from './settling/settled-batch';
 export { TimeoutsModule } from './timeouts.module';
 export {
   OWNS_DATABASE,

@@ -13,18 +13,14 @@ import { ownQuery, retryWhileUnavailable } from '../database';
 import { assertDatabase } from './startup/assert-database';
 import { DatabaseClock } from './settling/database-clock';
 import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
-import { HandlerAdapter } from './handlers/handler-adapter';
-import { TimeoutProcessor } from './settling/timeout-processor';
+import { TimeoutProcessor } from './timeout-processor';
 import { MessagePath } from './message-path/message-path';
-import { OutcomeRecorder } from './settling/outcome-recorder';
 import { Partitions } from './wake-ups/partitions';
 import { type RegisteredHandler } from './handlers/registered-handler';
-import { SettlementQueries } from './settling/settlement-queries';
 import { Sweep } from './sweeping/sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
 import { type TimeoutObservers } from './timeout-observer';
 import { TimeoutQueries } from './scheduling/timeout-queries';
-import { TimeoutSettler } from './settling/timeout-settler';
 import { HEAD_START_MS } from './wake-ups/route-wake-up';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
@@ -39,9 +35,9 @@ export class TimeoutEngine {
   /** How wake-ups come through the broker, and what an operator can do about it. */
   readonly path: MessagePath;
   private readonly relays: OutboxRelays;
-  private readonly workers = new Map<string, TimeoutProcessor>();
+  private readonly processors = new Map<string, TimeoutProcessor>();
   private readonly sweeps = new Map<string, Sweep>();
-  private readonly dispatchers: WakeUpConsumer[] = [];
+  private readonly consumers: WakeUpConsumer[] = [];
   private handlers: readonly RegisteredHandler[] = [];
   private unsubscribe: (() => void) | undefined;
   private phase: 'new' | 'running' | 'stopping' = 'new';
@@ -55,7 +51,7 @@ export class TimeoutEngine {
   ) {
     const { dataSource, schema } = options;
     this.databaseClock = new DatabaseClock(dataSource, clock);
-    const isConsumed = (): boolean => this.dispatchers.every((each) => each.isConsuming);
+    const isConsumed = (): boolean => this.consumers.every((each) => each.isConsuming);
     const path = { client, options, dataSource, observer: observers, kinds: () => this.kinds, isConsumed };
     this.path = new MessagePath(path, clock);
     const routeOne: OutboxRouter = (row) => routeEvent(client.names, row);
@@ -111,7 +107,7 @@ export class TimeoutEngine {
     if (this.phase !== 'running') return;
     const dueAtMs = this.databaseClock.nowMs();
     for (const { kind, key } of refs) {
-      this.workers.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });
+      this.processors.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });
     }
   }
 
@@ -126,7 +122,7 @@ export class TimeoutEngine {
     this.unsubscribe?.();
     await limit.within<unknown>(this.client.stopConsuming(), undefined);
     await limit.within<unknown>(Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop())), undefined);
-    await Promise.all([...this.workers.values()].map((worker) => worker.close(limit.left())));
+    await Promise.all([...this.processors.values()].map((processor) => processor.close(limit.left())));
     const given = await this.client.settleRest(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
     await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop()]), undefined);
@@ -137,47 +133,36 @@ export class TimeoutEngine {
     this.logger.log(`stopped: ${given} deliveries given back, ${relayed} last messages published`);
   }
 
-  private work({ kind, options, handler }: RegisteredHandler): void {
-    const { dataSource, schema, transport } = this.options;
-    const queries = new SettlementQueries(schema);
-    const writesWakeUps = transport !== 'none';
-    const adapter = new HandlerAdapter(kind, handler);
-    const recorder = new OutcomeRecorder({
-      kind,
-      queries,
-      outbox: this.outbox,
-      leaseMs: options.leaseMs,
-      writesWakeUps,
-    });
-    const { concurrency } = options;
-    const settler = new TimeoutSettler(
-      { ...options, kind, dataSource, queries, recorder, handler: adapter },
-      this.clock,
-    );
-    const { databaseClock, observers: observer } = this;
+  private work(handler: RegisteredHandler): void {
+    const { dataSource, schema, sweep: options, ladder } = this.options;
+    const { outbox, databaseClock, observers: observer, writesWakeUps } = this;
     // Longer than the ladder's unit and the head start: what is less early than that could only come back at once.
-    const longestHoldMs = Math.max(2_000, 2 * (this.options.ladder.unitMs ?? 0) + HEAD_START_MS);
-    const worker = new TimeoutProcessor(
-      { kind, options, handler: adapter, settler, recorder, queries, databaseClock, observer, longestHoldMs },
-      this.clock,
-    );
+    const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
+    const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs };
+    const processor = new TimeoutProcessor(handler, shared, this.clock);
+    const { kind } = processor;
+    const { concurrency, prefetch } = handler.options;
     const upcomingSql = new TimeoutQueries(schema).upcoming;
-    const { sweep } = this.options;
     const watched = { isClock: () => !this.isMessagePathUp, missed: this.path.missed.bind(this.path, kind) };
-    const plan = { worker, dataSource, upcomingSql, options: sweep, observer, concurrency, ...watched };
-    this.workers.set(kind, worker);
-    this.sweeps.set(kind, new Sweep(plan, this.clock));
-    if (writesWakeUps) this.dispatch(worker, options.prefetch);
+    const sweep = { processor, dataSource, upcomingSql, options, observer, concurrency, ...watched };
+    this.processors.set(kind, processor);
+    this.sweeps.set(kind, new Sweep(sweep, this.clock));
+    if (writesWakeUps) this.consume(processor, prefetch);
   }
 
-  private dispatch(worker: TimeoutProcessor, prefetchOfAll: number): void {
-    const { client, observers: observer } = this;
-    const partitions = new Partitions(this.options.partitions).of(worker.kind);
+  private get writesWakeUps(): boolean {
+    return this.options.transport !== 'none';
+  }
+
+  private consume(processor: TimeoutProcessor, prefetchOfAll: number): void {
+    const { client, observers } = this;
+    const { dataSource } = this.options;
+    const partitions = new Partitions(this.options.partitions).of(processor.kind);
     const prefetch = Math.ceil(prefetchOfAll / partitions.length);
     for (const partition of partitions) {
       const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, partition, queue);
-      const plan = { client, worker, partition, prefetch, observer, bind, dataSource: this.options.dataSource };
-      this.dispatchers.push(new WakeUpConsumer(plan, this.clock));
+      const deps = { client, processor, partition, prefetch, observers, bind, dataSource };
+      this.consumers.push(new WakeUpConsumer(deps, this.clock));
     }
   }
 

@@ -82,10 +82,6 @@ export async function startEngine(
   const settled = new Recorder();
   module.get(TimeoutObservers).add({
     settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),
-    away: () => undefined,
-    undecodable: () => undefined,
-    wakeUpsMissed: () => undefined,
-    transport: () => undefined,
   });
   await module.init();
   return {

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { type Inventory, type ReserveOutcome, selectUnfit, type StockDemand } from '../../inventory';
+import { type Inventory, type StockDemand } from '../../inventory';
 import { type PaymentProviders } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
 import { draftAttempt } from '../pay/attempt-draft';
@@ -8,11 +8,18 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { lockPatienceOf, onOwnConnection, retryConflicts, runTransactionOnce, STATEMENT_MS } from '../../database';
+import {
+  lockPatienceOf,
+  onOwnConnection,
+  retryConflicts,
+  runTransaction,
+  runTransactionOnce,
+  STATEMENT_MS,
+} from '../../database';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from '../sql/read-views';
-import { stockRejection } from './stock-rejection';
+import { stockRejections } from './stock-rejections';
 
 /** Rolls back the transaction, which is then retried without these orders. */
 class Refusal extends Error {
@@ -71,7 +78,7 @@ export class PlaceDrafts {
       const candidates = drafts.filter((draft) => !rejections.has(draft.id));
       if (candidates.length === 0) return new Map();
       try {
-        if (caller) return await caller.transaction((tx) => this.placeAll(tx, candidates));
+        if (caller) return await runTransaction(this.deps.dataSource, caller, (tx) => this.placeAll(tx, candidates));
         if (lockLimitMs !== undefined) return await this.placeOnce(candidates, lockLimitMs);
         return await retryConflicts(() => this.placeOnce(candidates));
       } catch (error) {
@@ -182,15 +189,6 @@ export class PlaceDrafts {
 
 function refuse(rejections: ReadonlyMap<string, PlaceRejection>): void {
   if (rejections.size > 0) throw new Refusal(rejections);
-}
-
-function stockRejections(
-  demands: readonly StockDemand[],
-  { available, owners }: Extract<ReserveOutcome, { type: 'refused' }>,
-): Map<string, PlaceRejection> {
-  const unfit = selectUnfit(demands, available, owners);
-  if (unfit.length === 0) throw new Error('stock was rejected although every order fits');
-  return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));
 }
 
 function toRejected(id: string, rejections: ReadonlyMap<string, PlaceRejection>): PlaceResult {

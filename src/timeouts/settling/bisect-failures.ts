@@ -1,60 +1,52 @@
-import { type Blame, blameFor } from './blame';
 import { isGivenUp } from '../../database';
+import { type BatchWork } from './batch-work';
+import { type Blame, blameFor } from './blame';
 
-export interface IsolatePlan<T> {
-  /** One transaction over the items; a rejection means that nothing was written. */
-  settle(items: readonly T[]): Promise<void>;
-  /** The item that fails alone: write that down. */
-  failed(item: T, error: unknown): Promise<void>;
-  /** The item needs a row that another session holds: try it later, uncounted. */
-  held(item: T, error: unknown): Promise<void>;
-  /** Items that wait for a lock, or of which one hangs. Each has to be run alone, where it does not hold up the others. */
-  apart(items: readonly T[]): void;
-  /** The database could not be asked; nothing is written and nobody is to blame. */
-  away(items: readonly T[], error: unknown): void;
-  /** Whether the database can be asked at this moment. */
-  isDatabaseThere(): Promise<boolean>;
+interface Bisection<T> {
+  /** Takes items that wait for a lock, or of which one hangs. Each has to run alone, where it does not delay the others. */
+  isolate(items: readonly T[]): void;
+  isDatabaseAvailable(): Promise<boolean>;
 }
 
 /**
  * Settles a batch so that one bad item falls out of it: a batch that throws is split in halves until the offender
- * stands alone (about 2 × log2 n transactions), the others settle as usual. A batch that had to wait is not split, because each half
- * would wait as long and hold up later batches. Never rejects.
+ * stands alone (about 2 × log2 n transactions), and the others settle as usual. A batch that had to wait is not split, because
+ * each half would wait as long and delay later batches. Never rejects.
  */
-export async function bisectFailures<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
+export async function bisectFailures<T>(items: readonly T[], work: BatchWork<T>, context: Bisection<T>): Promise<void> {
   const [only] = items;
   if (only === undefined) return;
   try {
-    await settleOnceMore(items, plan);
+    await settleTwice(items, work, context);
   } catch (error) {
-    const blame = await blameOnce(error, plan);
-    if (blame === 'away') return plan.away(items, error);
+    const blame = await blameInContext(error, context);
+    if (blame === 'unavailable') return work.giveBack(items, error);
     if (items.length === 1) {
-      const written = blame === 'contention' ? plan.held(only, error) : plan.failed(only, error);
-      return written.catch((reason: unknown) => plan.away(items, reason));
+      const written = blame === 'contention' ? work.postpone(only, error) : work.recordFailure(only, error);
+      return written.catch((reason: unknown) => work.giveBack(items, reason));
     }
-    if (blame !== 'item') return plan.apart(items);
+    if (blame !== 'item') return context.isolate(items);
     const half = Math.ceil(items.length / 2);
-    await bisectFailures(items.slice(0, half), plan);
-    await bisectFailures(items.slice(half), plan);
+    await bisectFailures(items.slice(0, half), work, context);
+    await bisectFailures(items.slice(half), work, context);
   }
 }
 
 /**
- * A connection that our side gave up twice while the database is there: these items cost it, by a statement that takes
- * longer than the pool waits, for instance. Given back together they would come again together, and stop their kind for good.
+ * A connection that the product gave up twice while the database is available: these items cost it, for example by a statement
+ * that takes longer than the pool waits. Given back together they would come again together, and stop their kind for good.
  */
-async function blameOnce<T>(error: unknown, plan: IsolatePlan<T>): Promise<Blame> {
+async function blameInContext(error: unknown, context: Pick<Bisection<never>, 'isDatabaseAvailable'>): Promise<Blame> {
   const blame = blameFor(error);
-  return blame === 'away' && isGivenUp(error) && (await plan.isDatabaseThere()) ? 'contention' : blame;
+  return blame === 'unavailable' && isGivenUp(error) && (await context.isDatabaseAvailable()) ? 'contention' : blame;
 }
 
-/** A connection that was cut, while the database is there, says nothing about the items: they get a second go. */
-async function settleOnceMore<T>(items: readonly T[], plan: IsolatePlan<T>): Promise<void> {
+/** A connection that was cut while the database is available says nothing about the items, so they get a second try. */
+async function settleTwice<T>(items: readonly T[], work: BatchWork<T>, context: Bisection<T>): Promise<void> {
   try {
-    await plan.settle(items);
+    await work.settle(items);
   } catch (error) {
-    if (blameFor(error) !== 'away' || !(await plan.isDatabaseThere())) throw error;
-    await plan.settle(items);
+    if (blameFor(error) !== 'unavailable' || !(await context.isDatabaseAvailable())) throw error;
+    await work.settle(items);
   }
 }

@@ -8,7 +8,7 @@ import { type Failure } from './timeout-settler';
 export function failureOf(error: unknown, nowMs: number): Failure {
   const reason = error instanceof Error ? error.message : String(error);
   switch (blameFor(error)) {
-    case 'away':
+    case 'unavailable':
       return { reason, counted: false };
     case 'contention':
       return {

@@ -1,13 +1,16 @@
 import { type Clock } from '../../clock';
-import { type IsolatePlan, bisectFailures } from './bisect-failures';
+import { type BatchWork } from './batch-work';
+import { bisectFailures } from './bisect-failures';
 import { MicroBatcher } from './micro-batcher';
 
-interface BatchesDependencies<T> extends Omit<IsolatePlan<T>, 'apart'> {
+interface BatchesDependencies<T> {
+  readonly work: BatchWork<T>;
+  readonly database: { isDatabaseAvailable(): Promise<boolean> };
   /** Items run alone at once. */
   readonly concurrency: number;
 }
 
-/** Settles batches. Items that would hold up later ones are run alone, a few at a time, beside the batches. */
+/** Settles batches. Items that would delay later ones run alone, a few at a time, beside the batches. */
 export class IsolatedBatches<T> {
   private readonly alone: MicroBatcher<T>;
 
@@ -20,12 +23,16 @@ export class IsolatedBatches<T> {
     this.alone = new MicroBatcher(clock, { size: 1, waitMs: 0, besideMs: 0, concurrency, run });
   }
 
-  /** Resolves when the items are settled, or wait to be run alone. Never rejects. */
+  /** Resolves when the items are settled, or wait to run alone. Never rejects. */
   settle(items: readonly T[]): Promise<void> {
-    return bisectFailures(items, { ...this.deps, apart: (part) => this.alone.add(part) });
+    const { work, database } = this.deps;
+    return bisectFailures(items, work, {
+      isolate: (part) => this.alone.add(part),
+      isDatabaseAvailable: () => database.isDatabaseAvailable(),
+    });
   }
 
-  /** Items that wait to be run alone. */
+  /** Items that wait to run alone. */
   get waiting(): number {
     return this.alone.waiting;
   }
@@ -34,12 +41,12 @@ export class IsolatedBatches<T> {
     return this.alone.isIdle;
   }
 
-  /** Resolves when none is run alone. */
+  /** Resolves when no item runs alone. */
   whenIdle(): Promise<void> {
     return this.alone.whenIdle();
   }
 
-  /** Takes back those that wait to be run alone. */
+  /** Removes and returns those that wait to run alone. */
   withdraw(): T[] {
     return this.alone.withdraw();
   }

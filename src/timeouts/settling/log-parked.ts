@@ -1,5 +1,5 @@
 import { type Logger } from '@nestjs/common';
-import { type SettledBatch } from './timeout-settler';
+import { type SettledBatch } from './settled-batch';
 
 /** Nothing more happens to a parked timeout by itself: a person has to see it. */
 export function logParked(logger: Logger, { settled }: SettledBatch): void {

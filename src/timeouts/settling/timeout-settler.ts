@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import {
   isLockTimeout,
   isRetryableConflict,
@@ -11,12 +12,17 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../../clock';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
+import { type BatchSelection } from './batch-selection';
+import { type DatabaseClock } from './database-clock';
+import { logParked } from './log-parked';
 import { type BusyRow, type LockedRow, toDueTimeout } from './locked-timeout';
 import { type OutcomeRecorder } from './outcome-recorder';
-import { type ResolvedOutcome, resolveOutcome } from './resolve-outcome';
+import { resolveOutcome } from './resolve-outcome';
 import { withinRunLimit } from '../handlers/run-limit';
+import { type SettledBatch } from './settled-batch';
 import { type SettlementQueries } from './settlement-queries';
 import { type DueTimeout, type TimeoutCause } from '../timeout';
+import { type TimeoutObserver } from '../timeout-observer';
 import { type SettlementRun } from '../handlers/timeout-handler';
 import { type TimeoutOutcome } from '../handlers/timeout-outcome';
 
@@ -26,6 +32,8 @@ interface SettlerDependencies {
   readonly queries: SettlementQueries;
   readonly recorder: OutcomeRecorder;
   readonly handler: HandlerAdapter;
+  readonly observer: Pick<TimeoutObserver, 'settled'>;
+  readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
   readonly maxAttempts: number;
   /** How long a call of the handler may take. */
   readonly runTimeoutMs: number;
@@ -45,31 +53,10 @@ export interface Failure {
   readonly afterMs?: ((due: DueTimeout) => number) | undefined;
 }
 
-/** One timeout that a transaction has dealt with. */
-export interface SettledRow {
-  readonly due: DueTimeout;
-  readonly outcome: ResolvedOutcome;
-}
-
-/** What a committed transaction did. */
-export interface SettledBatch {
-  readonly settled: readonly SettledRow[];
-  /** Rows that were not due yet, or that another transaction holds. */
-  readonly early: readonly LockedRow[];
-  /** Fences the second call of those whose outcome is `look-up`. */
-  readonly lease: string;
-}
-
 /** Which row of a kind; generation null: whichever is pending. */
 export interface TimeoutIdentity {
   readonly key: string;
   readonly generation: string | null;
-}
-
-/** Rows chosen and locked inside the transaction. */
-export interface Selection {
-  readonly due: readonly LockedRow[];
-  readonly early?: readonly LockedRow[];
 }
 
 /** A second and a third try for a deadlock or a serialization failure; more would hide a design fault. */
@@ -77,28 +64,26 @@ const CONFLICT_TRIES = 3;
 /** A second try after a wait for a lock failed, for what can be settled without that lock. */
 const LOCK_TRIES = 2;
 
-/** Runs one transaction over a batch of one kind: lock → handler → outcomes → commit. */
+/** The batch processor: one transaction over rows of one kind. Lock → handler → outcomes → commit → observers. */
 export class TimeoutSettler {
+  private readonly logger: Logger;
   private readonly patience: LockPatience;
 
   constructor(
     private readonly deps: SettlerDependencies,
     private readonly clock: Clock,
   ) {
+    this.logger = new Logger(`Timeouts:${deps.kind}`);
     this.patience = lockPatienceOf(deps.dataSource);
   }
 
-  /** @throws whatever the handler or the database threw; then nothing was written. */
-  settle(
-    select: (tx: EntityManager) => Promise<Selection>,
-    causeOf: (row: LockedRow) => TimeoutCause,
-    answers?: ReadonlyMap<string, unknown>,
-  ): Promise<SettledBatch> {
+  /** @throws what the handler or the database threw; then nothing was written. */
+  settle(selection: BatchSelection): Promise<SettledBatch> {
     let isBatch = false;
     const work = async (tx: EntityManager, run: SettlementRun): Promise<SettledBatch> => {
-      const { due: rows, early = [] } = await select(tx);
+      const { due: rows, early = [] } = await selection.lock(tx);
       isBatch = rows.length > 1;
-      const due = rows.map((row) => withAnswer(toDueTimeout(this.deps.kind, row, causeOf(row)), answers));
+      const due = rows.map((row) => this.dueTimeout(row, selection));
       const outcomes = due.length > 0 ? await this.handle(due, tx, run) : [];
       return this.record(tx, rows, due, outcomes, early);
     };
@@ -106,22 +91,22 @@ export class TimeoutSettler {
   }
 
   /** Whether the database answers at this moment. */
-  isDatabaseThere(): Promise<boolean> {
+  isDatabaseAvailable(): Promise<boolean> {
     return ownQuery(this.deps.dataSource, 'SELECT 1').then(
       () => true,
       () => false,
     );
   }
 
-  /** Writes down that handling this row failed. */
-  fail(
+  /** Records that handling this row failed. */
+  async fail(
     failed: TimeoutIdentity,
     cause: TimeoutCause,
     { reason, lease, counted = true, afterMs }: Failure,
-  ): Promise<SettledBatch> {
+  ): Promise<void> {
     const { kind, queries } = this.deps;
     const identity = [kind, [failed.key], [failed.generation]];
-    return this.transaction(async (tx) => {
+    await this.transaction(async (tx) => {
       const rows = await (lease === undefined
         ? tx.query<BusyRow[]>(queries.lockByKeys, identity)
         : tx.query<BusyRow[]>(queries.lockLeased, [...identity, [lease]]));
@@ -131,6 +116,12 @@ export class TimeoutSettler {
       const outcome = { type: 'retry', reason, counted, ...(afterMs && { afterMs: afterMs(due) }) } as const;
       return this.record(tx, [locked], [due], [outcome], []);
     });
+  }
+
+  private dueTimeout(row: LockedRow, selection: BatchSelection): DueTimeout {
+    const { answers } = selection;
+    const due = toDueTimeout(this.deps.kind, row, selection.causeOf(row));
+    return answers?.has(row.key) ? { ...due, answer: answers.get(row.key) } : due;
   }
 
   private handle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
@@ -160,8 +151,18 @@ export class TimeoutSettler {
     return { settled, early, lease };
   }
 
+  private async transaction(
+    work: (tx: EntityManager, run: SettlementRun) => Promise<SettledBatch>,
+    hasOthers?: () => boolean,
+  ): Promise<SettledBatch> {
+    const batch = await this.withRetries(work, hasOthers);
+    this.deps.observer.settled(this.deps.kind, batch.settled, this.deps.databaseClock.nowMs());
+    logParked(this.logger, batch);
+    return batch;
+  }
+
   /** @param hasOthers whether something can be settled without the lock that was not free. */
-  private async transaction<T>(
+  private async withRetries<T>(
     work: (tx: EntityManager, run: SettlementRun) => Promise<T>,
     hasOthers = (): boolean => false,
   ): Promise<T> {
@@ -179,8 +180,4 @@ export class TimeoutSettler {
       }
     }
   }
-}
-
-function withAnswer(due: DueTimeout, answers: ReadonlyMap<string, unknown> | undefined): DueTimeout {
-  return answers?.has(due.key) ? { ...due, answer: answers.get(due.key) } : due;
 }

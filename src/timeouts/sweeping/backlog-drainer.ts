@@ -1,17 +1,19 @@
 import { type Clock } from '../../clock';
 import { type ScanRange } from '../../database';
-import { type SweptPage } from './swept-page';
+import { type OverduePages } from './overdue-pages';
 import { type TimeoutCause } from '../timeout';
 import { type WorkItem } from '../wake-ups/work-item';
 
 interface BacklogDependencies {
   /** Rows of a full page. */
   readonly pageSize: number;
-  /** Wake-ups in hand whose timeouts are due, and that no run has begun. */
-  waiting(): number;
-  /** False while more would only queue up behind something else, or nothing new may begin. */
-  mayGoOn(): boolean;
-  readPage(range: ScanRange | undefined, overdueByMs: number, cause: TimeoutCause): Promise<SweptPage>;
+  readonly queue: {
+    /** Wake-ups here whose timeouts are due, and that no run has begun. */
+    readonly waiting: number;
+    /** More would only wait behind something else, or nothing may begin. */
+    readonly isSaturated: boolean;
+  };
+  readonly pages: Pick<OverduePages, 'settle'>;
 }
 
 /** So many batches of due wake-ups wait: they come faster than they are worked off. */
@@ -41,20 +43,24 @@ export class BacklogDrainer {
     const cause = items.some(({ wakeUp }) => wakeUp.cause === 'message') ? 'message' : 'sweep';
     // A fault is met again, and told, where the wake-ups are looked at.
     await this.read(cause).catch(() => undefined);
-    this.owed = this.deps.waiting();
+    this.owed = this.deps.queue.waiting;
   }
 
   private isBehind(): boolean {
     const { pageSize } = this.deps;
-    return pageSize >= LEAST_PAGE && this.deps.waiting() >= BATCHES_BEHIND * pageSize;
+    return pageSize >= LEAST_PAGE && this.deps.queue.waiting >= BATCHES_BEHIND * pageSize;
   }
 
   /** What was overdue at its beginning: a row that is put off meanwhile must not be met again and again. */
   private async read(cause: TimeoutCause): Promise<void> {
     const beganAt = this.clock.monotonic();
     let range: ScanRange | undefined;
-    for (let passedMs = 0; passedMs < BUDGET_MS && this.deps.mayGoOn(); passedMs = this.clock.monotonic() - beganAt) {
-      range = (await this.deps.readPage(range, passedMs, cause)).next;
+    for (
+      let passedMs = 0;
+      passedMs < BUDGET_MS && !this.deps.queue.isSaturated;
+      passedMs = this.clock.monotonic() - beganAt
+    ) {
+      range = (await this.deps.pages.settle(range, passedMs, cause)).next;
       if (!range) return;
     }
   }

@@ -1,32 +1,30 @@
-import { type EntityManager } from 'typeorm';
 import { type Clock } from '../../clock';
 import { type ScanRange, ScanWindow } from '../../database';
 import { type DatabaseClock } from '../settling/database-clock';
-import { type LockedRow } from '../settling/locked-timeout';
-import { type OverdueWakeUps } from './overdue-wake-ups';
+import { type ExternalLookups } from '../lookups/external-lookups';
+import { OverdueSelection, type OverdueRow } from './overdue-selection';
 import { type SettlementQueries } from '../settling/settlement-queries';
-import { type SweptPage } from './swept-page';
+import { type TimeoutSettler } from '../settling/timeout-settler';
+import { type SettledBatch } from '../settling/settled-batch';
 import { type TimeoutCause } from '../timeout';
-import { type Selection, type SettledBatch, type TimeoutSettler } from '../settling/timeout-settler';
 import { overdueItem, type WorkItem } from '../wake-ups/work-item';
-
-type CursorRow = LockedRow & { cursor: string; leased: boolean };
+import { type OverdueWakeUps } from './overdue-wake-ups';
+import { type SweptPage } from './swept-page';
 
 interface PagesDependencies {
   readonly kind: string;
   readonly queries: SettlementQueries;
-  readonly settler: TimeoutSettler;
+  readonly settler: Pick<TimeoutSettler, 'settle'>;
+  readonly lookups: Pick<ExternalLookups, 'lookUp'>;
   readonly databaseClock: Pick<DatabaseClock, 'nowMs'>;
   readonly clock: Clock;
   readonly pageSize: number;
-  committed(batch: SettledBatch): void;
-  /** Hears of the rows of a page as soon as they are locked. */
   readonly overdue: Pick<OverdueWakeUps, 'found'>;
-  /** Handles the rows of a page that could not be handled together. */
-  recover(items: readonly WorkItem[]): Promise<void>;
+  /** Settles the rows of a page one by one, if they cannot be settled together. */
+  readonly batches: { settle(items: readonly WorkItem[]): Promise<void> };
 }
 
-/** Reads what is overdue from the table, longest first, and handles it page by page. */
+/** Reads what is overdue from the table, longest overdue first, and settles it page by page. */
 export class OverduePages {
   private readonly window: ScanWindow;
 
@@ -35,51 +33,43 @@ export class OverduePages {
   }
 
   /**
-   * Handles one page of rows overdue by at least `marginMs`.
+   * Settles one page of rows overdue by at least `marginMs`.
    *
    * @param range what the page before has left; undefined: begin.
-   * @throws when the database cannot be asked.
+   * @throws if the database does not answer.
    */
-  async handle(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
+  async settle(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
     const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
-    const { rows, costMs } = await this.settle(current, marginMs, cause);
+    const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
+    await this.settleSelection(selection, current, cause);
+    const { rows, costMs } = selection;
     const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
     const left = this.window.read(current, { last, costMs });
     const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
     return { rows: rows.length, missed: rows.filter(({ leased }) => !leased).length, next };
   }
 
-  private async settle(
-    range: ScanRange,
-    marginMs: number,
-    cause: TimeoutCause,
-  ): Promise<{ rows: CursorRow[]; costMs: number }> {
-    const { kind, queries, settler, clock, pageSize } = this.deps;
-    const args = [kind, marginMs, range.from.at, range.from.key, range.until, pageSize];
-    let rows: CursorRow[] = [];
-    let costMs = 0;
-    const select = async (tx: EntityManager): Promise<Selection> => {
-      const beganAt = clock.monotonic();
-      rows = await tx
-        .query<CursorRow[]>(queries.lockOverdue, args)
-        .finally(() => (costMs = clock.monotonic() - beganAt));
-      this.deps.overdue.found(rows);
-      return { due: rows };
-    };
+  private async settleSelection(selection: OverdueSelection, range: ScanRange, cause: TimeoutCause): Promise<void> {
     try {
-      this.deps.committed(await settler.settle(select, () => cause));
+      this.lookUp(await this.deps.settler.settle(selection));
     } catch (error) {
+      const { rows, costMs } = selection;
       if (rows.length === 0) {
         this.window.failed(range, costMs);
         throw error;
       }
-      await this.deps.recover(rows.map((row) => overdueItem(row, cause)));
+      await this.deps.batches.settle(rows.map((row) => overdueItem(row, cause)));
     }
-    return { rows, costMs };
+  }
+
+  private lookUp({ settled, lease }: SettledBatch): void {
+    for (const { due, outcome } of settled) {
+      if (outcome.type === 'look-up') void this.deps.lookups.lookUp(due, lease, () => undefined);
+    }
   }
 }
 
-function positionOf(row: CursorRow | undefined): { at: string; key: string } | undefined {
+function positionOf(row: OverdueRow | undefined): { at: string; key: string } | undefined {
   return row && { at: row.cursor, key: row.key };
 }

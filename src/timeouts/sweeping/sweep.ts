@@ -2,12 +2,12 @@ import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
-import { type TimeoutProcessor } from '../settling/timeout-processor';
+import { type TimeoutProcessor } from '../timeout-processor';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedSweepOptions } from '../timeouts-options';
 
 interface SweepDependencies {
-  readonly worker: Pick<TimeoutProcessor, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
+  readonly processor: Pick<TimeoutProcessor, 'kind' | 'isIdle' | 'isSaturated' | 'sweepPage' | 'add' | 'overdue'>;
   readonly dataSource: DataSource;
   /** Statement that lists what is due soon: $1 kind, $2 within ms, $3 limit. */
   readonly upcomingSql: string;
@@ -59,9 +59,9 @@ export class Sweep {
     private readonly deps: SweepDependencies,
     private readonly clock: Clock,
   ) {
-    this.logger = new Logger(`Sweep:${deps.worker.kind}`);
+    this.logger = new Logger(`Sweep:${deps.processor.kind}`);
     this.loop = new PollingLoop(clock, {
-      name: `sweep:${deps.worker.kind}`,
+      name: `sweep:${deps.processor.kind}`,
       runOnce: (signal) => this.tick(signal),
       intervalMs: () => TICK_MS,
       limitMs: deps.options.budgetMs + RUN_LIMIT_MS,
@@ -85,7 +85,7 @@ export class Sweep {
   async runOnce(marginMs: number, signal?: AbortSignal): Promise<{ rows: number; hasMore: boolean }> {
     const endsAt = this.clock.monotonic() + this.deps.options.budgetMs;
     // Beside batches of its own kind one lane is enough: they wait for the same rows of stock.
-    const count = this.deps.worker.isIdle ? this.deps.concurrency : 1;
+    const count = this.deps.processor.isIdle ? this.deps.concurrency : 1;
     const lanes = Array.from({ length: count }, () => this.sweepPages(marginMs, endsAt, signal));
     // All lanes end before a failure is told: the next run must not begin beside one of them.
     const results = (await Promise.allSettled(lanes)).map(valueOf);
@@ -97,8 +97,8 @@ export class Sweep {
 
   /** What becomes due within the look-ahead is held here, to be handled at its very millisecond. */
   async takeUpcoming(): Promise<number> {
-    const { worker, dataSource, upcomingSql } = this.deps;
-    const rows = await ownQuery<Upcoming[]>(dataSource, upcomingSql, [worker.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
+    const { processor, dataSource, upcomingSql } = this.deps;
+    const rows = await ownQuery<Upcoming[]>(dataSource, upcomingSql, [processor.kind, LOOK_AHEAD_MS, LOOK_AHEAD_ROWS]);
     for (const row of rows) this.take(row.key, row.generation, row.due_ms);
     return rows.length;
   }
@@ -108,7 +108,7 @@ export class Sweep {
     const identity = `${generation}@${dueAtMs}`;
     if (this.held.has(identity)) return;
     this.held.add(identity);
-    this.deps.worker.add({
+    this.deps.processor.add({
       wakeUp: { key, generation, dueAtMs, cause: 'sweep' },
       finish: () => this.held.delete(identity),
     });
@@ -121,7 +121,7 @@ export class Sweep {
     const isFullDue = startedMs - this.lastFullMs >= this.intervalMs(startedMs);
     if (!isClock && !isFullDue && !this.hasMore) return false;
     this.isSecond = !isClock && this.caughtUp;
-    this.deps.worker.overdue.begin();
+    this.deps.processor.overdue.begin();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
     const { rows, hasMore } = await this.runOnce(this.isSecond ? this.deps.options.marginMs : 0, signal);
     this.reportMissed();
@@ -141,9 +141,9 @@ export class Sweep {
 
   private reportMissed(): void {
     if (this.missed === 0) return;
-    const { observer, worker } = this.deps;
-    observer.wakeUpsMissed(worker.kind, this.missed);
-    const count = worker.overdue.end();
+    const { observer, processor } = this.deps;
+    observer.wakeUpsMissed(processor.kind, this.missed);
+    const count = processor.overdue.end();
     if (count() > 0) this.deps.missed(count);
     this.logger.warn(`took over ${this.missed} overdue timeouts whose wake-ups were lost or are stalled at the broker`);
     this.missed = 0;
@@ -157,11 +157,11 @@ export class Sweep {
     let range: ScanRange | undefined;
     let rows = 0;
     while (!signal?.aborted && this.clock.monotonic() < endsAt) {
-      if (this.deps.worker.isSaturated) {
+      if (this.deps.processor.isSaturated) {
         await this.clock.sleep(SATURATED_MS, signal);
         continue;
       }
-      const page = await this.deps.worker.sweepPage(range, marginMs);
+      const page = await this.deps.processor.sweepPage(range, marginMs);
       rows += page.rows;
       if (this.isSecond) this.missed += page.missed;
       range = page.next;

@@ -10,23 +10,23 @@ import {
   type RabbitClient,
 } from '../../rabbit';
 import { isDatabaseWritable } from '../../database';
-import { type TimeoutProcessor } from '../settling/timeout-processor';
-import { type TimeoutObserver } from '../timeout-observer';
+import { type TimeoutProcessor } from '../timeout-processor';
+import { type TimeoutObservers } from '../timeout-observer';
 import { decodeWakeUp, type WakeUp } from './wake-up';
 
-interface DispatcherDependencies {
+interface ConsumerDependencies {
   readonly client: RabbitClient;
-  readonly worker: TimeoutProcessor;
+  readonly processor: TimeoutProcessor;
   /** Routing key of the work queue: the kind, or a partition of it. */
   readonly partition: string;
   readonly prefetch: number;
-  readonly observer: TimeoutObserver;
+  readonly observers: TimeoutObservers;
   /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
   bind(channel: Channel, queue: string): Promise<void>;
   readonly dataSource: DataSource;
 }
 
-/** Brings the deliveries of one work queue to the worker of its kind, and settles each when its work is durable. */
+/** Hands the deliveries of one work queue to the processor of its kind, and acknowledges each when its work is durable. */
 export class WakeUpConsumer {
   private readonly logger: Logger;
   private readonly consumer: ManualAckConsumer;
@@ -34,11 +34,11 @@ export class WakeUpConsumer {
   private readonly kept: KeptDeliveries;
 
   constructor(
-    private readonly deps: DispatcherDependencies,
+    private readonly deps: ConsumerDependencies,
     clock: Clock,
   ) {
-    const { client, worker, partition } = deps;
-    this.logger = new Logger(`Dispatcher:${partition}`);
+    const { client, processor, partition } = deps;
+    this.logger = new Logger(`WakeUps:${partition}`);
     this.consumer = client.consume({
       queue: client.names.workQueue(partition),
       prefetch: deps.prefetch,
@@ -50,7 +50,11 @@ export class WakeUpConsumer {
       consumer: this.consumer,
       isThere: () => isDatabaseWritable(deps.dataSource),
     });
-    worker.onAway((error) => this.pause(error));
+    deps.observers.add({
+      unavailable: (kind, error) => {
+        if (kind === processor.kind) this.pause(error);
+      },
+    });
   }
 
   /** Wake-ups come, and are wanted. */
@@ -59,19 +63,19 @@ export class WakeUpConsumer {
   }
 
   private take(delivery: Delivery): void {
-    const { worker, client, observer } = this.deps;
+    const { processor, client, observers } = this.deps;
     const decoded = decodeWakeUp(delivery.body);
-    if (decoded.type === 'invalid' || decoded.kind !== worker.kind) {
-      observer.undecodable(worker.kind);
+    if (decoded.type === 'invalid' || decoded.kind !== processor.kind) {
+      observers.undecodable(processor.kind);
       const reason =
-        decoded.type === 'invalid' ? decoded.reason : `kind "${decoded.kind}" came to the queue of "${worker.kind}"`;
+        decoded.type === 'invalid' ? decoded.reason : `kind "${decoded.kind}" came to the queue of "${processor.kind}"`;
       return void client.parked.park(delivery, { code: 'INVALID_WAKE_UP', reason });
     }
     this.work(delivery, { ...decoded.wakeUp, isRedelivered: delivery.isRedelivered });
   }
 
   private work(delivery: Delivery, wakeUp: WakeUp): void {
-    this.deps.worker.add({
+    this.deps.processor.add({
       wakeUp,
       finish: (result) => (result === 'finished' ? delivery.settle('ack') : void this.again(delivery, wakeUp)),
     });
@@ -81,7 +85,7 @@ export class WakeUpConsumer {
     if (await this.kept.keep(delivery)) this.work(delivery, wakeUp);
   }
 
-  /** The database is away: taking more deliveries would only fill the process. */
+  /** The database is unavailable: taking more deliveries would only fill the process. */
   private pause(error: unknown): void {
     if (!this.consumer.isConsuming) return;
     const reason = error instanceof Error ? error.message : String(error);

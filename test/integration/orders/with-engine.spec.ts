@@ -48,10 +48,6 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     }).compile();
     module.get(TimeoutObservers).add({
       settled: (_kind, rows, nowMs) => settled.add(rows, nowMs),
-      away: () => undefined,
-      undecodable: () => undefined,
-      wakeUpsMissed: () => undefined,
-      transport: () => undefined,
     });
     await module.init();
     // Until the broker has answered, the sweep would handle the timeouts.

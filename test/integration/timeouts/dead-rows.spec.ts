@@ -2,7 +2,8 @@ import { type EntityManager } from 'typeorm';
 import { ownTransaction } from '../../../src/database';
 import { OverduePages } from '../../../src/timeouts/sweeping/overdue-pages';
 import { SettlementQueries } from '../../../src/timeouts/settling/settlement-queries';
-import { type Selection, type TimeoutSettler } from '../../../src/timeouts/settling/timeout-settler';
+import { type BatchSelection } from '../../../src/timeouts/settling/batch-selection';
+import { type SettledBatch } from '../../../src/timeouts/settling/settled-batch';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
 import { ManualClock } from '../../unit/delay/manual-clock';
@@ -36,32 +37,33 @@ describe('the sweep while somebody holds an old snapshot', () => {
   /** One sweep, as often as there are pages, with what its statements cost. */
   async function sweep(pages: OverduePages): Promise<void> {
     [found, buffers] = [[], 0];
-    let page = await pages.handle(undefined, 0, 'sweep');
-    while (page.next) page = await pages.handle(page.next, 0, 'sweep');
+    let page = await pages.settle(undefined, 0, 'sweep');
+    while (page.next) page = await pages.settle(page.next, 0, 'sweep');
   }
 
   function pagesOn(clock: ManualClock): OverduePages {
-    const settle = (select: (tx: EntityManager) => Promise<Selection>): Promise<unknown> =>
+    const settle = (selection: BatchSelection): Promise<SettledBatch> =>
       ownTransaction(database.dataSource, async (tx) => {
         const query = async (sql: string, args: unknown[]): Promise<unknown> => {
           buffers += await buffersOf(tx, sql, args);
           return tx.query(sql, args);
         };
-        const { due } = await select({ query } as unknown as EntityManager);
+        const { due } = await selection.lock({ query } as unknown as EntityManager);
         const keys = due.map(({ key }) => key);
         found.push(...keys);
         await tx.query('DELETE FROM order_timeout.timeout WHERE kind = $1 AND key = ANY ($2)', [KIND, keys]);
+        return { settled: [], early: [], lease: '' };
       });
     const plan = {
       kind: KIND,
       queries,
-      settler: { settle } as unknown as TimeoutSettler,
+      settler: { settle },
+      lookups: { lookUp: () => Promise.reject(new Error('nothing to look up')) },
       databaseClock: { nowMs: () => Date.now() },
       clock,
       pageSize: 100,
       overdue: { found: () => undefined },
-      committed: () => undefined,
-      recover: () => Promise.reject(new Error('nothing to recover')),
+      batches: { settle: () => Promise.reject(new Error('nothing to settle alone')) },
     };
     return new OverduePages(plan);
   }

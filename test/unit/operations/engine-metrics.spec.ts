@@ -21,7 +21,7 @@ describe('EngineMetrics', () => {
     const registry = new Registry();
     const metrics = new EngineMetrics(registry);
     metrics.settled('k', [row('done', 20), row('done', -3), row('retry', 90_000)], 100_000);
-    metrics.away('k');
+    metrics.unavailable('k');
     metrics.undecodable('k');
     metrics.wakeUpsMissed('k', 3);
     metrics.transport('ladder');

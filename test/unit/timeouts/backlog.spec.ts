@@ -12,21 +12,22 @@ const items = [itemBy('message')];
 
 function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
   const clock = new ManualClock();
-  const state = { waiting, overdue, mayGoOn: true, pageMs: 0 };
+  const state = { waiting, overdue, isSaturated: false, pageMs: 0 };
   const pages: { after: string; overdueByMs: number; cause: TimeoutCause }[] = [];
   const backlog = new BacklogDrainer(
     {
       pageSize,
-      waiting: () => state.waiting,
-      mayGoOn: () => state.mayGoOn,
-      readPage: async (range, overdueByMs, cause) => {
-        pages.push({ after: range?.from.key ?? '', overdueByMs, cause });
-        clock.advance(state.pageMs);
-        const rows = Math.min(pageSize, state.overdue);
-        state.overdue -= rows;
-        const from = { at: 'now', key: String(state.overdue) };
-        const rest = { from, until: 'infinity', beganMs: 0, sinceMs: 0, isPast: false };
-        return { rows, missed: 0, next: rows === pageSize ? rest : undefined };
+      queue: state,
+      pages: {
+        settle: async (range, overdueByMs, cause) => {
+          pages.push({ after: range?.from.key ?? '', overdueByMs, cause });
+          clock.advance(state.pageMs);
+          const rows = Math.min(pageSize, state.overdue);
+          state.overdue -= rows;
+          const from = { at: 'now', key: String(state.overdue) };
+          const rest = { from, until: 'infinity', beganMs: 0, sinceMs: 0, isPast: false };
+          return { rows, missed: 0, next: rows === pageSize ? rest : undefined };
+        },
       },
     },
     clock,
@@ -105,14 +106,14 @@ describe('a backlog', () => {
 
   it('is left while the worker may not begin anything', async () => {
     const { backlog, state, pages } = setup({ overdue: 1_000 });
-    state.mayGoOn = false;
+    state.isSaturated = true;
     await backlog.workOff(items);
     expect(pages).toEqual([]);
   });
 
   it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('away'));
-    const plan = { pageSize: PAGE, waiting: () => 2 * PAGE, mayGoOn: () => true, readPage: fail };
+    const plan = { pageSize: PAGE, queue: { waiting: 2 * PAGE, isSaturated: false }, pages: { settle: fail } };
     await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });
 });

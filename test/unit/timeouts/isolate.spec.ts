@@ -1,15 +1,21 @@
 import fc from 'fast-check';
-import { bisectFailures } from '../../../src/timeouts/settling/bisect-failures';
+import { bisectFailures as bisect } from '../../../src/timeouts/settling/bisect-failures';
+import { type BatchWork } from '../../../src/timeouts/settling/batch-work';
 import { HandlerFailure, HandlerTimeoutError } from '../../../src/timeouts/timeout-errors';
+
+/** One object that both settles the items and knows the database. */
+type Plan = BatchWork<number> & { isolate(items: readonly number[]): void; isDatabaseAvailable(): Promise<boolean> };
+
+const bisectFailures = (items: readonly number[], plan: Plan): Promise<void> => bisect(items, plan, plan);
 
 const databaseAway = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
 /** For tests in which nobody waits for anybody. */
 const nobodyWaits = {
-  held: async (item: number) => {
+  postpone: async (item: number) => {
     throw new Error(`item ${item} was held`);
   },
-  apart: (items: readonly number[]) => {
+  isolate: (items: readonly number[]) => {
     throw new Error(`items ${items.join(', ')} were set apart`);
   },
 };
@@ -19,18 +25,18 @@ async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway
   const seen = { settled: [] as number[], failed: [] as number[], away: [] as number[], calls: 0, wrongErrors: 0 };
   await bisectFailures(items, {
     ...nobodyWaits,
-    isDatabaseThere: async () => false,
+    isDatabaseAvailable: async () => false,
     settle: async (part) => {
       if (isAway(++seen.calls)) throw databaseAway();
       const offender = part.find((item) => bad.has(item));
       if (offender !== undefined) throw new Error(`item ${offender}`);
       seen.settled.push(...part);
     },
-    failed: async (item, error) => {
+    recordFailure: async (item, error) => {
       if ((error as Error).message !== `item ${item}`) seen.wrongErrors++;
       seen.failed.push(item);
     },
-    away: (part) => void seen.away.push(...part),
+    giveBack: (part) => void seen.away.push(...part),
   });
   return seen;
 }
@@ -94,13 +100,13 @@ describe('bisectFailures', () => {
     const failed: number[] = [];
     await bisectFailures([1, 2], {
       ...nobodyWaits,
-      isDatabaseThere: async () => false,
+      isDatabaseAvailable: async () => false,
       settle: () => Promise.reject(new Error('bad')),
-      failed: async (item) => {
+      recordFailure: async (item) => {
         if (item === 1) throw new Error('cannot write');
         failed.push(item);
       },
-      away: (items, error) => void away.push([[...items], (error as Error).message]),
+      giveBack: (items, error) => void away.push([[...items], (error as Error).message]),
     });
     expect(away).toEqual([[[1], 'cannot write']]);
     expect(failed).toEqual([2]);
@@ -110,13 +116,13 @@ describe('bisectFailures', () => {
     const seen = { failed: [] as number[], away: [] as number[] };
     const plan = (errors: Error[]) => ({
       ...nobodyWaits,
-      isDatabaseThere: async () => true,
+      isDatabaseAvailable: async () => true,
       settle: async () => {
         const error = errors.shift();
         if (error) throw error;
       },
-      failed: async (item: number) => void seen.failed.push(item),
-      away: (items: readonly number[]) => void seen.away.push(...items),
+      recordFailure: async (item: number) => void seen.failed.push(item),
+      giveBack: (items: readonly number[]) => void seen.away.push(...items),
     });
     await bisectFailures([1], plan([databaseAway()]));
     expect(seen).toEqual({ failed: [], away: [] });
@@ -129,12 +135,12 @@ describe('bisectFailures', () => {
   it('sets apart a batch for which our side gives up each connection, and puts off the one that costs it alone', async () => {
     const seen = { apart: [] as number[][], held: [] as number[] };
     const plan = {
-      isDatabaseThere: async () => true,
+      isDatabaseAvailable: async () => true,
       settle: () => Promise.reject(new Error('Query read timeout')),
-      failed: () => Promise.reject(new Error('nobody is to blame')),
-      held: async (item: number) => void seen.held.push(item),
-      apart: (items: readonly number[]) => void seen.apart.push([...items]),
-      away: () => {
+      recordFailure: () => Promise.reject(new Error('nobody is to blame')),
+      postpone: async (item: number) => void seen.held.push(item),
+      isolate: (items: readonly number[]) => void seen.apart.push([...items]),
+      giveBack: () => {
         throw new Error('the database is there');
       },
     };
@@ -155,15 +161,15 @@ describe('bisectFailures', () => {
   ])('halves no batch that %s, and sets its items apart', async (_what, error, alone) => {
     const seen = { calls: 0, apart: [] as number[][], alone: [] as [string, number][] };
     const plan = {
-      isDatabaseThere: async () => true,
+      isDatabaseAvailable: async () => true,
       settle: async () => {
         seen.calls++;
         throw error;
       },
-      failed: async (item: number) => void seen.alone.push(['failed', item]),
-      held: async (item: number) => void seen.alone.push(['held', item]),
-      apart: (items: readonly number[]) => void seen.apart.push([...items]),
-      away: () => undefined,
+      recordFailure: async (item: number) => void seen.alone.push(['failed', item]),
+      postpone: async (item: number) => void seen.alone.push(['held', item]),
+      isolate: (items: readonly number[]) => void seen.apart.push([...items]),
+      giveBack: () => undefined,
     };
     await bisectFailures([1, 2, 3, 4], plan);
     expect(seen).toEqual({ calls: 1, apart: [[1, 2, 3, 4]], alone: [] });

@@ -20,7 +20,7 @@ function setup() {
   const overdue = new OverdueWakeUps();
   const sweep = new Sweep(
     {
-      worker: {
+      processor: {
         kind: 'test',
         overdue,
         isIdle: true,

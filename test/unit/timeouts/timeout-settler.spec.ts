@@ -16,6 +16,8 @@ it('a timeout that the handler gave no outcome for is an error, and is not delet
     queries: new SettlementQueries('s'),
     recorder: { record: async (_tx: unknown, rows: unknown) => recorded.push(rows) } as unknown as OutcomeRecorder,
     handler: { handleBatch: async () => [] } as unknown as HandlerAdapter,
+    observer: { settled: () => undefined },
+    databaseClock: { nowMs: () => 0 },
     maxAttempts: 5,
     runTimeoutMs: 30_000,
     idleTimeoutMs: 31_000,
@@ -23,7 +25,9 @@ it('a timeout that the handler gave no outcome for is an error, and is not delet
   };
   const settler = new TimeoutSettler(plan, new SystemClock());
   const row = { key: 'k-1', generation: '1', due_at: new Date(), attempts: 0, payload: {}, traceparent: null };
-  const select = async () => ({ due: [row as unknown as LockedRow] });
-  await expect(settler.settle(select, () => 'message')).rejects.toThrow('an outcome for timeout "k-1" is missing');
+  const lock = async () => ({ due: [row as unknown as LockedRow] });
+  await expect(settler.settle({ lock, causeOf: () => 'message' })).rejects.toThrow(
+    'an outcome for timeout "k-1" is missing',
+  );
   expect(recorded).toEqual([]);
 });

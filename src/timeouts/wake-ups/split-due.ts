@@ -1,5 +1,5 @@
-import { type BusyRow } from './locked-timeout';
-import { type WorkItem } from '../wake-ups/work-item';
+import { type BusyRow } from '../settling/locked-timeout';
+import { type WorkItem } from './work-item';
 
 /**
  * Tells rows to handle now from those for which it is too early, because they are not due, held, or leased. The lease of a

@@ -1,7 +1,7 @@
-import { type LockedRow } from './locked-timeout';
+import { type LockedRow } from '../settling/locked-timeout';
 import { type DueTimeout } from '../timeout';
-import { type SettledBatch } from './timeout-settler';
-import { type WorkItem } from '../wake-ups/work-item';
+import { type SettledBatch } from '../settling/settled-batch';
+import { type WorkItem } from './work-item';
 
 interface SortedItems {
   /** Timeouts whose providers are asked now, with the items that wait for it. */
