@@ -1,5 +1,11 @@
 import { SystemClock } from '../clock';
-import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError, ownValue } from '../errors';
+import {
+  assertOptionsObject,
+  findOptionNameProblems,
+  findUnknownOptions,
+  InvalidOptionsError,
+  ownValue,
+} from '../errors';
 import {
   LIMITS,
   OrderPolicies,
@@ -93,8 +99,8 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
   const names = providers.map(({ name }) => name);
   const problems = [
-    ...findStrayOptions(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
-    ...findStrayPolicies(orders),
+    ...findOptionNameProblems(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
+    ...findUnknownPolicyOptions(orders),
     ...findUnknownOptions(rateLimits, RATE_LIMIT_OPTIONS, 'rateLimits.'),
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
@@ -124,7 +130,7 @@ function strangers(guarded: readonly string[], names: readonly string[]): string
   return unknown.map((name) => `guards.${name} names no provider; the providers are: ${names.join(', ') || 'none'}`);
 }
 
-function findStrayPolicies({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
+function findUnknownPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
   const ofMerchants = Object.entries(merchants).flatMap(([id, own]) =>
     findUnknownOptions(own, POLICIES, `orders.merchants.${id}.`),
   );

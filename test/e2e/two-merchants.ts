@@ -104,10 +104,19 @@ export async function makeWorld(): Promise<World> {
     service,
     asA,
     keys,
-    mine: { sku: 'a-new', parked, parkedKeys: parked.map(({ key }) => key), unmatched: await stray(query, own.id) },
+    mine: {
+      sku: 'a-new',
+      parked,
+      parkedKeys: parked.map(({ key }) => key),
+      unmatched: await keepUnmatched(query, own.id),
+    },
     theirs: {
       ...theirs,
-      unmatched: [await stray(query, order.id), await stray(query, null), await stray(query, 'never-placed')],
+      unmatched: [
+        await keepUnmatched(query, order.id),
+        await keepUnmatched(query, null),
+        await keepUnmatched(query, 'never-placed'),
+      ],
       parked: [...theirs.parked, { kind: 'host.kind', key: 'a' }, { kind: 'host.kind', key: own.id }],
     },
     theirRows: () => Promise.all(THEIR_ROWS.map((sql) => query(sql))),
@@ -116,7 +125,7 @@ export async function makeWorld(): Promise<World> {
 }
 
 /** Keeps a payment that names this order, and that no order takes. Its id. */
-async function stray(
+async function keepUnmatched(
   query: (sql: string, parameters: unknown[]) => Promise<unknown>,
   orderId: string | null,
 ): Promise<string> {
@@ -124,7 +133,7 @@ async function stray(
   await query(
     `INSERT INTO order_timeout.orphan_payment (id, provider, reference, order_id, amount, currency, source, evidence, reason, handling)
      VALUES ($1, 'p', $2, $3, 1, 'EUR', 'provider', '{}', 'attempt-mismatch', 'kept')`,
-    [id, `stray-${orderId}`, orderId],
+    [id, `unmatched-${orderId}`, orderId],
   );
   return id;
 }

@@ -25,7 +25,7 @@ export function bookNotified(world: World, late: LatePath, told: Money, by: Acti
   if (known) return bookPayment(world, late, told, { orderId: known.orderId, by });
   trace.note(() => `${by.cause}: ${told.reference} is paid, which nobody has registered`);
   // A transaction of its own: meanwhile the attempt may come in.
-  agenda.after(random.between(0, 20), () => store.keepUnclaimed(world.wiring.believes(told)));
+  agenda.after(random.between(0, 20), () => store.keepAdoptable(world.wiring.believes(told)));
 }
 
 /** src/orders/pay/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
@@ -79,7 +79,7 @@ function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money
   const waits = isPart && isUndecided && order.autoClose && policy.partialPayment !== 'park';
   const what = { provider, reference, merchantAccount, amount, currency, transactionId, source };
   const handling = waits ? 'waiting' : 'kept';
-  store.keepUnexpected([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
+  store.keepUnmatched([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
 }
 
 function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): void {

@@ -45,7 +45,7 @@ export interface PlannedPayment extends PaymentScript {
 }
 
 /** Money that ends in orphan_payment. */
-export type OrphanReason =
+export type UnmatchedReason =
   'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch' | 'late' | 'surplus';
 
 /** How an order has to end. Money and stock follow from its status and are checked for every order. */
@@ -55,7 +55,7 @@ export interface Ending {
   /** Refunds that were carried out. @default 0; 1 for CLOSED_REFUNDED */
   readonly refunds?: number;
   /** Rows of orphan_payment as `reason/handling`. @default what follows from the refunds, see checks */
-  readonly orphans?: readonly string[];
+  readonly unmatched?: readonly string[];
   /** Statuses of all attempts. @default any that is final */
   readonly attempts?: readonly string[];
   /** What somebody has given back by hand, in minor units: the provider holds that much less. @default 0 */
@@ -72,7 +72,7 @@ export interface Plan {
   readonly windowMs: number;
   readonly payments: readonly PlannedPayment[];
   readonly ends: Ending;
-  /** `shop-refund`: late money always goes back · `shop-patient`: takes many attempts. @default 'shop' */
+  /** `shop-refund`: late payments are always refunded · `shop-patient`: takes many attempts. @default 'shop' */
   readonly merchantId?: 'shop' | 'shop-refund' | 'shop-patient';
   /** The deadline closes nothing. */
   readonly autoClose?: false;

@@ -8,7 +8,7 @@ import { checkReportedPayment } from '../input/check-new-order';
 import { type Claim, ClaimPayment } from './claim-payment';
 import { type Confirmation } from './confirmation';
 import { decidePayment } from './decide-payment';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch } from '../unmatched/payment-watch';
 import { moneyOf, unmatchedMoney } from './money-of';
 import { type LockedOrder } from '../order';
@@ -45,11 +45,11 @@ export class MarkPaid {
 
   constructor(
     private readonly desk: OrderTransaction,
-    private readonly late: LatePayments,
+    private readonly unmatched: HandleUnmatched,
     private readonly watch: PaymentWatch,
     private readonly providers: Pick<PaymentProviders, 'get'>,
   ) {
-    this.claims = new ClaimPayment(desk.store, late);
+    this.claims = new ClaimPayment(desk.store, unmatched);
   }
 
   /**
@@ -113,7 +113,7 @@ export class MarkPaid {
       },
       async (tx, now) => {
         const money = moneyOf(payment, account, how.source, now);
-        await this.desk.store.keepUnexpected(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
+        await this.desk.store.keepUnmatched(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
         return { outcome: 'unknown-order' };
       },
     );
@@ -167,7 +167,7 @@ export class MarkPaid {
   }
 
   private async settle(order: LockedOrder, { file, by, verified, settlesLater }: Report): Promise<void> {
-    if (!settlesLater) await this.late.settle(order, { tx: file.tx, by, now: file.now, verified });
+    if (!settlesLater) await this.unmatched.execute(order, { tx: file.tx, by, now: file.now, verified });
   }
 
   private async pay(report: Report, after: LockedOrder): Promise<'paid' | 'booked'> {

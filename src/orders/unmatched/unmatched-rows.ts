@@ -79,7 +79,7 @@ export class UnmatchedRows {
     await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
   }
 
-  /** Records that kept late money pays this order after all. */
+  /** Records that a kept payment pays this order after all. */
   async reviveLate(
     tx: EntityManager,
     orderId: string,

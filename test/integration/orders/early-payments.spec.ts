@@ -41,7 +41,7 @@ describe('money that was reported before its order or its attempt existed', () =
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
     await shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [
+      shop.store.keepUnmatched(tx, [
         {
           ...attempt('posted-first'),
           reason: 'unknown-order',
@@ -87,7 +87,7 @@ describe('money that was reported before its order or its attempt existed', () =
     const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
     const report = { ...money, reason: 'unknown-order' as const, handling: 'kept' as const };
     await shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [
+      shop.store.keepUnmatched(tx, [
         { ...report, merchantAccount: 'merchant-b', transactionId: null, source: 'provider', evidence: {} },
       ]),
     );

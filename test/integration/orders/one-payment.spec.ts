@@ -228,7 +228,7 @@ describe('one payment that is reported under several names by several sources', 
   };
   const keptMoney = (reference: string, amount: bigint): Promise<void> =>
     shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [
+      shop.store.keepUnmatched(tx, [
         {
           ...{ ...attempt(reference), reason: 'unknown-order', handling: 'kept', orderId: null, amount },
           ...{

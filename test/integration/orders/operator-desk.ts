@@ -10,7 +10,7 @@ export const ANNA: ActionContext = { cause: 'api', actor: 'anna' };
 export type OperatorDesk = Awaited<ReturnType<typeof openDesk>>;
 
 /**
- * A shop with everything that tests of an operator's actions need. Merchants: `keeper` keeps late money, `parker` parks
+ * A shop with everything that tests of an operator's actions need. Merchants: `keeper` keeps late payments, `parker` parks
  * partial payments.
  */
 export async function openDesk() {
@@ -62,7 +62,7 @@ export async function openDesk() {
         )
       ).map(({ text }) => text),
     /** Money of an unknown order, as a provider notifies it. */
-    stray: async (reference: string, amount = 1_999, currency = 'EUR') => {
+    unmatched: async (reference: string, amount = 1_999, currency = 'EUR') => {
       const id = randomUUID();
       await shop.dataSource.query(
         `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, amount, currency, source, evidence, reason, handling)

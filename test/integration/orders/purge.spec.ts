@@ -178,14 +178,14 @@ describe('purging data that finished long ago', () => {
   it('keeps the history append-only for all other statements', async () => {
     const id = await closed();
     const table = `${SCHEMA}.order_history`;
-    const stray = [
+    const forbidden = [
       `DELETE FROM ${table}`,
       `DELETE FROM ${table} WHERE order_id = '${id}'`,
       `UPDATE ${table} SET evidence = NULL WHERE order_id = '${id}'`,
       `UPDATE ${table} SET to_status = 'PAID' WHERE order_id = '${id}'`,
       `TRUNCATE ${table}`,
     ];
-    for (const statement of stray) await expect(sql(statement)).rejects.toThrow('append-only');
+    for (const statement of forbidden) await expect(sql(statement)).rejects.toThrow('append-only');
     shop.failures.length = 0;
   });
 
@@ -199,7 +199,7 @@ describe('purging data that finished long ago', () => {
         reference,
         handling,
       );
-    for (const handling of ['kept', 'waiting', 'revived', 'adopted', 'refunding']) await insert('stray', handling);
+    for (const handling of ['kept', 'waiting', 'revived', 'adopted', 'refunding']) await insert('unmatched', handling);
     await insert(id, 'refunding');
     await sql(refund('PENDING'), id);
     const left = async () =>
@@ -208,7 +208,7 @@ describe('purging data that finished long ago', () => {
         .sort();
     expect(await purge({ settledMoneyMs: 2_000 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 0 });
     expect(await purge({ settledMoneyMs: 10 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 3 });
-    expect(await left()).toEqual([`${id} refunding`, 'stray kept', 'stray waiting'].sort());
+    expect(await left()).toEqual([`${id} refunding`, 'unmatched kept', 'unmatched waiting'].sort());
     await sql(`UPDATE ${SCHEMA}.refund SET status = 'REFUNDED' WHERE order_id = $1`, id);
     expect(await purge({ settledMoneyMs: 10 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 1 });
   });

@@ -94,7 +94,7 @@ describe('the source that vouches for a payment', () => {
       expect(await attemptsOf(id)).toEqual([`${reference} PAID 999`]);
     });
 
-    it('of late money is looked up, and refunded once the provider confirms it', async () => {
+    it('of a late payment is looked up, and refunded once the provider confirms it', async () => {
       const id = await closed({ merchantId: 'refunder', attempt: attempt('late-told') });
       expect(await report(id, 'late-told')).toMatchObject({ outcome: 'late', order: { status: 'CLOSED' } });
       expect(await isScheduled(id)).toBeDefined();
@@ -104,7 +104,7 @@ describe('the source that vouches for a payment', () => {
       expect(await attemptsOf(id)).toEqual(['late-told REFUNDING 2500']);
     });
 
-    it('of late money that the provider does not confirm is kept', async () => {
+    it('of a late payment that the provider does not confirm is kept', async () => {
       const id = await closed({ merchantId: 'refunder', attempt: attempt('late-lie') });
       await report(id, 'late-lie');
       expect(await reconcile(shop, id)).toEqual({ type: 'done' });
@@ -192,7 +192,7 @@ describe('the source that vouches for a payment', () => {
         source: 'provider',
         evidence: {},
       } as const;
-      await shop.dataSource.transaction((tx) => shop.store.keepUnexpected(tx, [{ ...money, ...why, now: new Date() }]));
+      await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [{ ...money, ...why, now: new Date() }]));
       const id = await placed({ attempt: attempt('cs_6') });
       await confirm(id, 'cs_6', 1_999, 'pi_6');
       const [row] = await shop.dataSource.query<{ handling: string }[]>(

@@ -36,7 +36,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   const store = {
     findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
     lock: async () => ({ now: NOW }),
-    keepUnexpected: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
+    keepUnmatched: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;
   const markPaid = {
     confirm: async (payment: ReportedPayment) => {
