@@ -44,7 +44,7 @@ export interface PlannedPayment extends PaymentScript {
   readonly isOfOtherMerchant?: true;
 }
 
-/** Money that ends in orphan_payment. */
+/** Money that ends in unmatched_payment. */
 export type UnmatchedReason =
   'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch' | 'late' | 'surplus';
 
@@ -54,7 +54,7 @@ export interface Ending {
   readonly status: readonly OrderStatus[];
   /** Refunds that were carried out. @default 0; 1 for CLOSED_REFUNDED */
   readonly refunds?: number;
-  /** Rows of orphan_payment as `reason/handling`. @default what follows from the refunds, see checks */
+  /** Rows of unmatched_payment as `reason/handling`. @default what follows from the refunds, see checks */
   readonly unmatched?: readonly string[];
   /** Statuses of all attempts. @default any that is final */
   readonly attempts?: readonly string[];

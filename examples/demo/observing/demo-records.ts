@@ -105,7 +105,7 @@ export class DemoRecords {
     return this.dataSource.query(
       `SELECT coalesce(order_id, '') AS "orderId", reason,
               reference || ' ' || amount || ' ' || currency || ': ' || reason AS says
-         FROM ${SCHEMA}.orphan_payment`,
+         FROM ${SCHEMA}.unmatched_payment`,
     );
   }
 

@@ -91,7 +91,7 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
   // planner.
   const completed = `,
     completed AS (
-      UPDATE ${schema}.orphan_payment p SET handling = 'completed'
+      UPDATE ${schema}.unmatched_payment p SET handling = 'completed'
        WHERE p.order_id = ANY($1::text[])
          AND (p.handling = 'waiting' OR (p.handling = 'kept' AND p.reason = 'amount-mismatch'))
          AND EXISTS (SELECT 1 FROM moved WHERE moved.id = p.order_id))`;

@@ -64,11 +64,11 @@ export class LockOrders {
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (
         SELECT json_agg(found) FROM (
-          SELECT p.id, p.order_id, ${money} FROM ${schema}.orphan_payment p
+          SELECT p.id, p.order_id, ${money} FROM ${schema}.unmatched_payment p
            WHERE p.order_id = ANY($1::text[]) AND ${isAdoptable}
           UNION ALL
           SELECT p.id, a.order_id, ${money} FROM ${schema}.payment_attempt a, LATERAL (
-            SELECT * FROM ${schema}.orphan_payment o
+            SELECT * FROM ${schema}.unmatched_payment o
              WHERE o.provider = a.provider AND o.reference = a.reference
                AND o.merchant_account = a.merchant_account OFFSET 0) p
            WHERE a.order_id = ANY($1::text[]) AND ${isAdoptable}

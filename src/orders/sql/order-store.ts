@@ -15,7 +15,7 @@ export interface LockedBatch {
   readonly busy: ReadonlySet<string>;
 }
 
-/** A payment that was reported before its order or attempt existed. `id` is its row in orphan_payment. */
+/** A payment that was reported before its order or attempt existed. `id` is its row in unmatched_payment. */
 export interface AdoptablePayment extends AttemptKey {
   readonly id: string;
   readonly orderId: string;

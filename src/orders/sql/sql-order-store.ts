@@ -49,7 +49,7 @@ export class SqlOrderStore implements OrderStore {
       UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
         FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
        WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account`;
-    this.closeSql = `UPDATE ${schema}.orphan_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
+    this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {

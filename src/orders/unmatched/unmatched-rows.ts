@@ -29,10 +29,10 @@ export class UnmatchedRows {
   private readonly reviveSql: string;
 
   constructor(schema: string) {
-    const table = `${schema}.orphan_payment`;
+    const table = `${schema}.unmatched_payment`;
     const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
       SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
-    // In the same words as the index orphan_payment_open.
+    // In the same words as the index unmatched_payment_open.
     this.pageSql = `
       SELECT ${COLUMNS} FROM ${table} p
        WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;

@@ -20,7 +20,7 @@ describe('money that was reported before its order or its attempt existed', () =
   const handlingOf = async (id: string) =>
     (
       await shop.dataSource.query<{ reason: string; handling: string }[]>(
-        `SELECT reason, handling FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+        `SELECT reason, handling FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
         [id],
       )
     ).map(({ reason, handling }) => `${reason} ${handling}`);

@@ -58,7 +58,7 @@ describe('several merchants of one provider with equal references', () => {
   const keptOf = async (reference: string) =>
     (
       await shop.dataSource.query<{ text: string }[]>(
-        `SELECT merchant_account || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE reference = $1 ORDER BY 1`,
+        `SELECT merchant_account || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 ORDER BY 1`,
         [reference],
       )
     ).map(({ text }) => text);

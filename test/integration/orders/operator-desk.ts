@@ -57,7 +57,7 @@ export async function openDesk() {
     rowsOf: async (reference: string) =>
       (
         await shop.dataSource.query<{ text: string }[]>(
-          `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE reference = $1 ORDER BY id`,
+          `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 ORDER BY id`,
           [reference],
         )
       ).map(({ text }) => text),
@@ -65,7 +65,7 @@ export async function openDesk() {
     unmatched: async (reference: string, amount = 1_999, currency = 'EUR') => {
       const id = randomUUID();
       await shop.dataSource.query(
-        `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, amount, currency, source, evidence, reason, handling)
+        `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, amount, currency, source, evidence, reason, handling)
          VALUES ($1, 'fake', $2, $3, $4, 'provider', $5, 'unknown-order', 'kept')`,
         [id, reference, amount, currency, { transactionId: `t-${reference}` }],
       );

@@ -225,7 +225,7 @@ export function unmatchedOf(
   orderId: string,
 ): Promise<{ reason: string; amount: string; reference: string; handling?: string }[]> {
   return shop.dataSource.query(
-    `SELECT reason, amount, reference FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+    `SELECT reason, amount, reference FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
     [orderId],
   );
 }

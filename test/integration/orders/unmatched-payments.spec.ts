@@ -39,10 +39,10 @@ describe('unmatched payments', () => {
       const plan = await desk.shop.dataSource.transaction(async (tx) => {
         await tx.query('SET LOCAL enable_seqscan = off');
         return tx.query<object[]>(`
-          EXPLAIN SELECT count(*) FROM ${SCHEMA}.orphan_payment
+          EXPLAIN SELECT count(*) FROM ${SCHEMA}.unmatched_payment
            WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`);
       });
-      expect(JSON.stringify(plan)).toContain('orphan_payment_open');
+      expect(JSON.stringify(plan)).toContain('unmatched_payment_open');
     });
   });
 
@@ -88,7 +88,7 @@ describe('unmatched payments', () => {
       const orderId = await desk.closed();
       await desk.confirm(orderId, 'revived-already');
       const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
-        `SELECT id FROM ${SCHEMA}.orphan_payment WHERE reference = 'revived-already'`,
+        `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = 'revived-already'`,
       );
       expect(await settle(row?.id ?? '')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'revived' });
       expect(await settle(randomUUID())).toMatchObject({ code: 'UNMATCHED_PAYMENT_NOT_FOUND' });

@@ -43,7 +43,7 @@ describe('the source that vouches for a payment', () => {
   const keptOf = async (id: string) =>
     (
       await shop.dataSource.query<{ text: string }[]>(
-        `SELECT reference || ' ' || reason || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+        `SELECT reference || ' ' || reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
         [id],
       )
     ).map(({ text }) => text);
@@ -196,7 +196,7 @@ describe('the source that vouches for a payment', () => {
       const id = await placed({ attempt: attempt('cs_6') });
       await confirm(id, 'cs_6', 1_999, 'pi_6');
       const [row] = await shop.dataSource.query<{ handling: string }[]>(
-        `SELECT handling FROM ${SCHEMA}.orphan_payment WHERE reference = 'pi_6'`,
+        `SELECT handling FROM ${SCHEMA}.unmatched_payment WHERE reference = 'pi_6'`,
       );
       expect(row?.handling).toBe('adopted');
     });

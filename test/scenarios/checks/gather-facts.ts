@@ -77,7 +77,7 @@ function readUnmatched(records: DemoRecords): Promise<UnmatchedFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", provider, merchant_account AS "merchantAccount", reference, reason, handling
-       FROM ${SCHEMA}.orphan_payment`,
+       FROM ${SCHEMA}.unmatched_payment`,
   );
 }
 

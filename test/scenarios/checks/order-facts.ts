@@ -23,7 +23,7 @@ export interface RefundFact {
   readonly status: string;
 }
 
-/** A row of orphan_payment. */
+/** A row of unmatched_payment. */
 export interface UnmatchedFact {
   readonly orderId: string | null;
   readonly provider: string;
