@@ -115,7 +115,7 @@ export class RabbitClient {
     throw failure;
   }
 
-  /** Stops deliveries. Receivers keep their unsettled deliveries. */
+  /** Stops deliveries. Receivers keep their unacknowledged deliveries. */
   async stopConsuming(): Promise<void> {
     await Promise.all(this.consumers.map((consumer) => consumer.stop()));
   }
@@ -124,9 +124,9 @@ export class RabbitClient {
    * Waits for the receivers for at most `ms`, then returns the rest to the queue. Returns the number of returned
    * deliveries.
    */
-  async settleRest(ms: number): Promise<number> {
-    await Promise.all(this.consumers.map((consumer) => consumer.whenSettled(ms)));
-    const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unsettledCount, 0);
+  async acknowledgeRest(ms: number): Promise<number> {
+    await Promise.all(this.consumers.map((consumer) => consumer.whenAcknowledged(ms)));
+    const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unacknowledgedCount, 0);
     await Promise.all(this.consumers.map((consumer) => consumer.close(CLOSE_MS)));
     return rest;
   }

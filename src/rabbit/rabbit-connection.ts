@@ -16,7 +16,7 @@ type Listener = (connection: ChannelModel) => void;
 
 /**
  * One AMQP connection that is kept open. Only the connection uses amqp-connection-manager: after a reconnect, its
- * channel wrapper acknowledges old delivery tags on the newest channel, which settles another message, and it never
+ * channel wrapper acknowledges old delivery tags on the newest channel, which acknowledges another message, and it never
  * reopens a channel after an error. KeptChannel keeps the channels.
  */
 export class RabbitConnection {

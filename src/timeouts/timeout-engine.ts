@@ -127,7 +127,7 @@ export class TimeoutEngine {
     await limit.within<unknown>(this.client.stopConsuming(), undefined);
     await limit.within<unknown>(Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop())), undefined);
     await Promise.all([...this.workers.values()].map((worker) => worker.close(limit.left())));
-    const given = await this.client.settleRest(limit.left());
+    const given = await this.client.acknowledgeRest(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
     await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop()]), undefined);
     const relayed = await limit.within(this.relays.runOnce(), 0);

@@ -2,7 +2,7 @@ import { assertNever } from '../../errors';
 import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { decideClosing, type PartialPolicy } from './decide-closing';
-import { decideSettlement } from './decide-settlement';
+import { decideAfterLookUp } from './decide-after-look-up';
 import { moneyReceived } from '../pay/money-received';
 import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
 import { type LockedOrder } from '../order';
@@ -41,7 +41,7 @@ export function planClosing(order: LockedOrder, due: Due, now: Date, partial: Pa
   const findings = due.answer ?? [];
   const after = withFindings(order, findings);
   const writes = attemptWrites(order, after, findings);
-  const effect = due.answer ? planSettlement(order, after, due, now, partial) : planFirst(order, due, now, partial);
+  const effect = due.answer ? planAfterLookUp(order, after, due, now, partial) : planFirst(order, due, now, partial);
   const status = effect.transition?.to ?? order.status;
   const version = effect.transition ? order.version + 1 : order.version;
   return { findings, writes, returns: [], unmatched: [], after: { ...after, status, version }, ...effect };
@@ -72,30 +72,30 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
   }
 }
 
-function planSettlement(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
   const findings = due.answer ?? [];
-  const settlement = decideSettlement(order, findings, now, due.dueAt, partial);
+  const decision = decideAfterLookUp(order, findings, now, due.dueAt, partial);
   const evidence = { attempts: findings.map(evidenceOf) };
-  switch (settlement.type) {
+  switch (decision.type) {
     case 'paid':
-      return { outcome: outcomeOf(settlement.wait), transition: step(order, 'PAID', due, now, evidence) };
+      return { outcome: outcomeOf(decision.wait), transition: step(order, 'PAID', due, now, evidence) };
     case 'closed':
     case 'cancelled': {
-      const to = settlement.type === 'closed' ? 'CLOSED' : 'CANCELLED';
-      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: settlement.returns };
+      const to = decision.type === 'closed' ? 'CLOSED' : 'CANCELLED';
+      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: decision.returns };
     }
     case 'wait':
       // Reported now: the wait for another attempt may end in a parked timeout that does not mention this money.
       return {
-        outcome: outcomeOf(settlement),
+        outcome: outcomeOf(decision),
         unmatched: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
       };
     case 'park':
-      return { outcome: settlement, unmatched: insufficientMoney(after, due, now) };
+      return { outcome: decision, unmatched: insufficientMoney(after, due, now) };
     case 'decided':
-      return { outcome: outcomeOf(settlement.wait) };
+      return { outcome: outcomeOf(decision.wait) };
     default:
-      return assertNever(settlement);
+      return assertNever(decision);
   }
 }
 

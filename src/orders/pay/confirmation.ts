@@ -7,6 +7,6 @@ export interface Confirmation {
   readonly account: string | null;
   /** The order's attempts were looked up just now; see LockedContext. @default false */
   readonly verified?: boolean;
-  /** The caller books more payments of the order and then lets HandleUnmatched settle all of them. @default false */
-  readonly settlesLater?: boolean;
+  /** The caller books more payments of the order and calls HandleUnmatched once for all of them. @default false */
+  readonly handlesUnmatchedLater?: boolean;
 }

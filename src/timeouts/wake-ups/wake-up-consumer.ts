@@ -73,7 +73,7 @@ export class WakeUpConsumer {
   private work(delivery: Delivery, wakeUp: WakeUp): void {
     this.deps.worker.add({
       wakeUp,
-      finish: (result) => (result === 'finished' ? delivery.settle('ack') : void this.again(delivery, wakeUp)),
+      finish: (result) => (result === 'finished' ? delivery.acknowledge('ack') : void this.again(delivery, wakeUp)),
     });
   }
 
