@@ -19,7 +19,11 @@ export type AcknowledgingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;
  * The only code that acknowledges or rejects. Takes the channel that delivered the message, because a tag means nothing
  * on another one. A closed channel is only a warning: the broker redelivers, and the use cases are idempotent.
  */
-export function acknowledge(channel: AcknowledgingChannel, message: ConsumeMessage, acknowledgment: Acknowledgment): void {
+export function acknowledge(
+  channel: AcknowledgingChannel,
+  message: ConsumeMessage,
+  acknowledgment: Acknowledgment,
+): void {
   try {
     if (acknowledgment === 'ack') channel.ack(message);
     else channel.nack(message, false, acknowledgment === 'requeue');

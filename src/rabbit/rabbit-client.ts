@@ -3,7 +3,7 @@ import { type Clock } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { declareBase } from './declare-topology';
 import { type Delivery } from './delivery';
-import { headerGuard } from './header-guard';
+import { undecodableHeaders } from './undecodable-headers';
 import { ManualAckConsumer } from './manual-ack-consumer';
 import { ParkedQueue, type ParkReason } from './parked-queue';
 import { queueServes } from './queue-serves';
@@ -80,7 +80,7 @@ export class RabbitClient {
       prefetch: request.prefetch,
       serves: () => queueServes(this.clock, () => this.throwAwayConnection(), request.queue),
       onDelivery: (delivery) => {
-        if (headerGuard.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
+        if (undecodableHeaders.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
         else request.onDelivery(delivery);
       },
       prepare: async (channel, model) => {

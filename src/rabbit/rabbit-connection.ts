@@ -4,7 +4,7 @@ import { type ChannelModel } from 'amqplib';
 import { type Clock } from '../clock';
 import { BrokerLoginRefusedError, REFUSED_PAUSE_S } from './broker-login-refused-error';
 import { endConnection } from './end-connection';
-import { headerGuard } from './header-guard';
+import { undecodableHeaders } from './undecodable-headers';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { Reminder } from './reminder';
 
@@ -88,7 +88,7 @@ export class RabbitConnection {
   }
 
   private opened(connection: ChannelModel): void {
-    headerGuard.install(connection);
+    undecodableHeaders.install(connection);
     this.current = connection;
     this.blocked = false;
     this.isOutageLogged = false;

@@ -8,7 +8,7 @@ import { DONE, type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-o
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
-import { guardSees, seenBy } from './seen-by';
+import { ruleSees, seenBy } from './seen-by';
 import { type World } from './world';
 
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
@@ -26,7 +26,7 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
       store.recordFindings(order.id, plan.findings);
       late.beginRefunds(plan.returns, 'partial');
       const { transition, outcome } = plan;
-      if (transition && !store.apply(transition, guardSees(world, plan.after))) {
+      if (transition && !store.apply(transition, ruleSees(world, plan.after))) {
         if (plan.returns.length > 0) throw new Error(`order ${order.id} changed under its lock`);
         return CHANGED;
       }

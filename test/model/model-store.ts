@@ -156,9 +156,9 @@ export class ModelStore {
   }
 
   /**
-   * The statement that writes a step, with its compare-and-set and the guard on closing. False: not written.
+   * The statement that writes a step, with its compare-and-set and the rule for closing. False: not written.
    *
-   * @param seen the order with the attempts that the guard sees, where those are not what is there.
+   * @param seen the order with the attempts that the rule sees, where those are not what is there.
    */
   apply({ order: planned, to, closingReason, by }: Transition, seen?: LockedOrder): boolean {
     const order = this.lock(planned.id);

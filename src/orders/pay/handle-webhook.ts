@@ -73,7 +73,7 @@ export class HandleWebhook {
         return;
       case 'PAID':
         return this.book(provider, notification);
-      case 'NEWS':
+      case 'STATUS_CHANGED':
         return this.look(this.namesOf(provider, notification));
       default:
         return assertNever(notification);

@@ -166,7 +166,10 @@ export class MarkPaid {
     await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
   }
 
-  private async handleUnmatched(order: LockedOrder, { file, by, verified, handlesUnmatchedLater }: Report): Promise<void> {
+  private async handleUnmatched(
+    order: LockedOrder,
+    { file, by, verified, handlesUnmatchedLater }: Report,
+  ): Promise<void> {
     if (!handlesUnmatchedLater) await this.unmatched.execute(order, { tx: file.tx, by, now: file.now, verified });
   }
 

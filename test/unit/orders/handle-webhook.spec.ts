@@ -93,7 +93,10 @@ describe('a notification', () => {
   });
 
   it('of another change starts a look-up, whatever is due', async () => {
-    const { take, woken, scheduled, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
+    const { take, woken, scheduled, booked } = desk(
+      { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} },
+      attempt(),
+    );
     expect(await take()).toBe('accepted');
     expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
     const refund = `payment.refund ${refundNumber(attempt())}`;

@@ -14,7 +14,11 @@ export function recordingChannel(isClosed = false) {
 }
 
 /** A delivery on `channel`, as the broker would deliver it. */
-export function deliveryOn(channel: Channel, properties: object = {}, onAcknowledged: (one: Delivery) => void = () => {}) {
+export function deliveryOn(
+  channel: Channel,
+  properties: object = {},
+  onAcknowledged: (one: Delivery) => void = () => {},
+) {
   const fields = { deliveryTag: 7, consumerTag: 'c', redelivered: false, exchange: 'x', routingKey: 'order.payment' };
   const message = { content: Buffer.from('{}'), fields, properties } as unknown as ConsumeMessage;
   return new Delivery(message, channel, onAcknowledged, 0);
