@@ -56,10 +56,10 @@ export class PollingLoop {
   }
 
   private async run(): Promise<void> {
-    while (!this.stopping.signal.aborted) await this.runGuarded();
+    while (!this.stopping.signal.aborted) await this.runSafely();
   }
 
-  private async runGuarded(): Promise<void> {
+  private async runSafely(): Promise<void> {
     const { gatherMs } = this.deps;
     if (gatherMs !== undefined && !this.hasMore) await this.clock.sleep(gatherMs, this.stopping.signal);
     if (this.stopping.signal.aborted) return;

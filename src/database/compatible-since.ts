@@ -2,8 +2,8 @@
  * For each migration, the newest earlier migration that a release must know to run beside this one. Null, or not listed: stop
  * every instance of an earlier release first.
  *
- * A migration that only adds names the last one of the release before. A migration that removes what an earlier one
- * replaced names that earlier one.
+ * A migration that only adds names the last one of the release before. So does one that renames a table and leaves a view
+ * of the former name. A migration that removes what an earlier one replaced names that earlier one.
  */
 export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   CreateOutbox1763600000100: null,
@@ -16,6 +16,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   LetHistoryGo1765200000800: null,
   IndexUndecided1765200001000: null,
   AddOutboxAge1765300001100: 'IndexUndecided1765200001000',
+  RenameUnmatchedPayment1765400001200: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

@@ -28,7 +28,7 @@ export async function onOwnConnection<T>(
   work: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const { runner, client } = await checkOut(dataSource);
-  if (statementMs > 0) guard(runner, client, statementMs + ANSWER_MARGIN_MS);
+  if (statementMs > 0) limitStatements(runner, client, statementMs + ANSWER_MARGIN_MS);
   try {
     return await work(runner);
   } catch (error) {
@@ -68,7 +68,7 @@ async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
 }
 
 /** Whatever is sent, by handlers too, must be answered in time. */
-function guard(runner: QueryRunner, client: PooledClient | undefined, limitMs: number): void {
+function limitStatements(runner: QueryRunner, client: PooledClient | undefined, limitMs: number): void {
   interceptQueries(runner, (send) => async (...given) => {
     const sentAtMs = clock.monotonic();
     const limit = clock.after(limitMs, () => giveUp(client, sentAtMs, limitMs));

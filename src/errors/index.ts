@@ -5,7 +5,7 @@ export { validInstant } from './valid-instant';
 export { withoutUndefined } from './without-undefined';
 export { InvalidOptionsError } from './invalid-options-error';
 export { assertOptionsObject } from './assert-options-object';
-export { findStrayOptions } from './find-stray-options';
+export { findOptionNameProblems } from './find-option-name-problems';
 export { findUnknownOptions } from './find-unknown-options';
 export { MissingPackageError } from './missing-package-error';
 export { ownValue } from './own-value';

@@ -1,5 +1,11 @@
 import { SystemClock } from '../clock';
-import { assertOptionsObject, findStrayOptions, findUnknownOptions, InvalidOptionsError, ownValue } from '../errors';
+import {
+  assertOptionsObject,
+  findOptionNameProblems,
+  findUnknownOptions,
+  InvalidOptionsError,
+  ownValue,
+} from '../errors';
 import {
   LIMITS,
   OrderPolicies,
@@ -21,7 +27,7 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
   /** Payment providers. Each call has a time-out, a circuit breaker, and rate limits. @default [] */
   readonly providers?: readonly PaymentProvider[];
   /** Limits for calls to providers, by provider name. @default {} */
-  readonly guards?: Readonly<Record<string, ResilienceOptions>>;
+  readonly resilience?: Readonly<Record<string, ResilienceOptions>>;
   /**
    * Keys of the HTTP API, as `name:sha256hex:scopes`, with scopes joined by `+`. Required with `http: true`. A key with
    * `@` and merchant ids after its scopes is limited to these merchants. `'open'` leaves access control to the host's
@@ -47,7 +53,7 @@ export interface ResolvedOrderTimeoutOptions {
   readonly orders: OrderPolicyOptions;
   readonly retention: RetentionOptions;
   readonly providers: readonly PaymentProvider[];
-  readonly guards: Readonly<Record<string, ResilienceOptions>>;
+  readonly resilience: Readonly<Record<string, ResilienceOptions>>;
   readonly apiKeys: ApiKeys | 'open';
   readonly rateLimits: RateLimitOptions;
   readonly migrate: boolean;
@@ -59,7 +65,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
     orders: true,
     retention: true,
     providers: true,
-    guards: true,
+    resilience: true,
     apiKeys: true,
     rateLimits: true,
     migrate: true,
@@ -88,13 +94,13 @@ const RETENTION_OPTIONS = Object.keys({
 /** @throws InvalidOptionsError with every invalid option. */
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
   assertOptionsObject('OrderTimeoutModule', options);
-  const { orders = {}, retention = {}, providers = [], guards = {}, apiKeys = [], ...others } = options;
+  const { orders = {}, retention = {}, providers = [], resilience = {}, apiKeys = [], ...others } = options;
   const { rateLimits = {}, migrate = true, ...rest } = others;
   const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
   const names = providers.map(({ name }) => name);
   const problems = [
-    ...findStrayOptions(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
-    ...findStrayPolicies(orders),
+    ...findOptionNameProblems(options, ORDER_TIMEOUT_OPTION_NAMES, EXTRAS),
+    ...findUnknownPolicyOptions(orders),
     ...findUnknownOptions(rateLimits, RATE_LIMIT_OPTIONS, 'rateLimits.'),
     ...problemsOf(() => resolveTimeoutsOptions(timeouts)),
     ...problemsOf(() => new OrderPolicies(orders)).map((problem) => `orders.${problem}`),
@@ -103,28 +109,30 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...problemsOf(() => new PaymentProviders(providers)),
     ...names.filter((name) => !LIMITS.provider.test(name)).map(unnameable),
     ...providers.flatMap((one) =>
-      problemsOf(() => new ResilientProvider(one, new SystemClock(), ownValue(guards, one.name))),
+      problemsOf(() => new ResilientProvider(one, new SystemClock(), ownValue(resilience, one.name))),
     ),
-    ...strangers(Object.keys(guards), names),
+    ...findUnknownProviders(Object.keys(resilience), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
     ...findRateLimitProblems(rateLimits),
     ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
-  return Object.freeze({ timeouts, orders, retention, providers, guards, apiKeys: keys, rateLimits, migrate });
+  return Object.freeze({ timeouts, orders, retention, providers, resilience, apiKeys: keys, rateLimits, migrate });
 }
 
 function unnameable(name: string): string {
   return `no attempt can name a payment provider ${JSON.stringify(name)}; the name must match ${LIMITS.provider.source}`;
 }
 
-function strangers(guarded: readonly string[], names: readonly string[]): string[] {
-  const unknown = guarded.filter((name) => !names.includes(name));
-  return unknown.map((name) => `guards.${name} names no provider; the providers are: ${names.join(', ') || 'none'}`);
+function findUnknownProviders(given: readonly string[], names: readonly string[]): string[] {
+  const unknown = given.filter((name) => !names.includes(name));
+  return unknown.map(
+    (name) => `resilience.${name} names no provider; the providers are: ${names.join(', ') || 'none'}`,
+  );
 }
 
-function findStrayPolicies({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
+function findUnknownPolicyOptions({ merchants = {}, ...base }: OrderPolicyOptions): string[] {
   const ofMerchants = Object.entries(merchants).flatMap(([id, own]) =>
     findUnknownOptions(own, POLICIES, `orders.merchants.${id}.`),
   );

@@ -44,12 +44,12 @@ const orders: Provider = {
 const payments: Provider = {
   provide: PaymentProviders,
   inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers],
-  useFactory: ({ providers, guards }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
+  useFactory: ({ providers, resilience }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
     new PaymentProviders(
       providers.map((one) =>
         one instanceof ResilientProvider
           ? one
-          : new ResilientProvider(one, clock, ownValue(guards, one.name), observers),
+          : new ResilientProvider(one, clock, ownValue(resilience, one.name), observers),
       ),
     ),
 };

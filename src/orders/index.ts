@@ -5,7 +5,7 @@ export { CheckPayment, type CheckPaymentResult } from './pay/check-payment';
 export { CloseUnpaidOrders } from './close/close-unpaid-orders';
 export { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './deadline/extend-deadline';
 export { InvalidOrderError } from './invalid-order-error';
-export { LatePayments } from './unmatched/late-payments';
+export { HandleUnmatched } from './unmatched/handle-unmatched';
 export { PaymentWatch } from './unmatched/payment-watch';
 export { type Refund, refundNumber, type RefundReason } from './unmatched/refund';
 export { RefundPayments } from './unmatched/refund-payments';

@@ -19,7 +19,7 @@ export interface OrderPolicy {
    * What happens to money that arrives after the order was closed.
    * - `revive-if-stock`: the order becomes PAID if its goods are in stock; otherwise the money is refunded.
    * - `refund`: it is refunded.
-   * - `keep`: it waits for a person in orphan_payment.
+   * - `keep`: it waits for a person in unmatched_payment.
    *
    * Money for a canceled order never revives it. @default 'revive-if-stock'
    */

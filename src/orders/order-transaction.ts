@@ -57,12 +57,12 @@ export class OrderTransaction {
     return runTransaction(this.dataSource, caller, async (tx) => {
       const locked = await this.store.lock(tx, [orderId], 'wait');
       // Money that arrived before its order is booked by the first transaction that locks the order.
-      const { orders, now } = await this.store.adoptUnclaimed(tx, locked);
+      const { orders, now } = await this.store.adoptUnmatched(tx, locked);
       const order = orders.get(orderId);
       if (!order) return missing(tx, now);
       const result = await work({ tx, order, now });
       // After the work, which may cancel or move timeouts: the closing decides immediately what the money means.
-      if (locked.unclaimed.length > 0 || isPaidFor(order))
+      if (locked.adoptable.length > 0 || isPaidFor(order))
         await this.scheduler.schedule(tx, [{ ...paymentTimeout(orderId), afterMs: 0 }]);
       return result;
     });

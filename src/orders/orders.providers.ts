@@ -8,8 +8,8 @@ import { CancelOrder } from './close/cancel-order';
 import { CheckPayment } from './pay/check-payment';
 import { CloseUnpaidOrders } from './close/close-unpaid-orders';
 import { ExtendDeadline } from './deadline/extend-deadline';
-import { LatePayments } from './unmatched/late-payments';
-import { LATE_PROVIDERS } from './unmatched/late.providers';
+import { HandleUnmatched } from './unmatched/handle-unmatched';
+import { UNMATCHED_PROVIDERS } from './unmatched/unmatched.providers';
 import { PaymentWatch } from './unmatched/payment-watch';
 import { MarkPaid } from './pay/mark-paid';
 import { OPERATOR_PROVIDERS } from './operator/operator.providers';
@@ -100,9 +100,13 @@ const useCases: Provider[] = [
   },
   {
     provide: MarkPaid,
-    inject: [OrderTransaction, LatePayments, PaymentWatch, PaymentProviders],
-    useFactory: (desk: OrderTransaction, late: LatePayments, watch: PaymentWatch, providers: PaymentProviders) =>
-      new MarkPaid(desk, late, watch, providers),
+    inject: [OrderTransaction, HandleUnmatched, PaymentWatch, PaymentProviders],
+    useFactory: (
+      desk: OrderTransaction,
+      unmatched: HandleUnmatched,
+      watch: PaymentWatch,
+      providers: PaymentProviders,
+    ) => new MarkPaid(desk, unmatched, watch, providers),
   },
   {
     provide: HandleWebhook,
@@ -143,21 +147,21 @@ const deadlines: Provider[] = [
   },
   {
     provide: CloseUnpaidOrders,
-    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, LatePayments, NoteUnmatchedMoney, PaymentWatch],
+    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney, PaymentWatch],
     useFactory: (
       store: OrderStore,
       providers: PaymentLookups,
       policies: OrderPolicies,
-      late: LatePayments,
+      unmatched: HandleUnmatched,
       found: NoteUnmatchedMoney,
       watch: PaymentWatch,
-    ) => new CloseUnpaidOrders({ store, providers, policies, late, found, watch }),
+    ) => new CloseUnpaidOrders({ store, providers, policies, unmatched, found, watch }),
   },
   {
     provide: ReconcilePayments,
-    inject: [ORDER_STORE, PaymentLookups, MarkPaid, LatePayments],
-    useFactory: (store: OrderStore, providers: PaymentLookups, markPaid: MarkPaid, late: LatePayments) =>
-      new ReconcilePayments({ store, providers, markPaid, late }),
+    inject: [ORDER_STORE, PaymentLookups, MarkPaid, HandleUnmatched],
+    useFactory: (store: OrderStore, providers: PaymentLookups, markPaid: MarkPaid, unmatched: HandleUnmatched) =>
+      new ReconcilePayments({ store, providers, markPaid, unmatched }),
   },
   {
     provide: RemindBeforeDeadline,
@@ -174,7 +178,7 @@ export const ORDER_PROVIDERS: Provider[] = [
   ...tables,
   ...useCases,
   ...deadlines,
-  ...LATE_PROVIDERS,
+  ...UNMATCHED_PROVIDERS,
   ...OPERATOR_PROVIDERS,
   ...retentionProviders(ORDERS_OPTIONS),
 ];

@@ -11,14 +11,14 @@ export interface NotificationRequest {
 /**
  * A notification that was read.
  * - `PAID`: verified; the provider took the money
- * - `NEWS`: verified; the state of the payment changed, so look it up
+ * - `STATUS_CHANGED`: verified; the state of the payment changed, so look it up
  * - `IGNORED`: verified; changes nothing
  * - `REJECTED`: not trusted or not readable; changes nothing
  */
 export type Notification =
   | (PaidOutcome & { readonly reference: string; readonly merchantAccount?: string })
   | {
-      readonly type: 'NEWS';
+      readonly type: 'STATUS_CHANGED';
       readonly reference: string;
       readonly merchantAccount?: string;
       readonly evidence: PaymentEvidence;

@@ -35,5 +35,5 @@ export interface PaymentProvider {
   /** Whether this merchant account is configured. Absent: the provider cannot tell, and every account is accepted. */
   hasAccount?(account: string): boolean;
   /** Default limits for calls to this provider. The host may override them. */
-  readonly guardDefaults?: ResilienceOptions;
+  readonly resilienceDefaults?: ResilienceOptions;
 }

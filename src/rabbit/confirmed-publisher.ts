@@ -27,7 +27,7 @@ const PUNCTUAL_MS = 5_000;
 const CLOSE_MS = 2_000;
 /**
  * Publishes on a raw confirm channel, pipelined in a bounded window, in the order of the calls. Every publication
- * settles: without an answer of the broker it is `unknown`, never pending forever or kept in memory. The outbox is the
+ * resolves: without an answer of the broker it is `unknown`, never pending forever or kept in memory. The outbox is the
  * memory. A publication whose confirm is late leaves the window, so that one failing queue does not keep it full.
  */
 export class ConfirmedPublisher {
@@ -109,14 +109,14 @@ export class ConfirmedPublisher {
     await this.deps.prepare(this.connection);
   }
 
-  /** Without a channel, settles every waiting publication here. */
+  /** Without a channel, ends every waiting publication here. */
   private sendWhatFits(): void {
     for (let call = this.calls[0]; call && this.hasRoom; call = this.calls[0]) {
       const next = call.take();
       const channel = this.readyChannel;
       if (!next) this.calls.shift();
       else if (channel) this.send(channel, call, next);
-      else call.settle(next.index, 'unknown');
+      else call.record(next.index, 'unknown');
     }
   }
 
@@ -142,7 +142,7 @@ export class ConfirmedPublisher {
 
   /** amqplib encodes before it writes anything or expects a confirm, so the channel continues with the next message. */
   private unsendable(unconfirmed: Unconfirmed, error: unknown): void {
-    if (error instanceof IllegalOperationError) return this.settle(unconfirmed, 'unknown');
+    if (error instanceof IllegalOperationError) return this.record(unconfirmed, 'unknown');
     if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.refuse(unconfirmed.index, 'unencodable', String(error));
   }
 
@@ -160,8 +160,8 @@ export class ConfirmedPublisher {
 
   private answered(unconfirmed: Unconfirmed, error: unknown): void {
     const isNack = error instanceof Error && error.message === 'message nacked';
-    if (error) this.settle(unconfirmed, isNack ? 'nacked' : 'unknown');
-    else this.settle(unconfirmed, unconfirmed.isReturned ? 'returned' : 'confirmed');
+    if (error) this.record(unconfirmed, isNack ? 'nacked' : 'unknown');
+    else this.record(unconfirmed, unconfirmed.isReturned ? 'returned' : 'confirmed');
     if (this.unconfirmed.inWindow <= this.deps.window * (1 - FREE_PART)) this.sendWhatFits();
   }
 
@@ -188,13 +188,13 @@ export class ConfirmedPublisher {
   }
 
   /** The first answer counts. An answer for a forgotten message changes nothing. */
-  private settle(unconfirmed: Unconfirmed, outcome: PublishOutcome): void {
-    if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.settle(unconfirmed.index, outcome);
+  private record(unconfirmed: Unconfirmed, outcome: PublishOutcome): void {
+    if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.record(unconfirmed.index, outcome);
   }
 
   private giveUpAll(): void {
     this.unconfirmed.stopTimer();
-    for (const one of this.unconfirmed) this.settle(one, 'unknown');
+    for (const one of this.unconfirmed) this.record(one, 'unknown');
     for (const call of this.calls.splice(0)) call.giveUp();
   }
 }

@@ -1,14 +1,14 @@
 import { type ConsumeMessage } from 'amqplib';
-import { settle, type Settlement, type SettlingChannel } from './settlement';
+import { acknowledge, type Acknowledgment, type AcknowledgingChannel } from './acknowledge';
 
-/** One message with the channel that delivered it. Settled exactly once; later calls do nothing. */
+/** One message with the channel that delivered it. Acknowledged exactly once; later calls do nothing. */
 export class Delivery {
-  private settled = false;
+  private acknowledged = false;
 
   constructor(
     readonly message: ConsumeMessage,
-    private readonly channel: SettlingChannel,
-    private readonly onSettled: (delivery: Delivery) => void,
+    private readonly channel: AcknowledgingChannel,
+    private readonly onAcknowledged: (delivery: Delivery) => void,
     /** By the monotonic clock, milliseconds. */
     readonly receivedAt: number,
   ) {}
@@ -33,9 +33,9 @@ export class Delivery {
     return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
   }
 
-  /** True if it has been settled, for example by the shutdown, or if its channel has closed. */
-  get isSettled(): boolean {
-    return this.settled;
+  /** True if it has been acknowledged, for example by the shutdown, or if its channel has closed. */
+  get isAcknowledged(): boolean {
+    return this.acknowledged;
   }
 
   /**
@@ -43,13 +43,13 @@ export class Delivery {
    * delivery.
    */
   forget(): void {
-    this.settled = true;
+    this.acknowledged = true;
   }
 
-  settle(settlement: Settlement): void {
-    if (this.settled) return;
-    this.settled = true;
-    settle(this.channel, this.message, settlement);
-    this.onSettled(this);
+  acknowledge(acknowledgment: Acknowledgment): void {
+    if (this.acknowledged) return;
+    this.acknowledged = true;
+    acknowledge(this.channel, this.message, acknowledgment);
+    this.onAcknowledged(this);
   }
 }

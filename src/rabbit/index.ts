@@ -16,7 +16,7 @@ export {
   type RabbitOptions,
   type ResolvedRabbitOptions,
 } from './rabbit-options';
-export { settle, type Settlement } from './settlement';
+export { acknowledge, type Acknowledgment } from './acknowledge';
 export { TopologyNames } from './topology-names';
 export { withoutTransportHeaders } from './transport-headers';
 export { RabbitContext } from './rabbit-context';

@@ -18,11 +18,11 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 /** No answer within this time counts as unavailable. */
 const ANSWER_MS = 5_000;
-/** The broker closes the channel of a consumer that settles nothing for 30 min (consumer_timeout). */
+/** The broker closes the channel of a consumer that acknowledges nothing for 30 min (consumer_timeout). */
 const LONGEST_KEEP_MS = 20 * 60_000;
 
 /**
- * Keeps deliveries unsettled in this process while something they need is unavailable. Up to RabbitMQ 4.2, each
+ * Keeps deliveries unacknowledged in this process while something they need is unavailable. Up to RabbitMQ 4.2, each
  * returned message counts as a delivery, and it is parked after x-delivery-limit of them. The consumer is canceled
  * first and consumes again once the missing service answers, so an outage of any length costs a message at most one
  * delivery per instance.
@@ -65,10 +65,10 @@ export class KeptDeliveries {
     return this.mayGoOn(delivery) || this.giveBack(delivery);
   }
 
-  /** False if it is settled or older than 20 min, or if the consumer has stopped. It must then be returned. */
-  mayGoOn({ isSettled, receivedAt }: Delivery): boolean {
+  /** False if it is acknowledged or older than 20 min, or if the consumer has stopped. It must then be returned. */
+  mayGoOn({ isAcknowledged, receivedAt }: Delivery): boolean {
     const isOld = this.clock.monotonic() - receivedAt >= LONGEST_KEEP_MS;
-    return !isSettled && !isOld && !this.deps.consumer.stopped.aborted;
+    return !isAcknowledged && !isOld && !this.deps.consumer.stopped.aborted;
   }
 
   private async wait(): Promise<void> {
@@ -96,7 +96,7 @@ export class KeptDeliveries {
   }
 
   private giveBack(delivery: Delivery): false {
-    delivery.settle('requeue');
+    delivery.acknowledge('requeue');
     return false;
   }
 }

@@ -12,7 +12,7 @@ interface ConsumerDependencies {
   readonly prefetch: number;
   /** Declares the queue and the objects it depends on. */
   prepare(channel: Channel, model: ChannelModel): Promise<void>;
-  /** Takes over a delivery; the receiver must settle it. Must not throw. */
+  /** Takes over a delivery; the receiver must acknowledge it. Must not throw. */
   onDelivery(delivery: Delivery): void;
   /** Whether the queue serves consumers, determined without risk to this connection. Must not reject. */
   serves(): Promise<boolean>;
@@ -26,7 +26,7 @@ const CANCEL_MS = 2_000;
 /** Consumes one queue with manual acknowledgment, and consumes it again after reconnects and broker cancels. */
 export class ManualAckConsumer {
   private readonly kept: KeptChannel<Channel>;
-  private readonly unsettled = new Set<Delivery>();
+  private readonly unacknowledged = new Set<Delivery>();
   private readonly stopping = new AbortController();
   private consumerTag: string | undefined;
   private acks: { readonly channel: Channel; readonly of: GatheredAcks } | undefined;
@@ -63,12 +63,12 @@ export class ManualAckConsumer {
     return this.stopping.signal;
   }
 
-  get unsettledCount(): number {
-    return this.unsettled.size;
+  get unacknowledgedCount(): number {
+    return this.unacknowledged.size;
   }
 
   /**
-   * Stops deliveries until `resume`, for example while the database is unavailable. Receivers keep their unsettled
+   * Stops deliveries until `resume`, for example while the database is unavailable. Receivers keep their unacknowledged
    * deliveries.
    */
   async suspend(): Promise<void> {
@@ -89,17 +89,17 @@ export class ManualAckConsumer {
     await this.cancel();
   }
 
-  /** Resolves once every delivery is settled, or after `ms`. */
-  async whenSettled(ms: number): Promise<void> {
-    if (this.unsettled.size === 0) return;
+  /** Resolves once every delivery is acknowledged, or after `ms`. */
+  async whenAcknowledged(ms: number): Promise<void> {
+    if (this.unacknowledged.size === 0) return;
     await withTimeout(this.clock, ms, new Promise<void>((resolve) => this.drained.push(resolve)), undefined);
   }
 
   /**
-   * Returns unsettled deliveries to the queue and closes the channel. Waits for the broker's answer for at most `ms`.
+   * Returns unacknowledged deliveries to the queue and closes the channel. Waits for the broker's answer for at most `ms`.
    */
   async close(ms?: number): Promise<void> {
-    for (const delivery of [...this.unsettled]) delivery.settle('requeue');
+    for (const delivery of [...this.unacknowledged]) delivery.acknowledge('requeue');
     this.acks?.of.flush();
     await this.kept.close(ms);
   }
@@ -135,9 +135,9 @@ export class ManualAckConsumer {
     // null: the broker canceled the consumer, because the queue was deleted or its leader moved.
     if (message === null) return void this.kept.reset(channel);
     acks.delivered(message);
-    const delivery = new Delivery(message, acks, (settled) => this.settled(settled), this.clock.monotonic());
-    this.unsettled.add(delivery);
-    if (this.isStopped) return delivery.settle('requeue');
+    const delivery = new Delivery(message, acks, (one) => this.acknowledged(one), this.clock.monotonic());
+    this.unacknowledged.add(delivery);
+    if (this.isStopped) return delivery.acknowledge('requeue');
     this.deps.onDelivery(delivery);
   }
 
@@ -147,9 +147,9 @@ export class ManualAckConsumer {
     return this.acks.of;
   }
 
-  private settled(delivery: Delivery): void {
-    this.unsettled.delete(delivery);
-    if (this.unsettled.size === 0) this.tellDrained();
+  private acknowledged(delivery: Delivery): void {
+    this.unacknowledged.delete(delivery);
+    if (this.unacknowledged.size === 0) this.tellDrained();
   }
 
   private async cancel(): Promise<void> {
@@ -166,8 +166,8 @@ export class ManualAckConsumer {
 
   private forgetAll(): void {
     this.consumerTag = undefined;
-    for (const delivery of this.unsettled) delivery.forget();
-    this.unsettled.clear();
+    for (const delivery of this.unacknowledged) delivery.forget();
+    this.unacknowledged.clear();
     this.tellDrained();
   }
 

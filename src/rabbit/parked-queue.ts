@@ -49,7 +49,7 @@ export class ParkedQueue {
       { ...copy, headers: { ...mark, 'x-ot-headers-dropped': 'they cannot be encoded again' } },
     );
     // Without the copy, the dead-letter exchange still keeps the message, but not the reason.
-    delivery.settle(isKept ? 'ack' : 'dead-letter');
+    delivery.acknowledge(isKept ? 'ack' : 'dead-letter');
   }
 
   /** Publishes until the broker confirms. Uses `bare` once `copy` cannot be encoded. */
@@ -64,7 +64,7 @@ export class ParkedQueue {
         wanted = bare;
         continue;
       }
-      if (delivery.isSettled || this.clock.monotonic() >= endsAt) return false;
+      if (delivery.isAcknowledged || this.clock.monotonic() >= endsAt) return false;
       await this.clock.sleep(PAUSE_MS);
     }
   }

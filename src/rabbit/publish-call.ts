@@ -11,7 +11,7 @@ export interface TakenPublication {
 export class PublishCall {
   private readonly outcomes: PublishOutcome[] = [];
   private taken = 0;
-  private settled = 0;
+  private recorded = 0;
   private hasMore = true;
   private timer: Timer | undefined;
 
@@ -43,37 +43,37 @@ export class PublishCall {
   }
 
   /** The first outcome counts, except for `late`. */
-  settle(index: number, outcome: PublishOutcome): void {
+  record(index: number, outcome: PublishOutcome): void {
     const known = this.outcomes[index];
     if (known === 'late') this.watch?.answered(index, outcome);
     if (known !== undefined) return;
     this.outcomes[index] = outcome;
-    this.settled += 1;
+    this.recorded += 1;
     this.resolveIfDone();
   }
 
   refuse(index: number, outcome: 'unencodable' | 'too-large', reason: string): void {
     this.watch?.refused(index, reason);
-    this.settle(index, outcome);
+    this.record(index, outcome);
   }
 
   /** The publication has left the window. */
   late(index: number): void {
-    if (this.watch) this.settle(index, 'late');
+    if (this.watch) this.record(index, 'late');
   }
 
   /** The publication needs no further wait. */
   timedOut(index: number): void {
     if (this.watch) this.watch.timedOut(index);
-    else this.settle(index, 'unknown');
+    else this.record(index, 'unknown');
   }
 
   /** No more publications of this call will be sent. */
   giveUp(): void {
-    for (let rest = this.take(); rest; rest = this.take()) this.settle(rest.index, 'unknown');
+    for (let rest = this.take(); rest; rest = this.take()) this.record(rest.index, 'unknown');
   }
 
   private resolveIfDone(): void {
-    if (!this.hasMore && this.settled === this.taken) this.resolve(this.outcomes);
+    if (!this.hasMore && this.recorded === this.taken) this.resolve(this.outcomes);
   }
 }

@@ -3,7 +3,7 @@ import { type Clock } from '../clock';
 import { ConfirmedPublisher } from './confirmed-publisher';
 import { declareBase } from './declare-topology';
 import { type Delivery } from './delivery';
-import { headerGuard } from './header-guard';
+import { undecodableHeaders } from './undecodable-headers';
 import { ManualAckConsumer } from './manual-ack-consumer';
 import { ParkedQueue, type ParkReason } from './parked-queue';
 import { queueServes } from './queue-serves';
@@ -80,7 +80,7 @@ export class RabbitClient {
       prefetch: request.prefetch,
       serves: () => queueServes(this.clock, () => this.throwAwayConnection(), request.queue),
       onDelivery: (delivery) => {
-        if (headerGuard.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
+        if (undecodableHeaders.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
         else request.onDelivery(delivery);
       },
       prepare: async (channel, model) => {
@@ -115,7 +115,7 @@ export class RabbitClient {
     throw failure;
   }
 
-  /** Stops deliveries. Receivers keep their unsettled deliveries. */
+  /** Stops deliveries. Receivers keep their unacknowledged deliveries. */
   async stopConsuming(): Promise<void> {
     await Promise.all(this.consumers.map((consumer) => consumer.stop()));
   }
@@ -124,9 +124,9 @@ export class RabbitClient {
    * Waits for the receivers for at most `ms`, then returns the rest to the queue. Returns the number of returned
    * deliveries.
    */
-  async settleRest(ms: number): Promise<number> {
-    await Promise.all(this.consumers.map((consumer) => consumer.whenSettled(ms)));
-    const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unsettledCount, 0);
+  async acknowledgeRest(ms: number): Promise<number> {
+    await Promise.all(this.consumers.map((consumer) => consumer.whenAcknowledged(ms)));
+    const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unacknowledgedCount, 0);
     await Promise.all(this.consumers.map((consumer) => consumer.close(CLOSE_MS)));
     return rest;
   }

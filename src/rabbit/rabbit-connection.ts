@@ -4,7 +4,7 @@ import { type ChannelModel } from 'amqplib';
 import { type Clock } from '../clock';
 import { BrokerLoginRefusedError, REFUSED_PAUSE_S } from './broker-login-refused-error';
 import { endConnection } from './end-connection';
-import { headerGuard } from './header-guard';
+import { undecodableHeaders } from './undecodable-headers';
 import { type ResolvedRabbitOptions } from './rabbit-options';
 import { Reminder } from './reminder';
 
@@ -16,7 +16,7 @@ type Listener = (connection: ChannelModel) => void;
 
 /**
  * One AMQP connection that is kept open. Only the connection uses amqp-connection-manager: after a reconnect, its
- * channel wrapper acknowledges old delivery tags on the newest channel, which settles another message, and it never
+ * channel wrapper acknowledges old delivery tags on the newest channel, which acknowledges another message, and it never
  * reopens a channel after an error. KeptChannel keeps the channels.
  */
 export class RabbitConnection {
@@ -88,7 +88,7 @@ export class RabbitConnection {
   }
 
   private opened(connection: ChannelModel): void {
-    headerGuard.install(connection);
+    undecodableHeaders.install(connection);
     this.current = connection;
     this.blocked = false;
     this.isOutageLogged = false;

@@ -2,7 +2,7 @@ import { BaseRpcContext } from '@nestjs/microservices';
 import { type Delivery } from './delivery';
 
 /**
- * What a command handler can learn about its message, by `@Ctx()`. The strategy settles the message, not the handler.
+ * What a command handler can learn about its message, by `@Ctx()`. The strategy acknowledges the message, not the handler.
  */
 export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
   /** The routing key of the message. */

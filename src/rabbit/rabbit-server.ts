@@ -31,7 +31,7 @@ interface ServerDependencies {
   readonly handlers: CommandHandlers;
   /** Handlers that run at the same time. */
   readonly concurrency: number;
-  /** Unsettled commands at the same time. More than `concurrency`, so that waits for a lock do not block the others. */
+  /** Unacknowledged commands at the same time. More than `concurrency`, so that waits for a lock do not block the others. */
   readonly prefetch: number;
   judge(error: unknown): Verdict;
   /** Whether what the handlers need is available, for example the database. Must not reject. */
@@ -122,7 +122,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
   }
 
-  /** Resolves once it is settled. Later commands with its key wait: a payment must not overtake its order. */
+  /** Resolves once it is acknowledged. Later commands with its key wait: a payment must not overtake its order. */
   private async work(command: Command, kept: KeptDeliveries): Promise<void> {
     const attempt = (): Promise<Retry | undefined> => this.slots.run(() => this.attempt(command, kept));
     let wasReady = false;
@@ -141,11 +141,11 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   /** Undefined if nothing remains to be done. */
   private async attempt({ delivery, pattern, body }: Command, kept: KeptDeliveries): Promise<Retry | undefined> {
     // While it waited for its turn, it was stopped, lost its channel, or became too old.
-    if (!kept.mayGoOn(delivery)) return void delivery.settle('requeue');
+    if (!kept.mayGoOn(delivery)) return void delivery.acknowledge('requeue');
     try {
       const rejected = await this.run(pattern, body, delivery);
       if (rejected) await this.deps.client.parked.park(delivery, rejected);
-      else delivery.settle('ack');
+      else delivery.acknowledge('ack');
       return undefined;
     } catch (error) {
       const verdict = this.deps.judge(error);
@@ -180,7 +180,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   private async redeliver(delivery: Delivery, kept: KeptDeliveries): Promise<void> {
     const pauseMs = FIRST_REDELIVERY_MS * 2 ** Math.min(delivery.deliveries ?? 0, 10);
     await kept.keepAlone(delivery, Math.min(pauseMs, LONGEST_REDELIVERY_MS));
-    delivery.settle('requeue');
+    delivery.acknowledge('requeue');
   }
 }
 

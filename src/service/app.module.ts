@@ -58,7 +58,7 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
 function providersOf({ paymentProvider, paymentProvidersFile }: ServiceConfig): LoadedProviders {
   const clock = new SystemClock();
   const own = paymentProvider ? [new HttpPaymentProvider(paymentProvider, clock)] : [];
-  if (paymentProvidersFile === undefined) return { providers: own, guards: {} };
-  const { providers, guards } = loadPaymentProviders(paymentProvidersFile, clock);
-  return { providers: [...own, ...providers], guards };
+  if (paymentProvidersFile === undefined) return { providers: own, resilience: {} };
+  const { providers, resilience } = loadPaymentProviders(paymentProvidersFile, clock);
+  return { providers: [...own, ...providers], resilience };
 }

@@ -10,13 +10,16 @@ import { parseConfigJson } from './parse-config-json';
 /** Providers for OrderTimeoutOptions. */
 export interface LoadedProviders {
   readonly providers: readonly PaymentProvider[];
-  readonly guards: Readonly<Record<string, ResilienceOptions>>;
+  readonly resilience: Readonly<Record<string, ResilienceOptions>>;
 }
 
 const NOTHING = `must be a JSON array of objects with a "type" of ${PROVIDER_TYPES.join(', ')}`;
 
 const entry = z.looseObject(
-  { type: z.enum(PROVIDER_TYPES, `must be one of ${PROVIDER_TYPES.join(', ')}`), guard: z.looseObject({}).optional() },
+  {
+    type: z.enum(PROVIDER_TYPES, `must be one of ${PROVIDER_TYPES.join(', ')}`),
+    resilience: z.looseObject({}).optional(),
+  },
   NOTHING,
 );
 const entries = z.array(entry, NOTHING);
@@ -26,7 +29,7 @@ const FROM_FILE = 'file:';
 
 /**
  * Reads the providers file: a JSON array such as `[{"type": "alipay", "merchants": {...}}]`. Each entry has the options
- * of its class and an optional `guard`. Keys may be in separate files, as `"file:keys/alipay.pem"`.
+ * of its class and an optional `resilience`. Keys may be in separate files, as `"file:keys/alipay.pem"`.
  *
  * @throws InvalidOptionsError with every problem of every provider, without secrets.
  */
@@ -37,18 +40,18 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
   }
   const problems: string[] = [];
   const providers: PaymentProvider[] = [];
-  const guards = new Map<string, ResilienceOptions>();
-  parsed.data.forEach(({ type, guard, ...options }, index) => {
+  const limits = new Map<string, ResilienceOptions>();
+  parsed.data.forEach(({ type, resilience, ...options }, index) => {
     try {
       const provider = createPaymentProvider(type, withFiles(options, dirname(path)), clock);
       providers.push(provider);
-      if (guard) guards.set(provider.name, guard);
+      if (resilience) limits.set(provider.name, resilience);
     } catch (error) {
       problems.push(...problemsOf(error).map((problem) => `provider ${index + 1} (${type}): ${problem}`));
     }
   });
   if (problems.length > 0) throw failed(problems);
-  return { providers, guards: Object.fromEntries(guards) };
+  return { providers, resilience: Object.fromEntries(limits) };
 }
 
 function readJson(path: string): unknown {

@@ -123,7 +123,7 @@ export class TimeoutEngine {
     await limit.within<unknown>(this.client.stopConsuming(), undefined);
     await limit.within<unknown>(Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop())), undefined);
     await Promise.all([...this.processors.values()].map((processor) => processor.close(limit.left())));
-    const given = await this.client.settleRest(limit.left());
+    const given = await this.client.acknowledgeRest(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
     await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop()]), undefined);
     const relayed = await limit.within(this.relays.runOnce(), 0);

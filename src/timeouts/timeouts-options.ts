@@ -2,7 +2,7 @@ import { type DataSource } from 'typeorm';
 import { type DelayTransportSetting, findLadderProblems, type LadderOptions } from '../delay';
 import {
   assertOptionsObject,
-  findStrayOptions,
+  findOptionNameProblems,
   findUnknownOptions,
   InvalidOptionsError,
   withoutUndefined,
@@ -109,7 +109,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
     sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
-  const problems = [...findStrayOptions(options, TIMEOUTS_OPTIONS, ['isGlobal']), ...problemsOf(resolved)];
+  const problems = [...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']), ...problemsOf(resolved)];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
   return Object.freeze(resolved);
 }

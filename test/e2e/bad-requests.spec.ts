@@ -200,10 +200,10 @@ describe('bad requests', () => {
   });
 
   it('keeps money that is reported for an order that is not there', async () => {
-    const payment = { provider: 'p', reference: 'stray', amount: 5, currency: 'EUR' };
+    const payment = { provider: 'p', reference: 'unmatched', amount: 5, currency: 'EUR' };
     await refused('post', '/orders/nobody/paid', payment, 404, 'ORDER_NOT_FOUND');
     const kept: unknown = await service.database.dataSource.query(
-      'SELECT order_id, amount FROM order_timeout.orphan_payment',
+      'SELECT order_id, amount FROM order_timeout.unmatched_payment',
     );
     expect(kept).toEqual([{ order_id: 'nobody', amount: '5' }]);
   });

@@ -91,7 +91,7 @@ describe('commands over AMQP', () => {
     await reaches(`${order.id}-b`, 'PAID');
   });
 
-  it('keeps a payment for an unknown order as an orphan, and reports it', async () => {
+  it('keeps a payment for an unknown order as an unmatched payment, and reports it', async () => {
     service.command('order.paid', { orderId: 'ghost', provider: 'p', reference: 'g', amount: 7, currency: 'EUR' });
     const isLate = (event: ConsumeMessage): boolean => event.fields.routingKey === 'order.payment_late';
     await until(() => service.events.some(isLate));

@@ -67,18 +67,18 @@ describe('an operator', () => {
   });
 
   it('settles and assigns unmatched payments', async () => {
-    await pay('unknown-1', 'stray-1').expect(404);
-    await pay('unknown-2', 'stray-2').expect(404);
-    const settled = await post(`/payments/unmatched/${await idOf('stray-1')}/settle`, { reason });
+    await pay('unknown-1', 'unmatched-1').expect(404);
+    await pay('unknown-2', 'unmatched-2').expect(404);
+    const settled = await post(`/payments/unmatched/${await idOf('unmatched-1')}/settle`, { reason });
     expect(settled).toMatchObject({
       status: 200,
       body: { handling: 'settled', resolvedBy: 'shop', resolution: reason },
     });
     const orderId = await placed();
-    const { body } = await post(`/payments/unmatched/${await idOf('stray-2')}/assign`, { orderId, reason });
+    const { body } = await post(`/payments/unmatched/${await idOf('unmatched-2')}/assign`, { orderId, reason });
     expect(body).toMatchObject({ outcome: 'assigned', booked: 'paid', order: { id: orderId, status: 'PAID' } });
     expect((await unmatched()).map(({ reference }) => reference)).not.toEqual(
-      expect.arrayContaining(['stray-1', 'stray-2']),
+      expect.arrayContaining(['unmatched-1', 'unmatched-2']),
     );
   });
 

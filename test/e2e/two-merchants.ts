@@ -48,7 +48,7 @@ const THEIR_ROWS = [
   `SELECT * FROM order_timeout.orders WHERE merchant_id = 'b' ORDER BY id`,
   `SELECT h.* FROM order_timeout.order_history h JOIN order_timeout.orders o ON o.id = h.order_id AND merchant_id = 'b' ORDER BY order_id, h.version`,
   `SELECT a.* FROM order_timeout.payment_attempt a JOIN order_timeout.orders o ON o.id = a.order_id AND merchant_id = 'b' ORDER BY reference`,
-  `SELECT * FROM order_timeout.orphan_payment ORDER BY id`,
+  `SELECT * FROM order_timeout.unmatched_payment ORDER BY id`,
   `SELECT * FROM order_timeout.inventory WHERE sku LIKE 'b-%' OR sku = 'shared' ORDER BY sku`,
   `SELECT * FROM order_timeout.reservation WHERE order_id LIKE 'b-%' ORDER BY order_id, sku`,
   `SELECT * FROM order_timeout.timeout WHERE key LIKE 'b-%' OR kind LIKE 'host.%' OR kind = 'payment.refund' ORDER BY kind, key`,
@@ -104,10 +104,19 @@ export async function makeWorld(): Promise<World> {
     service,
     asA,
     keys,
-    mine: { sku: 'a-new', parked, parkedKeys: parked.map(({ key }) => key), unmatched: await stray(query, own.id) },
+    mine: {
+      sku: 'a-new',
+      parked,
+      parkedKeys: parked.map(({ key }) => key),
+      unmatched: await keepUnmatched(query, own.id),
+    },
     theirs: {
       ...theirs,
-      unmatched: [await stray(query, order.id), await stray(query, null), await stray(query, 'never-placed')],
+      unmatched: [
+        await keepUnmatched(query, order.id),
+        await keepUnmatched(query, null),
+        await keepUnmatched(query, 'never-placed'),
+      ],
       parked: [...theirs.parked, { kind: 'host.kind', key: 'a' }, { kind: 'host.kind', key: own.id }],
     },
     theirRows: () => Promise.all(THEIR_ROWS.map((sql) => query(sql))),
@@ -116,15 +125,15 @@ export async function makeWorld(): Promise<World> {
 }
 
 /** Keeps a payment that names this order, and that no order takes. Its id. */
-async function stray(
+async function keepUnmatched(
   query: (sql: string, parameters: unknown[]) => Promise<unknown>,
   orderId: string | null,
 ): Promise<string> {
   const id = randomUUID();
   await query(
-    `INSERT INTO order_timeout.orphan_payment (id, provider, reference, order_id, amount, currency, source, evidence, reason, handling)
+    `INSERT INTO order_timeout.unmatched_payment (id, provider, reference, order_id, amount, currency, source, evidence, reason, handling)
      VALUES ($1, 'p', $2, $3, 1, 'EUR', 'provider', '{}', 'attempt-mismatch', 'kept')`,
-    [id, `stray-${orderId}`, orderId],
+    [id, `unmatched-${orderId}`, orderId],
   );
   return id;
 }

@@ -15,7 +15,7 @@ interface Booked {
   readonly by: ActionContext;
   /** The providers were asked just now. */
   readonly verified?: boolean;
-  readonly settlesLater?: boolean;
+  readonly handlesUnmatchedLater?: boolean;
 }
 
 /** src/orders/pay/handle-webhook.ts: finds the order of a payment that a provider tells of. */
@@ -25,13 +25,13 @@ export function bookNotified(world: World, late: LatePath, told: Money, by: Acti
   if (known) return bookPayment(world, late, told, { orderId: known.orderId, by });
   trace.note(() => `${by.cause}: ${told.reference} is paid, which nobody has registered`);
   // A transaction of its own: meanwhile the attempt may come in.
-  agenda.after(random.between(0, 20), () => store.keepUnclaimed(world.wiring.believes(told)));
+  agenda.after(random.between(0, 20), () => store.keepAdoptable(world.wiring.believes(told)));
 }
 
 /** src/orders/pay/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
 export function bookPayment(world: World, late: LatePath, told: Money, booked: Booked): void {
   const { store, trace, wiring } = world;
-  const { orderId, by, verified = false, settlesLater = false } = booked;
+  const { orderId, by, verified = false, handlesUnmatchedLater = false } = booked;
   const order = lockAtDesk(world, orderId);
   const money = accountedFor(world, order, wiring.believes(told));
   if (!isOurs(world, order, money)) return keep(world, order, money, 'attempt-mismatch');
@@ -51,7 +51,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
     case 'already-paid':
     case 'surplus':
     case 'late':
-      return settlesLater ? undefined : late.settle(order.id, by, { verified });
+      return handlesUnmatchedLater ? undefined : late.settle(order.id, by, { verified });
   }
 }
 
@@ -79,11 +79,11 @@ function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money
   const waits = isPart && isUndecided && order.autoClose && policy.partialPayment !== 'park';
   const what = { provider, reference, merchantAccount, amount, currency, transactionId, source };
   const handling = waits ? 'waiting' : 'kept';
-  store.keepUnexpected([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
+  store.keepUnmatched([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
 }
 
 function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): void {
-  const { by, verified = false, settlesLater = false } = booked;
+  const { by, verified = false, handlesUnmatchedLater = false } = booked;
   const { store, engine, agenda, trace } = world;
   const timeout = paymentTimeout(after.id);
   const stillOpen = after.attempts.some(canTakeMoney);
@@ -91,7 +91,7 @@ function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): 
   else engine.cancel(timeout);
   if (!store.apply(transition(after, 'PAID', { by, now: agenda.now }))) throw new Error(`${after.id} changed`);
   trace.note(() => `order ${after.id}: ${after.status} -> PAID`);
-  if (!settlesLater) late.settle(after.id, by, { verified });
+  if (!handlesUnmatchedLater) late.settle(after.id, by, { verified });
   if (!stillOpen) late.watch(after.id);
 }
 

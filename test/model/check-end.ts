@@ -69,7 +69,7 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
 /** Whether a person decides about this money, and was told: by the parked timeout, or by the unmatched payment. */
 function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolean {
   const { policy, world } = shop;
-  const isTold = world.store.unexpected.some((money) => money.handling === 'kept' && isSameAttempt(money, attempt));
+  const isTold = world.store.unmatched.some((money) => money.handling === 'kept' && isSameAttempt(money, attempt));
   if (isUndecided(order.status)) {
     if (!order.autoClose) return isTold || !shop.hasHeard(attempt);
     return needsPerson(shop, order.id) && attempt.status === 'PAID';

@@ -8,7 +8,7 @@ import { DONE, type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-o
 import { interrogateAll } from './interrogate';
 import { type LatePath } from './late-path';
 import { type ModelHandler } from './model-engine';
-import { guardSees, seenBy } from './seen-by';
+import { ruleSees, seenBy } from './seen-by';
 import { type World } from './world';
 
 const CHANGED: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 50, reason: 'the order changed meanwhile' };
@@ -19,19 +19,19 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
   return {
     settle(due) {
       const by = { cause: due.cause };
-      store.adoptUnclaimed(due.key);
+      store.adoptUnmatched(due.key);
       const order = seenBy(world, due.key);
       if (!order) return CHANGED;
       const plan = planOf(world, late, order, due);
       store.recordFindings(order.id, plan.findings);
-      late.giveBack(plan.returns, 'partial');
+      late.beginRefunds(plan.returns, 'partial');
       const { transition, outcome } = plan;
-      if (transition && !store.apply(transition, guardSees(world, plan.after))) {
+      if (transition && !store.apply(transition, ruleSees(world, plan.after))) {
         if (plan.returns.length > 0) throw new Error(`order ${order.id} changed under its lock`);
         return CHANGED;
       }
       if (transition) trace.note(() => `order ${order.id}: ${order.status} -> ${transition.to}`);
-      store.keepUnexpected(plan.unexpected);
+      store.keepUnmatched(plan.unmatched);
       if (plan.returns.length > 0) late.enterRefunding(order.id, by);
       else late.settle(order.id, by);
       if (outcome === DONE) late.watch(order.id);

@@ -1,8 +1,8 @@
-import { decideLate, type GiveBack, type LateReason } from '../../src/orders/unmatched/decide-late-payment';
-import { type LateContext } from '../../src/orders/unmatched/late-context';
+import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/decide-unmatched';
+import { type LockedContext } from '../../src/orders/unmatched/locked-context';
 import { isWatched, nextWatchAt } from '../../src/orders/unmatched/plan-watch';
 import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
-import { strayMoney } from '../../src/orders/unmatched/stray-money';
+import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import { type UnmatchedHandling } from '../../src/orders/sql/order-store';
@@ -12,10 +12,10 @@ import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type World } from './world';
 
-/** As in LateContext. */
-type Asked = Pick<LateContext, 'verified' | 'isAsking'>;
+/** As in LockedContext. */
+type Asked = Pick<LockedContext, 'verified' | 'isAsking'>;
 
-/** src/orders/unmatched/late-payments.ts and late-watch.ts: what decideLatePayment says, done in the given transaction. */
+/** src/orders/unmatched/handle-unmatched.ts and late-watch.ts: what decideUnmatched says, done in the given transaction. */
 export class LatePath {
   constructor(private readonly world: World) {}
 
@@ -23,11 +23,11 @@ export class LatePath {
     const { verified = false } = asked;
     const { store, policy, wiring, trace } = this.world;
     const order = store.lock(orderId);
-    const decision = wiring.decideLatePayment(order, policy, { verified });
+    const decision = wiring.decideUnmatched(order, policy, { verified });
     if (decision.type === 'nothing') return;
     trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
     switch (decision.type) {
-      case 'give-back':
+      case 'refund':
         return this.handle(order, decision, by, asked);
       case 'revive':
         if (!this.reviveWith(orderId, decision.attempts, by, asked)) this.giveUp(order, by, asked);
@@ -50,7 +50,7 @@ export class LatePath {
   }
 
   /** Puts the money of these attempts on its way back. */
-  giveBack(attempts: readonly PaymentAttempt[], reason: RefundReason): void {
+  beginRefunds(attempts: readonly PaymentAttempt[], reason: RefundReason): void {
     const { store, engine, agenda } = this.world;
     for (const attempt of attempts) {
       const refund = refundOf(attempt, reason);
@@ -78,13 +78,13 @@ export class LatePath {
 
   private handle(
     order: LockedOrder,
-    { refunds, kept, unverified, reason }: GiveBack,
+    { refunds, kept, unverified, reason }: RefundDecision,
     by: ActionContext,
     { isAsking = false }: Asked,
   ): void {
     const disputed = this.disputed(refunds);
     const others = refunds.filter((attempt) => !disputed.includes(attempt));
-    this.giveBack(others, reason);
+    this.beginRefunds(others, reason);
     if (others.length > 0) this.enterRefunding(order.id, by);
     this.report(others, reason, 'refunding');
     this.report([...kept, ...disputed], reason, 'kept');
@@ -94,7 +94,7 @@ export class LatePath {
 
   private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {
     const decision = decideLate(order, this.world.policy, { verified: asked.verified ?? false });
-    if (decision.type === 'give-back') this.handle(order, decision, by, asked);
+    if (decision.type === 'refund') this.handle(order, decision, by, asked);
   }
 
   private move(order: LockedOrder, to: 'PAID' | 'REFUNDING', by: ActionContext): void {
@@ -104,10 +104,10 @@ export class LatePath {
     trace.note(() => `order ${order.id}: ${order.status} -> ${to}`);
   }
 
-  private report(attempts: readonly PaymentAttempt[], reason: LateReason, handling: UnmatchedHandling): void {
+  private report(attempts: readonly PaymentAttempt[], reason: LateOrSurplus, handling: UnmatchedHandling): void {
     const { store, agenda } = this.world;
     const why = { reason, handling, now: agenda.now, traceparent: undefined };
-    store.keepUnexpected(attempts.map((attempt) => strayMoney(attempt, why)));
+    store.keepUnmatched(attempts.map((attempt) => unmatchedFromAttempt(attempt, why)));
   }
 }
 

@@ -44,9 +44,9 @@ export interface RefundRow extends Refund {
 export class ModelStore {
   readonly history = new Map<string, HistoryRow[]>();
   readonly refunds = new Map<string, RefundRow>();
-  readonly unexpected: UnmatchedMoney[] = [];
+  readonly unmatched: UnmatchedMoney[] = [];
   /** Payments of attempts that nobody had registered when they were reported, by attempt. */
-  private readonly unclaimed = new Map<string, Money>();
+  private readonly adoptable = new Map<string, Money>();
   /** What an order looked like, and until when. */
   private readonly past = new Map<string, { readonly untilMs: number; readonly order: LockedOrder }[]>();
   private readonly orders = new Map<string, LockedOrder>();
@@ -116,25 +116,25 @@ export class ModelStore {
     this.put({ ...this.lock(id), attempts });
   }
 
-  /** src/orders/sql/adopt-unclaimed.ts: a registered attempt gets the payment that was reported before it was there. */
-  adoptUnclaimed(orderId: string): boolean {
-    if (this.unclaimed.size === 0) return false;
+  /** src/orders/sql/adopt-unmatched.ts: a registered attempt gets the payment that was reported before it was there. */
+  adoptUnmatched(orderId: string): boolean {
+    if (this.adoptable.size === 0) return false;
     let hasAdopted = false;
     for (const attempt of this.lock(orderId).attempts) {
-      const money = this.unclaimed.get(this.idOf(attempt));
+      const money = this.adoptable.get(this.idOf(attempt));
       if (!money || isBooked(attempt) || this.bookedElsewhere(orderId, money).length > 0) continue;
       this.putAttempts(bookMoney(this.lock(orderId), { ...money, merchantAccount: attempt.merchantAccount }).after);
-      hasAdopted = this.unclaimed.delete(this.idOf(attempt));
+      hasAdopted = this.adoptable.delete(this.idOf(attempt));
     }
     return hasAdopted;
   }
 
-  hasUnclaimed(key: AttemptKey): boolean {
-    return this.unclaimed.has(this.idOf(key));
+  hasAdoptable(key: AttemptKey): boolean {
+    return this.adoptable.has(this.idOf(key));
   }
 
-  keepUnclaimed(money: Money): void {
-    this.unclaimed.set(this.idOf(money), money);
+  keepAdoptable(money: Money): void {
+    this.adoptable.set(this.idOf(money), money);
   }
 
   /** src/orders/pay/register-attempt.ts for an attempt that is there already, without a limit. */
@@ -156,9 +156,9 @@ export class ModelStore {
   }
 
   /**
-   * The statement that writes a step, with its compare-and-set and the guard on closing. False: not written.
+   * The statement that writes a step, with its compare-and-set and the rule for closing. False: not written.
    *
-   * @param seen the order with the attempts that the guard sees, where those are not what is there.
+   * @param seen the order with the attempts that the rule sees, where those are not what is there.
    */
   apply({ order: planned, to, closingReason, by }: Transition, seen?: LockedOrder): boolean {
     const order = this.lock(planned.id);
@@ -176,16 +176,16 @@ export class ModelStore {
     return true;
   }
 
-  keepUnexpected(money: readonly UnmatchedMoney[]): void {
+  keepUnmatched(money: readonly UnmatchedMoney[]): void {
     for (const one of money) {
-      const index = this.unexpected.findIndex((kept) => kept.reason === one.reason && isSameAttempt(kept, one));
-      const known = this.unexpected[index];
-      if (!known) this.unexpected.push(one);
-      else if (known.handling === 'waiting' && one.handling === 'kept') this.unexpected[index] = one;
+      const index = this.unmatched.findIndex((kept) => kept.reason === one.reason && isSameAttempt(kept, one));
+      const known = this.unmatched[index];
+      if (!known) this.unmatched.push(one);
+      else if (known.handling === 'waiting' && one.handling === 'kept') this.unmatched[index] = one;
       else if (known.handling === 'kept' || known.handling === 'waiting') {
         const isConfirmed = known.source === 'report' && one.source === 'provider';
         const told = isConfirmed ? { ...one, handling: known.handling } : known;
-        this.unexpected[index] = { ...told, orderId: known.orderId ?? one.orderId };
+        this.unmatched[index] = { ...told, orderId: known.orderId ?? one.orderId };
       }
     }
   }

@@ -79,24 +79,24 @@ function reviveByHand({ world, late }: Shop, orderId: string): void {
 /** src/orders/operator/refund-payment.ts: the provider is asked first about what was only reported. */
 function refundByHand(shop: Shop, attempt: PaymentAttempt): void {
   const { world, late } = shop;
-  if (!isUnconfirmed(attempt)) return giveBackByHand(shop, attempt);
+  if (!isUnconfirmed(attempt)) return refundByOperator(shop, attempt);
   world.providerOf(attempt).query(attempt.reference, (answer) => {
     const found = readConfirmation(answer);
     if (found.type === 'PAID') {
       const { orderId } = attempt;
       bookPayment(world, late, moneyOf(attempt, found), { orderId, by: BY, verified: true });
     }
-    giveBackByHand(shop, attempt);
+    refundByOperator(shop, attempt);
   });
 }
 
-function giveBackByHand({ world, late }: Shop, { orderId, ...key }: PaymentAttempt): void {
+function refundByOperator({ world, late }: Shop, { orderId, ...key }: PaymentAttempt): void {
   const { store, engine, agenda, trace } = world;
   const order = lockAtDesk(world, orderId);
   const decision = decideManualRefund(order, { ...key, transactionId: null });
   trace.note(() => `operator gives ${key.reference} of ${orderId} back, which is ${order.status} -> ${decision.type}`);
   if (decision.type !== 'refund' || late.disputed([decision.attempt]).length > 0) return;
-  late.giveBack([decision.attempt], 'operator');
+  late.beginRefunds([decision.attempt], 'operator');
   const isOverdue = order.status === 'PENDING' && order.autoClose && agenda.now >= closesAt(order);
   if (order.status === 'CLOSING' || isOverdue) engine.schedule(paymentTimeout(orderId), agenda.now);
   late.enterRefunding(orderId, BY);

@@ -4,7 +4,7 @@ import { canTakeMoney } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';
-import { guardSees, seenBy } from './seen-by';
+import { ruleSees, seenBy } from './seen-by';
 import { type Shop } from './shop';
 
 const SECOND = 1_000;
@@ -44,7 +44,7 @@ export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: s
   const by = { cause: 'operator' as const };
   store.apply(
     transition(order, isClear ? 'CANCELLED' : 'CLOSING', { by, now: agenda.now, closingReason: 'cancelled' }),
-    guardSees(world, order),
+    ruleSees(world, order),
   );
   trace.note(() => `operator cancels ${orderId}: ${isClear ? 'CANCELLED' : 'CLOSING'}`);
   if (isClear) late.watch(orderId);

@@ -18,7 +18,7 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
       const by = { cause: due.cause };
       for (const { finding, ...key } of due.answer) {
         if (finding.type !== 'PAID') continue;
-        bookPayment(world, late, moneyOf(key, finding), { orderId: order.id, by, settlesLater: true });
+        bookPayment(world, late, moneyOf(key, finding), { orderId: order.id, by, handlesUnmatchedLater: true });
       }
       const waitedMs = agenda.nowMs - due.dueAt.getTime();
       const wait = waitForProviders(store.lock(order.id), due.answer, agenda.now, waitedMs);

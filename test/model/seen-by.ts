@@ -10,8 +10,8 @@ export function seenBy({ store, agenda, random, wiring }: World, orderId: string
   return store.asOf(orderId, agenda.nowMs - random.between(0, 200));
 }
 
-/** The attempts that the guard on closing sees beside what this transaction has written; undefined: what is there. */
-export function guardSees({ wiring }: World, order: LockedOrder): LockedOrder | undefined {
+/** The attempts that the rule for closing sees beside what this transaction has written; undefined: what is there. */
+export function ruleSees({ wiring }: World, order: LockedOrder): LockedOrder | undefined {
   if (wiring.sees === 'committed') return undefined;
   const attempts = order.attempts.map((one) =>
     one.status === 'PAID' ? { ...one, status: 'REFUNDING' as const } : one,

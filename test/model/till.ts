@@ -87,7 +87,7 @@ function register(
   store.putAttempt(attempt);
   trace.note(() => `attempt ${key.reference} at ${key.provider} is registered as ${attempt.status}`);
   raiseGrace(shop, orderId, key.provider);
-  if (store.hasUnclaimed(key)) engine.schedule(paymentTimeout(orderId), agenda.now);
+  if (store.hasAdoptable(key)) engine.schedule(paymentTimeout(orderId), agenda.now);
   return attempt;
 }
 

@@ -1,4 +1,4 @@
-import { decideLatePayment } from '../../src/orders/unmatched/decide-late-payment';
+import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
 import { type Facts, nextStep, type Step } from '../../src/orders/lookup/next-step';
 import { OURS, type Wiring } from './wiring';
 
@@ -9,8 +9,8 @@ const withoutLatePath: Wiring = {
   ...OURS,
   name: 'no-late-path',
   shows: 'charged',
-  decideLatePayment: (order, policy, verification) =>
-    order.status === 'PAID' ? decideLatePayment(order, policy, verification) : { type: 'nothing' },
+  decideUnmatched: (order, policy, verification) =>
+    order.status === 'PAID' ? decideUnmatched(order, policy, verification) : { type: 'nothing' },
   watches: false,
 };
 

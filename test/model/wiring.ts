@@ -1,6 +1,6 @@
 import { type Money } from '../../src/orders/pay/book-money';
 import { type Violation } from './check-end';
-import { decideLatePayment } from '../../src/orders/unmatched/decide-late-payment';
+import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
 import { decideManualClose } from '../../src/orders/operator/decide-manual-close';
 import { nextStep } from '../../src/orders/lookup/next-step';
 
@@ -10,7 +10,7 @@ export interface Wiring {
   /** What a variant that is weaker does wrong. */
   readonly shows: Violation['type'];
   readonly nextStep: typeof nextStep;
-  readonly decideLatePayment: typeof decideLatePayment;
+  readonly decideUnmatched: typeof decideUnmatched;
   /** Whether ended orders are looked at again. */
   readonly watches: boolean;
   /** Whether providers are told when to stop taking money. */
@@ -35,7 +35,7 @@ export const OURS: Wiring = {
   name: 'ours',
   shows: 'fault',
   nextStep,
-  decideLatePayment,
+  decideUnmatched,
   watches: true,
   sendsTimeExpire: true,
   believes: (money) => money,

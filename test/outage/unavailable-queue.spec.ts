@@ -56,7 +56,7 @@ describe('a work queue without a leader', () => {
           void (await own.assertQueue(queue, { durable: true, arguments: workQueueArguments('quorum', names) })),
         onDelivery: (delivery) => {
           taken.push(delivery.body.toString());
-          delivery.settle('ack');
+          delivery.acknowledge('ack');
         },
       });
     const [fromHealthy, fromSick]: [string[], string[]] = [[], []];

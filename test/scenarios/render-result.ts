@@ -74,7 +74,7 @@ function tracesOf({ orders, violations }: RunResult): string[] {
   return [...whole, ...shown];
 }
 
-function traceOf({ order, history, attempts, refunds, orphans, timeouts, ledger }: OrderFacts): string {
+function traceOf({ order, history, attempts, refunds, unmatched, timeouts, ledger }: OrderFacts): string {
   const line = (name: string, rows: readonly unknown[]): string[] =>
     rows.map((row) => `      ${name} ${JSON.stringify(row)}`);
   return [
@@ -84,7 +84,7 @@ function traceOf({ order, history, attempts, refunds, orphans, timeouts, ledger 
     ),
     ...line('attempt', attempts),
     ...line('refund', refunds),
-    ...line('orphan', orphans),
+    ...line('unmatched', unmatched),
     ...line('timeout', timeouts),
     ...line('ledger', ledger),
   ].join('\n');

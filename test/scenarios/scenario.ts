@@ -44,8 +44,8 @@ export interface PlannedPayment extends PaymentScript {
   readonly isOfOtherMerchant?: true;
 }
 
-/** Money that ends in orphan_payment. */
-export type OrphanReason =
+/** Money that ends in unmatched_payment. */
+export type UnmatchedReason =
   'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch' | 'late' | 'surplus';
 
 /** How an order has to end. Money and stock follow from its status and are checked for every order. */
@@ -54,8 +54,8 @@ export interface Ending {
   readonly status: readonly OrderStatus[];
   /** Refunds that were carried out. @default 0; 1 for CLOSED_REFUNDED */
   readonly refunds?: number;
-  /** Rows of orphan_payment as `reason/handling`. @default what follows from the refunds, see checks */
-  readonly orphans?: readonly string[];
+  /** Rows of unmatched_payment as `reason/handling`. @default what follows from the refunds, see checks */
+  readonly unmatched?: readonly string[];
   /** Statuses of all attempts. @default any that is final */
   readonly attempts?: readonly string[];
   /** What somebody has given back by hand, in minor units: the provider holds that much less. @default 0 */
@@ -72,7 +72,7 @@ export interface Plan {
   readonly windowMs: number;
   readonly payments: readonly PlannedPayment[];
   readonly ends: Ending;
-  /** `shop-refund`: late money always goes back · `shop-patient`: takes many attempts. @default 'shop' */
+  /** `shop-refund`: late payments are always refunded · `shop-patient`: takes many attempts. @default 'shop' */
   readonly merchantId?: 'shop' | 'shop-refund' | 'shop-patient';
   /** The deadline closes nothing. */
   readonly autoClose?: false;

@@ -28,7 +28,7 @@ const UNTOUCHED = [
   "SELECT * FROM order_timeout.order_history WHERE order_id LIKE 'seed-%' ORDER BY order_id, version",
   "SELECT * FROM order_timeout.inventory WHERE sku LIKE 'seed-%' ORDER BY sku",
   "SELECT * FROM order_timeout.reservation WHERE order_id LIKE 'seed-%' ORDER BY order_id, sku",
-  'SELECT * FROM order_timeout.orphan_payment ORDER BY id',
+  'SELECT * FROM order_timeout.unmatched_payment ORDER BY id',
   'SELECT * FROM order_timeout.refund ORDER BY 1',
   "SELECT kind, key, generation, due_at, state FROM order_timeout.timeout WHERE key LIKE 'seed-%' ORDER BY kind, key",
 ];

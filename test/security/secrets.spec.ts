@@ -15,7 +15,7 @@ import { markSecrets, type MarkedSecrets } from './marked-secrets';
 import { askRaw } from './raw-http';
 
 const ROLE = `ot_marked_${process.pid}`;
-const TABLES = ['orders', 'payment_attempt', 'order_history', 'orphan_payment', 'refund', 'timeout', 'outbox'];
+const TABLES = ['orders', 'payment_attempt', 'order_history', 'unmatched_payment', 'refund', 'timeout', 'outbox'];
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
 jest.setTimeout(120_000);

@@ -50,16 +50,58 @@ const LIMITS = `
   SELECT c.relname, t.tgname, pg_get_triggerdef(t.oid), '{}'
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = $1::regnamespace AND NOT t.tgisinternal`;
 
+/** Views through which all of a table can be read and written, with the columns that can. */
+const FORMER_NAMES = `
+  SELECT v.relname AS former, t.relname AS name,
+         ARRAY(SELECT a.attname::text FROM pg_attribute a
+                WHERE a.attrelid = v.oid AND a.attnum > 0 AND pg_column_is_updatable(v.oid, a.attnum, false)) AS columns
+    FROM pg_class v
+    JOIN pg_rewrite r ON r.ev_class = v.oid
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+    JOIN pg_class t ON t.oid = d.refobjid AND t.relkind = 'r'
+   WHERE v.relnamespace = $1::regnamespace AND v.relkind = 'v' AND pg_relation_is_updatable(v.oid, false) & 28 = 28
+   GROUP BY v.oid, v.relname, t.relname`;
+
+interface FormerName {
+  readonly former: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
 export async function readCatalog(dataSource: DataSource, schema: string): Promise<SchemaCatalog> {
   const [objects, columns, limits] = [
     await dataSource.query<{ name: string; value: string }[]>(OBJECTS, [schema]),
     await dataSource.query<(Column & { name: string })[]>(COLUMNS, [schema]),
     await dataSource.query<(Limit & { name: string })[]>(LIMITS, [schema]),
   ];
-  return {
+  const catalog = {
     objects: new Map(objects.map(({ name, value }) => [name, value])),
     columns: new Map(columns.map(({ name, ...column }) => [name, column])),
     limits: new Map(limits.map(({ name, ...limit }) => [`${limit.table}: ${name}`, limit])),
+  };
+  const former = await dataSource.query<FormerName[]>(FORMER_NAMES, [schema]);
+  return former.reduce(withFormerName, catalog);
+}
+
+/** A renamed table with a view of its former name has both names, and so have its columns, limits, and indexes. */
+function withFormerName(catalog: SchemaCatalog, { former, name, columns }: FormerName): SchemaCatalog {
+  const before = (text: string): string => (text.startsWith(name) ? former + text.slice(name.length) : text);
+  const indexes = [...catalog.objects].flatMap(([key]) =>
+    key.startsWith(`i ${name}`) ? [`i ${before(key.slice(2))}`] : [],
+  );
+  const ofTable = columns.flatMap((column) => {
+    const stored = catalog.columns.get(`${name}.${column}`);
+    return stored ? [[`${former}.${column}`, stored] as const] : [];
+  });
+  const limits = [...catalog.limits].flatMap(([key, limit]) =>
+    limit.table === name
+      ? [[`${former}: ${before(key.slice(name.length + 2))}`, { ...limit, table: former }] as const]
+      : [],
+  );
+  return {
+    objects: new Map([...catalog.objects, [`r ${former}`, ''], ...indexes.map((index) => [index, ''] as const)]),
+    columns: new Map([...catalog.columns, ...ofTable]),
+    limits: new Map([...catalog.limits, ...limits]),
   };
 }
 

@@ -69,7 +69,7 @@ export interface RefusalFact {
 }
 
 /** Money that the service keeps without an order. */
-export interface OrphanFact {
+export interface UnmatchedFact {
   readonly orderId: string;
   readonly reason: string;
   readonly says: string;
@@ -88,7 +88,7 @@ export interface Facts {
   readonly pendingTimeouts: number;
   readonly parkedTimeouts: readonly string[];
   readonly parkedMessages: readonly RefusalFact[];
-  readonly orphanPayments: readonly OrphanFact[];
+  readonly unmatchedPayments: readonly UnmatchedFact[];
   /** By the answers that the shops got. */
   readonly refusals: readonly RefusalFact[];
   /** The service was killed in the middle. */

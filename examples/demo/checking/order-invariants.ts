@@ -45,7 +45,7 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'late-payers-refused',
     says: 'whoever pays after the deadline is turned away by the provider, or the order is PAID',
-    violations: ({ orders }) => of(orders, lateMoney),
+    violations: ({ orders }) => of(orders, paidTooLate),
   },
 ];
 
@@ -84,7 +84,7 @@ function wrongEnd({ plan, stored, ledger }: OrderFact, wasKilled: boolean): stri
   return stored.status === expected ? undefined : `is ${stored.status}, not ${expected}`;
 }
 
-function lateMoney({ plan, stored, ledger }: OrderFact): string | undefined {
+function paidTooLate({ plan, stored, ledger }: OrderFact): string | undefined {
   if (ledger?.isClosed && ledger.status === 'PAID') return 'was paid after it was closed at the provider';
   if (plan.group !== 'pays-too-late') return undefined;
   if (ledger?.status === 'PAID') {

@@ -15,8 +15,10 @@ export function unexplained(refusals: readonly RefusalFact[], { wasKilled }: Fac
  * Orders whose payment was reported before they were there: the provider's notify was quicker than the command or the
  * repeated request that places the order. The money is kept, and counts in the end.
  */
-export function paidBeforePlaced({ orders, orphanPayments }: Facts): ReadonlySet<string> {
-  const reported = new Set(orphanPayments.filter(({ reason }) => reason === 'unknown-order').map((one) => one.orderId));
+export function paidBeforePlaced({ orders, unmatchedPayments }: Facts): ReadonlySet<string> {
+  const reported = new Set(
+    unmatchedPayments.filter(({ reason }) => reason === 'unknown-order').map((one) => one.orderId),
+  );
   const isPaid = orders.filter(({ plan, stored }) => plan.channel !== 'module' && stored?.status === 'PAID');
   return new Set(isPaid.map(({ plan }) => plan.id).filter((id) => reported.has(id)));
 }

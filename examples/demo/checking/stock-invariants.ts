@@ -20,11 +20,11 @@ export const STOCK_INVARIANTS: readonly Invariant[] = [
     violations: ({ orders }) => orders.flatMap(wrongReservations),
   },
   {
-    name: 'no-stray-money',
-    says: 'no money without an order',
+    name: 'no-unmatched-payment',
+    says: 'no unmatched payment',
     violations: (facts) => {
       const explained = paidBeforePlaced(facts);
-      return facts.orphanPayments.filter(({ orderId }) => !explained.has(orderId)).map(({ says }) => says);
+      return facts.unmatchedPayments.filter(({ orderId }) => !explained.has(orderId)).map(({ says }) => says);
     },
   },
 ];

@@ -1,6 +1,6 @@
 import { ORDER_LATE_WATCH } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
-import { type HistoryFact, type OrphanFact, type ReservationFact } from '../checking/facts';
+import { type HistoryFact, type UnmatchedFact, type ReservationFact } from '../checking/facts';
 
 const SCHEMA = 'order_timeout';
 
@@ -101,11 +101,11 @@ export class DemoRecords {
     );
   }
 
-  orphanPayments(): Promise<OrphanFact[]> {
+  unmatchedPayments(): Promise<UnmatchedFact[]> {
     return this.dataSource.query(
       `SELECT coalesce(order_id, '') AS "orderId", reason,
               reference || ' ' || amount || ' ' || currency || ': ' || reason AS says
-         FROM ${SCHEMA}.orphan_payment`,
+         FROM ${SCHEMA}.unmatched_payment`,
     );
   }
 

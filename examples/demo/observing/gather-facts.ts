@@ -34,7 +34,7 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
     pendingTimeouts,
     parkedTimeouts: await records.parkedTimeouts(),
     parkedMessages: await parkedMessages(broker, `${prefix}.parked`),
-    orphanPayments: await records.orphanPayments(),
+    unmatchedPayments: await records.unmatchedPayments(),
     refusals,
     wasKilled,
   };

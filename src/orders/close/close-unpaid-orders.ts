@@ -10,7 +10,7 @@ import {
 import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch } from '../unmatched/payment-watch';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { isWatched } from '../unmatched/plan-watch';
@@ -38,7 +38,7 @@ interface Dependencies {
   readonly store: OrderStore;
   readonly providers: PaymentLookups;
   readonly policies: OrderPolicies;
-  readonly late: LatePayments;
+  readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
   readonly watch: PaymentWatch;
 }
@@ -53,9 +53,9 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   constructor(private readonly deps: Dependencies) {}
 
   async handleBatch(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
-    const { store, late } = this.deps;
+    const { store, unmatched } = this.deps;
     const ids = asked.map((timeout) => timeout.key);
-    const batch = await store.adoptUnclaimed(tx, await store.lock(tx, ids, 'skip-locked'));
+    const batch = await store.adoptUnmatched(tx, await store.lock(tx, ids, 'skip-locked'));
     const due = await this.withoutTaken(asked, batch, tx);
     const planned = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
@@ -70,11 +70,11 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     );
     await this.noteFound(steps, batch, tx);
     for (const { due, plan } of steps) {
-      if (plan) await late.giveBack(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
+      if (plan) await unmatched.beginRefunds(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
     }
     const transitions = plans.flatMap((plan) => plan.transition ?? []);
     const after = plans.map((plan) => plan.after);
-    await late.lockStock(
+    await unmatched.lockStock(
       after,
       { tx },
       transitions.map(({ order }) => order.id),
@@ -122,9 +122,9 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   /** Orders whose stock another session has locked are retried later, so that the others do not wait. */
   private async withoutHeld(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
-    const { store, late } = this.deps;
+    const { store, unmatched } = this.deps;
     const ids = steps.flatMap(({ plan }) =>
-      plan && (movesStock(plan) || late.revives(plan.after)) ? plan.after.id : [],
+      plan && (movesStock(plan) || unmatched.revives(plan.after)) ? plan.after.id : [],
     );
     const held = (await store.heldStock?.(tx, ids)) ?? new Set();
     return steps.map((step) => {
@@ -146,7 +146,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     now: Date,
     tx: EntityManager,
   ): Promise<void> {
-    const { store, late, watch } = this.deps;
+    const { store, unmatched, watch } = this.deps;
     for (const { due, plan } of steps) {
       if (!plan) continue;
       if (!hasHappened(plan, moved)) {
@@ -155,11 +155,11 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
         continue;
       }
       const context = { tx, by: causeOf(due), now };
-      await store.keepUnexpected(tx, plan.unexpected);
+      await store.keepUnmatched(tx, plan.unmatched);
       if (plan.returns.length > 0) {
         const refunds = plan.returns.map((attempt) => refundOf(attempt, 'partial'));
-        await late.enterRefunding(plan.after, refunds, context);
-      } else await late.settle(plan.after, context);
+        await unmatched.enterRefunding(plan.after, refunds, context);
+      } else await unmatched.execute(plan.after, context);
     }
     const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan.after] : []));
     await watch.begin(tx, ended, now);

@@ -2,9 +2,9 @@ import { assertNever } from '../../errors';
 import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { decideClosing, type PartialPolicy } from './decide-closing';
-import { decideSettlement } from './decide-settlement';
+import { decideAfterLookUp } from './decide-after-look-up';
 import { moneyReceived } from '../pay/money-received';
-import { strayMoney } from '../unmatched/stray-money';
+import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
 import { type LockedOrder } from '../order';
 import { type OrderStatus } from '../order-status';
 import { type AttemptWrite, type UnmatchedHandling, type UnmatchedMoney } from '../sql/order-store';
@@ -25,7 +25,7 @@ export interface ClosingPlan {
   /** Partial payments, which are refunded before the order is closed. */
   readonly returns: readonly PaymentAttempt[];
   /** Partial payments, which wait for a person. */
-  readonly unexpected: readonly UnmatchedMoney[];
+  readonly unmatched: readonly UnmatchedMoney[];
 }
 
 /**
@@ -34,17 +34,17 @@ export interface ClosingPlan {
 const CLOSE_THE_REST: TimeoutOutcome = { type: 'retry', counted: false, afterMs: 0, reason: 'other attempts are open' };
 
 type Due = DueTimeout<AttemptFinding[]>;
-type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unexpected'>>;
+type Effect = Pick<ClosingPlan, 'outcome'> & Partial<Pick<ClosingPlan, 'transition' | 'returns' | 'unmatched'>>;
 
 /** Pure: plans the writes for a locked order and the look-ups of its attempts, if there were any. */
 export function planClosing(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): ClosingPlan {
   const findings = due.answer ?? [];
   const after = withFindings(order, findings);
   const writes = attemptWrites(order, after, findings);
-  const effect = due.answer ? planSettlement(order, after, due, now, partial) : planFirst(order, due, now, partial);
+  const effect = due.answer ? planAfterLookUp(order, after, due, now, partial) : planFirst(order, due, now, partial);
   const status = effect.transition?.to ?? order.status;
   const version = effect.transition ? order.version + 1 : order.version;
-  return { findings, writes, returns: [], unexpected: [], after: { ...after, status, version }, ...effect };
+  return { findings, writes, returns: [], unmatched: [], after: { ...after, status, version }, ...effect };
 }
 
 function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
@@ -66,36 +66,36 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
     case 'park':
       // Before a person is called: the rest may have arrived through an attempt that did not stay closed.
       if (order.attempts.some(({ status }) => status === 'CLOSED')) return { outcome: LOOK_UP };
-      return { outcome: { type: 'park', reason: decision.reason }, unexpected: insufficientMoney(order, due, now) };
+      return { outcome: { type: 'park', reason: decision.reason }, unmatched: insufficientMoney(order, due, now) };
     default:
       return assertNever(decision);
   }
 }
 
-function planSettlement(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
+function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
   const findings = due.answer ?? [];
-  const settlement = decideSettlement(order, findings, now, due.dueAt, partial);
+  const decision = decideAfterLookUp(order, findings, now, due.dueAt, partial);
   const evidence = { attempts: findings.map(evidenceOf) };
-  switch (settlement.type) {
+  switch (decision.type) {
     case 'paid':
-      return { outcome: outcomeOf(settlement.wait), transition: step(order, 'PAID', due, now, evidence) };
+      return { outcome: outcomeOf(decision.wait), transition: step(order, 'PAID', due, now, evidence) };
     case 'closed':
     case 'cancelled': {
-      const to = settlement.type === 'closed' ? 'CLOSED' : 'CANCELLED';
-      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: settlement.returns };
+      const to = decision.type === 'closed' ? 'CLOSED' : 'CANCELLED';
+      return { outcome: DONE, transition: step(order, to, due, now, evidence), returns: decision.returns };
     }
     case 'wait':
       // Reported now: the wait for another attempt may end in a parked timeout that does not mention this money.
       return {
-        outcome: outcomeOf(settlement),
-        unexpected: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
+        outcome: outcomeOf(decision),
+        unmatched: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
       };
     case 'park':
-      return { outcome: settlement, unexpected: insufficientMoney(after, due, now) };
+      return { outcome: decision, unmatched: insufficientMoney(after, due, now) };
     case 'decided':
-      return { outcome: outcomeOf(settlement.wait) };
+      return { outcome: outcomeOf(decision.wait) };
     default:
-      return assertNever(settlement);
+      return assertNever(decision);
   }
 }
 
@@ -127,7 +127,7 @@ function insufficientMoney(
   const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
   const why = { reason: money.reason, handling, now, traceparent };
   return paid.map((attempt) => {
-    return { ...strayMoney(attempt, why), evidence: { cause } };
+    return { ...unmatchedFromAttempt(attempt, why), evidence: { cause } };
   });
 }
 

@@ -1,5 +1,5 @@
 import { type EntityManager } from 'typeorm';
-import { strayMoney } from '../unmatched/stray-money';
+import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
 import { moneyReceived } from '../pay/money-received';
 import { checkRequest } from '../input/check-new-order';
 import { type OpenFile, type OrderTransaction } from '../order-transaction';
@@ -41,8 +41,10 @@ export class SetAutoClose {
     const money = moneyReceived(order, order.attempts);
     if (money.type !== 'insufficient') return;
     const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
-    const parts = order.attempts.filter(({ status }) => status === 'PAID').map((part) => strayMoney(part, why));
-    await this.desk.store.keepUnexpected(tx, parts);
+    const parts = order.attempts
+      .filter(({ status }) => status === 'PAID')
+      .map((part) => unmatchedFromAttempt(part, why));
+    await this.desk.store.keepUnmatched(tx, parts);
   }
 
   private async set({ tx, order, now }: OpenFile, enabled: boolean, by: ActionContext): Promise<SetAutoCloseResult> {

@@ -20,7 +20,7 @@ export function attemptWrites(
 }
 
 /** The payments among the findings. */
-export function moneyFound(findings: readonly AttemptFinding[]): Money[] {
+export function paymentsFound(findings: readonly AttemptFinding[]): Money[] {
   return findings.flatMap((found) => (found.finding.type === 'PAID' ? [moneyOf(found, found.finding)] : []));
 }
 

@@ -13,7 +13,7 @@ export function createRefunds(schema: string): new () => MigrationInterface {
         ALTER TABLE ${schema}.orphan_payment ADD COLUMN handling text NOT NULL DEFAULT 'kept'
           CHECK (handling IN ('kept', 'waiting', 'revived', 'refunding', 'adopted'))`);
       await runner.query(`CREATE INDEX orphan_payment_order ON ${schema}.orphan_payment (order_id)`);
-      // One refund per attempt. The key is the last guard against refunding twice.
+      // One refund per attempt. The key is the last defense against refunding twice.
       await runner.query(`
         CREATE TABLE ${schema}.refund (
           number      text           PRIMARY KEY CHECK (number ~ '^[0-9a-f]{32}$'),

@@ -73,12 +73,12 @@ function unmatched(schema: string): string[] {
 }
 
 function undo(schema: string): string[] {
-  const [attempt, refund, orphan] = ['payment_attempt', 'refund', 'orphan_payment'].map((name) => `${schema}.${name}`);
+  const [attempt, refund, payment] = ['payment_attempt', 'refund', 'orphan_payment'].map((name) => `${schema}.${name}`);
   return [
-    `UPDATE ${orphan} SET handling = 'adopted' WHERE handling IN ('completed', 'settled')`,
-    ...check(`${orphan}`, 'handling', HANDLINGS),
+    `UPDATE ${payment} SET handling = 'adopted' WHERE handling IN ('completed', 'settled')`,
+    ...check(`${payment}`, 'handling', HANDLINGS),
     `DROP INDEX ${schema}.orphan_payment_open`,
-    `ALTER TABLE ${orphan} DROP CONSTRAINT orphan_payment_key,
+    `ALTER TABLE ${payment} DROP CONSTRAINT orphan_payment_key,
        ADD UNIQUE (provider, reference, reason), DROP COLUMN merchant_account, DROP COLUMN source,
        DROP COLUMN resolved_at, DROP COLUMN resolved_by, DROP COLUMN resolution`,
     `UPDATE ${refund} SET reason = 'late' WHERE reason = 'operator'`,

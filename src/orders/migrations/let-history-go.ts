@@ -10,7 +10,7 @@ export function letHistoryGo(schema: string): new () => MigrationInterface {
 
     async up(runner: QueryRunner): Promise<void> {
       await runner.query(`ALTER TABLE ${schema}.orders ADD COLUMN erased_at timestamptz(3)`);
-      await runner.query(guardSql(schema));
+      await runner.query(historyRuleSql(schema));
       await runner.query(`DROP TRIGGER order_history_append_only ON ${schema}.order_history`);
       await runner.query(`
         CREATE TRIGGER order_history_append_only BEFORE UPDATE OR DELETE ON ${schema}.order_history
@@ -36,7 +36,7 @@ export function letHistoryGo(schema: string): new () => MigrationInterface {
 const ERASABLE = ['actor', 'reason', 'evidence', 'traceparent'] as const;
 const FIXED = ['order_id', 'version', 'from_status', 'to_status', 'cause', 'occurred_at'] as const;
 
-function guardSql(schema: string): string {
+function historyRuleSql(schema: string): string {
   const of = (row: string): string => FIXED.map((column) => `${row}.${column}`).join(', ');
   const onlyRemoved = ERASABLE.map((column) => `(NEW.${column} IS NULL OR NEW.${column} = OLD.${column})`).join(
     ' AND ',

@@ -3,8 +3,15 @@ import { createOrders } from './create-orders';
 import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
 import { letHistoryGo } from './let-history-go';
+import { renameUnmatchedPayment } from './rename-unmatched-payment';
 
 /** The order migrations, in order. */
 export function orderMigrations(schema: string): (new () => MigrationInterface)[] {
-  return [createOrders(schema), createRefunds(schema), identifyPayments(schema), letHistoryGo(schema)];
+  return [
+    createOrders(schema),
+    createRefunds(schema),
+    identifyPayments(schema),
+    letHistoryGo(schema),
+    renameUnmatchedPayment(schema),
+  ];
 }

@@ -3,7 +3,7 @@ import { Inventory } from '../../inventory';
 import { PaymentProviders } from '../../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { PaymentLookups } from '../lookup/payment-lookups';
-import { LatePayments } from '../unmatched/late-payments';
+import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch } from '../unmatched/payment-watch';
 import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { MarkPaid } from '../pay/mark-paid';
@@ -42,26 +42,26 @@ export const OPERATOR_PROVIDERS: Provider[] = [
   },
   {
     provide: RefundPayment,
-    inject: [OrderTransaction, LatePayments, NoteUnmatchedMoney, MarkPaid, PaymentLookups, PaymentProviders],
+    inject: [OrderTransaction, HandleUnmatched, NoteUnmatchedMoney, MarkPaid, PaymentLookups, PaymentProviders],
     useFactory: (
       desk: OrderTransaction,
-      late: LatePayments,
+      unmatched: HandleUnmatched,
       found: NoteUnmatchedMoney,
       markPaid: MarkPaid,
       ask: PaymentLookups,
       providers: PaymentProviders,
-    ) => new RefundPayment({ desk, late, found, markPaid, ask, providers }),
+    ) => new RefundPayment({ desk, unmatched, found, markPaid, ask, providers }),
   },
   {
     provide: ReviveOrder,
-    inject: [OrderTransaction, LatePayments, NoteUnmatchedMoney, Inventory, UnmatchedRows],
+    inject: [OrderTransaction, HandleUnmatched, NoteUnmatchedMoney, Inventory, UnmatchedRows],
     useFactory: (
       desk: OrderTransaction,
-      late: LatePayments,
+      unmatched: HandleUnmatched,
       found: NoteUnmatchedMoney,
       inventory: Inventory,
       rows: UnmatchedRows,
-    ) => new ReviveOrder({ desk, late, found, inventory, rows }),
+    ) => new ReviveOrder({ desk, unmatched, found, inventory, rows }),
   },
   {
     provide: CloseOrder,

@@ -3,7 +3,7 @@ import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { checkRequest } from '../input/check-new-order';
 import { closesAt } from '../close/decide-closing';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type MarkPaid } from '../pay/mark-paid';
 import { type LockedOrder } from '../order';
@@ -46,7 +46,7 @@ export type RefundPaymentResult =
 
 interface Dependencies {
   readonly desk: OrderTransaction;
-  readonly late: LatePayments;
+  readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
   readonly markPaid: MarkPaid;
   readonly ask: PaymentLookups;
@@ -130,7 +130,7 @@ export class RefundPayment {
       case 'refund': {
         const [disputed] = await this.deps.found.disputed(tx, [decision.attempt]);
         if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
-        await this.giveBack(file, decision.attempt, why);
+        await this.beginRefunds(file, decision.attempt, why);
         return { outcome: 'refunding', order: await this.deps.desk.view(tx, order.id) };
       }
       default:
@@ -138,18 +138,18 @@ export class RefundPayment {
     }
   }
 
-  private async giveBack(
+  private async beginRefunds(
     file: OpenFile,
     attempt: PaymentAttempt,
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
     const { tx, order, now } = file;
-    const { desk, late } = this.deps;
+    const { desk, unmatched } = this.deps;
     const context = { tx, by, now };
-    const refunds = await late.giveBack([attempt], 'operator', context);
+    const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
     // The rest may be nothing, so the closing decides again.
     if (isDue(order, now)) await desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
-    if (await late.enterRefunding(order, refunds, context, reason)) return;
+    if (await unmatched.enterRefunding(order, refunds, context, reason)) return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     await this.amend.execute(tx, order, {}, { by, reason, evidence });
   }

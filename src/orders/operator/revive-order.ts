@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type Inventory, type StockShortage } from '../../inventory';
 import { checkRequest } from '../input/check-new-order';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
@@ -19,7 +19,7 @@ export type ReviveOrderResult =
 
 interface Dependencies {
   readonly desk: OrderTransaction;
-  readonly late: LatePayments;
+  readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
   readonly inventory: Pick<Inventory, 'read'>;
   readonly rows: UnmatchedRows;
@@ -51,12 +51,12 @@ export class ReviveOrder {
     { tx, order, now }: OpenFile,
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<ReviveOrderResult> {
-    const { desk, late, found, rows } = this.deps;
+    const { desk, unmatched, found, rows } = this.deps;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
     const decision = decideRevival(order, await found.disputed(tx, paid));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'already-paid') return { outcome: 'already-paid', order: await desk.view(tx, order.id) };
-    if (!(await late.reviveWith(order, decision.attempts, { tx, by, now }, reason))) {
+    if (!(await unmatched.reviveWith(order, decision.attempts, { tx, by, now }, reason))) {
       return { outcome: 'rejected', code: 'OUT_OF_STOCK', shortages: await this.shortagesOf(tx, order.id) };
     }
     await rows.reviveLate(tx, order.id, { by, reason });

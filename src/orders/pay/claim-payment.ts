@@ -1,5 +1,5 @@
 import { type Booking, type Money } from './book-money';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
 import { type OpenFile } from '../order-transaction';
 import { type OrderStore, type UnmatchedReason } from '../sql/order-store';
@@ -15,7 +15,7 @@ export interface Claim {
   readonly by: ActionContext;
 }
 
-type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnexpected'>;
+type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnmatched'>;
 
 /**
  * Decides whether a payment belongs to the order that it was reported for. If not, keeps it as an unmatched payment.
@@ -23,7 +23,7 @@ type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnexpecte
 export class ClaimPayment {
   constructor(
     private readonly store: Store,
-    private readonly late: Pick<LatePayments, 'handlingOfPart'>,
+    private readonly unmatched: Pick<HandleUnmatched, 'handlingOfPart'>,
   ) {}
 
   /**
@@ -48,7 +48,7 @@ export class ClaimPayment {
   keep({ file, payment, money, by }: Claim, reason: UnmatchedReason): Promise<void> {
     const { tx, order, now } = file;
     const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
-    const handling = isPart ? this.late.handlingOfPart(order) : 'kept';
-    return this.store.keepUnexpected(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
+    const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
+    return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
   }
 }

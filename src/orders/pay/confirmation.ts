@@ -5,8 +5,8 @@ export interface Confirmation {
   readonly caller?: EntityManager | undefined;
   /** The merchant account of the attempt that was looked up; null: none. */
   readonly account: string | null;
-  /** The order's attempts were looked up just now; see LateContext. @default false */
+  /** The order's attempts were looked up just now; see LockedContext. @default false */
   readonly verified?: boolean;
-  /** The caller books more payments of the order and then lets LatePayments settle all of them. @default false */
-  readonly settlesLater?: boolean;
+  /** The caller books more payments of the order and calls HandleUnmatched once for all of them. @default false */
+  readonly handlesUnmatchedLater?: boolean;
 }

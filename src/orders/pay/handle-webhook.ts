@@ -73,7 +73,7 @@ export class HandleWebhook {
         return;
       case 'PAID':
         return this.book(provider, notification);
-      case 'NEWS':
+      case 'STATUS_CHANGED':
         return this.look(this.namesOf(provider, notification));
       default:
         return assertNever(notification);
@@ -119,7 +119,7 @@ export class HandleWebhook {
     return ownTransaction(this.deps.dataSource, async (tx) => {
       const { now } = await this.deps.store.lock(tx, [], 'wait');
       const why = { reason: 'unknown-order', handling: 'kept', now } as const;
-      await this.deps.store.keepUnexpected(tx, [{ ...money, ...why }]);
+      await this.deps.store.keepUnmatched(tx, [{ ...money, ...why }]);
     });
   }
 

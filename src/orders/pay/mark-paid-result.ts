@@ -13,7 +13,7 @@ import { type OrderView } from '../order-view';
  * - `attempt-mismatch`: the attempt, or the same payment under another name, belongs to another order.
  * - `unknown-order`: there is no such order.
  *
- * All except `paid`, `booked`, and `already-paid` are stored in orphan_payment and reported as `order.payment_late`.
+ * All except `paid`, `booked`, and `already-paid` are stored in unmatched_payment and reported as `order.payment_late`.
  */
 export type MarkPaidResult =
   | {

@@ -8,7 +8,7 @@ import { checkReportedPayment } from '../input/check-new-order';
 import { type Claim, ClaimPayment } from './claim-payment';
 import { type Confirmation } from './confirmation';
 import { decidePayment } from './decide-payment';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch } from '../unmatched/payment-watch';
 import { moneyOf, unmatchedMoney } from './money-of';
 import { type LockedOrder } from '../order';
@@ -28,7 +28,7 @@ export { type MarkPaidResult };
 /** A booking in progress. */
 interface Report extends Claim {
   readonly verified: boolean;
-  readonly settlesLater: boolean;
+  readonly handlesUnmatchedLater: boolean;
   readonly waitsForStock: boolean;
 }
 
@@ -45,11 +45,11 @@ export class MarkPaid {
 
   constructor(
     private readonly desk: OrderTransaction,
-    private readonly late: LatePayments,
+    private readonly unmatched: HandleUnmatched,
     private readonly watch: PaymentWatch,
     private readonly providers: Pick<PaymentProviders, 'get'>,
   ) {
-    this.claims = new ClaimPayment(desk.store, late);
+    this.claims = new ClaimPayment(desk.store, unmatched);
   }
 
   /**
@@ -108,12 +108,12 @@ export class MarkPaid {
         const known = how.account === undefined ? accountIn(file.order, payment, account) : account;
         const told = moneyOf(payment, known, how.source, file.now);
         const money = { ...told, isAssigned: how.isAssigned ?? false };
-        const { verified = false, settlesLater = false, waitsForStock = false } = how;
-        return this.bookOn({ file, payment, money, by, verified, settlesLater, waitsForStock });
+        const { verified = false, handlesUnmatchedLater = false, waitsForStock = false } = how;
+        return this.bookOn({ file, payment, money, by, verified, handlesUnmatchedLater, waitsForStock });
       },
       async (tx, now) => {
         const money = moneyOf(payment, account, how.source, now);
-        await this.desk.store.keepUnexpected(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
+        await this.desk.store.keepUnmatched(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
         return { outcome: 'unknown-order' };
       },
     );
@@ -153,7 +153,7 @@ export class MarkPaid {
       case 'already-paid':
       case 'surplus':
       case 'late':
-        await this.settle(booking.after, report);
+        await this.handleUnmatched(booking.after, report);
         return decision.type;
       default:
         return assertNever(decision);
@@ -166,8 +166,11 @@ export class MarkPaid {
     await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
   }
 
-  private async settle(order: LockedOrder, { file, by, verified, settlesLater }: Report): Promise<void> {
-    if (!settlesLater) await this.late.settle(order, { tx: file.tx, by, now: file.now, verified });
+  private async handleUnmatched(
+    order: LockedOrder,
+    { file, by, verified, handlesUnmatchedLater }: Report,
+  ): Promise<void> {
+    if (!handlesUnmatchedLater) await this.unmatched.execute(order, { tx: file.tx, by, now: file.now, verified });
   }
 
   private async pay(report: Report, after: LockedOrder): Promise<'paid' | 'booked'> {
@@ -186,7 +189,7 @@ export class MarkPaid {
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };
-    await this.settle(paid, report);
+    await this.handleUnmatched(paid, report);
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
     return 'paid';
   }

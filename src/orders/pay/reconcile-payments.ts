@@ -11,7 +11,7 @@ import { present } from '../../errors';
 import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
-import { type LatePayments } from '../unmatched/late-payments';
+import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type MarkPaid } from './mark-paid';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
@@ -27,7 +27,7 @@ interface Dependencies {
   readonly store: OrderStore;
   readonly providers: PaymentLookups;
   readonly markPaid: MarkPaid;
-  readonly late: LatePayments;
+  readonly unmatched: HandleUnmatched;
 }
 
 /**
@@ -60,14 +60,14 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
-      // Settled once, after all are booked, because each payment affects the value of the others.
-      const how = { caller: tx, account: key.merchantAccount, settlesLater: true };
+      // Handled once, after all are booked, because each payment affects the value of the others.
+      const how = { caller: tx, account: key.merchantAccount, handlesUnmatchedLater: true };
       await this.deps.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
     }
     const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
     const current = present(orders.get(order.id), `order ${order.id}, locked before`);
     const wait = waitForProviders(current, due.answer, now, now.getTime() - due.dueAt.getTime());
-    await this.deps.late.settle(current, { tx, by, now, verified: !wait, isAsking: true });
+    await this.deps.unmatched.execute(current, { tx, by, now, verified: !wait, isAsking: true });
     return wait ? { type: 'retry', ...wait } : DONE;
   }
 }

@@ -22,7 +22,7 @@ export class EraseRows {
     this.isErasedSql = `
       SELECT o.erased_at IS NOT NULL
              AND NOT EXISTS (SELECT 1 FROM ${schema}.payment_attempt WHERE order_id = o.id AND ${isOpenName})
-             AND NOT EXISTS (SELECT 1 FROM ${schema}.orphan_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
+             AND NOT EXISTS (SELECT 1 FROM ${schema}.unmatched_payment WHERE order_id = o.id AND ${isOpenName}) AS "isErased"
         FROM ${schema}.orders o WHERE o.id = $1`;
     // The fingerprint is a hash of the request, so its content could be guessed. updated_at stays, because retention
     // depends on it.
@@ -77,7 +77,7 @@ function referencesSql(schema: string, isOpenName: string): string {
     named AS MATERIALIZED (
       SELECT ${key}, '${ERASED}' || gen_random_uuid() AS pseudonym FROM (
         SELECT ${key} FROM own
-        UNION SELECT ${key} FROM ${schema}.orphan_payment WHERE order_id = $1 AND ${isOpenName}) AS known),
+        UNION SELECT ${key} FROM ${schema}.unmatched_payment WHERE order_id = $1 AND ${isOpenName}) AS known),
     attempts AS (
       UPDATE ${schema}.payment_attempt a SET reference = n.pseudonym, transaction_id = NULL, evidence = NULL
         FROM named n WHERE ${isNamed('a')} AND a.order_id = $1),
@@ -85,7 +85,7 @@ function referencesSql(schema: string, isOpenName: string): string {
       UPDATE ${schema}.refund r SET reference = n.pseudonym, number = md5(n.pseudonym), evidence = NULL,
              refund_id = CASE WHEN r.refund_id IS NOT NULL THEN n.pseudonym END
         FROM named n WHERE ${isNamed('r')} AND r.order_id = $1)
-    UPDATE ${schema}.orphan_payment p SET reference = n.pseudonym, evidence = '{}', resolution = NULL
+    UPDATE ${schema}.unmatched_payment p SET reference = n.pseudonym, evidence = '{}', resolution = NULL
       FROM named n WHERE ${isNamed('p')}
        AND (p.order_id = $1 OR EXISTS (SELECT 1 FROM own n WHERE ${isNamed('p')}))`;
 }

@@ -73,7 +73,7 @@ function timeoutsOf(schema: string): string[] {
 
 /** Unmatched money that names the order or one of its attempts. */
 function unmatchedMoney(schema: string): string {
-  const money = `${schema}.orphan_payment p`;
+  const money = `${schema}.unmatched_payment p`;
   return `(SELECT true FROM ${money} WHERE p.order_id = o.id AND NOT ${isSettled(schema, 'p')} LIMIT 1)
           OR (SELECT true FROM ${schema}.payment_attempt a, LATERAL (
                 SELECT 1 FROM ${money} WHERE p.provider = a.provider AND p.reference = a.reference

@@ -50,7 +50,7 @@ export function idempotencyKeys(schema: string): Rows {
 /** Unmatched money that needs no more action. */
 export function settledMoney(schema: string): Rows {
   const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
-  return { kind: 'settledMoney', table: `${schema}.orphan_payment`, key, condition: isSettled(schema, 'r') };
+  return { kind: 'settledMoney', table: `${schema}.unmatched_payment`, key, condition: isSettled(schema, 'r') };
 }
 
 function pageSql({ table, key, condition }: Rows): string {

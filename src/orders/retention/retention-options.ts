@@ -13,7 +13,7 @@ export interface RetentionOptions {
    */
   readonly idempotencyKeysMs?: number;
   /**
-   * Unmatched money (`orphan_payment`) that needs no more action. Open items are never purged. 0, or at least one day.
+   * Unmatched money (`unmatched_payment`) that needs no more action. Open items are never purged. 0, or at least one day.
    * @default 0
    */
   readonly settledMoneyMs?: number;

@@ -6,7 +6,7 @@ import { type UnmatchedHandling } from '../sql/order-store';
  */
 export const SETTLED_HANDLINGS: readonly UnmatchedHandling[] = ['revived', 'adopted', 'completed', 'settled'];
 
-/** SQL condition: a row of orphan_payment needs no more action. @param row alias of the row. */
+/** SQL condition: a row of unmatched_payment needs no more action. @param row alias of the row. */
 export function isSettled(schema: string, row: string): string {
   const settled = SETTLED_HANDLINGS.map((handling) => `'${handling}'`).join(', ');
   return `(${row}.handling IN (${settled}) OR ${row}.handling = 'refunding' AND (

@@ -83,7 +83,7 @@ function parameters(steps: readonly Transition[]): unknown[] {
 function transitionSql(schema: string, effect: StockEffect | 'none'): string {
   // The money rule, checked by the statement that closes: no attempt may be able to take money, or have money that is
   // not being refunded.
-  const guard = `AND NOT EXISTS (
+  const moneyRule = `AND NOT EXISTS (
             SELECT 1 FROM ${schema}.payment_attempt a
              WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE'))`;
   const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
@@ -91,7 +91,7 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
   // planner.
   const completed = `,
     completed AS (
-      UPDATE ${schema}.orphan_payment p SET handling = 'completed'
+      UPDATE ${schema}.unmatched_payment p SET handling = 'completed'
        WHERE p.order_id = ANY($1::text[])
          AND (p.handling = 'waiting' OR (p.handling = 'kept' AND p.reason = 'amount-mismatch'))
          AND EXISTS (SELECT 1 FROM moved WHERE moved.id = p.order_id))`;
@@ -107,7 +107,7 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
          SET status = s.to_status, version = o.version + 1, closing_reason = s.closing, ${stamp} updated_at = now()
         FROM step s
        WHERE o.id = ANY($1::text[]) AND o.id = s.order_id AND o.version = s.old_version AND o.status = s.from_status
-             ${effect === 'release' ? guard : ''}
+             ${effect === 'release' ? moneyRule : ''}
       RETURNING o.id, o.version, s.*),
     history AS (
       INSERT INTO ${schema}.order_history

@@ -34,7 +34,7 @@ export class FindSamePayments {
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
           OFFSET 0) x) found) AS attempts, (
         SELECT json_agg(p.id) FROM ${named}, LATERAL (
-          SELECT p.id FROM ${schema}.orphan_payment p
+          SELECT p.id FROM ${schema}.unmatched_payment p
            WHERE p.provider = n.provider AND p.reference = n.transaction AND p.merchant_account = n.account
                  AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched`;
   }

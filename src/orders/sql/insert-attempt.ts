@@ -21,7 +21,7 @@ export class InsertAttempt {
              time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
        WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED'
        RETURNING EXISTS (
-         SELECT 1 FROM ${schema}.orphan_payment p
+         SELECT 1 FROM ${schema}.unmatched_payment p
           WHERE p.provider = $1 AND p.reference = $2 AND p.merchant_account = $4
             AND p.reason = 'unknown-order' AND p.handling = 'kept') AS has_money`;
     this.limit = `

@@ -28,9 +28,9 @@ export class KeepUnmatchedMoney {
           AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent, handling,
                merchant_account, source)),
       before AS (
-        SELECT o.* FROM money m JOIN ${schema}.orphan_payment o USING (provider, reference, merchant_account, reason)),
+        SELECT o.* FROM money m JOIN ${schema}.unmatched_payment o USING (provider, reference, merchant_account, reason)),
       kept AS (
-        INSERT INTO ${schema}.orphan_payment AS o
+        INSERT INTO ${schema}.unmatched_payment AS o
                (id, provider, reference, merchant_account, order_id, amount, currency, source, evidence, reason, handling)
         SELECT id, provider, reference, merchant_account, order_id, amount, currency, source, evidence::jsonb, reason, handling
           FROM money

@@ -2,7 +2,7 @@ import { present, validInstant } from '../../errors';
 import { UnsupportedIsolationLevelError } from '../../database';
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
-import { type LockedBatch, type UnclaimedMoney } from './order-store';
+import { type LockedBatch, type AdoptablePayment } from './order-store';
 import { type PaidSource, type PaymentAttempt } from '../payment-attempt';
 import {
   type AttemptRow,
@@ -18,10 +18,10 @@ interface UnderLock {
   readonly now: Date;
   readonly isolation: string;
   readonly attempts: AttemptRow[] | null;
-  readonly unclaimed: UnclaimedRow[] | null;
+  readonly adoptable: AdoptableRow[] | null;
 }
 
-interface UnclaimedRow {
+interface AdoptableRow {
   readonly id: string;
   readonly order_id: string;
   readonly provider: string;
@@ -56,7 +56,7 @@ export class LockOrders {
     // rows.
     const money =
       'p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence';
-    const isUnclaimed = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
+    const isAdoptable = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // clock_timestamp(): the transaction may have begun long before it got the lock.
     this.underLock = `
       SELECT clock_timestamp() AS now, current_setting('transaction_isolation') AS isolation, (
@@ -64,15 +64,15 @@ export class LockOrders {
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (
         SELECT json_agg(found) FROM (
-          SELECT p.id, p.order_id, ${money} FROM ${schema}.orphan_payment p
-           WHERE p.order_id = ANY($1::text[]) AND ${isUnclaimed}
+          SELECT p.id, p.order_id, ${money} FROM ${schema}.unmatched_payment p
+           WHERE p.order_id = ANY($1::text[]) AND ${isAdoptable}
           UNION ALL
           SELECT p.id, a.order_id, ${money} FROM ${schema}.payment_attempt a, LATERAL (
-            SELECT * FROM ${schema}.orphan_payment o
+            SELECT * FROM ${schema}.unmatched_payment o
              WHERE o.provider = a.provider AND o.reference = a.reference
                AND o.merchant_account = a.merchant_account OFFSET 0) p
-           WHERE a.order_id = ANY($1::text[]) AND ${isUnclaimed}
-                 AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)) found) AS unclaimed`;
+           WHERE a.order_id = ANY($1::text[]) AND ${isAdoptable}
+                 AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)) found) AS adoptable`;
     this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
   }
 
@@ -83,8 +83,8 @@ export class LockOrders {
     if (!SEES_COMMITTED.has(read.isolation)) throw new UnsupportedIsolationLevelError(read.isolation.toUpperCase());
     const orders = join(rows, (read.attempts ?? []).map(toAttempt));
     const missing = mode === 'skip-locked' ? ids.filter((id) => !orders.has(id)) : [];
-    const unclaimed = (read.unclaimed ?? []).map(toUnclaimed);
-    return { now: validInstant(read.now), orders, unclaimed, busy: await this.existingOf(tx, missing) };
+    const adoptable = (read.adoptable ?? []).map(toAdoptable);
+    return { now: validInstant(read.now), orders, adoptable, busy: await this.existingOf(tx, missing) };
   }
 
   private async existingOf(tx: EntityManager, ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -94,7 +94,7 @@ export class LockOrders {
   }
 }
 
-function toUnclaimed({
+function toAdoptable({
   id,
   order_id: orderId,
   provider,
@@ -104,7 +104,7 @@ function toUnclaimed({
   currency,
   source,
   evidence,
-}: UnclaimedRow): UnclaimedMoney {
+}: AdoptableRow): AdoptablePayment {
   const merchantAccount = account === '' ? null : account;
   return { id, orderId, provider, reference, merchantAccount, amount: BigInt(amount), currency, source, evidence };
 }

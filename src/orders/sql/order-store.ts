@@ -10,13 +10,13 @@ export interface LockedBatch {
   readonly now: Date;
   readonly orders: ReadonlyMap<string, LockedOrder>;
   /** Payments of these orders that were reported before the orders were placed or their attempts registered. */
-  readonly unclaimed: readonly UnclaimedMoney[];
+  readonly adoptable: readonly AdoptablePayment[];
   /** Orders that another transaction has locked. Only with `skip-locked`. */
   readonly busy: ReadonlySet<string>;
 }
 
-/** A payment that was reported before its order or attempt existed. `id` is its row in orphan_payment. */
-export interface UnclaimedMoney extends AttemptKey {
+/** A payment that was reported before its order or attempt existed. `id` is its row in unmatched_payment. */
+export interface AdoptablePayment extends AttemptKey {
   readonly id: string;
   readonly orderId: string;
   readonly amount: bigint;
@@ -46,8 +46,8 @@ export interface SamePayments {
 export interface OrderStore {
   /** Locks these orders, or those that no other transaction has locked, and then reads them with their attempts. */
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch>;
-  /** Books the unclaimed payments of the batch on their orders, as paid attempts. Returns the changed batch. */
-  adoptUnclaimed(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch>;
+  /** Books the adoptable payments of the batch on their orders, as paid attempts. Returns the changed batch. */
+  adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch>;
   /** Writes attempts of orders that this transaction has locked. */
   writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void>;
   /** Writes the attempt of a payment that was not registered. False: another order has it. */
@@ -65,7 +65,7 @@ export interface OrderStore {
    */
   apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>>;
   /** Stores money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
-  keepUnexpected(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void>;
+  keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void>;
   /** Returns the wanted attempts of one order and the database's time. Opens no transaction. */
   attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow>;
   /** Returns the attempt that a provider refers to by any of its names. Opens no transaction. */

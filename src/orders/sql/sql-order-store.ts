@@ -9,7 +9,7 @@ import {
   type UnmatchedMoney,
 } from './order-store';
 import { type AttemptKey, type AttemptStatus, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
-import { AdoptUnclaimed } from './adopt-unclaimed';
+import { AdoptUnmatched } from './adopt-unmatched';
 import { ApplyTransitions } from './apply-transitions';
 import { FindSamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
@@ -27,7 +27,7 @@ export class SqlOrderStore implements OrderStore {
   private readonly insert: InsertAttempt;
   private readonly findSame: FindSamePayments;
   private readonly keepMoney: KeepUnmatchedMoney;
-  private readonly adopt: AdoptUnclaimed;
+  private readonly adopt: AdoptUnmatched;
   private readonly readAttempts: ReadAttempts;
   private readonly statusSql: string;
   private readonly closeSql: string;
@@ -43,20 +43,20 @@ export class SqlOrderStore implements OrderStore {
     this.insert = new InsertAttempt(schema);
     this.findSame = new FindSamePayments(schema);
     this.keepMoney = new KeepUnmatchedMoney(schema);
-    this.adopt = new AdoptUnclaimed(this);
+    this.adopt = new AdoptUnmatched(this);
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `
       UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
         FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
        WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account`;
-    this.closeSql = `UPDATE ${schema}.orphan_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
+    this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
   lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
     return this.lockOrders.execute(tx, ids, mode);
   }
 
-  adoptUnclaimed(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
+  adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
     return this.adopt.execute(tx, batch);
   }
 
@@ -80,7 +80,7 @@ export class SqlOrderStore implements OrderStore {
     return this.applyTransitions.execute(tx, transitions);
   }
 
-  keepUnexpected(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
+  keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     return this.keepMoney.execute(tx, money);
   }
 

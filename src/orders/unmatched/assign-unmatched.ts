@@ -14,7 +14,7 @@ import { evidenceOfUnmatched, reportOf, type UnmatchedPayment } from './unmatche
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedAssignment {
-  /** Id of the row in orphan_payment. */
+  /** Id of the row in unmatched_payment. */
   readonly id: string;
   /** The order that was paid. */
   readonly orderId: string;

@@ -3,9 +3,9 @@ import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
-import { moneyFound } from '../lookup/with-findings';
-import { type LateContext } from './late-context';
-import { strayMoney } from './stray-money';
+import { paymentsFound } from '../lookup/with-findings';
+import { type LockedContext } from './locked-context';
+import { unmatchedFromAttempt } from './unmatched-from-attempt';
 
 /** An order, and the findings of its look-ups. */
 export interface AskedOrder {
@@ -14,7 +14,7 @@ export interface AskedOrder {
   readonly findings: readonly AttemptFinding[];
 }
 
-type Context = Pick<LateContext, 'tx' | 'by' | 'now'>;
+type Context = Pick<LockedContext, 'tx' | 'by' | 'now'>;
 
 /** Compares payments that providers confirmed with everything else that is known under their names. */
 export class NoteUnmatchedMoney {
@@ -25,15 +25,15 @@ export class NoteUnmatchedMoney {
    * person.
    */
   async execute(asked: readonly AskedOrder[], { tx, by, now }: Context): Promise<void> {
-    const money = asked.flatMap(({ findings }) => moneyFound(findings));
+    const money = asked.flatMap(({ findings }) => paymentsFound(findings));
     if (money.length === 0) return;
     const { attempts, unmatched } = await this.store.samePayments(tx, money);
     await this.store.closeUnmatched(tx, unmatched);
     const disputed = asked.flatMap(({ after }) => after.attempts.filter((attempt) => isElsewhere(attempt, attempts)));
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
-    await this.store.keepUnexpected(
+    await this.store.keepUnmatched(
       tx,
-      disputed.map((attempt) => strayMoney(attempt, why)),
+      disputed.map((attempt) => unmatchedFromAttempt(attempt, why)),
     );
   }
 
@@ -46,7 +46,7 @@ export class NoteUnmatchedMoney {
     findings: readonly AttemptFinding[],
     { tx, by, now }: Context,
   ): Promise<AttemptFinding[]> {
-    const money = moneyFound(findings);
+    const money = paymentsFound(findings);
     if (money.length === 0) return [...findings];
     const { attempts } = await this.store.samePayments(tx, money);
     const others = attempts.filter(
@@ -57,7 +57,7 @@ export class NoteUnmatchedMoney {
     const taken = money.filter((names) => holderOf(names) && !isHere(names));
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
     const kept = taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} }));
-    await this.store.keepUnexpected(tx, kept);
+    await this.store.keepUnmatched(tx, kept);
     return findings.map((found) => {
       const names = taken.find((one) => isSameAttempt(one, found));
       return names ? { ...found, finding: takenBy(holderOf(names)) } : found;
@@ -65,7 +65,7 @@ export class NoteUnmatchedMoney {
   }
 
   /** The payments that must not be refunded automatically, because another order also counts on them. */
-  async disputed(tx: LateContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+  async disputed(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts } = await this.store.samePayments(tx, payments);
     return payments.filter((payment) => isElsewhere(payment, attempts));

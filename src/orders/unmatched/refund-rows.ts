@@ -50,7 +50,7 @@ export class RefundRows {
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[]) AS r
       ON CONFLICT DO NOTHING`;
     this.noteSql = `
-      UPDATE ${schema}.orphan_payment p SET handling = 'refunding'
+      UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
         FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
        WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
              AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order')`;

@@ -11,7 +11,7 @@ import { evidenceOfUnmatched, isOpen, type UnmatchedPayment } from './unmatched-
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedSettlement {
-  /** Id of the row in orphan_payment. */
+  /** Id of the row in unmatched_payment. */
   readonly id: string;
   /** What was done about it, for the history. */
   readonly reason: string;

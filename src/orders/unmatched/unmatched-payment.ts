@@ -3,7 +3,7 @@ import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store
 import { type PaidSource } from '../payment-attempt';
 import { type ReportedPayment } from '../pay/reported-payment';
 
-/** Money that no order takes: a row of orphan_payment. Amounts are in minor units. */
+/** Money that no order takes: a row of unmatched_payment. Amounts are in minor units. */
 export interface UnmatchedPayment {
   readonly id: string;
   readonly reason: UnmatchedReason;

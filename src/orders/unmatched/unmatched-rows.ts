@@ -29,10 +29,10 @@ export class UnmatchedRows {
   private readonly reviveSql: string;
 
   constructor(schema: string) {
-    const table = `${schema}.orphan_payment`;
+    const table = `${schema}.unmatched_payment`;
     const isTheirs = (merchants: string): string => `(${merchants}::text[] IS NULL OR EXISTS (
       SELECT 1 FROM ${schema}.orders o WHERE o.id = p.order_id AND o.merchant_id = ANY(${merchants}::text[])))`;
-    // In the same words as the index orphan_payment_open.
+    // In the same words as the index unmatched_payment_open.
     this.pageSql = `
       SELECT ${COLUMNS} FROM ${table} p
        WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;
@@ -79,7 +79,7 @@ export class UnmatchedRows {
     await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
   }
 
-  /** Records that kept late money pays this order after all. */
+  /** Records that a kept payment pays this order after all. */
   async reviveLate(
     tx: EntityManager,
     orderId: string,

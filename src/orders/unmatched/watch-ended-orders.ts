@@ -17,7 +17,7 @@ import { type LockedBatch, type OrderStore } from '../sql/order-store';
 import { ORDER_LATE_WATCH, OWN_LIMITS } from '../order-timeouts';
 import { type ActionContext } from '../transition-cause';
 import { attemptWrites, withFindings } from '../lookup/with-findings';
-import { type LatePayments } from './late-payments';
+import { type HandleUnmatched } from './handle-unmatched';
 import { type NoteUnmatchedMoney } from './note-unmatched-money';
 import { isWatched, planWatch } from './plan-watch';
 
@@ -27,7 +27,7 @@ interface Dependencies {
   readonly store: OrderStore;
   readonly providers: PaymentLookups;
   readonly policies: OrderPolicies;
-  readonly late: LatePayments;
+  readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
 }
 
@@ -44,7 +44,7 @@ interface Round {
 
 /**
  * Watches ended orders: looks up their closed attempts again, at the offsets of the policy, because notifications get
- * lost and a close may have been confirmed too early. Money that is found is handled like every late payment. An
+ * lost and a close may have been confirmed too early. A payment that is found is handled like every late payment. An
  * attempt that is open again is closed again. Few concurrent calls, because deadlines come first.
  */
 @TimeoutHandler(ORDER_LATE_WATCH, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
@@ -52,7 +52,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly deps: Dependencies) {}
 
   async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
-    const { store, late, found } = this.deps;
+    const { store, unmatched, found } = this.deps;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.lock(tx, ids, 'skip-locked');
     const rounds: Round[] = [];
@@ -64,7 +64,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     const asked = rounds.flatMap(({ after, findings }) => (after ? [{ after, findings }] : []));
     const [first] = due;
     if (first) await found.execute(asked, { tx, by: causeOf(first), now: batch.now });
-    await late.lockStock(
+    await unmatched.lockStock(
       asked.map(({ after }) => after),
       { tx },
     );
@@ -93,7 +93,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
-    await this.deps.late.settle(after, { tx, now, by: causeOf(due) });
+    await this.deps.unmatched.execute(after, { tx, now, by: causeOf(due) });
     const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
     return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
   }

@@ -65,7 +65,7 @@ function interpret(params: Params, merchantAccount: string): Notification {
   const isPaid = status === 'TRADE_SUCCESS' || status === 'TRADE_FINISHED';
   const isClear = !REFUND_FIELDS.some((name) => params[name]) && !Object.values(params).some(isAmbiguous);
   const payment = isPaid && isClear ? readPayment(params) : undefined;
-  if (!payment) return { type: 'NEWS', reference, merchantAccount, evidence };
+  if (!payment) return { type: 'STATUS_CHANGED', reference, merchantAccount, evidence };
   return { type: 'PAID', ...payment, reference, merchantAccount, evidence };
 }
 

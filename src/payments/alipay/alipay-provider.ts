@@ -26,7 +26,7 @@ const MAX_REFERENCE_LENGTH = 64;
  */
 export class AlipayProvider implements PaymentProvider {
   readonly name: string;
-  readonly guardDefaults = ALIPAY_RESILIENCE_DEFAULTS;
+  readonly resilienceDefaults = ALIPAY_RESILIENCE_DEFAULTS;
   readonly notifications: AlipayNotifications;
   private readonly gateways: MerchantAccounts<AlipayGateway>;
 

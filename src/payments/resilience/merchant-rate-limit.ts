@@ -1,5 +1,5 @@
 import { type Clock } from '../../clock';
-import { type ResolvedGuardOptions } from './resilience-options';
+import { type ResolvedResilienceOptions } from './resilience-options';
 import { TokenBucket, type TokenResult } from './token-bucket';
 
 /** Above this number, full buckets are deleted. 10,000 buckets take about 1 MB. */
@@ -13,7 +13,7 @@ export class MerchantRateLimit {
 
   constructor(
     private readonly clock: Clock,
-    private readonly options: ResolvedGuardOptions,
+    private readonly options: ResolvedResilienceOptions,
   ) {}
 
   /** Waits for a token of this merchant account (undefined: the default one). */

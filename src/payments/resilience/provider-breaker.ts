@@ -2,7 +2,7 @@ import { circuitBreaker, type CircuitBreakerPolicy, CircuitState, ConsecutiveBre
 import { type Clock } from '../../clock';
 import { type UnknownOutcome } from '../payment-outcome';
 import { CallAbandonedError } from './call-abandoned-error';
-import { type ResolvedGuardOptions } from './resilience-options';
+import { type ResolvedResilienceOptions } from './resilience-options';
 
 /** `open`: the provider is not called. `half-open`: one call tests whether it works again. */
 export type BreakerState = 'closed' | 'open' | 'half-open';
@@ -17,7 +17,7 @@ export class ProviderBreaker {
 
   constructor(
     private readonly clock: Clock,
-    private readonly options: ResolvedGuardOptions,
+    private readonly options: ResolvedResilienceOptions,
   ) {
     // An abandoned call proves nothing, so it is not a failure. While half-open it is: it must not close the breaker.
     const isFailure = (error: unknown): boolean =>

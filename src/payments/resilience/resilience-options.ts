@@ -37,12 +37,12 @@ export interface ResilienceOptions {
 }
 
 /** ResilienceOptions with all defaults. */
-export type ResolvedGuardOptions = Readonly<z.output<typeof schema>>;
+export type ResolvedResilienceOptions = Readonly<z.output<typeof schema>>;
 
 /** @throws InvalidOptionsError with every invalid option of the provider. */
-export function resolveResilienceOptions(providerName: string, options: ResilienceOptions): ResolvedGuardOptions {
+export function resolveResilienceOptions(providerName: string, options: ResilienceOptions): ResolvedResilienceOptions {
   const parsed = schema.safeParse(options);
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'options'}: ${issue.message}`);
-  throw new InvalidOptionsError(`guard of payment provider "${providerName}"`, problems);
+  throw new InvalidOptionsError(`resilience of payment provider "${providerName}"`, problems);
 }

@@ -8,7 +8,7 @@ import { type PaymentProvider } from '../payment-provider';
 import { type RefundRequest } from '../refund-request';
 import { CallAbandonedError } from './call-abandoned-error';
 import { CallSlots } from './call-slots';
-import { type ResilienceOptions, type ResolvedGuardOptions, resolveResilienceOptions } from './resilience-options';
+import { type ResilienceOptions, type ResolvedResilienceOptions, resolveResilienceOptions } from './resilience-options';
 import { MerchantRateLimit } from './merchant-rate-limit';
 import { type BreakerState, ProviderBreaker } from './provider-breaker';
 import { withDeadline } from './with-deadline';
@@ -24,7 +24,7 @@ const RETRY_WHEN_BUSY_MS = 1_000;
  */
 export class ResilientProvider implements PaymentProvider {
   readonly name: string;
-  private readonly options: ResolvedGuardOptions;
+  private readonly options: ResolvedResilienceOptions;
   private readonly rate: MerchantRateLimit;
   private readonly slots: CallSlots;
   private readonly breaker: ProviderBreaker;
@@ -37,7 +37,7 @@ export class ResilientProvider implements PaymentProvider {
     private readonly observer?: PaymentObserver,
   ) {
     this.name = inner.name;
-    this.options = resolveResilienceOptions(inner.name, { ...inner.guardDefaults, ...options });
+    this.options = resolveResilienceOptions(inner.name, { ...inner.resilienceDefaults, ...options });
     this.rate = new MerchantRateLimit(clock, this.options);
     this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
     this.breaker = new ProviderBreaker(clock, this.options);
@@ -62,18 +62,18 @@ export class ResilientProvider implements PaymentProvider {
   }
 
   query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
-    return this.guard(attempt, signal, (inner) => this.inner.query(attempt, inner));
+    return this.protect(attempt, signal, (inner) => this.inner.query(attempt, inner));
   }
 
   close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
-    return this.guard(attempt, signal, (inner) => this.inner.close(attempt, inner));
+    return this.protect(attempt, signal, (inner) => this.inner.close(attempt, inner));
   }
 
   refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
-    return this.guard(refund.attempt, signal, (inner) => this.inner.refund(refund, inner));
+    return this.protect(refund.attempt, signal, (inner) => this.inner.refund(refund, inner));
   }
 
-  private async guard<T extends object>(
+  private async protect<T extends object>(
     attempt: PaymentAttemptRef,
     signal: AbortSignal,
     call: Call<T>,

@@ -56,7 +56,7 @@ function reading<T>(schema: z.ZodType<T>, read: (event: StripeEvent, object: T) 
     // Perhaps an unknown API version. A look-up returns the object in the version of the SDK.
     const nameable = payable.safeParse(event.data.object);
     if (!nameable.success) return ignored(`object of event ${event.type} does not have the documented format`);
-    return { type: 'NEWS', reference: nameable.data.id, evidence: evidenceOf(event) };
+    return { type: 'STATUS_CHANGED', reference: nameable.data.id, evidence: evidenceOf(event) };
   };
 }
 
@@ -74,7 +74,7 @@ function paidIntent(event: StripeEvent, intent: Intent): Notification {
 }
 
 function newsOfIntent(event: StripeEvent, { id, status }: Intent): Notification {
-  return { type: 'NEWS', reference: id, evidence: { ...evidenceOf(event), paymentIntent: id, status } };
+  return { type: 'STATUS_CHANGED', reference: id, evidence: { ...evidenceOf(event), paymentIntent: id, status } };
 }
 
 /** A completed session may stay unpaid for days (delayed methods). Unless it is plainly paid, it is looked up. */
@@ -89,7 +89,7 @@ function completedSession(event: StripeEvent, session: Session): Notification {
 
 function newsOfSession(event: StripeEvent, { id, status, payment_status }: Session): Notification {
   const evidence = { ...evidenceOf(event), session: id, sessionStatus: status, paymentStatus: payment_status };
-  return { type: 'NEWS', reference: id, evidence };
+  return { type: 'STATUS_CHANGED', reference: id, evidence };
 }
 
 /** Charges and refunds name the intent, but not the session that owns it. */
@@ -97,7 +97,7 @@ function refunded(event: StripeEvent): Notification {
   const parsed = refundNews.safeParse(event.data.object);
   if (!parsed.success) return ignored(`object of event ${event.type} names no payment intent`);
   const { id, payment_intent: reference } = parsed.data;
-  return { type: 'NEWS', reference, evidence: { ...evidenceOf(event), object: id } };
+  return { type: 'STATUS_CHANGED', reference, evidence: { ...evidenceOf(event), object: id } };
 }
 
 function evidenceOf({ id, type, created }: StripeEvent): PaymentEvidence {

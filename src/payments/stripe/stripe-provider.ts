@@ -30,7 +30,7 @@ interface Desk {
  */
 export class StripeProvider implements PaymentProvider {
   readonly name: string;
-  readonly guardDefaults: ResilienceOptions = STRIPE_RESILIENCE_DEFAULTS;
+  readonly resilienceDefaults: ResilienceOptions = STRIPE_RESILIENCE_DEFAULTS;
   readonly notifications: NotificationReader | undefined;
   private readonly desks: MerchantAccounts<Desk>;
 

@@ -92,7 +92,7 @@ function readPayment(
   const about = { reference, merchantAccount: account };
   const evidence = { notification: id, event_type, ...transaction };
   const paid = transaction.trade_state === 'SUCCESS' ? toPaid(transaction) : undefined;
-  return paid ? { ...paid, ...about, evidence } : { type: 'NEWS', ...about, evidence };
+  return paid ? { ...paid, ...about, evidence } : { type: 'STATUS_CHANGED', ...about, evidence };
 }
 
 function readRefund(
@@ -105,7 +105,7 @@ function readRefund(
   if (!refund) return rejected('its resource is not a refund');
   if (refund.mchid !== merchant.mchid) return rejected('it is about another merchant (mchid)');
   const evidence = { notification: id, event_type, ...refund };
-  return { type: 'NEWS', reference: refund.out_trade_no, merchantAccount: account, evidence };
+  return { type: 'STATUS_CHANGED', reference: refund.out_trade_no, merchantAccount: account, evidence };
 }
 
 function toMessage({ headers, rawBody }: NotificationRequest): SignedMessage {

@@ -32,7 +32,7 @@ interface Merchant {
 export class WechatPayProvider implements PaymentProvider {
   readonly name: string;
   readonly notifications: WechatPayNotifications;
-  readonly guardDefaults: ResilienceOptions = WECHAT_PAY_RESILIENCE_DEFAULTS;
+  readonly resilienceDefaults: ResilienceOptions = WECHAT_PAY_RESILIENCE_DEFAULTS;
   private readonly merchants: MerchantAccounts<Merchant>;
 
   /** @throws InvalidOptionsError with every invalid option. */

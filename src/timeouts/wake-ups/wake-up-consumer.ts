@@ -77,7 +77,7 @@ export class WakeUpConsumer {
   private work(delivery: Delivery, wakeUp: WakeUp): void {
     this.deps.processor.add({
       wakeUp,
-      finish: (result) => (result === 'finished' ? delivery.settle('ack') : void this.again(delivery, wakeUp)),
+      finish: (result) => (result === 'finished' ? delivery.acknowledge('ack') : void this.again(delivery, wakeUp)),
     });
   }
 

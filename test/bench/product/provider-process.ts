@@ -59,11 +59,11 @@ export class ProviderProcess {
   }
 
   /** Writes the service's file of providers. @returns its path. */
-  writeConfiguration(ring: Ring, guard: ResilienceOptions): string {
+  writeConfiguration(ring: Ring, resilience: ResilienceOptions): string {
     const path = join(ring.folder, 'providers.json');
     writeFileSync(
       path,
-      JSON.stringify([{ type: 'http', name: PROVIDER, baseUrl: this.url, secret: this.secret, guard }]),
+      JSON.stringify([{ type: 'http', name: PROVIDER, baseUrl: this.url, secret: this.secret, resilience }]),
     );
     return path;
   }

@@ -35,9 +35,9 @@ async function runProduct(ring: Ring, transport: DelayTransportSetting): Promise
   try {
     await provider.create(references(ring), AMOUNT, CURRENCY);
     await provider.moveAway(AWAY_MS);
-    const guard = { ratePerSecond: 10_000, burst: 10_000, concurrency: CONCURRENCY, queueLimit: 10_000 };
+    const resilience = { ratePerSecond: 10_000, burst: 10_000, concurrency: CONCURRENCY, queueLimit: 10_000 };
     const environment = {
-      PAYMENT_PROVIDERS_FILE: provider.writeConfiguration(ring, guard),
+      PAYMENT_PROVIDERS_FILE: provider.writeConfiguration(ring, resilience),
       // What comes after the closing is not measured.
       LATE_WATCH_OFFSETS_MS: '3600000',
     };

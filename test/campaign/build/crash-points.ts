@@ -54,8 +54,8 @@ export const HOOKS: readonly Patch[] = [
   {
     name: 'between-command-commit-and-ack',
     file: 'rabbit/rabbit-server.js',
-    find: "else\n                delivery.settle('ack');",
-    replace: `else { ${at('between-command-commit-and-ack')} delivery.settle('ack'); }`,
+    find: "else\n                delivery.acknowledge('ack');",
+    replace: `else { ${at('between-command-commit-and-ack')} delivery.acknowledge('ack'); }`,
   },
   before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
   {

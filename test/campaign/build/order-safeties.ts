@@ -21,7 +21,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
       patch(
         'rabbit/rabbit-server.js',
         'const rejected = await this.run(',
-        "delivery.settle('ack'); const rejected = await this.run(",
+        "delivery.acknowledge('ack'); const rejected = await this.run(",
       ),
     ],
     kinds: ['kill-database', 'crash-point'],
@@ -85,7 +85,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
            nack: (one, ...rest) => (this.acks?.of ?? acks).nack(one, ...rest),
          },`,
       ),
-      // What its channel has left behind would not be settled at all.
+      // What its channel has left behind would not be acknowledged at all.
       patch('rabbit/manual-ack-consumer.js', 'delivery.forget();', ';'),
     ],
     kinds: ['channel-error', 'provider-hangs'],

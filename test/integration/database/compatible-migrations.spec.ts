@@ -32,6 +32,27 @@ const CHANGES: [what: string, sql: string, breaks: string[]][] = [
   ['limits a column', 'ALTER TABLE s.t ADD CONSTRAINT few CHECK (number < 9)', ['t: few is new']],
   ['makes a column unique', 'CREATE UNIQUE INDEX one ON s.t (note)', ['t: one is new']],
   ['drops a key', 'ALTER TABLE s.t DROP CONSTRAINT t_pkey', ['t: t_pkey is gone']],
+  ['renames a table', 'ALTER TABLE s.t RENAME TO u', ['r t is gone']],
+  [
+    'renames a table and leaves a view of it',
+    'ALTER TABLE s.t RENAME TO u; CREATE VIEW s.t AS SELECT *, ctid FROM s.u',
+    [],
+  ],
+  [
+    'leaves a view without a column',
+    'ALTER TABLE s.t RENAME TO u; CREATE VIEW s.t AS SELECT id, number, word FROM s.u',
+    ['column t.note is gone'],
+  ],
+  [
+    'leaves a view that takes no rows',
+    'ALTER TABLE s.t RENAME TO u; CREATE VIEW s.t AS SELECT DISTINCT * FROM s.u',
+    ['r t is gone'],
+  ],
+  [
+    'limits a renamed column',
+    'ALTER TABLE s.t RENAME TO u; CREATE VIEW s.t AS SELECT * FROM s.u; ALTER TABLE s.u ADD CONSTRAINT few CHECK (number < 9)',
+    ['t: few is new'],
+  ],
   ['drops an index', 'DROP INDEX s.t_number', ['i t_number is gone']],
 ];
 

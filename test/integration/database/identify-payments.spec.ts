@@ -29,7 +29,7 @@ describe('the migration that makes the merchant account part of a payment', () =
       VALUES (repeat('a', 32), 'p', 'with', 'o-1', 100, 'EUR', 'late')`);
     await runner.query(`
       INSERT INTO old.orphan_payment (id, provider, reference, amount, currency, evidence, reason)
-      VALUES (gen_random_uuid(), 'p', 'stray', 100, 'EUR', '{"merchantAccount": "shop"}', 'unknown-order')`);
+      VALUES (gen_random_uuid(), 'p', 'unmatched', 100, 'EUR', '{"merchantAccount": "shop"}', 'unknown-order')`);
   });
 
   afterAll(async () => {

@@ -116,7 +116,7 @@ describe('migrate', () => {
     const last = addOutboxAge('in_use');
     const runner = host.createQueryRunner();
     await new last().down(runner);
-    await runner.query('DELETE FROM in_use.order_timeout_compatible_migrations');
+    await runner.query('DELETE FROM in_use.order_timeout_compatible_migrations WHERE name = $1', [new last().name]);
     await runner.startTransaction();
     await runner.query('SELECT 1 FROM in_use.outbox');
     const migrated = migrate(host, 'in_use');

@@ -6,7 +6,7 @@ import {
   declareBase,
   declareWorkQueue,
   resolveRabbitOptions,
-  settle,
+  acknowledge,
   TopologyNames,
   withoutTransportHeaders,
   type ChannelModel,
@@ -181,10 +181,10 @@ export class DelayRig {
       dueAtMs: Number(headers['x-ot-due-at']),
       deliveries: Number(headers['x-ot-deliveries']) + 1,
       headers,
-      done: () => settle(this.channel, message, 'ack'),
+      done: () => acknowledge(this.channel, message, 'ack'),
     };
     if (wake.dueAtMs - nowMs() <= this.transport.maxEarlyMs) this.hold.add(wake, wake.dueAtMs);
-    else void this.publish(wake).then(wake.done, () => settle(this.channel, message, 'requeue'));
+    else void this.publish(wake).then(wake.done, () => acknowledge(this.channel, message, 'requeue'));
   }
 
   private handle({ id, kind, dueAtMs, deliveries, headers, done }: Wake): void {

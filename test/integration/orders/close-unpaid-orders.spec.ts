@@ -5,7 +5,7 @@ import {
   newOrder,
   KEEPING,
   openShop,
-  orphansOf,
+  unmatchedOf,
   type Shop,
   settle,
   settleUntilDone,
@@ -219,7 +219,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
       { type: 'park', reason: expect.stringContaining('paid 1000 EUR of 1999 EUR') as string },
     ]);
     expect(await statusOf(id)).toBe('CLOSING');
-    expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'amount-mismatch', amount: '1000' }]);
+    expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'amount-mismatch', amount: '1000' }]);
   });
 
   it('pays the order with one attempt, and closes the other one', async () => {
@@ -245,7 +245,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     shop.provider.paid('dup-b');
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await statusOf(id)).toBe('PAID');
-    expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', amount: '1999' }]);
+    expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'surplus', amount: '1999' }]);
   });
 
   it('writes nothing for an order that has changed since the decision', async () => {

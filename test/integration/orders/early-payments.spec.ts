@@ -20,7 +20,7 @@ describe('money that was reported before its order or its attempt existed', () =
   const handlingOf = async (id: string) =>
     (
       await shop.dataSource.query<{ reason: string; handling: string }[]>(
-        `SELECT reason, handling FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+        `SELECT reason, handling FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
         [id],
       )
     ).map(({ reason, handling }) => `${reason} ${handling}`);
@@ -41,7 +41,7 @@ describe('money that was reported before its order or its attempt existed', () =
     const { id } = newOrder();
     await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
     await shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [
+      shop.store.keepUnmatched(tx, [
         {
           ...attempt('posted-first'),
           reason: 'unknown-order',
@@ -87,7 +87,7 @@ describe('money that was reported before its order or its attempt existed', () =
     const money = { ...attempt('misdirected'), orderId: null, amount: 1_999n, currency: 'EUR', now: new Date() };
     const report = { ...money, reason: 'unknown-order' as const, handling: 'kept' as const };
     await shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [
+      shop.store.keepUnmatched(tx, [
         { ...report, merchantAccount: 'merchant-b', transactionId: null, source: 'provider', evidence: {} },
       ]),
     );

@@ -8,7 +8,7 @@ const TABLES = [
   'orders',
   'payment_attempt',
   'order_history',
-  'orphan_payment',
+  'unmatched_payment',
   'refund',
   'idempotency_key',
   'order_line',
@@ -68,7 +68,7 @@ describe('erasing the personal data of an order', () => {
       reference,
     );
     await sql(
-      `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+      `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
        SELECT gen_random_uuid(), 'fake', $2 || '-b', CASE r WHEN 'surplus' THEN $1 END, 1999, 'EUR', jsonb_build_object('payer', $2), r, 'refunding'
          FROM unnest(ARRAY['surplus', 'late']) r`,
       id,
@@ -111,7 +111,7 @@ describe('erasing the personal data of an order', () => {
     await erase.execute(request(id), operator);
     const names = await sql<{ refund: string; attempt: string; money: string[] }>(
       `SELECT r.reference AS refund, a.reference AS attempt,
-              ARRAY(SELECT p.reference FROM ${SCHEMA}.orphan_payment p
+              ARRAY(SELECT p.reference FROM ${SCHEMA}.unmatched_payment p
                      WHERE p.provider = r.provider AND p.reference = r.reference) AS money
          FROM ${SCHEMA}.refund r JOIN ${SCHEMA}.payment_attempt a USING (provider, reference) WHERE r.order_id = $1`,
       id,
@@ -146,7 +146,7 @@ describe('erasing the personal data of an order', () => {
     });
     expect(await shop.history.execute(id)).toEqual(before);
     await sql(
-      `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+      `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
        VALUES (gen_random_uuid(), 'fake', $2, $1, 1, 'EUR', jsonb_build_object('payer', $2::text), 'late', 'revived')`,
       id,
       SECRET,
@@ -163,7 +163,7 @@ describe('erasing the personal data of an order', () => {
       other,
     );
     await sql(
-      `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+      `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
        VALUES (gen_random_uuid(), 'fake', $2, $1, 1, 'EUR', '{}', 'attempt-mismatch', 'revived')`,
       id,
       foreign?.reference,
@@ -188,7 +188,7 @@ describe('erasing the personal data of an order', () => {
        VALUES (gen_random_uuid(), 'event', 'order.paid', jsonb_build_object('orderId', $1::text))`,
       id,
     );
-    await sql(`UPDATE ${SCHEMA}.orphan_payment SET handling = 'kept' WHERE order_id = $1`, id);
+    await sql(`UPDATE ${SCHEMA}.unmatched_payment SET handling = 'kept' WHERE order_id = $1`, id);
     expect(await erase.execute(request(id))).toEqual({
       outcome: 'rejected',
       code: 'ORDER_HAS_OPEN_ITEMS',

@@ -61,7 +61,7 @@ describe('late, surplus, and partial payments', () => {
   const handlingOf = async (id: string) =>
     (
       await shop.dataSource.query<{ reason: string; handling: string }[]>(
-        `SELECT reason, handling FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+        `SELECT reason, handling FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
         [id],
       )
     ).map(({ reason, handling }) => `${reason} ${handling}`);

@@ -38,8 +38,8 @@ describe('an order with many payment attempts', () => {
     );
     // 50 calls per round without waiting, which is fewer than the number of attempts.
     const limits = { ratePerSecond: 0.1, burst: 50, maxWaitMs: 0 };
-    const guarded = new ResilientProvider(shop.provider, new SystemClock(), limits);
-    const ask = new PaymentLookups(new PaymentProviders([guarded]));
+    const resilient = new ResilientProvider(shop.provider, new SystemClock(), limits);
+    const ask = new PaymentLookups(new PaymentProviders([resilient]));
     const { now, attempts } = await shop.store.attemptsOf(id, () => true);
     shop.provider.calls.length = 0;
     const findings = await ask.close(attempts, now, new AbortController().signal);

@@ -26,8 +26,8 @@ describe('several merchants of one provider with equal references', () => {
       notifications: { read: async () => told, reply: (verdict) => ({ status: 200, body: verdict }) },
     };
     const providers = new PaymentProviders([provider]);
-    const { dataSource, store, scheduler, desk, late, watch, policies } = shop;
-    const markPaid = new MarkPaid(desk, late, watch, providers);
+    const { dataSource, store, scheduler, desk, handleUnmatched, watch, policies } = shop;
+    const markPaid = new MarkPaid(desk, handleUnmatched, watch, providers);
     const observers = new PaymentObservers();
     const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });
     take = async () => (await useCase.execute('many', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
@@ -58,7 +58,7 @@ describe('several merchants of one provider with equal references', () => {
   const keptOf = async (reference: string) =>
     (
       await shop.dataSource.query<{ text: string }[]>(
-        `SELECT merchant_account || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE reference = $1 ORDER BY 1`,
+        `SELECT merchant_account || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 ORDER BY 1`,
         [reference],
       )
     ).map(({ text }) => text);

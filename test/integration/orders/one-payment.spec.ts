@@ -50,7 +50,7 @@ describe('one payment that is reported under several names by several sources', 
   };
   const unmatchedOf = (id: string): Promise<{ reason: string; handling: string }[]> =>
     shop.dataSource.query(
-      `SELECT reason, handling FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY created_at, id`,
+      `SELECT reason, handling FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY created_at, id`,
       [id],
     );
   const paidAs = (transactionId: string, amount = 1_999n): PaidOutcome => ({
@@ -199,7 +199,7 @@ describe('one payment that is reported under several names by several sources', 
     const id = await placed({ attempt: attempt('d-1') });
     await confirm(id, 'd-1');
     await confirm(id, 'd-1', 5);
-    await shop.dataSource.query(`UPDATE ${SCHEMA}.orphan_payment SET handling = 'settled' WHERE reference = 'd-1'`);
+    await shop.dataSource.query(`UPDATE ${SCHEMA}.unmatched_payment SET handling = 'settled' WHERE reference = 'd-1'`);
     await confirm(id, 'd-1', 5);
     expect(await unmatchedOf(id)).toEqual([{ reason: 'attempt-mismatch', handling: 'settled' }]);
     await confirm(id, 'd-1', 9_999);
@@ -228,7 +228,7 @@ describe('one payment that is reported under several names by several sources', 
   };
   const keptMoney = (reference: string, amount: bigint): Promise<void> =>
     shop.dataSource.transaction((tx) =>
-      shop.store.keepUnexpected(tx, [
+      shop.store.keepUnmatched(tx, [
         {
           ...{ ...attempt(reference), reason: 'unknown-order', handling: 'kept', orderId: null, amount },
           ...{

@@ -10,7 +10,7 @@ export const ANNA: ActionContext = { cause: 'api', actor: 'anna' };
 export type OperatorDesk = Awaited<ReturnType<typeof openDesk>>;
 
 /**
- * A shop with everything that tests of an operator's actions need. Merchants: `keeper` keeps late money, `parker` parks
+ * A shop with everything that tests of an operator's actions need. Merchants: `keeper` keeps late payments, `parker` parks
  * partial payments.
  */
 export async function openDesk() {
@@ -57,15 +57,15 @@ export async function openDesk() {
     rowsOf: async (reference: string) =>
       (
         await shop.dataSource.query<{ text: string }[]>(
-          `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE reference = $1 ORDER BY id`,
+          `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 ORDER BY id`,
           [reference],
         )
       ).map(({ text }) => text),
     /** Money of an unknown order, as a provider notifies it. */
-    stray: async (reference: string, amount = 1_999, currency = 'EUR') => {
+    unmatched: async (reference: string, amount = 1_999, currency = 'EUR') => {
       const id = randomUUID();
       await shop.dataSource.query(
-        `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, amount, currency, source, evidence, reason, handling)
+        `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, amount, currency, source, evidence, reason, handling)
          VALUES ($1, 'fake', $2, $3, $4, 'provider', $5, 'unknown-order', 'kept')`,
         [id, reference, amount, currency, { transactionId: `t-${reference}` }],
       );

@@ -23,7 +23,7 @@ const FILL = [
   `INSERT INTO ${SCHEMA}.reservation (order_id, sku, qty, state) SELECT ${ID}, 's', 1, 'RELEASED' FROM ${SERIES}`,
   `INSERT INTO ${SCHEMA}.refund (number, provider, reference, order_id, amount, currency, reason, status)
    SELECT ${ID}, 'fake', n::text, ${ID}, 1, 'EUR', 'late', 'REFUNDED' FROM ${SERIES}`,
-  `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling, created_at)
+  `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling, created_at)
    SELECT gen_random_uuid(), 'fake', n::text, ${ID}, 1, 'EUR', '{}', 'late', 'refunding', ${OLD} FROM ${SERIES}`,
   `INSERT INTO ${SCHEMA}.idempotency_key (scope, key, fingerprint, response, created_at)
    SELECT 'place:default', ${ID}, 'f', '{}', ${OLD} FROM ${SERIES}`,
@@ -85,7 +85,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])(`plans of the pur
 
   it.each([
     ['idempotency keys', idempotencyKeys, 'idempotency_key_pkey'],
-    ['settled money', settledMoney, 'orphan_payment_pkey'],
+    ['settled money', settledMoney, 'unmatched_payment_pkey'],
   ] as const)('reads a page of the %s by their key', async (_, rows, index) => {
     const purge = new PurgeRows(explained(), rows(SCHEMA), 10 * DAY_MS);
     const { purged, next } = await purge.purgePage(purge.beginning);

@@ -112,7 +112,7 @@ describe('purging data that finished long ago', () => {
     `INSERT INTO ${SCHEMA}.timeout (kind, key, generation, due_at, next_attempt_at, state)
      VALUES ('${kind}', ${key}, 1, now() + interval '1 day', now() + interval '1 day', '${state}')`;
   const money = (handling: string, orderId = '$1') =>
-    `INSERT INTO ${SCHEMA}.orphan_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
+    `INSERT INTO ${SCHEMA}.unmatched_payment (id, provider, reference, order_id, amount, currency, evidence, reason, handling)
      VALUES (gen_random_uuid(), 'fake', $1, ${orderId}, 5, 'EUR', '{}', 'late', '${handling}')`;
   const refund = (status: string) =>
     `INSERT INTO ${SCHEMA}.refund (number, provider, reference, order_id, amount, currency, reason, status)
@@ -147,7 +147,7 @@ describe('purging data that finished long ago', () => {
     const before = await rowsOf(id);
     await purgeOrders();
     expect(await rowsOf(id)).toEqual(before);
-    for (const table of ['timeout', 'outbox', 'orphan_payment', 'reservation', 'refund'])
+    for (const table of ['timeout', 'outbox', 'unmatched_payment', 'reservation', 'refund'])
       await sql(`DELETE FROM ${SCHEMA}.${table}`);
     await sql(`UPDATE ${SCHEMA}.payment_attempt SET status = 'CLOSED'`);
     expect((await purgeOrders()).orders).toBeGreaterThan(0);
@@ -178,14 +178,14 @@ describe('purging data that finished long ago', () => {
   it('keeps the history append-only for all other statements', async () => {
     const id = await closed();
     const table = `${SCHEMA}.order_history`;
-    const stray = [
+    const forbidden = [
       `DELETE FROM ${table}`,
       `DELETE FROM ${table} WHERE order_id = '${id}'`,
       `UPDATE ${table} SET evidence = NULL WHERE order_id = '${id}'`,
       `UPDATE ${table} SET to_status = 'PAID' WHERE order_id = '${id}'`,
       `TRUNCATE ${table}`,
     ];
-    for (const statement of stray) await expect(sql(statement)).rejects.toThrow('append-only');
+    for (const statement of forbidden) await expect(sql(statement)).rejects.toThrow('append-only');
     shop.failures.length = 0;
   });
 
@@ -193,22 +193,22 @@ describe('purging data that finished long ago', () => {
     const id = await closed();
     const insert = (reference: string, handling: string) =>
       sql(
-        `INSERT INTO ${SCHEMA}.orphan_payment
+        `INSERT INTO ${SCHEMA}.unmatched_payment
                 (id, provider, reference, amount, currency, evidence, reason, handling, created_at)
          VALUES (gen_random_uuid(), 'fake', $1, 5, 'EUR', '{}', $2, $2, now() - interval '1000 days')`,
         reference,
         handling,
       );
-    for (const handling of ['kept', 'waiting', 'revived', 'adopted', 'refunding']) await insert('stray', handling);
+    for (const handling of ['kept', 'waiting', 'revived', 'adopted', 'refunding']) await insert('unmatched', handling);
     await insert(id, 'refunding');
     await sql(refund('PENDING'), id);
     const left = async () =>
-      (await sql<{ name: string }>(`SELECT reference || ' ' || handling AS name FROM ${SCHEMA}.orphan_payment`))
+      (await sql<{ name: string }>(`SELECT reference || ' ' || handling AS name FROM ${SCHEMA}.unmatched_payment`))
         .map(({ name }) => name)
         .sort();
     expect(await purge({ settledMoneyMs: 2_000 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 0 });
     expect(await purge({ settledMoneyMs: 10 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 3 });
-    expect(await left()).toEqual([`${id} refunding`, 'stray kept', 'stray waiting'].sort());
+    expect(await left()).toEqual([`${id} refunding`, 'unmatched kept', 'unmatched waiting'].sort());
     await sql(`UPDATE ${SCHEMA}.refund SET status = 'REFUNDED' WHERE order_id = $1`, id);
     expect(await purge({ settledMoneyMs: 10 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 1 });
   });

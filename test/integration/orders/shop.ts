@@ -7,7 +7,7 @@ import { type AttemptFinding } from '../../../src/orders/lookup/attempt-finding'
 import { checkReportedPayment } from '../../../src/orders/input/check-new-order';
 import { CheckPayment } from '../../../src/orders/pay/check-payment';
 import { CloseUnpaidOrders } from '../../../src/orders/close/close-unpaid-orders';
-import { LatePayments } from '../../../src/orders/unmatched/late-payments';
+import { HandleUnmatched } from '../../../src/orders/unmatched/handle-unmatched';
 import { PaymentWatch } from '../../../src/orders/unmatched/payment-watch';
 import { RefundPayments } from '../../../src/orders/unmatched/refund-payments';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
@@ -75,10 +75,10 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const desk = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
   const refunds = new RefundRows(dataSource, SCHEMA);
   const found = new NoteUnmatchedMoney(store);
-  const late = new LatePayments({ store, scheduler, policies: resolved, refunds, found });
+  const handleUnmatched = new HandleUnmatched({ store, scheduler, policies: resolved, refunds, found });
   const watch = new PaymentWatch(scheduler, resolved);
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
-  const markPaid = new MarkPaid(desk, late, watch, providers);
+  const markPaid = new MarkPaid(desk, handleUnmatched, watch, providers);
   const rows = new UnmatchedRows(SCHEMA);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
   return {
@@ -91,7 +91,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     inventory,
     store,
     desk,
-    late,
+    handleUnmatched,
     watch,
     policies: resolved,
     provider,
@@ -106,14 +106,21 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     unmatched: new UnmatchedPayments(dataSource, rows),
     settleUnmatched: new SettleUnmatched(desk, rows),
     assign: new AssignUnmatched(desk, rows, markPaid, providers),
-    refund: new RefundPayment({ desk, late, found, markPaid, ask, providers }),
-    revive: new ReviveOrder({ desk, late, found, inventory, rows }),
+    refund: new RefundPayment({ desk, unmatched: handleUnmatched, found, markPaid, ask, providers }),
+    revive: new ReviveOrder({ desk, unmatched: handleUnmatched, found, inventory, rows }),
     close: new CloseOrder(desk, watch),
     history: new ReadHistory(dataSource, SCHEMA),
-    closing: new CloseUnpaidOrders({ store, providers: ask, policies: resolved, late, found, watch }),
-    reconciling: new ReconcilePayments({ store, providers: ask, markPaid, late }),
+    closing: new CloseUnpaidOrders({
+      store,
+      providers: ask,
+      policies: resolved,
+      unmatched: handleUnmatched,
+      found,
+      watch,
+    }),
+    reconciling: new ReconcilePayments({ store, providers: ask, markPaid, unmatched: handleUnmatched }),
     reminding: new RemindBeforeDeadline(store, outbox),
-    watching: new WatchEndedOrders({ store, providers: ask, policies: resolved, late, found }),
+    watching: new WatchEndedOrders({ store, providers: ask, policies: resolved, unmatched: handleUnmatched, found }),
     refunding: new RefundPayments({ store, refunds, providers: ask, outbox }),
   };
 }
@@ -213,12 +220,12 @@ export function eventsOf(shop: Shop, orderId: string): Promise<StoredEvent[]> {
   );
 }
 
-export function orphansOf(
+export function unmatchedOf(
   shop: Shop,
   orderId: string,
 ): Promise<{ reason: string; amount: string; reference: string; handling?: string }[]> {
   return shop.dataSource.query(
-    `SELECT reason, amount, reference FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+    `SELECT reason, amount, reference FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
     [orderId],
   );
 }

@@ -22,9 +22,9 @@ describe('unmatched payments', () => {
   describe('the list', () => {
     it('has the waiting payments, in pages, and on request only those of some merchants', async () => {
       const orderId = await keptLate('listed-late');
-      const id = await desk.stray('listed-stray');
+      const id = await desk.unmatched('listed-unknown');
       const all = await desk.shop.unmatched.list();
-      expect(all.map(({ reference }) => reference).sort()).toEqual(['listed-late', 'listed-stray']);
+      expect(all.map(({ reference }) => reference).sort()).toEqual(['listed-late', 'listed-unknown']);
       expect(all.find((row) => row.id === id)).toMatchObject({ orderId: null, source: 'provider', amount: 1_999 });
       const [first] = await desk.shop.unmatched.list({ limit: 1 });
       const [second] = await desk.shop.unmatched.list({ limit: 1, after: first?.id ?? '' });
@@ -39,10 +39,10 @@ describe('unmatched payments', () => {
       const plan = await desk.shop.dataSource.transaction(async (tx) => {
         await tx.query('SET LOCAL enable_seqscan = off');
         return tx.query<object[]>(`
-          EXPLAIN SELECT count(*) FROM ${SCHEMA}.orphan_payment
+          EXPLAIN SELECT count(*) FROM ${SCHEMA}.unmatched_payment
            WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`);
       });
-      expect(JSON.stringify(plan)).toContain('orphan_payment_open');
+      expect(JSON.stringify(plan)).toContain('unmatched_payment_open');
     });
   });
 
@@ -77,18 +77,18 @@ describe('unmatched payments', () => {
     });
 
     it('works for money without an order, and in a transaction of the caller', async () => {
-      const id = await desk.stray('settled-stray');
+      const id = await desk.unmatched('settled-unknown');
       await desk.shop.dataSource.transaction((tx) =>
         desk.shop.settleUnmatched.execute({ id, reason: 'ours to keep' }, ANNA, tx),
       );
-      expect(await desk.rowsOf('settled-stray')).toEqual(['unknown-order settled']);
+      expect(await desk.rowsOf('settled-unknown')).toEqual(['unknown-order settled']);
     });
 
     it('is rejected for a payment that does not wait, for an unknown one, and for an invalid id', async () => {
       const orderId = await desk.closed();
       await desk.confirm(orderId, 'revived-already');
       const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
-        `SELECT id FROM ${SCHEMA}.orphan_payment WHERE reference = 'revived-already'`,
+        `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = 'revived-already'`,
       );
       expect(await settle(row?.id ?? '')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'revived' });
       expect(await settle(randomUUID())).toMatchObject({ code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
@@ -100,7 +100,7 @@ describe('unmatched payments', () => {
     it('pays the order, counts as a registration, and keeps the source', async () => {
       const orderId = await desk.placed();
       const before = await stockOf(desk.shop, 'apple');
-      const id = await desk.stray('assigned');
+      const id = await desk.unmatched('assigned');
       expect(await assign(id, orderId)).toMatchObject({
         outcome: 'assigned',
         booked: 'paid',
@@ -121,7 +121,7 @@ describe('unmatched payments', () => {
       const lines = [{ sku: 'rare', quantity: 1, unitAmount: 1_999 }];
       const orderId = await desk.closed({ lines });
       await desk.placed({ lines });
-      expect(await assign(await desk.stray('assigned-late'), orderId)).toMatchObject({ booked: 'late' });
+      expect(await assign(await desk.unmatched('assigned-late'), orderId)).toMatchObject({ booked: 'late' });
       expect(await desk.statusOf(orderId)).toBe('REFUNDING');
       expect(await desk.attemptsOf(orderId)).toEqual(['assigned-late REFUNDING']);
     });
@@ -140,7 +140,7 @@ describe('unmatched payments', () => {
 
     it('to two orders at the same time books it on one of them', async () => {
       const orders = [await desk.placed(), await desk.placed()];
-      const id = await desk.stray('wanted-twice');
+      const id = await desk.unmatched('wanted-twice');
       const results = await Promise.all(orders.map((orderId) => assign(id, orderId)));
       expect(results.map(({ outcome }) => outcome).sort()).toEqual(['assigned', 'rejected']);
       expect(results.find(({ outcome }) => outcome === 'rejected')).toMatchObject({
@@ -154,7 +154,7 @@ describe('unmatched payments', () => {
       const owner = await desk.placed({ attempt: desk.attempt('session') });
       await desk.confirm(owner, 'session');
       const other = await desk.placed();
-      expect(await assign(await desk.stray('t-session'), other)).toEqual({
+      expect(await assign(await desk.unmatched('t-session'), other)).toEqual({
         outcome: 'rejected',
         code: 'PAYMENT_TAKEN',
       });
@@ -164,7 +164,7 @@ describe('unmatched payments', () => {
 
     it('is rejected for another currency, another amount of the same payment, and money that has an order', async () => {
       const orderId = await desk.placed();
-      const dollars = await desk.stray('dollars', 1_999, 'USD');
+      const dollars = await desk.unmatched('dollars', 1_999, 'USD');
       expect(await assign(dollars, orderId)).toMatchObject({ code: 'PAYMENT_NOT_BOOKABLE', currency: 'USD' });
       await desk.report(orderId, 'disputed', 1_000);
       await desk.report(orderId, 'disputed', 1_500);
@@ -180,7 +180,7 @@ describe('unmatched payments', () => {
 
     it('of too little waits for the rest like any payment, and is refunded at the deadline', async () => {
       const orderId = await desk.placed();
-      const id = await desk.stray('assigned-half', 1_000);
+      const id = await desk.unmatched('assigned-half', 1_000);
       expect(await assign(id, orderId)).toMatchObject({ booked: 'amount-mismatch', order: { status: 'PENDING' } });
       await desk.expire(orderId);
       await settleUntilDone(desk.shop, [orderId]);

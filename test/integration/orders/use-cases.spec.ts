@@ -5,7 +5,7 @@ import {
   newOrder,
   KEEPING,
   openShop,
-  orphansOf,
+  unmatchedOf,
   type Shop,
   SCHEMA,
   settle,
@@ -118,25 +118,25 @@ describe('use cases about one order, on PostgreSQL', () => {
       await pay(id, 'first-one');
       shop.provider.paid('second-too');
       expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
-      expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 'first-one' }]);
+      expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'surplus', reference: 'first-one' }]);
     });
 
     it('keeps money that arrives after closing, reports it once, and leaves the order closed', async () => {
       const id = await placed({ paymentWindowMs: 0 });
       await settle(shop, [id]);
       for (let report = 0; report < 3; report++) expect(await pay(id, 'too-late')).toMatchObject({ outcome: 'late' });
-      expect(await orphansOf(shop, id)).toEqual([{ reason: 'late', amount: '1999', reference: 'too-late' }]);
+      expect(await unmatchedOf(shop, id)).toEqual([{ reason: 'late', amount: '1999', reference: 'too-late' }]);
       expect(await eventNames(id)).toEqual(['order.closed', 'order.payment_late']);
       expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'CLOSED', attempts: [{ status: 'PAID' }] });
     });
 
     it('keeps money of unknown orders, and of attempts that belong to other orders', async () => {
       expect(await pay('who', 'lost')).toEqual({ outcome: 'unknown-order' });
-      expect(await orphansOf(shop, 'who')).toMatchObject([{ reason: 'unknown-order' }]);
+      expect(await unmatchedOf(shop, 'who')).toMatchObject([{ reason: 'unknown-order' }]);
       const [id, owner] = [await placed(), await placed({ attempt: attempt('owned') })];
       expect(await pay(id, 'owned')).toMatchObject({ outcome: 'attempt-mismatch', order: { status: 'PENDING' } });
       expect((await shop.readOrder.execute(owner))?.attempts).toMatchObject([{ status: 'OPEN' }]);
-      expect(await orphansOf(shop, id)).toMatchObject([{ reason: 'attempt-mismatch' }]);
+      expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'attempt-mismatch' }]);
     });
 
     it('does not count too little, or another currency, as paid, and accepts the rest when it arrives', async () => {

@@ -43,7 +43,7 @@ describe('the source that vouches for a payment', () => {
   const keptOf = async (id: string) =>
     (
       await shop.dataSource.query<{ text: string }[]>(
-        `SELECT reference || ' ' || reason || ' ' || handling AS text FROM ${SCHEMA}.orphan_payment WHERE order_id = $1 ORDER BY id`,
+        `SELECT reference || ' ' || reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
         [id],
       )
     ).map(({ text }) => text);
@@ -94,7 +94,7 @@ describe('the source that vouches for a payment', () => {
       expect(await attemptsOf(id)).toEqual([`${reference} PAID 999`]);
     });
 
-    it('of late money is looked up, and refunded once the provider confirms it', async () => {
+    it('of a late payment is looked up, and refunded once the provider confirms it', async () => {
       const id = await closed({ merchantId: 'refunder', attempt: attempt('late-told') });
       expect(await report(id, 'late-told')).toMatchObject({ outcome: 'late', order: { status: 'CLOSED' } });
       expect(await isScheduled(id)).toBeDefined();
@@ -104,7 +104,7 @@ describe('the source that vouches for a payment', () => {
       expect(await attemptsOf(id)).toEqual(['late-told REFUNDING 2500']);
     });
 
-    it('of late money that the provider does not confirm is kept', async () => {
+    it('of a late payment that the provider does not confirm is kept', async () => {
       const id = await closed({ merchantId: 'refunder', attempt: attempt('late-lie') });
       await report(id, 'late-lie');
       expect(await reconcile(shop, id)).toEqual({ type: 'done' });
@@ -192,11 +192,11 @@ describe('the source that vouches for a payment', () => {
         source: 'provider',
         evidence: {},
       } as const;
-      await shop.dataSource.transaction((tx) => shop.store.keepUnexpected(tx, [{ ...money, ...why, now: new Date() }]));
+      await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [{ ...money, ...why, now: new Date() }]));
       const id = await placed({ attempt: attempt('cs_6') });
       await confirm(id, 'cs_6', 1_999, 'pi_6');
       const [row] = await shop.dataSource.query<{ handling: string }[]>(
-        `SELECT handling FROM ${SCHEMA}.orphan_payment WHERE reference = 'pi_6'`,
+        `SELECT handling FROM ${SCHEMA}.unmatched_payment WHERE reference = 'pi_6'`,
       );
       expect(row?.handling).toBe('adopted');
     });

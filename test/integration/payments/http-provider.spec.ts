@@ -133,23 +133,23 @@ describe('HttpPaymentProvider', () => {
     });
 
     it('in a ResilientProvider, a provider that hangs is UNKNOWN after the time-out', async () => {
-      const guarded = new ResilientProvider(http, clock, { timeoutMs: 50 });
+      const resilient = new ResilientProvider(http, clock, { timeoutMs: 50 });
       const attempt = await client.create({ faults: [{ fault: 'hang', times: 1 }] });
-      expect(await guarded.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', outage: true });
+      expect(await resilient.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', outage: true });
       expect(await http.query(attempt, never)).toMatchObject({ type: 'OPEN' });
     });
 
     it('in a ResilientProvider, an outage opens the breaker and its end closes it', async () => {
-      // The guard's time stands still between the steps, however slow the machine is.
-      const guardClock = new ManualClock();
-      const guarded = new ResilientProvider(http, guardClock, { breakerThreshold: 2, breakerOpenMs: 5_000 });
+      // The time of the breaker stands still between the steps, however slow the machine is.
+      const breakerClock = new ManualClock();
+      const resilient = new ResilientProvider(http, breakerClock, { breakerThreshold: 2, breakerOpenMs: 5_000 });
       const attempt = await client.create();
       await client.addFault({ fault: 'error', times: 2 });
-      await guarded.query(attempt, never);
-      await guarded.query(attempt, never);
-      expect(await guarded.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 5_000 });
-      await guardClock.advance(5_000);
-      expect(await guarded.query(attempt, never)).toMatchObject({ type: 'OPEN' });
+      await resilient.query(attempt, never);
+      await resilient.query(attempt, never);
+      expect(await resilient.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 5_000 });
+      await breakerClock.advance(5_000);
+      expect(await resilient.query(attempt, never)).toMatchObject({ type: 'OPEN' });
     });
   });
 });

@@ -56,7 +56,7 @@ describe('the broker client at bad moments', () => {
       queue: QUEUE,
       prefetch: 10,
       declare: async (channel) => void (await channel.assertQueue(QUEUE, { durable: true })),
-      onDelivery: (delivery) => delivery.settle('ack'),
+      onDelivery: (delivery) => delivery.acknowledge('ack'),
     });
 
   const event = (): Publication => ({
@@ -117,7 +117,7 @@ describe('the broker client at bad moments', () => {
     await client.stopConsuming();
     expect(await consumers()).toBe(0);
     await direct.close();
-    await client.settleRest(50);
+    await client.acknowledgeRest(50);
     await client.close();
   });
 
@@ -130,7 +130,7 @@ describe('the broker client at bad moments', () => {
     const suspending = consumer.suspend();
     await consumer.stop();
     await suspending;
-    await client.settleRest(50);
+    await client.acknowledgeRest(50);
     await client.close();
     expect(watched.open.size).toBe(0);
   });

@@ -59,18 +59,18 @@ describe('the consumer with manual acknowledgement', () => {
   };
   const left = async (): Promise<number> => (await channel.checkQueue(QUEUE)).messageCount;
 
-  it('receives no more than its prefetch, and the next message only after a settlement', async () => {
+  it('receives no more than its prefetch, and the next message only after an acknowledgment', async () => {
     send('a', 'b', 'c', 'd');
     await until(() => deliveries.length === 3);
     expect(await left()).toBe(1);
-    deliveries[1]?.settle('ack');
+    deliveries[1]?.acknowledge('ack');
     await until(() => deliveries.length === 4);
     expect(bodies()).toEqual(['a', 'b', 'c', 'd']);
-    for (const delivery of deliveries) delivery.settle('ack');
-    expect(consumer.unsettledCount).toBe(0);
+    for (const delivery of deliveries) delivery.acknowledge('ack');
+    expect(consumer.unacknowledgedCount).toBe(0);
   });
 
-  it('settles no other message if a settlement comes after a reconnect', async () => {
+  it('acknowledges no other message if an acknowledgment comes after a reconnect', async () => {
     send('old');
     const [old] = await taken(1);
     proxy.cut();
@@ -78,25 +78,25 @@ describe('the consumer with manual acknowledgement', () => {
     await until(() => consumer.isConsuming);
     const [again] = await taken(1);
     expect(again?.message.fields.redelivered).toBe(true);
-    // On the new channel, the tag of `old` is the tag of `again`. A settlement there would remove that message.
+    // On the new channel, the tag of `old` is the tag of `again`. An acknowledgment there would remove that message.
     expect(again?.message.fields.deliveryTag).toBe(old?.message.fields.deliveryTag);
-    old?.settle('ack');
+    old?.acknowledge('ack');
     await client.stopConsuming();
-    expect(await client.settleRest(50)).toBe(1);
+    expect(await client.acknowledgeRest(50)).toBe(1);
     expect(await left()).toBe(1);
   });
 
-  it('settles only once, and the first settlement counts', async () => {
+  it('is acknowledged only once, and the first acknowledgment counts', async () => {
     send('once', 'other');
     const [once, other] = await taken(2);
-    once?.settle('requeue');
-    once?.settle('ack');
+    once?.acknowledge('requeue');
+    once?.acknowledge('ack');
     const [again] = await taken(1);
     expect(again?.body.toString()).toBe('once');
-    again?.settle('ack');
-    other?.settle('ack');
+    again?.acknowledge('ack');
+    other?.acknowledge('ack');
     await client.stopConsuming();
-    expect(await client.settleRest(1_000)).toBe(0);
+    expect(await client.acknowledgeRest(1_000)).toBe(0);
     expect(await left()).toBe(0);
   });
 
@@ -107,7 +107,7 @@ describe('the consumer with manual acknowledgement', () => {
     send('after');
     const [after] = await taken(1);
     expect(after?.body.toString()).toBe('after');
-    after?.settle('ack');
+    after?.acknowledge('ack');
   });
 
   it('consumes again after each of several lost connections', async () => {
@@ -118,7 +118,7 @@ describe('the consumer with manual acknowledgement', () => {
       send(round);
       const [delivery] = await taken(1);
       expect(delivery?.body.toString()).toBe(round);
-      delivery?.settle('ack');
+      delivery?.acknowledge('ack');
       // The broker serves requests and acknowledgments of a channel in order, so an answer means that it has both.
       await consumer.suspend();
       await consumer.resume();
@@ -138,23 +138,23 @@ describe('the consumer with manual acknowledgement', () => {
     await until(() => deliveries.length > 0);
     expect(bodies()).toEqual(['while suspended']);
     const [only] = await taken(1);
-    only?.settle('ack');
+    only?.acknowledge('ack');
     send('later');
     await until(() => deliveries.length === 1);
     expect(bodies()).toEqual(['later']);
     const queue = await channel.checkQueue(QUEUE);
     expect(queue.consumerCount).toBe(1);
-    deliveries[0]?.settle('ack');
+    deliveries[0]?.acknowledge('ack');
   });
 
-  it('receives nothing after it was stopped, and returns unsettled messages', async () => {
+  it('receives nothing after it was stopped, and returns unacknowledged messages', async () => {
     send('a', 'b', 'c', 'd');
     await until(() => deliveries.length === 3);
-    deliveries[0]?.settle('ack');
+    deliveries[0]?.acknowledge('ack');
     await client.stopConsuming();
-    expect(await client.settleRest(50)).toBeGreaterThanOrEqual(2);
+    expect(await client.acknowledgeRest(50)).toBeGreaterThanOrEqual(2);
     expect(await left()).toBe(3);
-    deliveries[1]?.settle('ack');
+    deliveries[1]?.acknowledge('ack');
     expect(await left()).toBe(3);
   });
 
@@ -172,6 +172,6 @@ describe('the consumer with manual acknowledgement', () => {
       'x-ot-error-code': 'TEST',
       'x-ot-error-reason': 'r'.repeat(2_000),
     });
-    expect(consumer.unsettledCount).toBe(0);
+    expect(consumer.unacknowledgedCount).toBe(0);
   });
 });

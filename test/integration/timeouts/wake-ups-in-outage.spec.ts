@@ -34,7 +34,7 @@ describe('wake-ups while the database is away', () => {
   });
 
   it('stay in hand, are not delivered again, and are handled when it is back', async () => {
-    const settle = jest.spyOn(Delivery.prototype, 'settle');
+    const acknowledge = jest.spyOn(Delivery.prototype, 'acknowledge');
     const keys = [...Array(50).keys()].map(String);
     await database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
@@ -59,6 +59,6 @@ describe('wake-ups while the database is away', () => {
     expect(backAt).toBeGreaterThan(row?.due.getTime() ?? Infinity);
     expect(Date.now() - backAt).toBeLessThan(6_000);
     await until(() => engine.engine.isMessagePathUp);
-    expect(settle.mock.calls.filter(([settlement]) => settlement !== 'ack')).toEqual([]);
+    expect(acknowledge.mock.calls.filter(([how]) => how !== 'ack')).toEqual([]);
   });
 });

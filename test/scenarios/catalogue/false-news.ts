@@ -61,7 +61,7 @@ export const FALSE_NEWS: readonly Scenario[] = [
     isLong: true,
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED'], orphans: ['unknown-order/kept'] },
+      ends: { status: ['CLOSED'], unmatched: ['unknown-order/kept'] },
       payments: [
         {
           script: { buyer: 'pays-after', ms: random.between(300, 1_500) },
@@ -76,7 +76,7 @@ export const FALSE_NEWS: readonly Scenario[] = [
     says: 'a payment that no order knows is kept for a person',
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED'], orphans: ['unknown-order/kept'] },
+      ends: { status: ['CLOSED'], unmatched: ['unknown-order/kept'] },
       payments: [{ script: { buyer: 'pays-after', ms: random.between(300, 1_500) }, registers: 'never' }],
     }),
   },

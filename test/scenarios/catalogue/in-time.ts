@@ -48,7 +48,7 @@ export const IN_TIME: readonly Scenario[] = [
     says: 'the news comes before the shop registers the attempt',
     plan: (random) => ({
       windowMs: 6_000,
-      ends: { ...PAID, orphans: ['unknown-order/adopted'] },
+      ends: { ...PAID, unmatched: ['unknown-order/adopted'] },
       payments: [{ script: { buyer: 'pays-after', ms: random.between(100, 500) }, registers: 'later' }],
       act: async (cast) => {
         await cast.untilLedger(0, 'news that was taken', ({ notifications }) => notifications.sent > 0);

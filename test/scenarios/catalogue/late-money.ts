@@ -81,7 +81,7 @@ export const LATE_MONEY: readonly Scenario[] = [
   },
   {
     name: 'late-goes-back',
-    says: 'the buyer pays late at a shop that gives late money back',
+    says: 'the buyer pays late at a shop that refunds late payments',
     plan: (random) => lateAtRefundingShop(random, {}),
   },
   {

@@ -20,14 +20,14 @@ export const MANY_PAYMENTS: readonly Scenario[] = [
     providers: ['alipay', 'wechat-pay'],
     plan: () => ({
       windowMs: 40_000,
-      ends: { status: ['PAID'], orphans: ['unknown-order/adopted'] },
+      ends: { status: ['PAID'], unmatched: ['unknown-order/adopted'] },
       payments: [{ registers: 'later' }],
       act: async (cast) => {
         await cast.pay(0);
         await cast.untilKept(0);
         await cast.placeTwin({
           windowMs: 20_000,
-          ends: { status: ['PAID'], orphans: ['unknown-order/adopted'] },
+          ends: { status: ['PAID'], unmatched: ['unknown-order/adopted'] },
           payments: [{ registers: 'later' }],
           act: async (twin) => {
             await twin.pay(0);

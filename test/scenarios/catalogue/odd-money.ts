@@ -38,7 +38,7 @@ export const ODD_MONEY: readonly Scenario[] = [
     says: 'the buyer pays less; it goes back, and the order closes',
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED_REFUNDED'], refunds: 1, orphans: [] },
+      ends: { status: ['CLOSED_REFUNDED'], refunds: 1, unmatched: [] },
       payments: [
         {
           script: { buyer: 'pays-after', ms: random.between(300, 1_500) },
@@ -53,7 +53,7 @@ export const ODD_MONEY: readonly Scenario[] = [
     says: 'the same, and the provider says so before the deadline',
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED_REFUNDED'], refunds: 1, orphans: ['amount-mismatch/refunding'] },
+      ends: { status: ['CLOSED_REFUNDED'], refunds: 1, unmatched: ['amount-mismatch/refunding'] },
       payments: [
         { script: { buyer: 'pays-after', ms: random.between(300, 1_500) }, partialAmount: random.between(1, 99) },
       ],
@@ -66,7 +66,7 @@ export const ODD_MONEY: readonly Scenario[] = [
     says: 'the buyer pays in another currency; it goes back, and the order closes',
     plan: (random) => ({
       windowMs: 2_500,
-      ends: { status: ['CLOSED_REFUNDED'], refunds: 1, orphans: [] },
+      ends: { status: ['CLOSED_REFUNDED'], refunds: 1, unmatched: [] },
       payments: [
         {
           script: { buyer: 'pays-after', ms: random.between(300, 1_500) },

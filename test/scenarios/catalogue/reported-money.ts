@@ -14,7 +14,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
     says: 'the shop reports less than was taken; the news tells the whole amount',
     plan: () => ({
       windowMs: PATIENT_MS,
-      ends: { status: ['PAID'], orphans: ['amount-mismatch/completed'], attempts: ['PAID'] },
+      ends: { status: ['PAID'], unmatched: ['amount-mismatch/completed'], attempts: ['PAID'] },
       payments: [{}],
       act: async (cast) => {
         const report = cast.report(0, { amount: cast.order.amount - COUPON });
@@ -29,7 +29,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
     says: 'the same, and the news is lost: the provider is asked at the deadline, before anything goes back',
     plan: () => ({
       windowMs: HURRIED_MS,
-      ends: { status: ['PAID'], orphans: ['amount-mismatch/completed'], attempts: ['PAID'] },
+      ends: { status: ['PAID'], unmatched: ['amount-mismatch/completed'], attempts: ['PAID'] },
       payments: [{ notify: { lost: true } }],
       act: async (cast) => {
         await cast.pay(0);
@@ -45,7 +45,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
       const part = random.between(1, 99);
       return {
         windowMs: HURRIED_MS,
-        ends: { status: ['CLOSED_REFUNDED'], refunds: 1, orphans: ['amount-mismatch/refunding'] },
+        ends: { status: ['CLOSED_REFUNDED'], refunds: 1, unmatched: ['amount-mismatch/refunding'] },
         payments: [{ partialAmount: part, notify: { lost: true } }],
         act: async (cast) => {
           await cast.pay(0);
@@ -56,11 +56,11 @@ export const REPORTED_MONEY: readonly Scenario[] = [
   },
   {
     name: 'late-report-unknown-there',
-    says: 'the shop reports late money that the provider does not know: it is kept for a person',
+    says: 'the shop reports a late payment that the provider does not know: it is kept for a person',
     plan: () => ({
       windowMs: 2_500,
       merchantId: 'shop-refund',
-      ends: { status: ['CLOSED'], orphans: ['late/kept'], attempts: ['PAID'] },
+      ends: { status: ['CLOSED'], unmatched: ['late/kept'], attempts: ['PAID'] },
       payments: [{}],
       act: async (cast) => {
         await cast.untilStatus('CLOSED');
@@ -70,7 +70,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
   },
   {
     name: 'late-report-confirmed',
-    says: 'the shop reports late money, the news is lost; it goes back once the provider has confirmed it',
+    says: 'the shop reports a late payment, the notification is lost; it is refunded once the provider has confirmed it',
     plan: () => ({
       windowMs: 2_500,
       merchantId: 'shop-refund',
@@ -116,7 +116,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
     plan: () => ({
       windowMs: 2_500,
       merchantId: 'shop-refund',
-      ends: { status: ['CLOSED'], orphans: ['late/kept'], attempts: ['CLOSED', 'PAID'] },
+      ends: { status: ['CLOSED'], unmatched: ['late/kept'], attempts: ['CLOSED', 'PAID'] },
       payments: [{}, { registers: 'never', notify: 'none' }],
       act: async (cast) => {
         await cast.untilStatus('CLOSED');

@@ -23,7 +23,7 @@ export function checkEnding(facts: OrderFacts): Violation[] {
 }
 
 function checkPlan(facts: OrderFacts): Violation[] {
-  return [...checkStatus(facts), ...checkAttempts(facts), ...checkRefundCount(facts), ...checkOrphans(facts)];
+  return [...checkStatus(facts), ...checkAttempts(facts), ...checkRefundCount(facts), ...checkUnmatched(facts)];
 }
 
 function checkAttempts({ attempts, order }: OrderFacts): Violation[] {
@@ -45,14 +45,14 @@ function checkRefundCount({ stored, order, refunds }: OrderFacts): Violation[] {
 }
 
 /** Money that was not simply the order's is on record, and nothing else is. */
-function checkOrphans(facts: OrderFacts): Violation[] {
-  const found = facts.orphans.map(({ reason, handling }) => `${reason}/${handling}`).sort();
-  const expected = [...(facts.order.plan.ends.orphans ?? impliedOrphans(facts))].sort();
+function checkUnmatched(facts: OrderFacts): Violation[] {
+  const found = facts.unmatched.map(({ reason, handling }) => `${reason}/${handling}`).sort();
+  const expected = [...(facts.order.plan.ends.unmatched ?? impliedUnmatched(facts))].sort();
   if (found.join() === expected.join()) return [];
-  return [other(`orphan payments [${found.join(', ')}] instead of [${expected.join(', ')}]`)];
+  return [other(`unmatched payments [${found.join(', ')}] instead of [${expected.join(', ')}]`)];
 }
 
-function impliedOrphans({ stored, history, refunds }: OrderFacts): string[] {
+function impliedUnmatched({ stored, history, refunds }: OrderFacts): string[] {
   const isRevived = history.some(({ from, to }) => from === 'CLOSED' && to === 'PAID');
   const reason = stored?.status === 'PAID' ? 'surplus' : 'late';
   return [...(isRevived ? ['late/revived'] : []), ...refunds.map(() => `${reason}/refunding`)];

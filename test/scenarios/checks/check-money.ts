@@ -28,8 +28,8 @@ function checkOwn(facts: OrderFacts): Violation[] {
 }
 
 /** The shop never got to say whose money it is: a story that was broken off, and the money is on record. */
-function isKeptForPerson({ order, orphans }: OrderFacts): boolean {
-  return order.isTooLate && orphans.some(({ reason, handling }) => `${reason}/${handling}` === 'unknown-order/kept');
+function isKeptForPerson({ order, unmatched }: OrderFacts): boolean {
+  return order.isTooLate && unmatched.some(({ reason, handling }) => `${reason}/${handling}` === 'unknown-order/kept');
 }
 
 /** Paid and not given back, by currency. */

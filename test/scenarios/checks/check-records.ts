@@ -22,7 +22,7 @@ function checkHistory({ stored, history }: OrderFacts): Violation[] {
   return problems;
 }
 
-function checkEvents({ history, refunds, orphans, events }: OrderFacts): Violation[] {
+function checkEvents({ history, refunds, unmatched, events }: OrderFacts): Violation[] {
   const steps = history.filter(({ from, to }) => from !== to && to !== 'CLOSED_REFUNDED');
   const expected = [
     ...steps.flatMap(({ to, version }) => {
@@ -30,7 +30,7 @@ function checkEvents({ history, refunds, orphans, events }: OrderFacts): Violati
       return type ? [`${type} ${version}`] : [];
     }),
     ...refunds.map(() => 'order.refunded'),
-    ...orphans.filter(({ orderId }) => orderId !== null).map(() => 'order.payment_late'),
+    ...unmatched.filter(({ orderId }) => orderId !== null).map(() => 'order.payment_late'),
   ];
   const found = events.map(({ type, orderVersion }) =>
     type === 'order.refunded' || type === 'order.payment_late' ? type : `${type} ${orderVersion}`,

@@ -4,7 +4,7 @@ import { type Stage } from '../stage/open-stage';
 import {
   type AttemptFact,
   type OrderFacts,
-  type OrphanFact,
+  type UnmatchedFact,
   type RefundFact,
   type StoredFact,
   type TimeoutFact,
@@ -20,7 +20,7 @@ export async function gatherFacts(stage: Stage, orders: readonly Placed[]): Prom
   const reservations = group(await records.reservations());
   const attempts = group(await readAttempts(records));
   const refunds = group(await readRefunds(records));
-  const orphans = await readOrphans(records);
+  const unmatched = await readUnmatched(records);
   const timeouts = await readTimeouts(records);
   const ledger = await simulator.ledger();
   const events = group(listener.facts());
@@ -30,7 +30,7 @@ export async function gatherFacts(stage: Stage, orders: readonly Placed[]): Prom
       ...{ order, stored: stored.get(order.id), history: history.get(order.id) ?? [] },
       ...{ reservations: reservations.get(order.id) ?? [], attempts: attempts.get(order.id) ?? [] },
       ...{ refunds: refunds.get(order.id) ?? [], events: events.get(order.id) ?? [] },
-      orphans: orphans.filter((orphan) => orphan.orderId === order.id || isOfStory(order, orphan)),
+      unmatched: unmatched.filter((one) => one.orderId === order.id || isOfStory(order, one)),
       timeouts: timeouts.filter(({ key }) => key === order.id || numbers.has(key)),
       ledger: ledger.filter(({ orderId }) => orderId === order.id),
       foreign: ledger.filter((entry) => entry.orderId === null && isOfStory(order, entry)),
@@ -41,7 +41,7 @@ export async function gatherFacts(stage: Stage, orders: readonly Placed[]): Prom
 /** Two merchants may use the same reference. */
 function isOfStory(
   { payments }: Placed,
-  told: Pick<OrphanFact, 'provider' | 'reference'> & { readonly merchantAccount: string | null },
+  told: Pick<UnmatchedFact, 'provider' | 'reference'> & { readonly merchantAccount: string | null },
 ): boolean {
   return payments.some(
     ({ provider, reference, ownerAccount }) =>
@@ -73,11 +73,11 @@ function readRefunds(records: DemoRecords): Promise<RefundFact[]> {
   );
 }
 
-function readOrphans(records: DemoRecords): Promise<OrphanFact[]> {
+function readUnmatched(records: DemoRecords): Promise<UnmatchedFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", provider, merchant_account AS "merchantAccount", reference, reason, handling
-       FROM ${SCHEMA}.orphan_payment`,
+       FROM ${SCHEMA}.unmatched_payment`,
   );
 }
 

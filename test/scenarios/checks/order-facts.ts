@@ -23,8 +23,8 @@ export interface RefundFact {
   readonly status: string;
 }
 
-/** A row of orphan_payment. */
-export interface OrphanFact {
+/** A row of unmatched_payment. */
+export interface UnmatchedFact {
   readonly orderId: string | null;
   readonly provider: string;
   readonly merchantAccount: string;
@@ -57,7 +57,7 @@ export interface OrderFacts {
   readonly reservations: readonly ReservationFact[];
   readonly attempts: readonly AttemptFact[];
   readonly refunds: readonly RefundFact[];
-  readonly orphans: readonly OrphanFact[];
+  readonly unmatched: readonly UnmatchedFact[];
   readonly timeouts: readonly TimeoutFact[];
   /** The provider's books of the payments that are this order's. */
   readonly ledger: readonly LedgerEntry[];

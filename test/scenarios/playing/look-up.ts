@@ -16,7 +16,7 @@ export function parkedSql({ id }: Placed): string {
 
 /** SQL: the payment as one that no order knows. */
 export function keptSql({ provider, reference, ownerAccount }: PlacedPayment): string {
-  return `SELECT id FROM order_timeout.orphan_payment
+  return `SELECT id FROM order_timeout.unmatched_payment
            WHERE provider = '${provider}' AND reference = '${reference}' AND merchant_account = '${ownerAccount}'
              AND reason = 'unknown-order' AND handling = 'kept'`;
 }

@@ -3,9 +3,9 @@ import { type ProviderName } from '../scenario';
 import { type SimulatorMerchants } from './simulator-client';
 
 /** Answers that are untrusted or missing are part of the run, so a provider is left alone for a moment only. */
-const GUARD = { ratePerSecond: 1_000, breakerOpenMs: 500 };
-/** The adapter's own limits of rates, written out: a guard in the file replaces all of them. */
-const STRIPE_GUARD = { ...STRIPE_RESILIENCE_DEFAULTS, breakerOpenMs: 500 };
+const RESILIENCE = { ratePerSecond: 1_000, breakerOpenMs: 500 };
+/** The adapter's own limits of rates, written out: `resilience` in the file replaces all of them. */
+const STRIPE_RESILIENCE = { ...STRIPE_RESILIENCE_DEFAULTS, breakerOpenMs: 500 };
 
 /** The service's providers file: every provider of the run, at the simulator, with all its merchants. */
 export function providerConfiguration(
@@ -24,9 +24,9 @@ export function providerConfiguration(
       baseUrl: `${simulatorUrl}/wechat-pay`,
       merchants: pick(merchants.wechatPay, ({ options }) => options),
     },
-    stripe: { baseUrl: `${simulatorUrl}/stripe`, merchants: merchants.stripe, guard: STRIPE_GUARD },
+    stripe: { baseUrl: `${simulatorUrl}/stripe`, merchants: merchants.stripe, resilience: STRIPE_RESILIENCE },
   };
-  return providers.map((type) => ({ type, guard: GUARD, ...entries[type] }));
+  return providers.map((type) => ({ type, resilience: RESILIENCE, ...entries[type] }));
 }
 
 function pick<T>(merchants: Readonly<Record<string, T>>, options: (merchant: T) => object): Record<string, object> {

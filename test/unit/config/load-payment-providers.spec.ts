@@ -37,20 +37,20 @@ describe('the providers file', () => {
     throw new Error('the file was taken');
   }
 
-  it('creates every provider, by its type, with its guard', () => {
-    const { providers, guards } = load([
-      { type: 'alipay', merchants: { default: merchant }, guard: { ratePerSecond: 30 } },
+  it('creates every provider, by its type, with its resilience', () => {
+    const { providers, resilience } = load([
+      { type: 'alipay', merchants: { default: merchant }, resilience: { ratePerSecond: 30 } },
       http,
       { ...http, name: 'second' },
     ]);
     expect(providers.map(({ name }) => name)).toEqual(['alipay', 'own', 'second']);
-    expect(guards).toEqual({ alipay: { ratePerSecond: 30 } });
+    expect(resilience).toEqual({ alipay: { ratePerSecond: 30 } });
   });
 
-  it('keeps the guard of a provider with any name except __proto__, which it rejects', () => {
-    const { providers, guards } = load([{ ...http, name: '__proto__', guard: { ratePerSecond: 30 } }]);
+  it('keeps the resilience of a provider with any name except __proto__, which it rejects', () => {
+    const { providers, resilience } = load([{ ...http, name: '__proto__', resilience: { ratePerSecond: 30 } }]);
     expect(providers.map(({ name }) => name)).toEqual(['__proto__']);
-    expect(Object.entries(guards)).toEqual([['__proto__', { ratePerSecond: 30 }]]);
+    expect(Object.entries(resilience)).toEqual([['__proto__', { ratePerSecond: 30 }]]);
     const merchants = '[{"type":"alipay","merchants":{"__proto__":{}}}]';
     expect(problemsOf(merchants)).toContain('must not use "__proto__" as a name');
   });

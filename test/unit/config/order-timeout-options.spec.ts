@@ -44,7 +44,7 @@ describe('options of OrderTimeoutModule', () => {
         orders: { graceMs: -1 },
         retention: { finishedOrdersMs: 5 },
         providers: [provider('a'), provider('a')],
-        guards: { a: { timeoutMs: 0 }, b: {} },
+        resilience: { a: { timeoutMs: 0 }, b: {} },
         apiKeys: ['x'],
       },
       true,
@@ -56,7 +56,7 @@ describe('options of OrderTimeoutModule', () => {
       'retention.finishedOrdersMs',
       '"a"',
       'timeoutMs',
-      'guards.b',
+      'resilience.b',
       'API key 1',
     ]) {
       expect(problems).toContain(part);

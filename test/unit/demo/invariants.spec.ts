@@ -18,7 +18,7 @@ const movedBy = (order: OrderFact, version: number, ms: number): OrderFact => ({
 const [firstEvent, ...otherEvents] = soundFacts.events;
 
 const TOO_LATE = { orderId: 'closed', code: 'ORDER_NOT_PENDING', says: 'order "closed" is not PENDING any more' };
-const ORPHAN = { orderId: 'paid', reason: 'unknown-order', says: 'pay-paid 200 EUR: unknown-order' };
+const UNMATCHED = { orderId: 'paid', reason: 'unknown-order', says: 'pay-paid 200 EUR: unknown-order' };
 
 /** What is wrong, the facts that show it, and every invariant that has to notice. */
 const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
@@ -87,7 +87,7 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
     withOrder('closed', (order) => ({ ...order, reservations: [] })),
     ['reservations-exact'],
   ],
-  ['money fits no order', { ...soundFacts, orphanPayments: [ORPHAN] }, ['no-stray-money']],
+  ['money fits no order', { ...soundFacts, unmatchedPayments: [UNMATCHED] }, ['no-unmatched-payment']],
   [
     'an order ends twice',
     withOrder('paid', (order) => ({
@@ -215,12 +215,12 @@ describe('the checks of the demo', () => {
     const reported = withOrder('paid', (order) => ({ ...order, plan: { ...order.plan, channel: 'amqp' } }));
     const news = { id: 'late', type: 'order.payment_late', orderId: 'paid', orderVersion: 0, deliveries: 1 };
     const early: Facts = {
-      ...{ ...reported, baskets: [], orphanPayments: [ORPHAN] },
+      ...{ ...reported, baskets: [], unmatchedPayments: [UNMATCHED] },
       events: [...soundFacts.events, news],
     };
     expect(failing(early)).toEqual([]);
-    expect(failing({ ...early, orphanPayments: [{ ...ORPHAN, reason: 'late' }] })).toEqual([
-      'no-stray-money',
+    expect(failing({ ...early, unmatchedPayments: [{ ...UNMATCHED, reason: 'late' }] })).toEqual([
+      'no-unmatched-payment',
       'events-known',
     ]);
   });

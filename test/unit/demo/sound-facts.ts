@@ -82,7 +82,7 @@ export const soundFacts: Facts = {
   pendingTimeouts: 0,
   parkedTimeouts: [],
   parkedMessages: [],
-  orphanPayments: [],
+  unmatchedPayments: [],
   refusals: [],
   wasKilled: false,
 };

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { applyFinding } from '../../../src/orders/lookup/attempt-finding';
 import { closesAt, decideClosing } from '../../../src/orders/close/decide-closing';
-import { strayMoney } from '../../../src/orders/unmatched/stray-money';
+import { unmatchedFromAttempt } from '../../../src/orders/unmatched/unmatched-from-attempt';
 import { moneyReceived } from '../../../src/orders/pay/money-received';
 import { nextStep } from '../../../src/orders/lookup/next-step';
 import { LockOrders } from '../../../src/orders/sql/lock-orders';
@@ -32,8 +32,8 @@ describe('a missing value in money processing', () => {
     const unpriced = paid({ paidAmount: null });
     expect(() => moneyReceived(order(), [unpriced])).toThrow('the amount that was paid for a-1');
     const why = { reason: 'late', handling: 'kept', now: NOW, traceparent: undefined } as const;
-    expect(() => strayMoney(unpriced, why)).toThrow('the amount that was paid for a-1');
-    expect(() => strayMoney(paid({ paidCurrency: null }), why)).toThrow('the currency');
+    expect(() => unmatchedFromAttempt(unpriced, why)).toThrow('the amount that was paid for a-1');
+    expect(() => unmatchedFromAttempt(paid({ paidCurrency: null }), why)).toThrow('the currency');
   });
 
   it('never decides: the answer of the database', async () => {

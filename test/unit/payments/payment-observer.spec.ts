@@ -4,7 +4,7 @@ import { ResilientProvider, PaymentObservers, type PaymentProvider, type QueryOu
 import { anAttempt } from './an-attempt';
 import { ManualClock } from './manual-clock';
 
-function guarded(outcome: QueryOutcome) {
+function resilient(outcome: QueryOutcome) {
   const seen: string[] = [];
   const observers = new PaymentObservers();
   observers.add({ untrusted: (provider, source, reason) => seen.push(`${provider} ${source} ${reason}`) });
@@ -13,24 +13,28 @@ function guarded(outcome: QueryOutcome) {
     query: async () => outcome,
     close: async () => ({ type: 'CLOSED' }),
     refund: async () => ({ type: 'PENDING' }),
-    guardDefaults: { timeoutMs: 1_234 },
+    resilienceDefaults: { timeoutMs: 1_234 },
   };
-  return { seen, guard: new ResilientProvider(provider, new SystemClock(), {}, observers) };
+  return { seen, resilientProvider: new ResilientProvider(provider, new SystemClock(), {}, observers) };
 }
 
-const ask = (guard: ResilientProvider) => guard.query(anAttempt(), new AbortController().signal);
+const ask = (provider: ResilientProvider) => provider.query(anAttempt(), new AbortController().signal);
 
 describe('an untrusted answer', () => {
   it('is reported to the observers with provider and reason, and stays UNKNOWN', async () => {
-    const { seen, guard } = guarded({ type: 'UNKNOWN', reason: 'its signature is wrong', untrusted: true });
-    expect(await ask(guard)).toMatchObject({ type: 'UNKNOWN' });
+    const { seen, resilientProvider } = resilient({
+      type: 'UNKNOWN',
+      reason: 'its signature is wrong',
+      untrusted: true,
+    });
+    expect(await ask(resilientProvider)).toMatchObject({ type: 'UNKNOWN' });
     expect(seen).toEqual(['fake answer its signature is wrong']);
   });
 
   it('is not reported for an outage or a valid answer', async () => {
     for (const outcome of [{ type: 'UNKNOWN', reason: 'down', outage: true }, { type: 'OPEN' }] as const) {
-      const { seen, guard } = guarded(outcome);
-      await ask(guard);
+      const { seen, resilientProvider } = resilient(outcome);
+      await ask(resilientProvider);
       expect(seen).toEqual([]);
     }
   });

@@ -4,7 +4,7 @@ import { TokenBucket } from '../../../src/payments/resilience/token-bucket';
 import { ManualClock } from './manual-clock';
 
 const never = new AbortController().signal;
-// The real guard does this for its callers' signals.
+// The real ResilientProvider does this for its callers' signals.
 setMaxListeners(0, never);
 
 describe('TokenBucket', () => {

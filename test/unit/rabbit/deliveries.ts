@@ -1,7 +1,7 @@
 import { type Channel, type ConsumeMessage } from 'amqplib';
 import { Delivery } from '../../../src/rabbit/delivery';
 
-/** A channel that records its settlements, or that has closed. */
+/** A channel that records its acknowledgment, or that has closed. */
 export function recordingChannel(isClosed = false) {
   const calls: unknown[][] = [];
   const record =
@@ -14,8 +14,12 @@ export function recordingChannel(isClosed = false) {
 }
 
 /** A delivery on `channel`, as the broker would deliver it. */
-export function deliveryOn(channel: Channel, properties: object = {}, onSettled: (one: Delivery) => void = () => {}) {
+export function deliveryOn(
+  channel: Channel,
+  properties: object = {},
+  onAcknowledged: (one: Delivery) => void = () => {},
+) {
   const fields = { deliveryTag: 7, consumerTag: 'c', redelivered: false, exchange: 'x', routingKey: 'order.payment' };
   const message = { content: Buffer.from('{}'), fields, properties } as unknown as ConsumeMessage;
-  return new Delivery(message, channel, onSettled, 0);
+  return new Delivery(message, channel, onAcknowledged, 0);
 }

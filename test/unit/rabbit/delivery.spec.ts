@@ -5,35 +5,35 @@ describe('a delivery', () => {
   it('is acknowledged individually', () => {
     const { channel, calls } = recordingChannel();
     const delivery = deliveryOn(channel);
-    delivery.settle('ack');
+    delivery.acknowledge('ack');
     expect(calls).toEqual([['ack', delivery.message]]);
   });
 
   it.each([
     ['returns to its queue', 'requeue', true],
     ['goes to the parked queue', 'dead-letter', false],
-  ] as const)('%s individually on %s', (_, settlement, requeue) => {
+  ] as const)('%s individually on %s', (_, acknowledgment, requeue) => {
     const { channel, calls } = recordingChannel();
     const delivery = deliveryOn(channel);
-    delivery.settle(settlement);
+    delivery.acknowledge(acknowledgment);
     expect(calls).toEqual([['nack', delivery.message, false, requeue]]);
   });
 
-  it('is settled once, and the first settlement counts', () => {
+  it('is acknowledged once, and the first acknowledgment counts', () => {
     const { channel, calls } = recordingChannel();
     const settled = jest.fn();
     const delivery = deliveryOn(channel, {}, settled);
-    expect(delivery.isSettled).toBe(false);
-    for (const settlement of ['requeue', 'ack', 'dead-letter'] as const) delivery.settle(settlement);
+    expect(delivery.isAcknowledged).toBe(false);
+    for (const acknowledgment of ['requeue', 'ack', 'dead-letter'] as const) delivery.acknowledge(acknowledgment);
     expect(calls).toHaveLength(1);
     expect(settled.mock.calls).toEqual([[delivery]]);
-    expect(delivery.isSettled).toBe(true);
+    expect(delivery.isAcknowledged).toBe(true);
   });
 
-  it('counts as settled, with a warning, if its channel has closed: the broker delivers it again', () => {
+  it('counts as acknowledged, with a warning, if its channel has closed: the broker delivers it again', () => {
     const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     const settled = jest.fn();
-    deliveryOn(recordingChannel(true).channel, {}, settled).settle('ack');
+    deliveryOn(recordingChannel(true).channel, {}, settled).acknowledge('ack');
     expect(settled).toHaveBeenCalledTimes(1);
     expect(warned).toHaveBeenCalledWith(expect.stringContaining('the broker will redeliver'));
     warned.mockRestore();

@@ -15,7 +15,7 @@ function setup(count: number, isClosed = false) {
 }
 
 /** How the broker treats the frames: it rejects a tag that is not outstanding. */
-function settledBy(calls: unknown[][], delivered: number): Map<number, string> {
+function acknowledgedBy(calls: unknown[][], delivered: number): Map<number, string> {
   const waiting = new Set(Array.from({ length: delivered }, (_, index) => index + 1));
   const settled = new Map<number, string>();
   for (const [name, message, allUpTo] of calls as [string, ConsumeMessage, boolean?][]) {
@@ -36,7 +36,7 @@ describe('acks of one channel', () => {
     expect(calls).toEqual([['ack', messages[99], true]]);
   });
 
-  it('never settle an unsettled delivery', async () => {
+  it('never acknowledge an unacknowledged delivery', async () => {
     const { acks, calls, messages } = setup(5);
     for (const tag of [5, 1, 2, 4]) acks.ack(messages[tag - 1] as ConsumeMessage);
     await Promise.resolve();
@@ -47,7 +47,7 @@ describe('acks of one channel', () => {
     ]);
   });
 
-  it('settle exactly the requested deliveries, in any order and grouping', async () => {
+  it('acknowledge exactly the requested deliveries, in any order and grouping', async () => {
     const step = fc.record({
       tag: fc.integer({ min: 1, max: 30 }),
       deed: fc.constantFrom('ack', 'nack'),
@@ -63,7 +63,7 @@ describe('acks of one channel', () => {
           if (turn) await Promise.resolve();
         }
         acks.flush();
-        expect(settledBy(calls, 30)).toEqual(new Map(steps.map(({ tag, deed }) => [tag, deed])));
+        expect(acknowledgedBy(calls, 30)).toEqual(new Map(steps.map(({ tag, deed }) => [tag, deed])));
       }),
     );
   });

@@ -41,8 +41,8 @@ describe('deliveries that wait for an unavailable service', () => {
   const received = (): Delivery => {
     const { channel } = recordingChannel();
     const { message } = deliveryOn(channel);
-    const settledBy = { ack: () => done.push('ack'), nack: () => done.push('given back') };
-    return new Delivery(message, settledBy, () => undefined, clock.monotonic());
+    const acknowledgedBy = { ack: () => done.push('ack'), nack: () => done.push('given back') };
+    return new Delivery(message, acknowledgedBy, () => undefined, clock.monotonic());
   };
 
   async function pass(ms: number, stepMs = 1_000): Promise<void> {

@@ -30,7 +30,7 @@ function setup(outcomes: readonly PublishOutcome[], properties: object = {}, rea
     }
     await settled();
   };
-  return { clock, delivery, published, parking, pass, settlements: () => calls.map(([call]) => call) };
+  return { clock, delivery, published, parking, pass, acknowledgment: () => calls.map(([call]) => call) };
 }
 
 describe('a message that is parked', () => {
@@ -41,7 +41,7 @@ describe('a message that is parked', () => {
   it('goes to the parked queue with its reason and its own headers, and is then acknowledged', async () => {
     const headers = { traceparent: 't', 'x-death': [] };
     const properties = { messageId: 'm-1', type: 'order.placed', headers };
-    const { published, parking, settlements } = setup(['confirmed'], properties);
+    const { published, parking, acknowledgment } = setup(['confirmed'], properties);
     await parking;
     expect(published).toEqual([
       {
@@ -53,32 +53,32 @@ describe('a message that is parked', () => {
         headers: { traceparent: 't', 'x-ot-error-code': 'UNKNOWN_COMMAND', 'x-ot-error-reason': 'no handler' },
       },
     ]);
-    expect(settlements()).toEqual(['ack']);
+    expect(acknowledgment()).toEqual(['ack']);
     expect(warned).toHaveBeenCalledWith('parked a message of "order.payment" [UNKNOWN_COMMAND]: no handler');
   });
 
   it('is published again with the same id until the broker confirms it', async () => {
-    const { published, pass, settlements } = setup(['unknown', 'nacked', 'confirmed']);
+    const { published, pass, acknowledgment } = setup(['unknown', 'nacked', 'confirmed']);
     await pass(1_000);
     expect(published.map(({ messageId }) => messageId)).toEqual(['c:7', 'c:7', 'c:7']);
-    expect(settlements()).toEqual(['ack']);
+    expect(acknowledgment()).toEqual(['ack']);
   });
 
   it.each(['nacked', 'returned', 'unknown'] as const)('is dead-lettered if its copy stays %s', async (outcome) => {
-    const { clock, pass, parking, delivery, settlements } = setup([outcome]);
-    const settle = jest.spyOn(delivery, 'settle');
+    const { clock, pass, parking, delivery, acknowledgment } = setup([outcome]);
+    const acknowledge = jest.spyOn(delivery, 'acknowledge');
     await pass(14_000);
-    expect(settlements()).toEqual([]);
+    expect(acknowledgment()).toEqual([]);
     await pass(1_500);
     await parking;
-    expect(settle.mock.calls).toEqual([['dead-letter']]);
+    expect(acknowledge.mock.calls).toEqual([['dead-letter']]);
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('is left alone if it was settled in the meantime', async () => {
+  it('is left alone if it was acknowledged in the meantime', async () => {
     const { published, delivery, parking, pass } = setup(['unknown']);
     await settled();
-    jest.spyOn(delivery, 'isSettled', 'get').mockReturnValue(true);
+    jest.spyOn(delivery, 'isAcknowledged', 'get').mockReturnValue(true);
     await pass(500);
     await parking;
     expect(published).toHaveLength(2);
@@ -86,7 +86,7 @@ describe('a message that is parked', () => {
 
   it('is parked immediately without its own headers if they cannot be encoded again', async () => {
     const properties = { messageId: 'm-1', type: 'order.placed', headers: { tenant: 'x'.repeat(70_000) } };
-    const { published, parking, settlements } = setup(['unencodable', 'confirmed'], properties);
+    const { published, parking, acknowledgment } = setup(['unencodable', 'confirmed'], properties);
     await parking;
     expect(published).toHaveLength(2);
     expect(published[1]).toEqual({
@@ -97,14 +97,14 @@ describe('a message that is parked', () => {
         'x-ot-headers-dropped': expect.any(String) as string,
       },
     });
-    expect(settlements()).toEqual(['ack']);
+    expect(acknowledgment()).toEqual(['ack']);
   });
 
   it('is dead-lettered immediately if even that cannot be encoded', async () => {
-    const { published, parking, settlements } = setup(['unencodable']);
+    const { published, parking, acknowledgment } = setup(['unencodable']);
     await parking;
     expect(published).toHaveLength(2);
-    expect(settlements()).toEqual(['nack']);
+    expect(acknowledgment()).toEqual(['nack']);
   });
 
   it('has an id and a type that fit into short strings, even if bytes were not UTF-8', async () => {

@@ -30,10 +30,10 @@ class Handlers {
   sell(): void {}
 }
 
-/** Delivers messages while fewer than the prefetch are unsettled, as the broker does. */
+/** Delivers messages while fewer than the prefetch are unacknowledged, as the broker does. */
 class FakeQueue {
   private readonly ready: Sent[] = [];
-  private readonly unsettled = new Set<Delivery>();
+  private readonly unacknowledged = new Set<Delivery>();
   private plan: Plan = { prefetch: 0, onDelivery: () => undefined };
 
   constructor(private readonly clock: ManualClock) {}
@@ -49,7 +49,7 @@ class FakeQueue {
   }
 
   get oldestMs(): number {
-    return Math.max(0, ...[...this.unsettled].map(({ receivedAt }) => this.clock.monotonic() - receivedAt));
+    return Math.max(0, ...[...this.unacknowledged].map(({ receivedAt }) => this.clock.monotonic() - receivedAt));
   }
 
   send(...sent: Sent[]): void {
@@ -58,11 +58,11 @@ class FakeQueue {
   }
 
   private deliver(): void {
-    while (this.unsettled.size < this.plan.prefetch) {
+    while (this.unacknowledged.size < this.plan.prefetch) {
       const sent = this.ready.shift();
       if (!sent) return;
       const delivery = this.deliveryOf(sent);
-      this.unsettled.add(delivery);
+      this.unacknowledged.add(delivery);
       this.plan.onDelivery(delivery);
     }
   }
@@ -70,14 +70,14 @@ class FakeQueue {
   private deliveryOf(sent: Sent): Delivery {
     const { message } = deliveryOn(recordingChannel().channel);
     const content = Buffer.from(JSON.stringify(sent));
-    const onSettled = (delivery: Delivery): void => {
-      this.unsettled.delete(delivery);
+    const onAcknowledged = (delivery: Delivery): void => {
+      this.unacknowledged.delete(delivery);
       this.deliver();
     };
     // A quorum queue with a delivery limit puts returned messages in front.
     const channel = { ack: () => undefined, nack: () => void this.ready.unshift(sent) };
     const fields = { ...message.fields, routingKey: 'sell' };
-    return new Delivery({ ...message, content, fields }, channel, onSettled, this.clock.monotonic());
+    return new Delivery({ ...message, content, fields }, channel, onAcknowledged, this.clock.monotonic());
   }
 }
 

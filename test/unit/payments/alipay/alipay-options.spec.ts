@@ -18,7 +18,7 @@ function bare(pem: string | Buffer): string {
 
 describe('resolveAlipayOptions', () => {
   it('requires only one merchant', () => {
-    expect(create({})).toMatchObject({ name: 'alipay', guardDefaults: { ratePerSecond: 50 } });
+    expect(create({})).toMatchObject({ name: 'alipay', resilienceDefaults: { ratePerSecond: 50 } });
   });
 
   it.each([

@@ -190,19 +190,19 @@ describe('the notifications of the simulated Alipay', () => {
     expect(await readLast()).toMatchObject({ type: 'PAID', reference: paid, merchantAccount: 'shop', amount: 8_888n });
     await refund(paid, { refundNumber: '1', amount: 888n });
     expect(await readLast()).toMatchObject({
-      type: 'NEWS',
+      type: 'STATUS_CHANGED',
       reference: paid,
       evidence: { trade_status: 'TRADE_SUCCESS' },
     });
     await refund(paid, { refundNumber: '2', amount: 8_000n });
     expect(await readLast()).toMatchObject({
-      type: 'NEWS',
+      type: 'STATUS_CHANGED',
       evidence: { trade_status: 'TRADE_CLOSED', refund_fee: '88.88' },
     });
     stand.create({ reference: closed });
     await close(closed);
     expect(await readLast()).toMatchObject({
-      type: 'NEWS',
+      type: 'STATUS_CHANGED',
       reference: closed,
       evidence: { trade_status: 'TRADE_CLOSED' },
     });

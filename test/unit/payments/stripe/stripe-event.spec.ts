@@ -26,6 +26,6 @@ async function readPaid(reference: string, oldForm: boolean) {
 describe('an event of the simulated Stripe', () => {
   it.each(['pi_1', 'cs_test_1'])('about %s has the amount, or in the old format only the change', async (id) => {
     expect(await readPaid(id, false)).toMatchObject({ type: 'PAID', reference: id, amount: 1_999n });
-    expect(await readPaid(id, true)).toMatchObject({ type: 'NEWS', reference: id });
+    expect(await readPaid(id, true)).toMatchObject({ type: 'STATUS_CHANGED', reference: id });
   });
 });

@@ -18,7 +18,7 @@ describe('resolveStripeOptions', () => {
   it('requires only a merchant with its key', () => {
     const provider = new StripeProvider({ merchants: { shop: { secretKey: SECRET } } }, new SystemClock());
     expect(provider.name).toBe('stripe');
-    expect(provider.guardDefaults).toBe(STRIPE_RESILIENCE_DEFAULTS);
+    expect(provider.resilienceDefaults).toBe(STRIPE_RESILIENCE_DEFAULTS);
     expect(provider.notifications).toBeUndefined();
   });
 

@@ -73,9 +73,9 @@ describe('StripeWebhooks', () => {
     ['payment_intent.succeeded', 'without a charge', anIntent({ latest_charge: null }), 'pi_1'],
     ['charge.refunded', 'given back', { id: 'ch_1', object: 'charge', payment_intent: 'pi_1' }, 'pi_1'],
     ['refund.failed', 'not given back', { id: 're_1', object: 'refund', payment_intent: 'pi_1' }, 'pi_1'],
-  ])('%s, %s, is NEWS', async (type, _, object, reference) => {
+  ])('%s, %s, is STATUS_CHANGED', async (type, _, object, reference) => {
     expect(await send(anEvent(type, { ...object }))).toMatchObject({
-      type: 'NEWS',
+      type: 'STATUS_CHANGED',
       reference,
       merchantAccount: 'shop',
     });
@@ -215,8 +215,8 @@ describe('StripeWebhooks', () => {
 
 describe('the webhooks of the simulator', () => {
   it.each<['pi' | 'cs', Notification['type'][]]>([
-    ['pi', ['PAID', 'NEWS']],
-    ['cs', ['PAID', 'NEWS']],
+    ['pi', ['PAID', 'STATUS_CHANGED']],
+    ['cs', ['PAID', 'STATUS_CHANGED']],
   ])('are understood by the adapter: a paid and refunded %s', async (kind, types) => {
     const stripe = new StripeBench(clock);
     const { notifications } = new StripeProvider({ merchants: stripe.merchants }, clock);
@@ -238,7 +238,7 @@ describe('the webhooks of the simulator', () => {
     stripe.payment(attempt).close(clock.now());
     const [post] = stripe.posts;
     const read = post && (await notifications?.read({ ...post, rawBody: Buffer.from(post.body) }));
-    expect(read).toMatchObject({ type: 'NEWS', reference: attempt.reference });
+    expect(read).toMatchObject({ type: 'STATUS_CHANGED', reference: attempt.reference });
   });
 });
 

@@ -79,7 +79,7 @@ describe('WechatPayProvider at the payment simulator', () => {
     expect(await told.next()).toMatchObject({ type: 'PAID', reference: attempt.reference, amount: 8_888n });
     expect(await told.next()).toMatchObject({ type: 'PAID', reference: attempt.reference, merchantAccount: 'shop' });
     await script(`payments/wechat-pay/${attempt.reference}/refund`);
-    expect(await told.next()).toMatchObject({ type: 'NEWS', reference: attempt.reference });
+    expect(await told.next()).toMatchObject({ type: 'STATUS_CHANGED', reference: attempt.reference });
     await told.close();
   });
 

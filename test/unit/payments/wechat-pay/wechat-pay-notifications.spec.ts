@@ -73,7 +73,7 @@ describe('WechatPayNotifications', () => {
       ...about,
     });
     const news = await provider.notifications.read(received(refunded as NotificationPost));
-    expect(news).toMatchObject({ type: 'NEWS', ...about, evidence: { refund_status: 'SUCCESS' } });
+    expect(news).toMatchObject({ type: 'STATUS_CHANGED', ...about, evidence: { refund_status: 'SUCCESS' } });
     expect(bench.protocol.notification(bench.payment(attempt), 'closed')).toBeUndefined();
   });
 
@@ -86,16 +86,22 @@ describe('WechatPayNotifications', () => {
     expect(await read(copy)).toEqual(await read(copy));
   });
 
-  it.each(['REFUND.SUCCESS', 'REFUND.ABNORMAL', 'REFUND.CLOSED'])('reads %s as NEWS of the payment', async (event) => {
-    const refund = { mchid: shop.mchid, out_trade_no: 'order-4711', out_refund_no: 'r-1', refund_status: 'SUCCESS' };
-    const expected = { type: 'NEWS', reference: 'order-4711', merchantAccount: 'shop' };
-    expect(await read(post(refund, { event }))).toMatchObject(expected);
-    expect(await read(post({ ...refund, mchid: '1900009999' }, { event }))).toMatchObject(rejection('mchid'));
-    expect(await read(post({ mchid: shop.mchid }, { event }))).toMatchObject(rejection('not a refund'));
-  });
+  it.each(['REFUND.SUCCESS', 'REFUND.ABNORMAL', 'REFUND.CLOSED'])(
+    'reads %s as STATUS_CHANGED of the payment',
+    async (event) => {
+      const refund = { mchid: shop.mchid, out_trade_no: 'order-4711', out_refund_no: 'r-1', refund_status: 'SUCCESS' };
+      const expected = { type: 'STATUS_CHANGED', reference: 'order-4711', merchantAccount: 'shop' };
+      expect(await read(post(refund, { event }))).toMatchObject(expected);
+      expect(await read(post({ ...refund, mchid: '1900009999' }, { event }))).toMatchObject(rejection('mchid'));
+      expect(await read(post({ mchid: shop.mchid }, { event }))).toMatchObject(rejection('not a refund'));
+    },
+  );
 
-  it('reads a payment without an amount as NEWS, so that it is looked up', async () => {
-    expect(await read(post(resourceOf({ amount: {} })))).toMatchObject({ type: 'NEWS', reference: 'order-4711' });
+  it('reads a payment without an amount as STATUS_CHANGED, so that it is looked up', async () => {
+    expect(await read(post(resourceOf({ amount: {} })))).toMatchObject({
+      type: 'STATUS_CHANGED',
+      reference: 'order-4711',
+    });
   });
 
   it('ignores other events', async () => {

@@ -23,7 +23,7 @@ describe('resolveWechatPayOptions', () => {
     expect(ofMerchant({})).toEqual([]);
     expect(new WechatPayProvider({ merchants: { shop: bench.shop } }, new ManualClock())).toMatchObject({
       name: 'wechat-pay',
-      guardDefaults: { ratePerSecond: 100 },
+      resilienceDefaults: { ratePerSecond: 100 },
     });
   });
 

@@ -6,10 +6,10 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 const LEASE_MS = 20_000;
 
-@TimeoutHandler('orphaned', { leaseMs: LEASE_MS })
+@TimeoutHandler('ended-process', { leaseMs: LEASE_MS })
 class Asking extends LookUpHandler {}
 
-describe('a question whose process is gone', () => {
+describe('a look-up whose process has ended', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   const engines: TestEngine[] = [];
@@ -28,12 +28,12 @@ describe('a question whose process is gone', () => {
     return engine;
   };
 
-  it('is asked by another one as soon as the wake-up comes back, and not when the lease ends', async () => {
+  it('is repeated by another process as soon as the wake-up comes back, and not when the lease ends', async () => {
     const hanging = new Asking((signal) => new Promise((_, reject) => signal.addEventListener('abort', reject)));
     const answering = new Asking(async () => 'answered');
     const first = await start(hanging);
     await database.dataSource.transaction((tx) =>
-      first.scheduler.schedule(tx, [{ kind: 'orphaned', key: 'one', afterMs: 300 }]),
+      first.scheduler.schedule(tx, [{ kind: 'ended-process', key: 'one', afterMs: 300 }]),
     );
     await until(() => hanging.asked.length === 1);
     const second = await start(answering);

@@ -3,7 +3,7 @@ import { type UnmatchedMoney } from '../sql/order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 
 /** Converts a booked payment to unmatched money. */
-export function strayMoney(
+export function unmatchedFromAttempt(
   attempt: PaymentAttempt,
   why: Pick<UnmatchedMoney, 'reason' | 'handling' | 'now' | 'traceparent'>,
 ): UnmatchedMoney {

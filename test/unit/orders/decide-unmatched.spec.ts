@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decideLatePayment as decide, type LatePolicy } from '../../../src/orders/unmatched/decide-late-payment';
+import { decideUnmatched as decide, type UnmatchedPolicy } from '../../../src/orders/unmatched/decide-unmatched';
 import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
 import { ATTEMPT_STATUSES } from '../../../src/orders/payment-attempt';
@@ -11,7 +11,7 @@ const KEEP = { latePayment: 'keep', surplusPayment: 'keep' } as const;
 const one = [paid()];
 const later = new Date('2026-01-01T13:00:00Z');
 
-const decideLatePayment = (subject: LockedOrder, policy: LatePolicy, verified = false) =>
+const decideUnmatched = (subject: LockedOrder, policy: UnmatchedPolicy, verified = false) =>
   decide(subject, policy, { verified });
 const nothing = { refunds: [], kept: [], unverified: [] };
 
@@ -30,56 +30,56 @@ describe('the decision about money that an order does not need', () => {
     ['PENDING', REFUND, { type: 'nothing' }],
     ['CLOSING', REFUND, { type: 'nothing' }],
   ] as const)('%s with policy %j', (status, policy, expected) => {
-    expect(decideLatePayment(order({ status, attempts: one }), policy)).toMatchObject(expected);
+    expect(decideUnmatched(order({ status, attempts: one }), policy)).toMatchObject(expected);
   });
 
   it('refunds a closed order that was paid in part or in another currency', () => {
     for (const wrong of [{ paidAmount: 99n }, { paidCurrency: 'USD' }]) {
       const closed = order({ status: 'CLOSED', attempts: [paid(wrong)] });
-      expect(decideLatePayment(closed, REVIVE)).toMatchObject({ refunds: [wrong], reason: 'late' });
+      expect(decideUnmatched(closed, REVIVE)).toMatchObject({ refunds: [wrong], reason: 'late' });
     }
   });
 
   it('treats the later of two payments as surplus', () => {
     const second = paid({ reference: 'a-2', paidAt: later });
     const both = order({ status: 'PAID', attempts: [second, paid()] });
-    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, refunds: [second], reason: 'surplus' });
-    expect(decideLatePayment(both, KEEP)).toMatchObject({ ...nothing, kept: [second], reason: 'surplus' });
+    expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, refunds: [second], reason: 'surplus' });
+    expect(decideUnmatched(both, KEEP)).toMatchObject({ ...nothing, kept: [second], reason: 'surplus' });
   });
 
   it('looks up a reported payment before refunding it, and keeps it in doubt', () => {
     const reported = [paid({ paidSource: 'report' })];
     const closed = order({ status: 'CLOSED', attempts: reported });
-    expect(decideLatePayment(closed, REFUND)).toMatchObject({ ...nothing, unverified: reported });
-    expect(decideLatePayment(closed, REFUND, true)).toMatchObject({ ...nothing, kept: reported });
+    expect(decideUnmatched(closed, REFUND)).toMatchObject({ ...nothing, unverified: reported });
+    expect(decideUnmatched(closed, REFUND, true)).toMatchObject({ ...nothing, kept: reported });
   });
 
   it('never refunds an unregistered payment automatically', () => {
     const foreign = [paid({ registered: false })];
     const closed = order({ status: 'CLOSED', attempts: foreign });
-    expect(decideLatePayment(closed, REFUND)).toMatchObject({ ...nothing, kept: foreign });
+    expect(decideUnmatched(closed, REFUND)).toMatchObject({ ...nothing, kept: foreign });
   });
 
   it('treats a report as surplus before a confirmed payment, whichever came first', () => {
     const reported = paid({ reference: 'a-2', paidSource: 'report' });
     const confirmed = paid({ paidAt: later });
     const both = order({ status: 'PAID', attempts: [reported, confirmed] });
-    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: [reported] });
+    expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, unverified: [reported] });
   });
 
   it('treats nothing as surplus because of a report alone', () => {
     const reported = paid({ reference: 'a-2', paidAmount: 100n, paidSource: 'report' });
     const part = paid({ paidAmount: 60n });
     const both = order({ status: 'PAID', attempts: [reported, part] });
-    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: [part] });
-    expect(decideLatePayment(both, REFUND, true)).toMatchObject({ ...nothing, kept: [part] });
+    expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, unverified: [part] });
+    expect(decideUnmatched(both, REFUND, true)).toMatchObject({ ...nothing, kept: [part] });
   });
 
   it('looks up two reports together, because both may be too low', () => {
     const reports = ['a-1', 'a-2'].map((reference) => paid({ reference, paidAmount: 80n, paidSource: 'report' }));
     const both = order({ status: 'PAID', attempts: reports });
-    expect(decideLatePayment(both, REFUND)).toMatchObject({ ...nothing, unverified: reports });
-    expect(decideLatePayment(both, REFUND, true)).toEqual({ type: 'nothing' });
+    expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, unverified: reports });
+    expect(decideUnmatched(both, REFUND, true)).toEqual({ type: 'nothing' });
   });
 
   it('accounts for all money, and changes paid attempts only', () => {
@@ -97,8 +97,8 @@ describe('the decision about money that an order does not need', () => {
         const all = rows.map(({ status: of, ...rest }, index) =>
           of === 'PAID' ? paid({ reference: `a-${index}`, ...rest }) : attempt({ reference: `a-${index}`, status: of }),
         );
-        const decision = decideLatePayment(order({ status, attempts: all }), REFUND, verified);
-        const parts = decision.type === 'give-back' ? [decision.refunds, decision.kept, decision.unverified] : [];
+        const decision = decideUnmatched(order({ status, attempts: all }), REFUND, verified);
+        const parts = decision.type === 'refund' ? [decision.refunds, decision.kept, decision.unverified] : [];
         const taken = decision.type === 'revive' ? decision.attempts : parts.flat();
         const money = all.filter((candidate) => candidate.status === 'PAID');
         expect(taken.every((candidate) => candidate.status === 'PAID')).toBe(true);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
 import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
-import { decideSettlement as decide } from '../../../src/orders/close/decide-settlement';
+import { decideAfterLookUp as decide } from '../../../src/orders/close/decide-after-look-up';
 import { type LockedOrder } from '../../../src/orders/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 
 const DUE = at(-1_000);
-const decideSettlement = (
+const decideAfterLookUp = (
   subject: LockedOrder,
   findings: readonly AttemptFinding[],
   now: Date,
@@ -41,7 +41,7 @@ describe('the decision after a look-up', () => {
     ['not found, without limit', { type: 'NOT_FOUND_YET', finalAt: null }, { type: 'wait', counted: false }],
     ['not configured', NO_PROVIDER, { type: 'wait', counted: true }],
   ])('one attempt, %s', (_, finding, expected) => {
-    expect(decideSettlement(closing, [on(finding)], NOW, DUE)).toMatchObject(expected);
+    expect(decideAfterLookUp(closing, [on(finding)], NOW, DUE)).toMatchObject(expected);
   });
 
   it.each<[string, Finding, Finding, object]>([
@@ -54,16 +54,16 @@ describe('the decision after a look-up', () => {
     ['two halves', { ...PAID_OUTCOME, amount: 50n }, { ...SECOND, amount: 50n }, { type: 'paid' }],
     ['two names of one half', { ...PAID_OUTCOME, amount: 50n }, { ...PAID_OUTCOME, amount: 50n }, { type: 'park' }],
   ])('two attempts, %s', (_, first, second, expected) => {
-    expect(decideSettlement(two, [on(first), on(second, 'a-2')], NOW, DUE)).toMatchObject(expected);
+    expect(decideAfterLookUp(two, [on(first), on(second, 'a-2')], NOW, DUE)).toMatchObject(expected);
   });
 
   it('waits if an attempt has no answer', () => {
-    expect(decideSettlement(two, [on(CLOSED)], NOW, DUE)).toMatchObject({ type: 'wait', counted: false });
+    expect(decideAfterLookUp(two, [on(CLOSED)], NOW, DUE)).toMatchObject({ type: 'wait', counted: false });
   });
 
   it('closes an order that is paid in part, and refunds the part, if the policy says so', () => {
     const part = { ...PAID_OUTCOME, amount: 99n };
-    expect(decideSettlement(closing, [on(part)], NOW, DUE, 'refund-and-close')).toMatchObject({
+    expect(decideAfterLookUp(closing, [on(part)], NOW, DUE, 'refund-and-close')).toMatchObject({
       type: 'closed',
       returns: [{ reference: 'a-1', paidAmount: 99n }],
     });
@@ -71,15 +71,15 @@ describe('the decision after a look-up', () => {
 
   it('ends a canceled order as CANCELLED', () => {
     const cancelled = { ...closing, closingReason: 'cancelled' as const };
-    expect(decideSettlement(cancelled, [on(CLOSED)], NOW, DUE)).toEqual({ type: 'cancelled', returns: [] });
+    expect(decideAfterLookUp(cancelled, [on(CLOSED)], NOW, DUE)).toEqual({ type: 'cancelled', returns: [] });
   });
 
   it('does not change an order that was decided in the meantime, but continues closing the other attempts of a paid one', () => {
-    expect(decideSettlement({ ...closing, status: 'CLOSED' }, [on(PAID_OUTCOME)], NOW, DUE)).toEqual({
+    expect(decideAfterLookUp({ ...closing, status: 'CLOSED' }, [on(PAID_OUTCOME)], NOW, DUE)).toEqual({
       type: 'decided',
     });
-    const settlement = decideSettlement({ ...two, status: 'PAID' }, [on(CLOSED), on(UNKNOWN, 'a-2')], NOW, DUE);
-    expect(settlement).toMatchObject({ type: 'decided', wait: { counted: false } });
+    const decision = decideAfterLookUp({ ...two, status: 'PAID' }, [on(CLOSED), on(UNKNOWN, 'a-2')], NOW, DUE);
+    expect(decision).toMatchObject({ type: 'decided', wait: { counted: false } });
   });
 
   it.each([
@@ -91,24 +91,24 @@ describe('the decision after a look-up', () => {
     [600, 15_000],
     [7_200, 60_000],
   ])('calls a silent provider again, %i s after the deadline, in %i ms', (waitedS, afterMs) => {
-    expect(decideSettlement(closing, [on(UNKNOWN)], NOW, at(-waitedS * 1_000))).toMatchObject({ afterMs });
+    expect(decideAfterLookUp(closing, [on(UNKNOWN)], NOW, at(-waitedS * 1_000))).toMatchObject({ afterMs });
   });
 
   it('does not flood a provider whose clock is behind', () => {
     const past: Finding = { type: 'NOT_FOUND_YET', finalAt: at(-1) };
-    expect(decideSettlement(closing, [on(past)], NOW, DUE)).toMatchObject({ type: 'wait', afterMs: 5_000 });
+    expect(decideAfterLookUp(closing, [on(past)], NOW, DUE)).toMatchObject({ type: 'wait', afterMs: 5_000 });
   });
 
   it('respects the retry delay of the provider, up to a minute', () => {
-    const patient = (retryAfterMs: number) => decideSettlement(closing, [on({ ...UNKNOWN, retryAfterMs })], NOW, DUE);
+    const patient = (retryAfterMs: number) => decideAfterLookUp(closing, [on({ ...UNKNOWN, retryAfterMs })], NOW, DUE);
     expect(patient(20_000)).toMatchObject({ afterMs: 20_000 });
     expect(patient(3_600_000)).toMatchObject({ afterMs: 60_000 });
   });
 
   it('counts runs after a day without an answer, so that a person is alerted, but waits for a slow bank', () => {
     const days = at(-25 * 3_600_000);
-    expect(decideSettlement(closing, [on(UNKNOWN)], NOW, days)).toMatchObject({ type: 'wait', counted: true });
-    expect(decideSettlement(closing, [on(IN_PROGRESS)], NOW, days)).toMatchObject({ type: 'wait', counted: false });
+    expect(decideAfterLookUp(closing, [on(UNKNOWN)], NOW, days)).toMatchObject({ type: 'wait', counted: true });
+    expect(decideAfterLookUp(closing, [on(IN_PROGRESS)], NOW, days)).toMatchObject({ type: 'wait', counted: false });
   });
 
   const findings = fc.constantFrom<Finding>(
@@ -128,7 +128,7 @@ describe('the decision after a look-up', () => {
         const references = found.map((_, index) => `a-${index}`);
         const part = hasPart ? [paid({ reference: 'part', paidAmount: 60n })] : [];
         const subject = { ...closing, attempts: [...part, ...references.map((reference) => attempt({ reference }))] };
-        const settlement = decideSettlement(
+        const decision = decideAfterLookUp(
           subject,
           found.map((finding, index) => on({ ...finding, transactionId: `t-${index}` } as Finding, references[index])),
           NOW,
@@ -137,8 +137,8 @@ describe('the decision after a look-up', () => {
         const inEuro = found.flatMap((one) => (one.type === 'PAID' && one.currency === 'EUR' ? [one.amount] : []));
         const sum = inEuro.reduce((total, amount) => total + amount, hasPart ? 60n : 0n);
         const isAllClosed = !hasPart && found.every((one) => one.type === 'CLOSED');
-        expect(settlement.type === 'paid').toBe(sum >= 100n);
-        expect(settlement.type === 'closed').toBe(isAllClosed);
+        expect(decision.type === 'paid').toBe(sum >= 100n);
+        expect(decision.type === 'closed').toBe(isAllClosed);
       }),
       { numRuns: 2_000 },
     );

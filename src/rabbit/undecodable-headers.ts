@@ -18,7 +18,7 @@ const bare = new WeakSet<object>();
  * recursively, and a table nested some 5000 levels deep (25 KiB) overflows the stack. The connection closes, the broker
  * delivers the message again, and no other message is processed.
  */
-export const headerGuard = {
+export const undecodableHeaders = {
   /** From now on, such messages arrive without their headers. */
   install(model: ChannelModel): void {
     const connection = model.connection as unknown as Partial<FrameReader>;

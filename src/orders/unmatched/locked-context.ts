@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { type ActionContext } from '../transition-cause';
 
 /** A transaction that holds an order's lock. */
-export interface LateContext {
+export interface LockedContext {
   readonly tx: EntityManager;
   readonly by: ActionContext;
   /** The database's time in this transaction. */

@@ -11,16 +11,16 @@ import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
 import {
   decideLate,
-  decideLatePayment,
-  type GiveBack,
-  type LateDecision,
-  type LateReason,
-} from './decide-late-payment';
-import { type LateContext } from './late-context';
+  decideUnmatched,
+  type RefundDecision,
+  type UnmatchedDecision,
+  type LateOrSurplus,
+} from './decide-unmatched';
+import { type LockedContext } from './locked-context';
 import { type NoteUnmatchedMoney } from './note-unmatched-money';
 import { type Refund, refundOf, type RefundReason } from './refund';
 import { type RefundRows } from './refund-rows';
-import { strayMoney } from './stray-money';
+import { unmatchedFromAttempt } from './unmatched-from-attempt';
 
 interface Dependencies {
   readonly store: OrderStore;
@@ -31,7 +31,7 @@ interface Dependencies {
 }
 
 /** Handles money that an order holds and does not need: it revives the order, is refunded, or waits for a person. */
-export class LatePayments {
+export class HandleUnmatched {
   constructor(private readonly deps: Dependencies) {}
 
   /**
@@ -40,12 +40,12 @@ export class LatePayments {
    *
    * @param order its current state in this transaction, locked.
    */
-  async settle(order: LockedOrder, context: LateContext): Promise<void> {
+  async execute(order: LockedOrder, context: LockedContext): Promise<void> {
     const decision = this.decide(order, context);
     switch (decision.type) {
       case 'nothing':
         return;
-      case 'give-back':
+      case 'refund':
         return this.handle(order, decision, context);
       case 'revive':
         return this.revive(order, decision.attempts, context);
@@ -60,7 +60,7 @@ export class LatePayments {
    */
   async lockStock(
     orders: readonly LockedOrder[],
-    { tx }: Pick<LateContext, 'tx'>,
+    { tx }: Pick<LockedContext, 'tx'>,
     others: readonly string[] = [],
   ): Promise<void> {
     const revived = orders.filter((order) => this.revives(order)).map(({ id }) => id);
@@ -79,10 +79,10 @@ export class LatePayments {
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
-  async giveBack(
+  async beginRefunds(
     attempts: readonly PaymentAttempt[],
     reason: RefundReason,
-    { tx, by }: LateContext,
+    { tx, by }: LockedContext,
   ): Promise<readonly Refund[]> {
     if (attempts.length === 0) return [];
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
@@ -102,7 +102,7 @@ export class LatePayments {
   async enterRefunding(
     order: LockedOrder,
     refunds: readonly Refund[],
-    { tx, by, now }: LateContext,
+    { tx, by, now }: LockedContext,
     reason?: string,
   ): Promise<boolean> {
     const [first] = refunds;
@@ -123,7 +123,7 @@ export class LatePayments {
   async reviveWith(
     order: LockedOrder,
     attempts: readonly PaymentAttempt[],
-    context: LateContext,
+    context: LockedContext,
     reason = 'revived',
   ): Promise<boolean> {
     const { tx, by, now } = context;
@@ -133,22 +133,22 @@ export class LatePayments {
     await applyStep(this.deps.store, tx, transition(order, 'PAID', step));
     await this.report(attempts, 'late', 'revived', context);
     // Payments that the revived order does not need are surplus, like any second payment.
-    await this.settle({ ...order, status: 'PAID', version: order.version + 1 }, context);
+    await this.execute({ ...order, status: 'PAID', version: order.version + 1 }, context);
     return true;
   }
 
-  private decide(order: LockedOrder, { verified = false }: Partial<LateContext>): LateDecision {
-    return decideLatePayment(order, this.deps.policies.of(order.merchantId), { verified });
+  private decide(order: LockedOrder, { verified = false }: Partial<LockedContext>): UnmatchedDecision {
+    return decideUnmatched(order, this.deps.policies.of(order.merchantId), { verified });
   }
 
   private async handle(
     order: LockedOrder,
-    { refunds: wanted, kept, unverified, reason }: GiveBack,
-    context: LateContext,
+    { refunds: wanted, kept, unverified, reason }: RefundDecision,
+    context: LockedContext,
   ): Promise<void> {
     const disputed = await this.deps.found.disputed(context.tx, wanted);
     const others = wanted.filter((attempt) => !disputed.includes(attempt));
-    const refunds = await this.giveBack(others, reason, context);
+    const refunds = await this.beginRefunds(others, reason, context);
     await this.enterRefunding(order, refunds, context);
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
@@ -157,26 +157,26 @@ export class LatePayments {
     if (unverified.length > 0 && !context.isAsking) await this.deps.scheduler.schedule(context.tx, [check]);
   }
 
-  private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LateContext): Promise<void> {
+  private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
     if (!(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
   }
 
   /** The goods are sold, so its money is handled like that of any ended order. */
-  private async giveUp(order: LockedOrder, context: LateContext): Promise<void> {
+  private async giveUp(order: LockedOrder, context: LockedContext): Promise<void> {
     const policy = this.deps.policies.of(order.merchantId);
     const decision = decideLate(order, policy, { verified: context.verified ?? false });
-    if (decision.type === 'give-back') await this.handle(order, decision, context);
+    if (decision.type === 'refund') await this.handle(order, decision, context);
   }
 
   private report(
     attempts: readonly PaymentAttempt[],
-    reason: LateReason,
+    reason: LateOrSurplus,
     handling: UnmatchedHandling,
-    { tx, by, now }: LateContext,
+    { tx, by, now }: LockedContext,
   ): Promise<void> {
-    return this.deps.store.keepUnexpected(
+    return this.deps.store.keepUnmatched(
       tx,
-      attempts.map((attempt) => strayMoney(attempt, { reason, handling, now, traceparent: by.traceparent })),
+      attempts.map((attempt) => unmatchedFromAttempt(attempt, { reason, handling, now, traceparent: by.traceparent })),
     );
   }
 }

@@ -36,7 +36,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   const store = {
     findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
     lock: async () => ({ now: NOW }),
-    keepUnexpected: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
+    keepUnmatched: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;
   const markPaid = {
     confirm: async (payment: ReportedPayment) => {
@@ -93,7 +93,10 @@ describe('a notification', () => {
   });
 
   it('of another change starts a look-up, whatever is due', async () => {
-    const { take, woken, scheduled, booked } = desk({ type: 'NEWS', reference: 'a-1', evidence: {} }, attempt());
+    const { take, woken, scheduled, booked } = desk(
+      { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} },
+      attempt(),
+    );
     expect(await take()).toBe('accepted');
     expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
     const refund = `payment.refund ${refundNumber(attempt())}`;

@@ -4,7 +4,7 @@ import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutSchedul
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderPolicies } from '../order-policies';
 import { ORDER_STORE, type OrderStore } from '../sql/order-store';
-import { LatePayments } from './late-payments';
+import { HandleUnmatched } from './handle-unmatched';
 import { PaymentWatch } from './payment-watch';
 import { NoteUnmatchedMoney } from './note-unmatched-money';
 import { RefundPayments } from './refund-payments';
@@ -12,7 +12,7 @@ import { RefundRows } from './refund-rows';
 import { WatchEndedOrders } from './watch-ended-orders';
 
 /** Providers for late, surplus, and partial payments. */
-export const LATE_PROVIDERS: Provider[] = [
+export const UNMATCHED_PROVIDERS: Provider[] = [
   {
     provide: RefundRows,
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
@@ -24,7 +24,7 @@ export const LATE_PROVIDERS: Provider[] = [
     useFactory: (store: OrderStore) => new NoteUnmatchedMoney(store),
   },
   {
-    provide: LatePayments,
+    provide: HandleUnmatched,
     inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows, NoteUnmatchedMoney],
     useFactory: (
       store: OrderStore,
@@ -32,7 +32,7 @@ export const LATE_PROVIDERS: Provider[] = [
       policies: OrderPolicies,
       refunds: RefundRows,
       found: NoteUnmatchedMoney,
-    ) => new LatePayments({ store, scheduler, policies, refunds, found }),
+    ) => new HandleUnmatched({ store, scheduler, policies, refunds, found }),
   },
   {
     provide: PaymentWatch,
@@ -41,14 +41,14 @@ export const LATE_PROVIDERS: Provider[] = [
   },
   {
     provide: WatchEndedOrders,
-    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, LatePayments, NoteUnmatchedMoney],
+    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney],
     useFactory: (
       store: OrderStore,
       providers: PaymentLookups,
       policies: OrderPolicies,
-      late: LatePayments,
+      unmatched: HandleUnmatched,
       found: NoteUnmatchedMoney,
-    ) => new WatchEndedOrders({ store, providers, policies, late, found }),
+    ) => new WatchEndedOrders({ store, providers, policies, unmatched, found }),
   },
   {
     provide: RefundPayments,

@@ -19,8 +19,8 @@ const limited: Answer = () => Promise.resolve({ type: 'UNKNOWN', reason: 'status
 const throws: Answer = () => Promise.reject(new Error('socket hang up'));
 const hangs: Answer = () => new Promise(() => undefined);
 
-/** A provider whose answer can be changed, behind a guard on a manual clock. */
-function guarded(options: ResilienceOptions = {}) {
+/** A provider whose answer can be changed, behind a ResilientProvider on a manual clock. */
+function resilient(options: ResilienceOptions = {}) {
   const clock = new ManualClock();
   const script = { answer: open, calls: 0 };
   const inner: PaymentProvider = {
@@ -35,34 +35,34 @@ function guarded(options: ResilienceOptions = {}) {
       return script.answer(signal).then(() => ({ type: 'REFUNDED', refundId: 're-1', evidence: {} }));
     },
   };
-  const guard = new ResilientProvider(inner, clock, { breakerThreshold: 3, ...options });
+  const provider = new ResilientProvider(inner, clock, { breakerThreshold: 3, ...options });
   const ask = (signal = never, merchantAccount?: string) =>
-    guard.query(anAttempt(merchantAccount === undefined ? {} : { merchantAccount }), signal);
-  return { clock, script, guard, ask };
+    provider.query(anAttempt(merchantAccount === undefined ? {} : { merchantAccount }), signal);
+  return { clock, script, provider, ask };
 }
 
 describe('ResilientProvider', () => {
   it('passes on the outcomes and the name of the provider', async () => {
-    const { guard, ask } = guarded();
-    expect(guard.name).toBe('pay');
+    const { provider, ask } = resilient();
+    expect(provider.name).toBe('pay');
     expect(await ask()).toEqual({ type: 'OPEN' });
-    expect(await guard.close(anAttempt(), never)).toEqual({ type: 'CLOSED' });
+    expect(await provider.close(anAttempt(), never)).toEqual({ type: 'CLOSED' });
   });
 
   it('reports all invalid options at once', () => {
-    const build = (): unknown => guarded({ timeoutMs: 0, concurrency: 1.5 });
+    const build = (): unknown => resilient({ timeoutMs: 0, concurrency: 1.5 });
     expect(build).toThrow(InvalidOptionsError);
     expect(build).toThrow(/2 problems: timeoutMs: .*; concurrency: /);
   });
 
   it('maps a rejected promise to UNKNOWN with its message', async () => {
-    const { script, ask } = guarded();
+    const { script, ask } = resilient();
     script.answer = throws;
     expect(await ask()).toEqual({ type: 'UNKNOWN', reason: 'call failed: socket hang up' });
   });
 
   it('maps a synchronous exception to UNKNOWN too', async () => {
-    const { script, ask } = guarded();
+    const { script, ask } = resilient();
     script.answer = () => {
       throw new TypeError('no such merchant');
     };
@@ -70,7 +70,7 @@ describe('ResilientProvider', () => {
   });
 
   it('returns UNKNOWN after the time-out even if the provider ignores its signal', async () => {
-    const { clock, script, ask } = guarded({ timeoutMs: 5_000 });
+    const { clock, script, ask } = resilient({ timeoutMs: 5_000 });
     let seen: AbortSignal | undefined;
     script.answer = (signal) => {
       seen = signal;
@@ -85,7 +85,7 @@ describe('ResilientProvider', () => {
   });
 
   it('ends at once when the caller aborts, leaves no timer, and counts no outage', async () => {
-    const { clock, script, guard, ask } = guarded({ breakerThreshold: 1 });
+    const { clock, script, provider, ask } = resilient({ breakerThreshold: 1 });
     script.answer = hangs;
     const caller = new AbortController();
     const answer = ask(caller.signal);
@@ -93,7 +93,7 @@ describe('ResilientProvider', () => {
     caller.abort();
     expect(await answer).toMatchObject({ type: 'UNKNOWN' });
     expect(clock.pendingTimers).toBe(0);
-    expect(guard.breakerState).toBe('closed');
+    expect(provider.breakerState).toBe('closed');
   });
 
   describe('circuit breaker', () => {
@@ -101,10 +101,10 @@ describe('ResilientProvider', () => {
       ['outages', down],
       ['throws', throws],
     ])('opens after the given number of consecutive %s and then makes no calls', async (_, answer) => {
-      const { script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
+      const { script, provider, ask } = resilient({ breakerOpenMs: 2_000 });
       script.answer = answer;
       for (let i = 0; i < 3; i++) await ask();
-      expect(guard.breakerState).toBe('open');
+      expect(provider.breakerState).toBe('open');
       expect(await ask()).toMatchObject({
         type: 'UNKNOWN',
         reason: expect.stringMatching('breaker') as string,
@@ -114,71 +114,71 @@ describe('ResilientProvider', () => {
     });
 
     it('calls a provider that is back within 2 s by default', async () => {
-      const { clock, script, guard, ask } = guarded();
+      const { clock, script, provider, ask } = resilient();
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
       script.answer = open;
       await clock.advance(2_000);
       expect(await ask()).toEqual({ type: 'OPEN' });
-      expect(guard.breakerState).toBe('closed');
+      expect(provider.breakerState).toBe('closed');
     });
 
     it('opens after time-outs', async () => {
-      const { clock, script, guard, ask } = guarded({ timeoutMs: 100, breakerThreshold: 1 });
+      const { clock, script, provider, ask } = resilient({ timeoutMs: 100, breakerThreshold: 1 });
       script.answer = hangs;
       void ask();
       await clock.advance(100);
-      expect(guard.breakerState).toBe('open');
+      expect(provider.breakerState).toBe('open');
     });
 
     it.each([
       ['odd', puzzled],
       ['rate limits', limited],
     ])('stays closed if answers are %s but the provider is up', async (_, answer) => {
-      const { script, guard, ask } = guarded();
+      const { script, provider, ask } = resilient();
       script.answer = answer;
       for (let i = 0; i < 10; i++) await ask();
-      expect(guard.breakerState).toBe('closed');
+      expect(provider.breakerState).toBe('closed');
     });
 
     it('starts counting again after a good answer', async () => {
-      const { script, guard, ask } = guarded();
+      const { script, provider, ask } = resilient();
       for (const answer of [down, down, open, down, down]) {
         script.answer = answer;
         await ask();
       }
-      expect(guard.breakerState).toBe('closed');
+      expect(provider.breakerState).toBe('closed');
     });
 
     it('lets one call test the provider after the pause and closes if it succeeds, even if the wall clock was set back', async () => {
-      const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
+      const { clock, script, provider, ask } = resilient({ breakerOpenMs: 2_000 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
       clock.wallOffsetMs -= 3_600_000;
       await clock.advance(2_000);
       script.answer = open;
       expect(await ask()).toEqual({ type: 'OPEN' });
-      expect(guard.breakerState).toBe('closed');
+      expect(provider.breakerState).toBe('closed');
     });
 
     it('sends only one call to a recovering provider; other calls are told to come back later', async () => {
-      const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000, timeoutMs: 500 });
+      const { clock, script, provider, ask } = resilient({ breakerOpenMs: 2_000, timeoutMs: 500 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
       await clock.advance(2_000);
       script.answer = hangs;
       const test = ask();
       await clock.advance(0);
-      expect(guard.breakerState).toBe('half-open');
+      expect(provider.breakerState).toBe('half-open');
       expect(await ask()).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });
       expect(script.calls).toBe(4);
       await clock.advance(500);
       expect(await test).toMatchObject({ outage: true });
-      expect(guard.breakerState).toBe('open');
+      expect(provider.breakerState).toBe('open');
     });
 
     it('is not closed by a test call whose caller gives up', async () => {
-      const { clock, script, guard, ask } = guarded({ breakerOpenMs: 2_000 });
+      const { clock, script, provider, ask } = resilient({ breakerOpenMs: 2_000 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
       await clock.advance(2_000);
@@ -188,13 +188,13 @@ describe('ResilientProvider', () => {
       await clock.advance(0);
       caller.abort();
       expect(await test).toMatchObject({ type: 'UNKNOWN' });
-      expect(guard.breakerState).toBe('open');
+      expect(provider.breakerState).toBe('open');
     });
   });
 
   describe('limits', () => {
     it('limits calls in flight to the concurrency and starts the next as soon as one ends', async () => {
-      const { clock, script, ask } = guarded({ concurrency: 2 });
+      const { clock, script, ask } = resilient({ concurrency: 2 });
       const ends: (() => void)[] = [];
       script.answer = () => new Promise((resolve) => ends.push(() => resolve({ type: 'OPEN' })));
       const answers = [ask(), ask(), ask()];
@@ -208,7 +208,7 @@ describe('ResilientProvider', () => {
     });
 
     it('passes the slot on if a waiting caller gave up, so the queue does not stall', async () => {
-      const { clock, script, ask } = guarded({ concurrency: 1, maxWaitMs: 3_000 });
+      const { clock, script, ask } = resilient({ concurrency: 1, maxWaitMs: 3_000 });
       let end: () => void = () => undefined;
       script.answer = () => new Promise((resolve) => (end = () => resolve({ type: 'OPEN' })));
       const impatient = new AbortController();
@@ -224,7 +224,7 @@ describe('ResilientProvider', () => {
     });
 
     it('refuses a call that waited too long for a slot, and a call if the queue is full', async () => {
-      const { clock, script, ask } = guarded({ concurrency: 1, queueLimit: 1, maxWaitMs: 300 });
+      const { clock, script, ask } = resilient({ concurrency: 1, queueLimit: 1, maxWaitMs: 300 });
       script.answer = hangs;
       void ask();
       const waiting = ask();
@@ -235,7 +235,7 @@ describe('ResilientProvider', () => {
     });
 
     it('lets any number of calls share one signal without a leak warning', async () => {
-      const { ask } = guarded();
+      const { ask } = resilient();
       const shared = new AbortController();
       await ask(shared.signal);
       // Not by spying on the warning: jest gives tests a copy of `process`, which is not the one that warns.
@@ -243,7 +243,7 @@ describe('ResilientProvider', () => {
     });
 
     it('limits the rate of each merchant account separately', async () => {
-      const { ask } = guarded({ ratePerSecond: 1, maxWaitMs: 0 });
+      const { ask } = resilient({ ratePerSecond: 1, maxWaitMs: 0 });
       expect(await ask(never, 'shop-a')).toEqual({ type: 'OPEN' });
       expect(await ask(never, 'shop-a')).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });
       expect(await ask(never, 'shop-b')).toEqual({ type: 'OPEN' });

@@ -5,12 +5,12 @@ import { type OrderPolicy } from '../order-policy-options';
 import { isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 
 /** Why an order does not need a payment. */
-export type LateReason = 'late' | 'surplus';
+export type LateOrSurplus = 'late' | 'surplus';
 
 /** What happens to payments that an order does not need. */
-export interface GiveBack {
-  readonly type: 'give-back';
-  readonly reason: LateReason;
+export interface RefundDecision {
+  readonly type: 'refund';
+  readonly reason: LateOrSurplus;
   /** These are refunded. */
   readonly refunds: readonly PaymentAttempt[];
   /** A person must decide about these. */
@@ -23,25 +23,29 @@ export interface GiveBack {
 }
 
 /** What to do with money that an order holds and does not need. */
-export type LateDecision =
+export type UnmatchedDecision =
   | { readonly type: 'nothing' }
   /** The order becomes PAID after all if its stock is available; otherwise all of it is refunded. */
   | { readonly type: 'revive'; readonly attempts: readonly PaymentAttempt[] }
-  | GiveBack;
+  | RefundDecision;
 
 /** The policies that decide. */
-export type LatePolicy = Pick<OrderPolicy, 'latePayment' | 'surplusPayment'>;
+export type UnmatchedPolicy = Pick<OrderPolicy, 'latePayment' | 'surplusPayment'>;
 
 /** `verified`: the payments were looked up just now. Unconfirmed ones are kept. */
 export interface Verification {
   readonly verified: boolean;
 }
 
-const NOTHING: LateDecision = { type: 'nothing' };
-const DOUBTFUL: GiveBack = { type: 'give-back', reason: 'surplus', refunds: [], kept: [], unverified: [] };
+const NOTHING: UnmatchedDecision = { type: 'nothing' };
+const DOUBTFUL: RefundDecision = { type: 'refund', reason: 'surplus', refunds: [], kept: [], unverified: [] };
 
 /** Pure: decides about every payment of a locked order that is neither needed nor being refunded. */
-export function decideLatePayment(order: LockedOrder, policy: LatePolicy, verification: Verification): LateDecision {
+export function decideUnmatched(
+  order: LockedOrder,
+  policy: UnmatchedPolicy,
+  verification: Verification,
+): UnmatchedDecision {
   switch (order.status) {
     case 'PENDING':
     case 'CLOSING':
@@ -60,11 +64,19 @@ export function decideLatePayment(order: LockedOrder, policy: LatePolicy, verifi
 }
 
 /** Pure: decides about all payments of an order that ended without needing any. */
-export function decideLate(order: LockedOrder, { latePayment }: LatePolicy, verification: Verification): LateDecision {
-  return giveBack(paidAttempts(order), 'late', latePayment === 'keep', verification);
+export function decideLate(
+  order: LockedOrder,
+  { latePayment }: UnmatchedPolicy,
+  verification: Verification,
+): UnmatchedDecision {
+  return refundPayments(paidAttempts(order), 'late', latePayment === 'keep', verification);
 }
 
-function decideSurplus(order: LockedOrder, { surplusPayment }: LatePolicy, verification: Verification): LateDecision {
+function decideSurplus(
+  order: LockedOrder,
+  { surplusPayment }: UnmatchedPolicy,
+  verification: Verification,
+): UnmatchedDecision {
   const money = moneyReceived(order, order.attempts);
   if (money.type !== 'sufficient') return NOTHING;
   // A report may state too little, so that none of several payments seems to be surplus.
@@ -77,12 +89,12 @@ function decideSurplus(order: LockedOrder, { surplusPayment }: LatePolicy, verif
   const confirmed = order.attempts.filter((attempt) => !isUnconfirmed(attempt));
   // The payments that pay the order must be certain before others are refunded as surplus.
   if (moneyReceived(order, confirmed).type === 'sufficient')
-    return giveBack(money.surplus, 'surplus', keeps, verification);
+    return refundPayments(money.surplus, 'surplus', keeps, verification);
   if (keeps || verification.verified) return { ...DOUBTFUL, kept: money.surplus };
   return { ...DOUBTFUL, unverified: money.surplus };
 }
 
-function decideClosed(order: LockedOrder, policy: LatePolicy, verification: Verification): LateDecision {
+function decideClosed(order: LockedOrder, policy: UnmatchedPolicy, verification: Verification): UnmatchedDecision {
   const isEnough = moneyReceived(order, order.attempts).type === 'sufficient';
   if (policy.latePayment !== 'revive-if-stock' || !isEnough) return decideLate(order, policy, verification);
   return { type: 'revive', attempts: paidAttempts(order) };
@@ -96,18 +108,18 @@ function paidAttempts({ attempts }: LockedOrder): PaymentAttempt[] {
  * Money is refunded automatically only if it is certain that it arrived, and that it is for this order. Otherwise a
  * caller that may report payments could have any payment of the account refunded.
  */
-function giveBack(
+function refundPayments(
   attempts: readonly PaymentAttempt[],
-  reason: LateReason,
+  reason: LateOrSurplus,
   keeps: boolean,
   { verified }: Verification,
-): LateDecision {
+): UnmatchedDecision {
   if (attempts.length === 0) return NOTHING;
   const isKept = (attempt: PaymentAttempt): boolean =>
     keeps || !attempt.registered || (verified && isUnconfirmed(attempt));
   const others = attempts.filter((attempt) => !isKept(attempt));
   return {
-    type: 'give-back',
+    type: 'refund',
     reason,
     kept: attempts.filter(isKept),
     unverified: others.filter(isUnconfirmed),

@@ -8,22 +8,26 @@ import { type GatheredAcks } from './gathered-acks';
  * - `requeue`: it could not be stored; another consumer or a later try may succeed.
  * - `dead-letter`: it can never be processed and goes to the parked queue.
  */
-export type Settlement = 'ack' | 'requeue' | 'dead-letter';
+export type Acknowledgment = 'ack' | 'requeue' | 'dead-letter';
 
-const logger = new Logger('Settlement');
+const logger = new Logger('Acknowledgments');
 
-/** The part of a channel that settles. */
-export type SettlingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;
+/** The part of a channel that acknowledges. */
+export type AcknowledgingChannel = Pick<GatheredAcks, 'ack' | 'nack'>;
 
 /**
  * The only code that acknowledges or rejects. Takes the channel that delivered the message, because a tag means nothing
  * on another one. A closed channel is only a warning: the broker redelivers, and the use cases are idempotent.
  */
-export function settle(channel: SettlingChannel, message: ConsumeMessage, settlement: Settlement): void {
+export function acknowledge(
+  channel: AcknowledgingChannel,
+  message: ConsumeMessage,
+  acknowledgment: Acknowledgment,
+): void {
   try {
-    if (settlement === 'ack') channel.ack(message);
-    else channel.nack(message, false, settlement === 'requeue');
+    if (acknowledgment === 'ack') channel.ack(message);
+    else channel.nack(message, false, acknowledgment === 'requeue');
   } catch (error) {
-    logger.warn(`${settlement} after the channel closed; the broker will redeliver: ${String(error)}`);
+    logger.warn(`${acknowledgment} after the channel closed; the broker will redeliver: ${String(error)}`);
   }
 }

@@ -9,7 +9,7 @@ import { type OpenFinding, shortestOf, type Wait, waitForFinding } from '../look
 import { withFindings } from '../lookup/with-findings';
 
 /** What an order becomes after its look-ups. */
-export type Settlement =
+export type LookUpDecision =
   /** `wait`: other attempts of the paid order are open and must be closed. */
   | { readonly type: 'paid'; readonly wait?: Wait }
   /** `returns`: partial payments, which are refunded. */
@@ -20,13 +20,13 @@ export type Settlement =
   | { readonly type: 'decided'; readonly wait?: Wait };
 
 /** Pure: applies the findings. The order must have been read under its lock. `dueAt` is when it had to be closed. */
-export function decideSettlement(
+export function decideAfterLookUp(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   now: Date,
   dueAt: Date,
   partial: PartialPolicy,
-): Settlement {
+): LookUpDecision {
   const after = withFindings(order, findings);
   const wait = waitFor(after, findings, now, now.getTime() - dueAt.getTime());
   if (!isUndecided(order.status)) return { type: 'decided', ...(order.status === 'PAID' && wait ? { wait } : {}) };

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
 import { writeBooking } from '../pay/write-booking';
-import { type LockedBatch, type OrderStore, type UnclaimedMoney } from './order-store';
+import { type LockedBatch, type OrderStore, type AdoptablePayment } from './order-store';
 
 type Store = Pick<OrderStore, 'insertPaid' | 'writeAttempts' | 'samePayments' | 'closeUnmatched'>;
 
@@ -10,40 +10,40 @@ type Store = Pick<OrderStore, 'insertPaid' | 'writeAttempts' | 'samePayments' | 
  * Books payments that were reported before their orders, or before their attempts were registered. It also runs at the
  * deadline: neither of two concurrent transactions, one with the report and one that places the order, sees the other.
  */
-export class AdoptUnclaimed {
+export class AdoptUnmatched {
   constructor(private readonly store: Store) {}
 
   async execute(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
-    if (batch.unclaimed.length === 0) return batch;
+    if (batch.adoptable.length === 0) return batch;
     const orders = new Map(batch.orders);
-    for (const unclaimed of batch.unclaimed) {
-      const order = orders.get(unclaimed.orderId);
-      if (order) orders.set(order.id, await this.adopt(tx, order, unclaimed, batch.now));
+    for (const adoptable of batch.adoptable) {
+      const order = orders.get(adoptable.orderId);
+      if (order) orders.set(order.id, await this.adopt(tx, order, adoptable, batch.now));
     }
-    return { ...batch, orders, unclaimed: [] };
+    return { ...batch, orders, adoptable: [] };
   }
 
   /** Money of an attempt that belongs to another order, or that another order counts on, stays where it is. */
   private async adopt(
     tx: EntityManager,
     order: LockedOrder,
-    unclaimed: UnclaimedMoney,
+    adoptable: AdoptablePayment,
     now: Date,
   ): Promise<LockedOrder> {
-    const money = moneyOf(unclaimed, now);
+    const money = moneyOf(adoptable, now);
     const { attempts } = await this.store.samePayments(tx, [money]);
     if (attempts.some(({ orderId }) => orderId !== order.id)) return order;
     const booking = bookMoney(order, money);
     if (booking.isDisputed) return order;
     // It was registered for another order in the meantime. A person must find out whose it is.
-    if (!(await writeBooking(this.store, tx, booking, { ...unclaimed.evidence }))) return order;
-    await this.store.closeUnmatched(tx, [unclaimed.id]);
+    if (!(await writeBooking(this.store, tx, booking, { ...adoptable.evidence }))) return order;
+    await this.store.closeUnmatched(tx, [adoptable.id]);
     return booking.after;
   }
 }
 
-function moneyOf({ evidence, ...unclaimed }: UnclaimedMoney, now: Date): Money {
-  const { provider, reference, merchantAccount, amount, currency, source } = unclaimed;
+function moneyOf({ evidence, ...adoptable }: AdoptablePayment, now: Date): Money {
+  const { provider, reference, merchantAccount, amount, currency, source } = adoptable;
   const { paidAt, transactionId } = evidence;
   const at = typeof paidAt === 'string' ? new Date(paidAt) : now;
   return {

@@ -5,7 +5,7 @@ import { findUnknownOptions } from './find-unknown-options';
  *
  * @param beside names that belong next to useFactory, because they decide what the module consists of
  */
-export function findStrayOptions(given: object, known: readonly string[], beside: readonly string[]): string[] {
+export function findOptionNameProblems(given: object, known: readonly string[], beside: readonly string[]): string[] {
   const names = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   const misplaced = names.filter((name) => beside.includes(name));
   const others = Object.fromEntries(Object.entries(given).filter(([name]) => !beside.includes(name)));

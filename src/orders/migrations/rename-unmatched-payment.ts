@@ -1,0 +1,65 @@
+import { type MigrationInterface, type QueryRunner } from 'typeorm';
+
+const FORMER = 'orphan_payment';
+const NAME = 'unmatched_payment';
+
+const CONSTRAINTS = `
+  SELECT conname AS text FROM pg_constraint WHERE conrelid = $1::regclass AND starts_with(conname::text, $2)`;
+const INDEXES = `
+  SELECT c.relname AS text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+   WHERE i.indrelid = $1::regclass AND starts_with(c.relname::text, $2)`;
+const GRANTS = `
+  SELECT g.privilege_type AS privilege,
+         CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS grantee
+    FROM pg_class t, aclexplode(t.relacl) g
+   WHERE t.oid = $1::regclass AND g.grantee <> t.relowner
+     AND g.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')`;
+
+interface Grant {
+  readonly privilege: string;
+  /** A role, quoted where SQL needs it, or PUBLIC. */
+  readonly grantee: string;
+}
+
+/**
+ * Renames `orphan_payment`. A view of the old name stays for one release, so that instances of the release before can
+ * read and write. The view has `ctid` too, because their purge finds rows by it.
+ */
+export function renameUnmatchedPayment(schema: string): new () => MigrationInterface {
+  return class RenameUnmatchedPayment1765400001200 implements MigrationInterface {
+    readonly name = 'RenameUnmatchedPayment1765400001200';
+
+    async up(runner: QueryRunner): Promise<void> {
+      await runner.query(`ALTER TABLE ${schema}.orphan_payment RENAME TO unmatched_payment`);
+      await renameParts(runner, `${schema}.unmatched_payment`, FORMER, NAME);
+      await runner.query(`CREATE VIEW ${schema}.orphan_payment AS SELECT *, ctid FROM ${schema}.unmatched_payment`);
+      await copyGrants(runner, `${schema}.unmatched_payment`, `${schema}.orphan_payment`);
+    }
+
+    async down(runner: QueryRunner): Promise<void> {
+      await runner.query(`DROP VIEW ${schema}.orphan_payment`);
+      await renameParts(runner, `${schema}.unmatched_payment`, NAME, FORMER);
+      await runner.query(`ALTER TABLE ${schema}.unmatched_payment RENAME TO orphan_payment`);
+    }
+  };
+}
+
+/** Renames the constraints and indexes of a table that begin with `from`. The index of a constraint goes with it. */
+async function renameParts(runner: QueryRunner, table: string, from: string, to: string): Promise<void> {
+  for (const name of await textsOf(runner, CONSTRAINTS, [table, from]))
+    await runner.query(`ALTER TABLE ${table} RENAME CONSTRAINT ${name} TO ${name.replace(from, to)}`);
+  const [schema] = table.split('.');
+  for (const name of await textsOf(runner, INDEXES, [table, from]))
+    await runner.query(`ALTER INDEX ${schema}.${name} RENAME TO ${name.replace(from, to)}`);
+}
+
+/** Grants on the view what others may do with the table: an application that does not own the tables uses the view. */
+async function copyGrants(runner: QueryRunner, table: string, view: string): Promise<void> {
+  for (const { privilege, grantee } of await runner.manager.query<Grant[]>(GRANTS, [table]))
+    await runner.query(`GRANT ${privilege} ON ${view} TO ${grantee}`);
+}
+
+async function textsOf(runner: QueryRunner, sql: string, parameters: readonly string[]): Promise<string[]> {
+  const rows = await runner.manager.query<{ text: string }[]>(sql, [...parameters]);
+  return rows.map(({ text }) => text);
+}
