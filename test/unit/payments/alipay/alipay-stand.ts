@@ -3,19 +3,19 @@ import { type AddressInfo } from 'node:net';
 import { AlipaySdk } from 'alipay-sdk';
 import { type Clock } from '../../../../src/clock';
 import { AlipayProvider } from '../../../../src/payments/alipay';
-import { AlipayProtocol, generateAlipayMerchants } from '../../../../src/testing/payment-simulator/alipay';
-import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
-import { type PaymentEvent } from '../../../../src/testing/payment-simulator/payment-hooks';
-import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
-import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
-import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import { AlipayProtocol, generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
+import { FaultPlan } from '../../../../packages/payment-simulator/src/fault-plan';
+import { type PaymentEvent } from '../../../../packages/payment-simulator/src/payment-hooks';
+import { PaymentLedger } from '../../../../packages/payment-simulator/src/payment-ledger';
+import { type NotificationPost } from '../../../../packages/payment-simulator/src/protocol';
+import { type SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { SimulatorContext } from '../../../../packages/payment-simulator/src/simulator-context';
 import {
   faultInput,
   type FaultInput,
   type PaymentInput,
   paymentInput,
-} from '../../../../src/testing/payment-simulator/simulator-input';
+} from '../../../../packages/payment-simulator/src/simulator-input';
 
 const merchants = generateAlipayMerchants(['shop', 'other']);
 

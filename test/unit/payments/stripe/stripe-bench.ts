@@ -3,19 +3,19 @@ import { type AddressInfo } from 'node:net';
 import { type Clock, SystemClock } from '../../../../src/clock';
 import { type PaymentAttemptRef, type RefundRequest } from '../../../../src/payments';
 import { StripeProvider } from '../../../../src/payments/stripe';
-import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
-import { type PaymentEvent } from '../../../../src/testing/payment-simulator/payment-hooks';
-import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
-import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
-import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import { FaultPlan } from '../../../../packages/payment-simulator/src/fault-plan';
+import { type PaymentEvent } from '../../../../packages/payment-simulator/src/payment-hooks';
+import { PaymentLedger } from '../../../../packages/payment-simulator/src/payment-ledger';
+import { type NotificationPost } from '../../../../packages/payment-simulator/src/protocol';
+import { type SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { SimulatorContext } from '../../../../packages/payment-simulator/src/simulator-context';
 import {
   type FaultInput,
   faultInput,
   type PaymentInput,
   paymentInput,
-} from '../../../../src/testing/payment-simulator/simulator-input';
-import { generateStripeMerchants, StripeProtocol } from '../../../../src/testing/payment-simulator/stripe';
+} from '../../../../packages/payment-simulator/src/simulator-input';
+import { generateStripeMerchants, StripeProtocol } from '../../../../packages/payment-simulator/src/stripe';
 import { anAttempt } from '../an-attempt';
 
 /** What a shop sent. */

@@ -4,17 +4,17 @@ import { type AddressInfo } from 'node:net';
 import { SystemClock } from '../../../../src/clock';
 import { type PaymentAttemptRef, type RefundRequest } from '../../../../src/payments';
 import { type WechatPayMerchant, WechatPayProvider } from '../../../../src/payments/wechat-pay';
-import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
-import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
-import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import { FaultPlan } from '../../../../packages/payment-simulator/src/fault-plan';
+import { PaymentLedger } from '../../../../packages/payment-simulator/src/payment-ledger';
+import { type SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { SimulatorContext } from '../../../../packages/payment-simulator/src/simulator-context';
 import {
   faultInput,
   type FaultInput,
   paymentInput,
   type PaymentInput,
-} from '../../../../src/testing/payment-simulator/simulator-input';
-import { generateWechatPayMerchants, WechatPayProtocol } from '../../../../src/testing/payment-simulator/wechat-pay';
+} from '../../../../packages/payment-simulator/src/simulator-input';
+import { generateWechatPayMerchants, WechatPayProtocol } from '../../../../packages/payment-simulator/src/wechat-pay';
 
 /** The simulated WeChat Pay behind a loopback server, and providers that are configured for it. */
 export class WechatPayBench {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { type Clock, SystemClock } from '../../clock';
+import { type Clock } from './clock';
 import { FaultPlan } from './fault-plan';
 import { LazyProtocols } from './lazy-protocols';
 import { type LedgerEntry } from './ledger-entry';
@@ -14,6 +14,7 @@ import { ShopNotifier } from './shop-notifier';
 import { LazyMerchants, type SimulatedMerchants } from './simulated-merchants';
 import { SimulatorContext } from './simulator-context';
 import { SimulatorRoutes } from './simulator-routes';
+import { SystemClock } from './system-clock';
 
 /** Longer request bodies are cut off. */
 const MAX_BODY_BYTES = 1_048_576;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
+import { SIGNATURE_HEADERS, signHttpRequest } from './http-message-signature';
 import { type NotificationPost } from './protocol';
 import { type SimulatedPayment } from './simulated-payment';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isFreshTimestamp, isSameSignature, SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
+import { isFreshTimestamp, isSameSignature, SIGNATURE_HEADERS, signHttpRequest } from './http-message-signature';
 import { type MerchantSecrets } from './merchant-secrets';
 import { paymentNews } from './payment-news';
 import { type PaymentEvent } from './payment-hooks';

@@ -1,4 +1,4 @@
-import { SIGNATURE_HEADERS, signHttpResponse } from '../../payments';
+import { SIGNATURE_HEADERS, signHttpResponse } from './http-message-signature';
 import { type Reply, type SimulatorRequest } from './reply';
 import { type Fault } from './simulator-input';
 
