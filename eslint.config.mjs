@@ -4,7 +4,7 @@ const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'cl
 
 export default tseslint.config(
   {
-    ignores: ['dist', 'dist-examples', 'coverage', '.stack', 'test/architecture/fixtures'],
+    ignores: ['dist', 'packages/*/dist', 'dist-examples', 'coverage', '.stack', 'test/architecture/fixtures'],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {
@@ -29,9 +29,12 @@ export default tseslint.config(
     },
   },
   {
+    files: ['src/**', 'packages/*/src/**'],
+    rules: { '@typescript-eslint/explicit-module-boundary-types': 'error' },
+  },
+  {
     files: ['src/**'],
     rules: {
-      '@typescript-eslint/explicit-module-boundary-types': 'error',
       'no-restricted-properties': [
         'error',
         { object: 'Date', property: 'now', message: 'Use the Clock port.' },
@@ -43,7 +46,7 @@ export default tseslint.config(
   {
     // Options are as few as somebody has written.
     files: ['src/**'],
-    ignores: ['src/**/*-options.ts', 'src/service/load-payment-providers.ts', 'src/testing/**'],
+    ignores: ['src/**/*-options.ts', 'src/service/load-payment-providers.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',
@@ -57,7 +60,7 @@ export default tseslint.config(
   },
   {
     // The two places that own what the rule above protects.
-    files: ['src/clock/system-clock.ts', 'src/service/config.ts', 'src/main.ts', 'src/testing/**'],
+    files: ['src/clock/system-clock.ts', 'src/service/config.ts', 'src/main.ts'],
     rules: { 'no-restricted-properties': 'off', 'no-restricted-globals': 'off' },
   },
   {

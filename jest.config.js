@@ -18,7 +18,14 @@ const base = {
   testEnvironment: 'node',
   transform: { '^.+\\.[cm]?[jt]s$': swc },
   transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/dist-examples', '<rootDir>/.stack'],
+  // From its sources, so that a test sees what was changed without a build.
+  moduleNameMapper: { '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src' },
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist',
+    '<rootDir>/dist-examples',
+    '<rootDir>/packages/[^/]+/dist',
+    '<rootDir>/.stack',
+  ],
 };
 const project = (/** @type {string} */ displayName, extra = {}) => ({
   ...base,
@@ -32,7 +39,7 @@ const onServers = {
   setupFilesAfterEnv: ['<rootDir>/test/support/leak-guard.ts'],
 };
 module.exports = /** @satisfies {import('jest').Config} */ ({
-  collectCoverageFrom: ['src/**/*.ts', '!src/main.ts'],
+  collectCoverageFrom: ['{src,packages/*/src}/**/*.ts', '!{src,packages/*/src}/main.ts'],
   coverageProvider: 'v8',
   testTimeout: 30_000,
   // Most of the time is spent waiting for deadlines and servers, so both cores are used.

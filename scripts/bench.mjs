@@ -1,7 +1,7 @@
 // npm run bench: the product, what people use instead, and the floors, side by side, from a bare clone.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBuild, serviceBuild } from './setup/build.mjs';
+import { ensureBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
@@ -15,6 +15,7 @@ const peers = join(repository, 'scripts', 'bench', 'obtain-peers.mjs');
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
   await ensureBuild(serviceBuild, { signal });
+  await ensureBuild(simulatorBuild, { signal });
   const found = args.includes('--help') || !existsSync(peers) ? {} : await obtain(signal);
   return runInForeground(process.execPath, ['-r', compiler, join('test', 'bench', 'main.ts'), ...args], {
     cwd: repository,

@@ -5,7 +5,7 @@ import { obtainSeries } from './brokers/obtain-series.mjs';
 import { runCluster } from './brokers/run-cluster.mjs';
 import { runSeries } from './brokers/run-series.mjs';
 import { allParts, allSeries, cluster, clusterSeries } from './brokers/series.mjs';
-import { ensureBuild, examplesBuild, serviceBuild } from './setup/build.mjs';
+import { ensureBuild, examplesBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { main } from './setup/main.mjs';
 import { showProgress } from './setup/progress.mjs';
@@ -29,6 +29,7 @@ async function prepare(signal) {
   await ensureDependencies({ signal });
   // The demo would build them too, and its time would be that of the compiler.
   await ensureBuild(serviceBuild, { signal });
+  await ensureBuild(simulatorBuild, { signal });
   await ensureBuild(examplesBuild, { signal });
   return ensureServers(['postgres'], { signal });
 }

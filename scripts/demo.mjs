@@ -1,5 +1,5 @@
 // npm run demo: the main job end to end on a real broker and database, from a bare clone.
-import { ensureBuild, examplesBuild, serviceBuild } from './setup/build.mjs';
+import { ensureBuild, examplesBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
@@ -14,6 +14,7 @@ await main(async ({ args, signal }) => {
     async (either) => {
       await ensureDependencies({ signal: either });
       await ensureBuild(serviceBuild, { signal: either });
+      await ensureBuild(simulatorBuild, { signal: either });
       await ensureBuild(examplesBuild, { signal: either });
     },
     (either) => ensureServers([broker, 'postgres'], { signal: either }),

@@ -1,6 +1,6 @@
 // npm run test:faults: a stream of orders through several instances while everything around them breaks, from a bare clone.
 import { join } from 'node:path';
-import { ensureBuild, serviceBuild } from './setup/build.mjs';
+import { ensureBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
@@ -15,6 +15,7 @@ const compiler = join(repository, 'test', 'integration', 'payments', 'compile-on
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
   await ensureBuild(serviceBuild, { signal });
+  await ensureBuild(simulatorBuild, { signal });
   const { home, user } = serverHome();
   // Its Erlang sets off the disk alarm. Broker and database are throw-away ones, as they are killed.
   const { erlangBin } = await showProgress('looking for RabbitMQ', (note) =>

@@ -1,5 +1,5 @@
 // npm run test:scenarios: every payment scenario for real: service, payment simulator, RabbitMQ and PostgreSQL.
-import { ensureBuild, serviceBuild } from './setup/build.mjs';
+import { ensureBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
@@ -15,6 +15,7 @@ await main(async ({ args, signal }) => {
     async (either) => {
       await ensureDependencies({ signal: either });
       await ensureBuild(serviceBuild, { signal: either });
+      await ensureBuild(simulatorBuild, { signal: either });
     },
     (either) => ensureServers(['rabbitmq-plain', 'postgres'], { signal: either }),
   ]);

@@ -13,12 +13,24 @@ const configuration = ['package.json', 'package-lock.json', 'nest-cli.json', 'ts
 /** @typedef {{ script: string, output: string, inputs: string[] }} Build */
 
 /** @type {Build} */
-export const serviceBuild = { script: 'build', output: 'dist', inputs: ['src', ...configuration] };
+export const serviceBuild = { script: 'build:service', output: 'dist', inputs: ['src', ...configuration] };
 /** @type {Build} */
+export const simulatorBuild = {
+  script: 'build:simulator',
+  output: 'packages/payment-simulator/dist',
+  // Not the whole folder, as the output is in it.
+  inputs: [
+    'packages/payment-simulator/src',
+    'packages/payment-simulator/package.json',
+    'packages/payment-simulator/tsconfig.json',
+    ...configuration,
+  ],
+};
+/** Compiled against the types of the other two builds. @type {Build} */
 export const examplesBuild = {
   script: 'build:examples',
   output: 'dist-examples',
-  inputs: ['examples', 'src', ...configuration],
+  inputs: ['examples', 'src', 'packages/payment-simulator/src', ...configuration],
 };
 
 // Inside the output, so that whoever deletes the output deletes the claim that it is up to date.
@@ -38,8 +50,10 @@ function isUpToDate(build, stamp) {
 export async function ensureBuild(build, { signal } = {}) {
   if (isUpToDate(build, contentStamp(repository, build.inputs))) return;
   await showProgress(`npm run ${build.script}`, (note) =>
-    withLock(build.output, { limitMs, signal, whileWaiting: noteWhileWaiting(note, 'another run builds it') }, () =>
-      make(build, signal),
+    withLock(
+      build.script.replace(':', '-'),
+      { limitMs, signal, whileWaiting: noteWhileWaiting(note, 'another run builds it') },
+      () => make(build, signal),
     ),
   );
 }

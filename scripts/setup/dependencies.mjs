@@ -23,8 +23,8 @@ export function isInstalled(wanted, installed) {
   const present = installed?.packages;
   if (!present) return false;
   return Object.entries(wanted?.packages ?? {}).every(([path, { version, optional, link }]) => {
-    // The root is no package; what is optional may be for another platform.
-    if (path === '' || optional || link) return true;
+    // The root and the workspaces are not installed; what is optional may be for another platform.
+    if (!path.includes('node_modules/') || optional || link) return true;
     return present[path]?.version === version;
   });
 }

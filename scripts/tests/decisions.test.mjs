@@ -76,6 +76,8 @@ test('an install counts when node_modules holds what the lock file says', () => 
   assert.ok(isInstalled(wanted, { packages: { 'node_modules/a': { version: '1.0.0' } } }));
   assert.ok(!isInstalled(wanted, { packages: { 'node_modules/a': { version: '1.0.1' } } }));
   assert.ok(!isInstalled(wanted, undefined));
+  const workspace = { 'packages/c': { version: '1.0.0' }, 'node_modules/c': { link: true } };
+  assert.ok(isInstalled({ packages: workspace }, { packages: {} }));
 });
 
 test('of what apt would do, new packages count and upgrades do not', () => {

@@ -1,25 +1,2 @@
 export { type ConformanceFault, type PaymentProviderBench } from './conformance/payment-provider-bench';
 export { type ConformanceCase, describePaymentProvider } from './payment-provider-conformance';
-export {
-  type AlipaySimulatedMerchants,
-  type FaultInput,
-  type LedgerEntry,
-  type LedgerRefund,
-  type NotificationCounts,
-  type NotificationPost,
-  type PaymentEvent,
-  type PaymentInput,
-  PaymentSimulator,
-  type PaymentSimulatorOptions,
-  type Performed,
-  type ProtocolContext,
-  type Reply,
-  type ScriptInput,
-  type SimulatedMerchants,
-  type SimulatedProtocol,
-  type SimulatedStatus,
-  SIMULATOR_SECRET,
-  type SimulatorRequest,
-  type StripeSimulatedMerchants,
-  type WechatPaySimulatedMerchants,
-} from './payment-simulator';

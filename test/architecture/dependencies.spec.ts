@@ -5,9 +5,9 @@ const repository = join(__dirname, '../..');
 const rules = join(__dirname, 'dependency-rules.cjs');
 const cruiser = join(repository, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
 
-/** Runs dependency-cruiser over `src` below `directory`. */
+/** Runs dependency-cruiser over `src` and `packages` below `directory`. */
 function cruise(directory: string): { output: string; status: number | null } {
-  const run = spawnSync(process.execPath, [cruiser, 'src', '--config', rules, '--output-type', 'err'], {
+  const run = spawnSync(process.execPath, [cruiser, 'src', 'packages', '--config', rules, '--output-type', 'err'], {
     cwd: directory,
     encoding: 'utf8',
     timeout: 60_000,
@@ -31,6 +31,8 @@ describe('the architecture', () => {
       ["reaching past a room's index", 'rooms-by-their-index'],
       ['AMQP outside of rabbit', 'amqp-in-rabbit'],
       ['the test kit in production code', 'no-test-kit-in-production'],
+      ['the simulator in the product', 'product-without-simulator'],
+      ['the product in the simulator', 'simulator-stands-alone'],
     ])('%s', (_case, rule) => {
       expect(output).toContain(rule);
       expect(status).not.toBe(0);

@@ -96,10 +96,24 @@ module.exports = {
     },
     {
       name: 'no-test-kit-in-production',
-      comment: 'the simulator must not be loaded by a service that handles money',
+      comment: 'a service that handles money must not load conformance suites',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/testing/' },
       to: { path: '^src/testing/' },
+    },
+    {
+      name: 'product-without-simulator',
+      comment: 'it is not installed with the product, and a service that handles money must not load it',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^packages/|nestjs-order-timeout-payment-simulator' },
+    },
+    {
+      name: 'simulator-stands-alone',
+      comment: 'code that both sides of a protocol use hides its own mistakes from the tests',
+      severity: 'error',
+      from: { path: '^packages/payment-simulator/' },
+      to: { pathNot: '^packages/payment-simulator/|node_modules/zod/', dependencyTypesNot: ['core'] },
     },
     {
       name: 'no-dev-dependency-in-production',
@@ -111,6 +125,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^packages/[^/]+/dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
   },

@@ -23,6 +23,7 @@ const entries = {
   'nestjs-order-timeout/alipay': 'src/payments/alipay/index.ts',
   'nestjs-order-timeout/wechat-pay': 'src/payments/wechat-pay/index.ts',
   'nestjs-order-timeout/stripe': 'src/payments/stripe/index.ts',
+  'nestjs-order-timeout-payment-simulator': 'packages/payment-simulator/src/index.ts',
 };
 
 const read = (path: string) => readFileSync(path, 'utf8');

@@ -1,4 +1,4 @@
-import { PaymentSimulator, SIMULATOR_SECRET } from '../../src/testing';
+import { PaymentSimulator, SIMULATOR_SECRET } from 'nestjs-order-timeout-payment-simulator';
 import { API_KEYS, environmentOf, KEYS } from '../e2e/running-service';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';

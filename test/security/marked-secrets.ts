@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { generateAlipayMerchants } from '../../src/testing/payment-simulator/alipay';
-import { generateWechatPayMerchants } from '../../src/testing/payment-simulator/wechat-pay';
+import { generateAlipayMerchants } from '../../packages/payment-simulator/src/alipay';
+import { generateWechatPayMerchants } from '../../packages/payment-simulator/src/wechat-pay';
 
 /** Secrets of every kind that can be recognised wherever they turn up. */
 export interface MarkedSecrets {

@@ -1,9 +1,9 @@
 import { createHmac, createSign } from 'node:crypto';
-import { generateAlipayMerchants } from '../../src/testing/payment-simulator/alipay';
-import { generateStripeMerchants } from '../../src/testing/payment-simulator/stripe';
-import { generateWechatPayMerchants } from '../../src/testing/payment-simulator/wechat-pay';
-import { sealForShop } from '../../src/testing/payment-simulator/wechat-pay/seal-for-shop';
-import { signForShop } from '../../src/testing/payment-simulator/wechat-pay/sign-for-shop';
+import { generateAlipayMerchants } from '../../packages/payment-simulator/src/alipay';
+import { generateStripeMerchants } from '../../packages/payment-simulator/src/stripe';
+import { generateWechatPayMerchants } from '../../packages/payment-simulator/src/wechat-pay';
+import { sealForShop } from '../../packages/payment-simulator/src/wechat-pay/seal-for-shop';
+import { signForShop } from '../../packages/payment-simulator/src/wechat-pay/sign-for-shop';
 
 /** What a provider posts. Header names in lower case. */
 export interface Post {

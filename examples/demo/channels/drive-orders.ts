@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PaymentInput } from 'nestjs-order-timeout/testing';
+import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { type RefusalFact } from '../checking/facts';
 import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
 import { type PaymentSimulatorProcess, PROVIDER } from '../servers/payment-simulator-process';

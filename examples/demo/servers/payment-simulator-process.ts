@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type LedgerEntry, type PaymentInput } from 'nestjs-order-timeout/testing';
+import { type LedgerEntry, type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { DemoError } from '../demo-error';
 import { Child } from './child-process';
 import { productFile } from './product-file';
@@ -21,7 +21,7 @@ export class PaymentSimulatorProcess {
   ) {
     this.child = new Child({
       name: 'the payment simulator',
-      script: productFile('dist/testing/payment-simulator/main.js'),
+      script: productFile('packages/payment-simulator/dist/main.js'),
       environment: { PAYMENT_SIMULATOR_SECRET: secret, PAYMENT_SIMULATOR_NAME: PROVIDER, PAYMENT_SIMULATOR_PORT: '0' },
       logFile,
       onDeath,

@@ -27,7 +27,7 @@ export class ProviderProcess {
   static async start(): Promise<ProviderProcess> {
     const secret = randomBytes(24).toString('hex');
     const preload = ['--require', join(__dirname, 'end-with-bench.js')];
-    const child = spawn(process.execPath, [...preload, join(root, 'dist/testing/payment-simulator/main.js')], {
+    const child = spawn(process.execPath, [...preload, join(root, 'packages/payment-simulator/dist/main.js')], {
       env: { PATH: process.env.PATH, PAYMENT_SIMULATOR_SECRET: secret, PAYMENT_SIMULATOR_NAME: PROVIDER },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });

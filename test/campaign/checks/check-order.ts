@@ -1,5 +1,5 @@
+import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
-import { type LedgerEntry } from '../../../src/testing';
 import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
 import { type EventRecord } from '../stream/event-record';
 import { type Circumstances, eventAllowedMs } from './lateness';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type FaultInput } from 'nestjs-order-timeout-payment-simulator';
 import { type Stage } from '../stage/open-stage';
-import { type FaultInput } from '../../../src/testing';
 import { type Fault } from './fault';
 
 type Way = keyof Stage['ways'];

@@ -90,7 +90,7 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   const amqpUrl = String(broker.access.amqpUrl);
   if (setting.isBrokerDead) await broker.server.kill();
   const secret = randomBytes(24).toString('hex');
-  const simulator = await Simulator.start(dist, secret);
+  const simulator = await Simulator.start(secret);
   cleanUp.add('ending the payment simulator', () => simulator.stop());
   const ways = {
     get database(): TcpProxy {

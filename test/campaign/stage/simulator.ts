@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { type FaultInput, type LedgerEntry, type PaymentInput } from '../../../src/testing';
+import { type FaultInput, type LedgerEntry, type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { PROVIDER } from './service-environment';
+
+const program = join(__dirname, '../../../packages/payment-simulator/dist/main.js');
 
 const TRIES = 5;
 
@@ -14,8 +16,8 @@ export class Simulator {
     readonly url: string,
   ) {}
 
-  static async start(dist: string, secret: string): Promise<Simulator> {
-    const child = spawn(process.execPath, [join(dist, 'testing/payment-simulator/main.js')], {
+  static async start(secret: string): Promise<Simulator> {
+    const child = spawn(process.execPath, [program], {
       env: { PATH: process.env.PATH, PAYMENT_SIMULATOR_SECRET: secret, PAYMENT_SIMULATOR_NAME: PROVIDER },
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
     });

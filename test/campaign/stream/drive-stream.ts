@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PaymentInput } from '../../../src/testing';
+import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { PROVIDER } from '../stage/service-environment';
 import { type Simulator } from '../stage/simulator';
 import { type BrokerLink } from './broker-link';

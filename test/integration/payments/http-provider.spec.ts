@@ -1,15 +1,10 @@
 import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
+import { type FaultInput, PaymentSimulator, SIMULATOR_SECRET } from 'nestjs-order-timeout-payment-simulator';
 import { SystemClock } from '../../../src/clock';
 import { ResilientProvider, HttpPaymentProvider, type PaymentAttemptRef } from '../../../src/payments';
-import {
-  type ConformanceFault,
-  describePaymentProvider,
-  type FaultInput,
-  PaymentSimulator,
-  SIMULATOR_SECRET,
-} from '../../../src/testing';
+import { type ConformanceFault, describePaymentProvider } from '../../../src/testing';
 import { ManualClock } from '../../unit/payments/manual-clock';
 import { SimulatorClient } from './simulator-client';
 

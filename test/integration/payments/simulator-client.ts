@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { type FaultInput, type LedgerEntry, type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { type PaymentAttemptRef } from '../../../src/payments';
-import { type FaultInput, type LedgerEntry, type PaymentInput } from '../../../src/testing';
 
 /** Talks to a simulator's control side, as a demo would. */
 export class SimulatorClient {

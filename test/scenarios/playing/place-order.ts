@@ -1,6 +1,6 @@
 import { type Random } from '../../../examples/demo/buyers/random';
 import { withoutUndefined } from '../../../src/errors';
-import { type ScriptInput } from '../../../src/testing/payment-simulator/simulator-input';
+import { type ScriptInput } from 'nestjs-order-timeout-payment-simulator';
 import { ACCOUNTS, type PlannedPayment, type ProviderName, type Scenario, type Plan } from '../scenario';
 import { type Stage } from '../stage/open-stage';
 import { type Placed, type PlacedPayment } from './placed-order';

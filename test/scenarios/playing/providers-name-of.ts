@@ -1,4 +1,4 @@
-import { intentIdOf } from '../../../src/testing/payment-simulator/stripe/stripe-objects';
+import { intentIdOf } from '../../../packages/payment-simulator/src/stripe/stripe-objects';
 import { type PlacedPayment } from './placed-order';
 
 /** What the provider itself calls the payment: the intent behind a Checkout Session, Alipay's trade_no, WeChat Pay's transaction_id. */

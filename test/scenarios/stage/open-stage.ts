@@ -72,7 +72,7 @@ async function raise(
   const shops: ShopClient[] = [];
   for (let process = 0; process < PROCESSES; process += 1) {
     const port = await freePort();
-    const service = Program.start('main', serviceEnvironment({ ...base, port }));
+    const service = Program.start('service', serviceEnvironment({ ...base, port }));
     cleanUp.add('ending the service', () => service.stop());
     services.push(service);
     shops.push(new ShopClient(`http://127.0.0.1:${port}`, apiKey));
@@ -85,7 +85,7 @@ async function raise(
 }
 
 async function startSimulator(cleanUp: CleanUp): Promise<SimulatorClient> {
-  const program = Program.start('testing/payment-simulator/main', {
+  const program = Program.start('payment-simulator', {
     PAYMENT_SIMULATOR_ACCOUNTS: [...ACCOUNTS, BUSY_ACCOUNT].join(','),
     // Repetitions within the run: the first of Alipay's after 2.4 s.
     PAYMENT_SIMULATOR_RETRY_SPEED_UP: '100',

@@ -7,6 +7,10 @@ const compile = join(root, 'test/integration/payments/compile-on-require.js');
 /** Longer than the service's own limit for work in hand. */
 const ORDERLY_MS = 8_000;
 
+/** Where the sources of each program are. */
+const SOURCES = { service: 'src', 'payment-simulator': 'packages/payment-simulator/src' };
+const SIMULATOR_BUILD = 'packages/payment-simulator/dist';
+
 /** A program of ours in a process of its own, which does not outlive this one. */
 export class Program {
   private readonly exited: Promise<unknown>;
@@ -24,14 +28,16 @@ export class Program {
   }
 
   /**
-   * @param path below src, without extension. With SCENARIOS_DIST the build in that folder runs, else the sources.
+   * With SCENARIOS_DIST, the builds run: of the service the one in that folder. Without it, the sources run.
    * @param environment all of it, but for PATH.
    */
-  static start(path: string, environment: Readonly<Record<string, string>>): Program {
+  static start(name: keyof typeof SOURCES, environment: Readonly<Record<string, string>>): Program {
     const dist = process.env.SCENARIOS_DIST;
-    const file = dist ? [resolve(root, dist, `${path}.js`)] : ['-r', compile, join(root, 'src', `${path}.ts`)];
+    const file = dist
+      ? [resolve(root, name === 'service' ? dist : SIMULATOR_BUILD, 'main.js')]
+      : ['-r', compile, join(root, SOURCES[name], 'main.ts')];
     const env = { PATH: process.env.PATH, ...environment };
-    return new Program(path, spawn(process.execPath, file, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] }));
+    return new Program(name, spawn(process.execPath, file, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] }));
   }
 
   /** Everything that it has written. */

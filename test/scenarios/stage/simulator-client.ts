@@ -1,5 +1,9 @@
-import { type FaultInput, type LedgerEntry, type PaymentInput } from '../../../src/testing';
-import { type ScriptInput } from '../../../src/testing/payment-simulator/simulator-input';
+import {
+  type FaultInput,
+  type LedgerEntry,
+  type PaymentInput,
+  type ScriptInput,
+} from 'nestjs-order-timeout-payment-simulator';
 import { httpJson } from './http-json';
 
 /** The keys of both sides, by account. */

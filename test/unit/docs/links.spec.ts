@@ -43,7 +43,7 @@ function brokenLinks(page: string): string[] {
 }
 
 describe('links of the documentation', () => {
-  const pages = ['.', 'docs', 'docs/adr'].flatMap(pagesIn);
+  const pages = ['.', 'docs', 'docs/adr', 'packages/payment-simulator'].flatMap(pagesIn);
 
   it('are on every page', () => expect(pages.length).toBeGreaterThan(30));
 

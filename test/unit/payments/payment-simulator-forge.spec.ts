@@ -1,4 +1,4 @@
-import { forge } from '../../../src/testing/payment-simulator/forge';
+import { forge } from '../../../packages/payment-simulator/src/forge';
 
 describe('a forged notification', () => {
   it('differs only in the signature in its header', () => {

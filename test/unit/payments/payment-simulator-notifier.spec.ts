@@ -1,7 +1,7 @@
-import { type PaymentInput, type SimulatedProtocol } from '../../../src/testing';
-import { PaymentLedger } from '../../../src/testing/payment-simulator/payment-ledger';
-import { ShopNotifier } from '../../../src/testing/payment-simulator/shop-notifier';
-import { paymentInput } from '../../../src/testing/payment-simulator/simulator-input';
+import { type PaymentInput, type SimulatedProtocol } from 'nestjs-order-timeout-payment-simulator';
+import { PaymentLedger } from '../../../packages/payment-simulator/src/payment-ledger';
+import { ShopNotifier } from '../../../packages/payment-simulator/src/shop-notifier';
+import { paymentInput } from '../../../packages/payment-simulator/src/simulator-input';
 import { ManualClock } from './manual-clock';
 
 type Answer = { readonly status: number; readonly body: string } | 'unreachable';

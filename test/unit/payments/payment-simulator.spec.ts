@@ -1,4 +1,9 @@
-import { type ProtocolContext, type Performed, PaymentSimulator, type SimulatedProtocol } from '../../../src/testing';
+import {
+  type ProtocolContext,
+  type Performed,
+  PaymentSimulator,
+  type SimulatedProtocol,
+} from 'nestjs-order-timeout-payment-simulator';
 
 /** Answers with what the ledger or a fault says. */
 class EchoProtocol implements SimulatedProtocol {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { SimulatedPayment } from '../../../src/testing/payment-simulator/simulated-payment';
-import { paymentInput, type PaymentInput } from '../../../src/testing/payment-simulator/simulator-input';
+import { SimulatedPayment } from '../../../packages/payment-simulator/src/simulated-payment';
+import { paymentInput, type PaymentInput } from '../../../packages/payment-simulator/src/simulator-input';
 
 const CREATED = Date.UTC(2026, 0, 1);
 

@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { type FaultInput, type PaymentInput, PaymentSimulator } from 'nestjs-order-timeout-payment-simulator';
 import { SystemClock } from '../../../../src/clock';
 import { type PaymentAttemptRef } from '../../../../src/payments';
 import { AlipayProvider } from '../../../../src/payments/alipay';
-import {
-  type ConformanceFault,
-  describePaymentProvider,
-  type FaultInput,
-  type PaymentInput,
-  type PaymentProviderBench,
-  PaymentSimulator,
-} from '../../../../src/testing';
-import { AlipayProtocol, generateAlipayMerchants } from '../../../../src/testing/payment-simulator/alipay';
+import { type ConformanceFault, describePaymentProvider, type PaymentProviderBench } from '../../../../src/testing';
+import { AlipayProtocol, generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
 import { anAttempt } from '../an-attempt';
 
 const FAULTS: Readonly<Record<ConformanceFault, FaultInput>> = {

@@ -1,9 +1,9 @@
 import { createVerify } from 'node:crypto';
+import { type FaultInput } from 'nestjs-order-timeout-payment-simulator';
 import { SystemClock } from '../../../../src/clock';
 import { toBeijingTime } from '../../../../src/payments/alipay/beijing-time';
-import { type FaultInput } from '../../../../src/testing';
-import { generateAlipayMerchants } from '../../../../src/testing/payment-simulator/alipay';
-import { signedAnswer } from '../../../../src/testing/payment-simulator/alipay/alipay-reply';
+import { generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
+import { signedAnswer } from '../../../../packages/payment-simulator/src/alipay/alipay-reply';
 import { anAttempt } from '../an-attempt';
 import { AlipayStand } from './alipay-stand';
 

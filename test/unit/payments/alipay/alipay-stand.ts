@@ -1,21 +1,20 @@
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
 import { AlipaySdk } from 'alipay-sdk';
 import { type Clock } from '../../../../src/clock';
 import { AlipayProvider } from '../../../../src/payments/alipay';
-import { AlipayProtocol, generateAlipayMerchants } from '../../../../src/testing/payment-simulator/alipay';
-import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
-import { type PaymentEvent } from '../../../../src/testing/payment-simulator/payment-hooks';
-import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
-import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
-import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import { AlipayProtocol, generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
+import { FaultPlan } from '../../../../packages/payment-simulator/src/fault-plan';
+import { type PaymentEvent } from '../../../../packages/payment-simulator/src/payment-hooks';
+import { PaymentLedger } from '../../../../packages/payment-simulator/src/payment-ledger';
+import { type NotificationPost } from '../../../../packages/payment-simulator/src/protocol';
+import { ReplyServer } from '../../../../packages/payment-simulator/src/reply-server';
+import { type SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { SimulatorContext } from '../../../../packages/payment-simulator/src/simulator-context';
 import {
   faultInput,
   type FaultInput,
   type PaymentInput,
   paymentInput,
-} from '../../../../src/testing/payment-simulator/simulator-input';
+} from '../../../../packages/payment-simulator/src/simulator-input';
 
 const merchants = generateAlipayMerchants(['shop', 'other']);
 
@@ -25,35 +24,24 @@ export class AlipayStand {
   readonly faults: FaultPlan;
   readonly ledger: PaymentLedger;
   readonly protocol: AlipayProtocol;
-  private readonly server: Server;
+  private readonly server: ReplyServer;
+  private url = '';
 
   constructor(readonly clock: Clock) {
     const stopping = new AbortController().signal;
     this.faults = new FaultPlan(clock);
     this.ledger = new PaymentLedger(clock, (payment, event) => this.tell(payment, event));
     this.protocol = new AlipayProtocol(new SimulatorContext(clock, this.ledger, this.faults, stopping), merchants);
-    this.server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const { method = '', url: path = '', headers } = request;
-        const { searchParams: query } = new URL(path, 'http://localhost');
-        void this.protocol.answer({ method, path, headers, query, body: Buffer.concat(chunks) }).then((reply) => {
-          if (reply.type === 'answer') response.writeHead(reply.status, reply.headers).end(reply.body);
-          if (reply.type === 'cut') response.destroy();
-        });
-      });
-    });
+    this.server = new ReplyServer((request) => this.protocol.answer(request));
   }
 
   async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    this.url = await this.server.listen();
   }
 
   async stop(): Promise<void> {
     this.ledger.stop();
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    await this.server.close();
   }
 
   /** The adapter, with both merchants. */
@@ -86,7 +74,7 @@ export class AlipayStand {
   }
 
   get gateway(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/gateway.do`;
+    return `${this.url}/gateway.do`;
   }
 
   private tell(payment: SimulatedPayment, event: PaymentEvent): void {

@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createSign } from 'node:crypto';
 import { type AddressInfo } from 'node:net';
 import { AlipayProvider } from '../../../../src/payments/alipay';
-import { generateAlipayMerchants } from '../../../../src/testing/payment-simulator/alipay';
+import { generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
 import { type ManualClock } from '../manual-clock';
 
 /** One request as it reached the gateway. */

@@ -1,21 +1,21 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
 import { type Clock, SystemClock } from '../../../../src/clock';
 import { type PaymentAttemptRef, type RefundRequest } from '../../../../src/payments';
 import { StripeProvider } from '../../../../src/payments/stripe';
-import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
-import { type PaymentEvent } from '../../../../src/testing/payment-simulator/payment-hooks';
-import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
-import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
-import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import { FaultPlan } from '../../../../packages/payment-simulator/src/fault-plan';
+import { type PaymentEvent } from '../../../../packages/payment-simulator/src/payment-hooks';
+import { PaymentLedger } from '../../../../packages/payment-simulator/src/payment-ledger';
+import { type NotificationPost } from '../../../../packages/payment-simulator/src/protocol';
+import { type Reply, type SimulatorRequest } from '../../../../packages/payment-simulator/src/reply';
+import { ReplyServer } from '../../../../packages/payment-simulator/src/reply-server';
+import { type SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { SimulatorContext } from '../../../../packages/payment-simulator/src/simulator-context';
 import {
   type FaultInput,
   faultInput,
   type PaymentInput,
   paymentInput,
-} from '../../../../src/testing/payment-simulator/simulator-input';
-import { generateStripeMerchants, StripeProtocol } from '../../../../src/testing/payment-simulator/stripe';
+} from '../../../../packages/payment-simulator/src/simulator-input';
+import { generateStripeMerchants, StripeProtocol } from '../../../../packages/payment-simulator/src/stripe';
 import { anAttempt } from '../an-attempt';
 
 /** What a shop sent. */
@@ -23,7 +23,7 @@ interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly key: string | undefined;
-  readonly headers: IncomingMessage['headers'];
+  readonly headers: SimulatorRequest['headers'];
   readonly body: string;
 }
 
@@ -39,7 +39,8 @@ export class StripeBench {
   readonly canned: { status: number; body: unknown; headers?: Record<string, string> }[] = [];
   readonly posts: NotificationPost[] = [];
   private readonly stopping = new AbortController();
-  private readonly server: Server;
+  private readonly server: ReplyServer;
+  private url = '';
   private count = 0;
 
   constructor(readonly clock: Clock = new SystemClock()) {
@@ -47,25 +48,22 @@ export class StripeBench {
     this.ledger = new PaymentLedger(clock, (payment, event) => this.announce(payment, event));
     const context = new SimulatorContext(clock, this.ledger, this.faults, this.stopping.signal);
     this.protocol = new StripeProtocol(context, this.merchants);
-    this.server = createServer((request, response) => void this.serve(request, response));
+    this.server = new ReplyServer((request) => this.answer(request));
   }
 
   async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    this.url = await this.server.listen();
     return this;
   }
 
   async stop(): Promise<void> {
     this.stopping.abort();
     this.ledger.stop();
-    await new Promise((resolve) => {
-      this.server.close(resolve);
-      this.server.closeAllConnections();
-    });
+    await this.server.close();
   }
 
   get baseUrl(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/stripe`;
+    return `${this.url}/stripe`;
   }
 
   provider(options: Partial<ConstructorParameters<typeof StripeProvider>[0]> = {}): StripeProvider {
@@ -109,22 +107,14 @@ export class StripeBench {
     if (post) this.posts.push(post);
   }
 
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const { method = '', url = '', headers } = request;
-    const body = Buffer.concat(chunks);
-    const path = url.replace(/^\/stripe/, '');
-    this.sent.push({ method, path, headers, key: headers['idempotency-key'] as string, body: body.toString() });
+  private async answer(request: SimulatorRequest): Promise<Reply> {
+    const { method, headers } = request;
+    const path = request.path.replace(/^\/stripe/, '');
+    const body = Buffer.from(request.body).toString();
+    this.sent.push({ method, path, headers, key: headers['idempotency-key'] as string, body });
     const canned = this.canned.shift();
-    if (canned) {
-      response.writeHead(canned.status, { 'content-type': 'application/json', ...canned.headers });
-      response.end(typeof canned.body === 'string' ? canned.body : JSON.stringify(canned.body));
-      return;
-    }
-    const query = new URL(url, 'http://localhost').searchParams;
-    const reply = await this.protocol.answer({ method, path, query, headers, body });
-    if (reply.type === 'cut') response.destroy();
-    if (reply.type === 'answer') response.writeHead(reply.status, reply.headers).end(reply.body);
+    if (!canned) return this.protocol.answer({ ...request, path });
+    const text = typeof canned.body === 'string' ? canned.body : JSON.stringify(canned.body);
+    return { type: 'answer', status: canned.status, body: text, ...(canned.headers && { headers: canned.headers }) };
   }
 }

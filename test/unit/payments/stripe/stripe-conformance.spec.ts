@@ -1,12 +1,7 @@
+import { type FaultInput, PaymentSimulator } from 'nestjs-order-timeout-payment-simulator';
 import { SystemClock } from '../../../../src/clock';
 import { StripeProvider } from '../../../../src/payments/stripe';
-import {
-  type ConformanceFault,
-  describePaymentProvider,
-  type PaymentProviderBench,
-  PaymentSimulator,
-} from '../../../../src/testing';
-import { type FaultInput } from '../../../../src/testing/payment-simulator/simulator-input';
+import { type ConformanceFault, describePaymentProvider, type PaymentProviderBench } from '../../../../src/testing';
 import { anAttempt } from '../an-attempt';
 import { StripeBench } from './stripe-bench';
 

@@ -1,9 +1,9 @@
 import { SystemClock } from '../../../../src/clock';
 import { StripeProvider } from '../../../../src/payments/stripe';
-import { SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { paymentInput } from '../../../../src/testing/payment-simulator/simulator-input';
-import { generateStripeMerchants } from '../../../../src/testing/payment-simulator/stripe';
-import { stripeEvent } from '../../../../src/testing/payment-simulator/stripe/stripe-event';
+import { SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { paymentInput } from '../../../../packages/payment-simulator/src/simulator-input';
+import { generateStripeMerchants } from '../../../../packages/payment-simulator/src/stripe';
+import { stripeEvent } from '../../../../packages/payment-simulator/src/stripe/stripe-event';
 
 const merchants = generateStripeMerchants();
 

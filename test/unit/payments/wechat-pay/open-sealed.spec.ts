@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { openSealed, sealedSchema } from '../../../../src/payments/wechat-pay/open-sealed';
-import { sealForShop } from '../../../../src/testing/payment-simulator/wechat-pay/seal-for-shop';
+import { sealForShop } from '../../../../packages/payment-simulator/src/wechat-pay/seal-for-shop';
 
 describe('openSealed', () => {
   const secret = randomBytes(16).toString('hex');

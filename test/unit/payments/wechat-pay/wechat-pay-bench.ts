@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
 import { SystemClock } from '../../../../src/clock';
 import { type PaymentAttemptRef, type RefundRequest } from '../../../../src/payments';
 import { type WechatPayMerchant, WechatPayProvider } from '../../../../src/payments/wechat-pay';
-import { FaultPlan } from '../../../../src/testing/payment-simulator/fault-plan';
-import { PaymentLedger } from '../../../../src/testing/payment-simulator/payment-ledger';
-import { type SimulatedPayment } from '../../../../src/testing/payment-simulator/simulated-payment';
-import { SimulatorContext } from '../../../../src/testing/payment-simulator/simulator-context';
+import { FaultPlan } from '../../../../packages/payment-simulator/src/fault-plan';
+import { PaymentLedger } from '../../../../packages/payment-simulator/src/payment-ledger';
+import { type Reply, type SimulatorRequest } from '../../../../packages/payment-simulator/src/reply';
+import { ReplyServer } from '../../../../packages/payment-simulator/src/reply-server';
+import { type SimulatedPayment } from '../../../../packages/payment-simulator/src/simulated-payment';
+import { SimulatorContext } from '../../../../packages/payment-simulator/src/simulator-context';
 import {
   faultInput,
   type FaultInput,
   paymentInput,
   type PaymentInput,
-} from '../../../../src/testing/payment-simulator/simulator-input';
-import { generateWechatPayMerchants, WechatPayProtocol } from '../../../../src/testing/payment-simulator/wechat-pay';
+} from '../../../../packages/payment-simulator/src/simulator-input';
+import { generateWechatPayMerchants, WechatPayProtocol } from '../../../../packages/payment-simulator/src/wechat-pay';
 
 /** The simulated WeChat Pay behind a loopback server, and providers that are configured for it. */
 export class WechatPayBench {
@@ -23,30 +23,28 @@ export class WechatPayBench {
   readonly faults = new FaultPlan(this.clock);
   readonly ledger = new PaymentLedger(this.clock, () => undefined);
   /** `GET /wechat-pay/v3/…` of every request so far, with its headers. */
-  readonly requests: { readonly line: string; readonly headers: IncomingMessage['headers'] }[] = [];
+  readonly requests: { readonly line: string; readonly headers: SimulatorRequest['headers'] }[] = [];
   private readonly stopping = new AbortController();
   readonly protocol = new WechatPayProtocol(
     new SimulatorContext(this.clock, this.ledger, this.faults, this.stopping.signal),
     this.merchants,
   );
-  private readonly server: Server = createServer((request, response) => void this.serve(request, response));
+  private readonly server = new ReplyServer((request) => this.answer(request));
+  private url = '';
 
   async open(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    this.url = await this.server.listen();
     return this;
   }
 
   async close(): Promise<void> {
     this.stopping.abort();
     this.ledger.stop();
-    await new Promise((resolve) => {
-      this.server.close(resolve);
-      this.server.closeAllConnections();
-    });
+    await this.server.close();
   }
 
   get baseUrl(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/wechat-pay`;
+    return `${this.url}/wechat-pay`;
   }
 
   get shop(): WechatPayMerchant {
@@ -94,17 +92,10 @@ export class WechatPayBench {
     this.faults.add(faultInput.parse(fault));
   }
 
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const { method = 'GET', url = '/', headers } = request;
-    this.requests.push({ line: `${method} ${url}`, headers });
-    const path = url.replace(/^\/wechat-pay/, '');
-    const query = new URL(path, 'http://localhost').searchParams;
-    const reply = await this.protocol.answer({ method, path, headers, query, body: Buffer.concat(chunks) });
-    if (reply.type === 'silence' || response.destroyed) return;
-    if (reply.type === 'cut') response.destroy();
-    else response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(reply.body);
+  private async answer(request: SimulatorRequest): Promise<Reply> {
+    const { method, path, headers } = request;
+    this.requests.push({ line: `${method} ${path}`, headers });
+    return this.protocol.answer({ ...request, path: path.replace(/^\/wechat-pay/, '') });
   }
 }
 

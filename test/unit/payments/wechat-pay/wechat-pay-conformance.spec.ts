@@ -2,17 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { Decorator } from 'wechatpay-axios-plugin';
+import { type FaultInput, type LedgerEntry, PaymentSimulator } from 'nestjs-order-timeout-payment-simulator';
 import { SystemClock } from '../../../../src/clock';
 import { type Notification, type NotificationVerdict, type PaymentAttemptRef } from '../../../../src/payments';
 import { WechatPayProvider } from '../../../../src/payments/wechat-pay';
-import {
-  type ConformanceFault,
-  describePaymentProvider,
-  type FaultInput,
-  type LedgerEntry,
-  type PaymentProviderBench,
-  PaymentSimulator,
-} from '../../../../src/testing';
+import { type ConformanceFault, describePaymentProvider, type PaymentProviderBench } from '../../../../src/testing';
 import { anAttempt } from '../an-attempt';
 
 const FAULTS: Readonly<Record<ConformanceFault, FaultInput>> = {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { type Notification, type NotificationRequest } from '../../../../src/payments';
 import { type WechatPayMerchant, WechatPayProvider } from '../../../../src/payments/wechat-pay';
-import { type NotificationPost } from '../../../../src/testing/payment-simulator/protocol';
-import { sealForShop } from '../../../../src/testing/payment-simulator/wechat-pay/seal-for-shop';
-import { signForShop } from '../../../../src/testing/payment-simulator/wechat-pay/sign-for-shop';
-import { type WechatPayPlatformKey } from '../../../../src/testing/payment-simulator/wechat-pay';
+import { type NotificationPost } from '../../../../packages/payment-simulator/src/protocol';
+import { sealForShop } from '../../../../packages/payment-simulator/src/wechat-pay/seal-for-shop';
+import { signForShop } from '../../../../packages/payment-simulator/src/wechat-pay/sign-for-shop';
+import { type WechatPayPlatformKey } from '../../../../packages/payment-simulator/src/wechat-pay';
 import { ManualClock } from '../manual-clock';
 import { WechatPayBench } from './wechat-pay-bench';
 

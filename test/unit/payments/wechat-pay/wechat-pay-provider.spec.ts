@@ -4,7 +4,7 @@ import { Decorator } from 'wechatpay-axios-plugin';
 import { SystemClock } from '../../../../src/clock';
 import { type UnknownOutcome } from '../../../../src/payments';
 import { WechatPayProvider } from '../../../../src/payments/wechat-pay';
-import { type FaultInput } from '../../../../src/testing/payment-simulator/simulator-input';
+import { type FaultInput } from '../../../../packages/payment-simulator/src/simulator-input';
 import { refundOf, WechatPayBench } from './wechat-pay-bench';
 
 const signal = (): AbortSignal => AbortSignal.timeout(10_000);

@@ -1,4 +1,3 @@
-import { withoutUndefined } from '../../errors';
 import { Agenda } from './agenda';
 import { planBuyer } from './buyer-plan';
 import { iso } from './iso';
@@ -6,6 +5,7 @@ import { type LedgerEntry, type SimulatedStatus } from './ledger-entry';
 import { type PaymentHooks } from './payment-hooks';
 import { RefundBook, type RefundOrder, type RefundResult } from './refund-book';
 import { type PaymentTerms, type ScriptChange } from './simulator-input';
+import { withoutUndefined } from './without-undefined';
 
 /** What the buyer got: payment taken on now, taken on before, or refused. */
 export type PayResult = 'accepted' | 'already-accepted' | 'refused';

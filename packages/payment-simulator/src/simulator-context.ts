@@ -1,4 +1,4 @@
-import { type Clock } from '../../clock';
+import { type Clock } from './clock';
 import { type FaultPlan } from './fault-plan';
 import { type LedgerPayment, type PaymentLedger } from './payment-ledger';
 import { type Performed, type ProtocolContext } from './protocol';

@@ -1,3 +1,4 @@
+export { type Clock, type Timer } from './clock';
 export { type LedgerEntry, type LedgerRefund, type NotificationCounts, type SimulatedStatus } from './ledger-entry';
 export { SIMULATOR_SECRET } from './merchant-secrets';
 export { type PaymentEvent } from './payment-hooks';

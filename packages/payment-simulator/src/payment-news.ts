@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
+import { httpSignature } from './http-signature';
 import { type NotificationPost } from './protocol';
 import { type SimulatedPayment } from './simulated-payment';
 
@@ -15,13 +15,11 @@ export function paymentNews(payment: SimulatedPayment, signing: NewsSigning, now
   const body = JSON.stringify(newsOf(payment, signing.provider, nowMs));
   const [timestamp, nonce] = [String(Math.floor(nowMs / 1_000)), randomUUID()];
   const path = signing.url.pathname + signing.url.search;
-  const message = { timestamp, nonce, method: 'POST', path, body: Buffer.from(body) };
-  const { timestamp: timestampName, nonce: nonceName, signature: signatureName } = SIGNATURE_HEADERS;
   const headers = {
     'content-type': 'application/json',
-    [timestampName]: timestamp,
-    [nonceName]: nonce,
-    [signatureName]: signHttpRequest(signing.secret, message),
+    'x-timestamp': timestamp,
+    'x-nonce': nonce,
+    'x-signature': httpSignature(signing.secret, [timestamp, `POST ${path}`, nonce], body),
   };
   return { headers, body };
 }

@@ -1,6 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
-import { type Clock, SystemClock } from '../../clock';
+import { type Clock } from './clock';
 import { FaultPlan } from './fault-plan';
 import { LazyProtocols } from './lazy-protocols';
 import { type LedgerEntry } from './ledger-entry';
@@ -8,15 +6,13 @@ import { MerchantSecrets } from './merchant-secrets';
 import { PaymentLedger } from './payment-ledger';
 import { type ProtocolContext, type SimulatedProtocol } from './protocol';
 import { ProviderEndpoint } from './provider-endpoint';
-import { jsonReply, type Reply, type SimulatorRequest } from './reply';
+import { ReplyServer } from './reply-server';
 import { ScriptEndpoint } from './script-endpoint';
 import { ShopNotifier } from './shop-notifier';
 import { LazyMerchants, type SimulatedMerchants } from './simulated-merchants';
 import { SimulatorContext } from './simulator-context';
 import { SimulatorRoutes } from './simulator-routes';
-
-/** Longer request bodies are cut off. */
-const MAX_BODY_BYTES = 1_048_576;
+import { SystemClock } from './system-clock';
 
 /** Settings of a PaymentSimulator; all have defaults. */
 export interface PaymentSimulatorOptions {
@@ -44,9 +40,8 @@ export interface PaymentSimulatorOptions {
 export class PaymentSimulator {
   /** The merchants of the other protocols, with the keys of both sides, for the adapters' options. */
   readonly merchants: SimulatedMerchants;
-  private readonly server: Server;
+  private readonly server: ReplyServer;
   private readonly stopping = new AbortController();
-  private readonly routes: SimulatorRoutes;
   private readonly payments: PaymentLedger;
   private readonly notifier: ShopNotifier;
 
@@ -60,20 +55,13 @@ export class PaymentSimulator {
     const context = new SimulatorContext(clock, this.payments, faults, this.stopping.signal);
     const protocols = this.protocolsOf(options, context);
     const script = new ScriptEndpoint(clock, this.payments, faults, this.merchants);
-    this.routes = new SimulatorRoutes(protocolOf, script);
-    this.server = createServer((request, response) => void this.serve(request, response));
+    const routes = new SimulatorRoutes(protocolOf, script);
+    this.server = new ReplyServer((request) => routes.reply(request));
   }
 
   /** @param port 0: any free one. @returns the base URL. @throws what node says, e.g. EADDRINUSE. */
   listen(port = 0, host = '127.0.0.1'): Promise<string> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen(port, host, () => {
-        this.server.off('error', reject);
-        const address = this.server.address() as AddressInfo;
-        resolve(`http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`);
-      });
-    });
+    return this.server.listen(port, host);
   }
 
   /** Every payment, as it stands now. */
@@ -86,11 +74,7 @@ export class PaymentSimulator {
     this.stopping.abort();
     this.payments.stop();
     this.notifier.stop();
-    if (!this.server.listening) return;
-    await new Promise((resolve) => {
-      this.server.close(resolve);
-      this.server.closeAllConnections();
-    });
+    await this.server.close();
   }
 
   private protocolsOf(
@@ -103,34 +87,4 @@ export class PaymentSimulator {
     const builtIn = new LazyProtocols(context, this.merchants);
     return (provider) => given.get(provider) ?? builtIn.of(provider);
   }
-
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      send(response, await this.routes.reply(await receive(request)));
-    } catch (error) {
-      // The peer went away or its body was too long; or a bug, which a 500 shows best.
-      send(response, jsonReply(500, { error: String(error) }));
-    }
-  }
-}
-
-async function receive(request: IncomingMessage): Promise<SimulatorRequest> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) throw new RangeError(`body is longer than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  const { method = 'GET', url: path = '/', headers } = request;
-  return { method, path, headers, query: new URL(path, 'http://localhost').searchParams, body: Buffer.concat(chunks) };
-}
-
-function send(response: ServerResponse, reply: Reply): void {
-  if (response.destroyed || response.headersSent || reply.type === 'silence') return;
-  if (reply.type === 'cut') {
-    response.destroy();
-    return;
-  }
-  response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(reply.body);
 }

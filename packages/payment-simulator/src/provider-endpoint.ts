@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isFreshTimestamp, isSameSignature, SIGNATURE_HEADERS, signHttpRequest } from '../../payments';
+import { httpSignature } from './http-signature';
 import { type MerchantSecrets } from './merchant-secrets';
 import { paymentNews } from './payment-news';
 import { type PaymentEvent } from './payment-hooks';
@@ -24,6 +24,9 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST close': 'close',
   'POST refunds': 'refund',
 };
+
+/** Older and newer requests are rejected, as the protocol says. */
+const MAX_SKEW_SECONDS = 300;
 
 const refundBody = z.object({
   refundNumber: z.string().min(1).max(64),
@@ -62,7 +65,7 @@ export class ProviderEndpoint implements SimulatedProtocol {
     if (fault?.fault === 'rate-limited') return jsonReply(429, { error: 'scripted' });
     const answer: Answer = performed.type === 'done' ? performed.value : { status: 'NOT_FOUND' };
     const httpStatus = operation === 'close' && answer.status === 'PAID' ? 409 : (HTTP_STATUS[answer.status] ?? 200);
-    const nonce = String(request.headers[SIGNATURE_HEADERS.nonce]);
+    const nonce = String(request.headers['x-nonce']);
     return signedReply(
       { request, secret, httpStatus, fault, nowMs: this.context.clock.now() },
       { ...answer, reference, merchantAccount, nonce },
@@ -81,11 +84,11 @@ export class ProviderEndpoint implements SimulatedProtocol {
   }
 
   private isSigned(secret: string, { method, path, headers, body }: SimulatorRequest): boolean {
-    const { timestamp: timestampName, nonce: nonceName, signature: signatureName } = SIGNATURE_HEADERS;
-    const [timestamp, nonce, signature] = [headers[timestampName], headers[nonceName], headers[signatureName]];
-    if (typeof timestamp !== 'string' || typeof nonce !== 'string' || typeof signature !== 'string') return false;
-    const expected = signHttpRequest(secret, { timestamp, method, path, nonce, body });
-    return isSameSignature(expected, signature) && isFreshTimestamp(timestamp, this.context.clock.now());
+    const { 'x-timestamp': timestamp, 'x-nonce': nonce, 'x-signature': signature } = headers;
+    if (typeof timestamp !== 'string' || !/^\d{1,12}$/.test(timestamp) || typeof nonce !== 'string') return false;
+    const skewSeconds = Math.abs(Number(timestamp) - this.context.clock.now() / 1_000);
+    if (skewSeconds > MAX_SKEW_SECONDS) return false;
+    return httpSignature(secret, [timestamp, `${method} ${path}`, nonce], body) === signature;
   }
 
   /** The effect on the money, at this instant. */

@@ -1,4 +1,4 @@
-import { type Clock } from '../../clock';
+import { type Clock } from './clock';
 import { type Fault, type Operation } from './simulator-input';
 
 interface PlannedFault {

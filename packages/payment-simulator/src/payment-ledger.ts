@@ -1,4 +1,4 @@
-import { type Clock, type Timer } from '../../clock';
+import { type Clock, type Timer } from './clock';
 import { FaultPlan } from './fault-plan';
 import { type LedgerEntry } from './ledger-entry';
 import { type PaymentEvent } from './payment-hooks';

@@ -1,4 +1,4 @@
-import { SIGNATURE_HEADERS, signHttpResponse } from '../../payments';
+import { httpSignature } from './http-signature';
 import { type Reply, type SimulatorRequest } from './reply';
 import { type Fault } from './simulator-input';
 
@@ -18,9 +18,8 @@ export function signedReply(signing: Signing, answer: Readonly<Record<string, un
   const skew = fault?.fault === 'skewed-clock' ? fault.seconds : 0;
   const timestamp = String(Math.floor(nowMs / 1_000) + skew);
   const secret = fault?.fault === 'wrong-signature' ? 'the-secret-of-somebody-else' : signing.secret;
-  const { method, path } = request;
-  const signature = signHttpResponse(secret, { timestamp, method, path, status, body: Buffer.from(body) });
-  const headers = { [SIGNATURE_HEADERS.timestamp]: timestamp, [SIGNATURE_HEADERS.signature]: signature };
+  const signature = httpSignature(secret, [timestamp, `${request.method} ${request.path}`, String(status)], body);
+  const headers = { 'x-timestamp': timestamp, 'x-signature': signature };
   return { type: 'answer', status, body, headers: fault?.fault === 'unsigned' ? {} : headers };
 }
 

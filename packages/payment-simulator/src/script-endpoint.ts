@@ -1,5 +1,5 @@
 import { type z } from 'zod';
-import { type Clock } from '../../clock';
+import { type Clock } from './clock';
 import { type FaultPlan } from './fault-plan';
 import { type LedgerPayment, type PaymentLedger } from './payment-ledger';
 import { jsonReply, type Reply } from './reply';

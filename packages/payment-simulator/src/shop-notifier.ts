@@ -1,4 +1,4 @@
-import { type Clock, type Timer } from '../../clock';
+import { type Clock, type Timer } from './clock';
 import { forge } from './forge';
 import { type PaymentEvent } from './payment-hooks';
 import { type NotificationPost, type SimulatedProtocol } from './protocol';
