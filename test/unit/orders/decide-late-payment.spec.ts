@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { decideLatePayment as decide, type LatePolicy } from '../../../src/orders/unmatched/decide-late-payment';
 import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
-import { ATTEMPT_STATUSES } from '../../../src/orders/payment-attempt';
+import { ATTEMPT_STATUSES } from '../../../src/orders/attempt-status';
 import { attempt, order, paid } from './orders';
 
 const REVIVE = { latePayment: 'revive-if-stock', surplusPayment: 'refund' } as const;
