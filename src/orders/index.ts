@@ -55,7 +55,8 @@ export {
 } from './order-timeouts';
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
-export { ATTEMPT_STATUSES, type AttemptStatus, type PaymentAttempt } from './payment-attempt';
+export { ATTEMPT_STATUSES, type AttemptStatus } from './attempt-status';
+export { type PaymentAttempt } from './payment-attempt';
 export { PlaceOrders } from './place/place-orders';
 export { type HistoryEntry, ReadHistory } from './read/read-history';
 export { ReadOrder } from './read/read-order';

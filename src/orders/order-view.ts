@@ -1,5 +1,5 @@
 import { type OrderStatus } from './order-status';
-import { type AttemptStatus } from './payment-attempt';
+import { type AttemptStatus } from './attempt-status';
 
 /** A line of an order. `unitAmount` is in minor units. */
 export interface OrderLineView {

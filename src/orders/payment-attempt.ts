@@ -1,31 +1,5 @@
 import { present } from '../errors';
-
-/** The known progress of a payment attempt. */
-export const ATTEMPT_STATUSES = [
-  'CREATED',
-  'OPEN',
-  'PAID',
-  'CLOSED',
-  'UNKNOWN',
-  'REFUNDING',
-  'REFUNDED',
-  'DUPLICATE',
-] as const;
-
-/**
- * The status of a payment attempt.
- * - `CREATED`: stored, but not yet handed to the provider or the buyer.
- * - `OPEN`: may be paid at any moment.
- * - `UNKNOWN`: the last look-up had no clear answer.
- * - `PAID`: the money is received.
- * - `CLOSED`: takes no more money.
- * - `REFUNDING`, `REFUNDED`: the refund is in progress, or done.
- * - `DUPLICATE`: another name of a payment that another attempt of the order holds, according to the provider.
- */
-export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
-
-/** Statuses of attempts that may take money. */
-export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies readonly AttemptStatus[];
+import { type AttemptStatus, canMoveAttempt, OPEN_STATUSES } from './attempt-status';
 
 /**
  * Who vouches for a payment. `provider`: a verified notification or a response of the provider · `report`: a caller
@@ -66,6 +40,14 @@ export type PaymentNames = AttemptKey & Pick<PaymentAttempt, 'transactionId'>;
 /** Whether the attempt may take money. Such an attempt keeps its order from closing. */
 export function canTakeMoney({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return (OPEN_STATUSES as readonly AttemptStatus[]).includes(status);
+}
+
+/** Returns the attempt with this status. Throws if the table does not allow it, which is a bug; it is never written. */
+export function withStatus(attempt: PaymentAttempt, status: AttemptStatus): PaymentAttempt {
+  if (attempt.status === status) return attempt;
+  if (!canMoveAttempt(attempt.status, status))
+    throw new Error(`attempt ${attempt.reference}: no transition from ${attempt.status} to ${status}`);
+  return { ...attempt, status };
 }
 
 /** Whether a payment was booked for this attempt, kept or refunded since. */

@@ -1,4 +1,5 @@
 import { type JsonObject } from '../outbox';
+import { type TimeoutState } from './timeout-status';
 
 /** What identifies a timeout: one pending row per (kind, key). */
 export interface TimeoutRef {
@@ -43,7 +44,7 @@ export interface TimeoutRecord extends TimeoutRef {
   readonly dueAt: Date;
   readonly nextAttemptAt: Date;
   readonly attempts: number;
-  readonly state: 'pending' | 'parked';
+  readonly state: TimeoutState;
   readonly lastError: string | null;
   readonly payload: JsonObject;
 }

@@ -1,6 +1,7 @@
 import { EVENT_OF_STATUS } from '../../src/orders/order-events';
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../src/orders/order-status';
-import { stateDiagram } from './state-diagram';
+import { code, listOf } from './markdown';
+import { arrowsOf, stateDiagram } from './state-diagram';
 
 /** The compiler asks for a line here when the code gets another status. */
 const MEANINGS: Readonly<Record<OrderStatus, string>> = {
@@ -17,7 +18,8 @@ const nextOf = (status: OrderStatus): readonly OrderStatus[] => TRANSITIONS[stat
 
 /** The section about orders, from the table that every step of an order is checked against. */
 export function orderStatusSection(): string {
-  const diagram = stateDiagram(ORDER_STATUSES, nextOf, (status) => EVENT_OF_STATUS[status]);
+  const labels = { starts: ['PENDING'] as const, labelOf: (status: OrderStatus) => EVENT_OF_STATUS[status] };
+  const diagram = stateDiagram(arrowsOf(ORDER_STATUSES, nextOf, labels));
   const rows = ORDER_STATUSES.map((status) => {
     const event = EVENT_OF_STATUS[status];
     return `| ${code(status)} | ${MEANINGS[status]} | ${event ? code(event) : '–'} | ${listOf(nextOf(status))} |`;
@@ -37,12 +39,4 @@ ${rows.join('\n')}
 \`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are ends too, unless the provider holds money for the order.
 [Unmatched payments](unmatched-payments.md) describes when such a payment revives the order and when it is refunded.
 `;
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function listOf(statuses: readonly OrderStatus[]): string {
-  return statuses.length === 0 ? '–' : statuses.map(code).join(', ');
 }

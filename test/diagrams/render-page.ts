@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { attemptStatusSection } from './attempt-status-diagram';
 import { orderStatusSection } from './order-status-diagram';
+import { timeoutStatusSection } from './timeout-status-diagram';
 
 export const PAGE = join(__dirname, '../../docs/state-diagrams.md');
 
@@ -10,5 +12,5 @@ export function renderPage(): string {
 This page is generated from the tables in the code.
 \`npm run diagrams\` writes it, and a unit test fails if it is out of date.
 
-${orderStatusSection()}`;
+${[orderStatusSection(), attemptStatusSection(), timeoutStatusSection()].join('\n')}`;
 }

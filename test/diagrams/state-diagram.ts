@@ -1,19 +1,31 @@
+/** What an arrow comes from at the start, and leads to at the end. */
+export const OUTSIDE = '[*]';
+
+/** An arrow of a diagram, with what is written on it. */
+export interface Arrow {
+  readonly from: string;
+  readonly to: string;
+  readonly label?: string | undefined;
+}
+
 /**
- * A Mermaid state diagram of a table of transitions. A state that no other leads to is a start, one that leads nowhere an end.
+ * The arrows of a table of transitions. A state that leads nowhere is an end.
  *
  * @param labelOf what is written on every arrow to a state; undefined: nothing.
  */
-export function stateDiagram<S extends string>(
+export function arrowsOf<S extends string>(
   states: readonly S[],
   nextOf: (state: S) => readonly S[],
-  labelOf: (state: S) => string | undefined,
-): string {
-  const reached = new Set(states.flatMap(nextOf));
-  const starts = states.filter((state) => !reached.has(state)).map((state) => `[*] --> ${state}`);
-  const steps = states.flatMap((from) =>
-    nextOf(from).map((to) => `${from} --> ${to}${labelOf(to) ? `: ${labelOf(to)}` : ''}`),
-  );
-  const ends = states.filter((state) => nextOf(state).length === 0).map((state) => `${state} --> [*]`);
-  const lines = [...starts, ...steps, ...ends].map((line) => `  ${line}`);
+  { starts, labelOf }: { readonly starts: readonly S[]; readonly labelOf?: (state: S) => string | undefined },
+): Arrow[] {
+  const begins = starts.map((to) => ({ from: OUTSIDE, to }));
+  const steps = states.flatMap((from) => nextOf(from).map((to) => ({ from, to, label: labelOf?.(to) })));
+  const ends = states.filter((state) => nextOf(state).length === 0).map((from) => ({ from, to: OUTSIDE }));
+  return [...begins, ...steps, ...ends];
+}
+
+/** A Mermaid state diagram. */
+export function stateDiagram(arrows: readonly Arrow[]): string {
+  const lines = arrows.map(({ from, to, label }) => `  ${from} --> ${to}${label === undefined ? '' : `: ${label}`}`);
   return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n');
 }

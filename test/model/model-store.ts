@@ -1,3 +1,4 @@
+import { type AttemptStatus } from '../../src/orders/attempt-status';
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { type Refund } from '../../src/orders/unmatched/refund';
@@ -6,13 +7,13 @@ import { canTransition, type OrderStatus } from '../../src/orders/order-status';
 import { type UnmatchedMoney } from '../../src/orders/sql/order-store';
 import {
   type AttemptKey,
-  type AttemptStatus,
   canTakeMoney,
   isBooked,
   isSameAttempt,
   isSamePayment,
   type PaymentAttempt,
   type PaymentNames,
+  withStatus,
 } from '../../src/orders/payment-attempt';
 import { type Transition } from '../../src/orders/transition';
 import { type TransitionCause } from '../../src/orders/transition-cause';
@@ -101,7 +102,7 @@ export class ModelStore {
 
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
     const isMeant = (attempt: PaymentAttempt): boolean => keys.some((key) => isSameAttempt(key, attempt));
-    this.mapAttempts(orderId, (attempt) => (isMeant(attempt) ? { ...attempt, status } : attempt));
+    this.mapAttempts(orderId, (attempt) => (isMeant(attempt) ? withStatus(attempt, status) : attempt));
   }
 
   putAttempt(attempt: PaymentAttempt): void {

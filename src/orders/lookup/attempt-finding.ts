@@ -1,6 +1,6 @@
 import { assertNever } from '../../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../../payments';
-import { type AttemptKey, type AttemptStatus, canTakeMoney, type PaymentAttempt } from '../payment-attempt';
+import { type AttemptKey, canTakeMoney, type PaymentAttempt, withStatus } from '../payment-attempt';
 
 /** The result of a complete look-up of one attempt. */
 export type Finding =
@@ -54,8 +54,4 @@ export function applyFinding(attempt: PaymentAttempt, finding: Exclude<Finding, 
     default:
       return assertNever(finding);
   }
-}
-
-function withStatus(attempt: PaymentAttempt, status: AttemptStatus): PaymentAttempt {
-  return attempt.status === status ? attempt : { ...attempt, status };
 }

@@ -1,7 +1,7 @@
 import { decideWithoutOpenAttempts } from '../close/decide-closing';
 import { type LockedOrder } from '../order';
 import { isUndecided, type OrderStatus } from '../order-status';
-import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';
+import { canTakeMoney, type PaymentAttempt, withStatus } from '../payment-attempt';
 
 /** Why an order cannot be closed manually. `ORDER_HAS_MONEY`: it is paid, fully or in part. */
 export type ManualCloseRefusal =
@@ -42,7 +42,7 @@ function refuse(refusal: ManualCloseRefusal): ManualCloseDecision {
 /** Pure: returns the order with these attempts closed. They stay under watch, because the declaration may be wrong. */
 export function declareClosed(order: LockedOrder, declared: readonly PaymentAttempt[]): LockedOrder {
   const attempts = order.attempts.map((attempt) =>
-    declared.includes(attempt) ? { ...attempt, status: 'CLOSED' as const } : attempt,
+    declared.includes(attempt) ? withStatus(attempt, 'CLOSED') : attempt,
   );
   return { ...order, attempts };
 }

@@ -8,6 +8,7 @@ import {
   type PaidSource,
   type PaymentAttempt,
   type PaymentNames,
+  withStatus,
 } from '../payment-attempt';
 
 /** A payment that was reported or confirmed. */
@@ -110,8 +111,7 @@ function withoutPayment({ status }: LockedOrder, other: PaymentAttempt, money: M
     isSameAttempt(other, money) || other.reference === money.transactionId || other.paidSource === 'provider';
   const rest = isUndecided(status) ? 'OPEN' : 'CLOSED';
   return {
-    ...other,
-    status: isSaid || !other.registered ? 'DUPLICATE' : rest,
+    ...withStatus(other, isSaid || !other.registered ? 'DUPLICATE' : rest),
     paidAmount: null,
     paidCurrency: null,
     paidAt: null,
@@ -121,16 +121,13 @@ function withoutPayment({ status }: LockedOrder, other: PaymentAttempt, money: M
 }
 
 function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {
-  const { amount, currency, paidAt, transactionId, source } = money;
-  return {
-    ...assignedBy(attempt, money),
-    status: 'PAID',
-    paidAmount: amount,
-    paidCurrency: currency,
-    paidAt,
-    transactionId,
-    paidSource: source,
-  };
+  return { ...withStatus(assignedBy(attempt, money), 'PAID'), ...paidFieldsOf(money) };
+}
+
+type PaidFields = Pick<PaymentAttempt, 'paidAmount' | 'paidCurrency' | 'paidAt' | 'transactionId' | 'paidSource'>;
+
+function paidFieldsOf({ amount, currency, paidAt, transactionId, source }: Money): PaidFields {
+  return { paidAmount: amount, paidCurrency: currency, paidAt, transactionId, paidSource: source };
 }
 
 function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): PaymentAttempt {
@@ -141,7 +138,7 @@ function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): Pay
 function confirmedBy(held: PaymentAttempt, money: Money): PaymentAttempt {
   if (money.source !== 'provider' || held.paidSource === 'provider') return held;
   const transactionId = isSameAttempt(held, money) ? money.transactionId : held.transactionId;
-  return { ...paidBy(held, money), status: held.status, transactionId };
+  return { ...held, ...paidFieldsOf(money), transactionId };
 }
 
 /** The attempt of a payment that was not registered. */

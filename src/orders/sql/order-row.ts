@@ -1,6 +1,7 @@
 import { type ClosingReason, type Order } from '../order';
 import { type OrderStatus } from '../order-status';
-import { type AttemptStatus, type PaidSource, type PaymentAttempt } from '../payment-attempt';
+import { type AttemptStatus } from '../attempt-status';
+import { type PaidSource, type PaymentAttempt } from '../payment-attempt';
 
 /** Columns of an order. The table's alias must be `o`. */
 export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount, o.currency, o.expires_at, o.auto_close,

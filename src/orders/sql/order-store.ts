@@ -82,7 +82,7 @@ export interface OrderStore {
   heldStock?(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Reserves the goods of a closed order again. False: they are sold, and nothing was written. */
   reserveAgain(tx: EntityManager, orderId: string): Promise<boolean>;
-  /** Records on attempts where their money is. */
+  /** Records on attempts where their money is. Throws if the table of transitions does not allow it, which is a bug. */
   setAttemptStatus(tx: EntityManager, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): Promise<void>;
 }
 

@@ -8,7 +8,8 @@ import {
   type SamePayments,
   type UnmatchedMoney,
 } from './order-store';
-import { type AttemptKey, type AttemptStatus, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt-status';
+import { type AttemptKey, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { AdoptUnmatched } from './adopt-unmatched';
 import { ApplyTransitions } from './apply-transitions';
 import { FindSamePayments } from './find-same-payments';
@@ -48,7 +49,8 @@ export class SqlOrderStore implements OrderStore {
     this.statusSql = `
       UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
         FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
-       WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account`;
+       WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
+              AND a.status = ANY($5)`;
     this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
@@ -110,11 +112,13 @@ export class SqlOrderStore implements OrderStore {
     keys: readonly AttemptKey[],
     status: Extract<AttemptStatus, 'REFUNDING' | 'REFUNDED'>,
   ): Promise<void> {
-    await tx.query(this.statusSql, [
+    const [, moved] = await tx.query<[unknown, number]>(this.statusSql, [
       keys.map(({ provider }) => provider),
       keys.map(({ reference }) => reference),
       keys.map(({ merchantAccount }) => merchantAccount ?? ''),
       status,
+      ATTEMPT_STATUSES.filter((from) => canMoveAttempt(from, status)),
     ]);
+    if (moved !== keys.length) throw new Error(`${moved} of ${keys.length} payment attempts could become ${status}`);
   }
 }

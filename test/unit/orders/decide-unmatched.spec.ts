@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { decideUnmatched as decide, type UnmatchedPolicy } from '../../../src/orders/unmatched/decide-unmatched';
 import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
-import { ATTEMPT_STATUSES } from '../../../src/orders/payment-attempt';
+import { ATTEMPT_STATUSES } from '../../../src/orders/attempt-status';
 import { attempt, order, paid } from './orders';
 
 const REVIVE = { latePayment: 'revive-if-stock', surplusPayment: 'refund' } as const;

@@ -1,0 +1,49 @@
+/** The statuses of a payment attempt, as text in the database and in the API. */
+export const ATTEMPT_STATUSES = [
+  'CREATED',
+  'OPEN',
+  'PAID',
+  'CLOSED',
+  'UNKNOWN',
+  'REFUNDING',
+  'REFUNDED',
+  'DUPLICATE',
+] as const;
+
+/**
+ * The status of a payment attempt.
+ * - `CREATED`: stored, but not yet handed to the provider or the buyer.
+ * - `OPEN`: may be paid at any moment.
+ * - `UNKNOWN`: the last look-up had no clear answer.
+ * - `PAID`: the money is received.
+ * - `CLOSED`: takes no more money.
+ * - `REFUNDING`, `REFUNDED`: the refund is in progress, or done.
+ * - `DUPLICATE`: another name of a payment that another attempt of the order holds, according to the provider.
+ */
+export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
+
+/** Statuses of attempts that may take money. */
+export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies readonly AttemptStatus[];
+
+/** The statuses that a new attempt may have. `PAID`: its payment was reported, and nobody had registered it. */
+export const FIRST_ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID'] as const satisfies readonly AttemptStatus[];
+
+/** Every allowed transition of an attempt. No other one is ever written. */
+export const ATTEMPT_TRANSITIONS = {
+  CREATED: ['OPEN', 'UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE'],
+  OPEN: ['UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE'],
+  UNKNOWN: ['OPEN', 'PAID', 'CLOSED', 'DUPLICATE'],
+  // Back to OPEN or CLOSED, or on to DUPLICATE: a report was wrong, and the provider names another attempt.
+  PAID: ['REFUNDING', 'OPEN', 'CLOSED', 'DUPLICATE'],
+  // Money may arrive in spite of a close.
+  CLOSED: ['PAID', 'DUPLICATE'],
+  REFUNDING: ['REFUNDED'],
+  REFUNDED: [],
+  // Later the provider may tell of a payment under this name alone.
+  DUPLICATE: ['PAID'],
+} as const satisfies Record<AttemptStatus, readonly AttemptStatus[]>;
+
+/** Whether the table allows this transition. */
+export function canMoveAttempt(from: AttemptStatus, to: AttemptStatus): boolean {
+  return (ATTEMPT_TRANSITIONS[from] as readonly AttemptStatus[]).includes(to);
+}
