@@ -56,7 +56,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const { store, unmatched } = this.deps;
     const ids = asked.map((timeout) => timeout.key);
     const batch = await store.adoptUnmatched(tx, await store.lock(tx, ids, 'skip-locked'));
-    const due = await this.withoutTaken(asked, batch, tx);
+    const left = await this.deps.found.withoutTaken(asked, batch, tx);
+    const due = asked.map((one) => withAnswer(one, left.get(one.key)));
     const planned = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
       batch,
@@ -89,17 +90,6 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     // stay closed.
     const { now, attempts } = await this.deps.store.attemptsOf(due.key, isAskedAtDeadline);
     return this.deps.providers.close(attempts, now, signal);
-  }
-
-  private async withoutTaken(asked: readonly Due[], batch: LockedBatch, tx: EntityManager): Promise<readonly Due[]> {
-    const due: Due[] = [];
-    for (const one of asked) {
-      const order = batch.orders.get(one.key);
-      const context = { tx, by: causeOf(one), now: batch.now };
-      const answer = order && one.answer && (await this.deps.found.withoutTaken(order, one.answer, context));
-      due.push(answer ? { ...one, answer } : one);
-    }
-    return due;
   }
 
   private stepFor(due: Due, batch: LockedBatch, isDisputed = false): Step {
@@ -164,6 +154,10 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan.after] : []));
     await watch.begin(tx, ended, now);
   }
+}
+
+function withAnswer(due: Due, answer: readonly AttemptFinding[] | undefined): Due {
+  return answer ? { ...due, answer: [...answer] } : due;
 }
 
 function causeOf({ cause, traceparent }: Due): ActionContext {

@@ -1,7 +1,9 @@
+import { type EntityManager } from 'typeorm';
+import { type DueTimeout } from '../../timeouts';
 import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
 import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
-import { type OrderStore } from '../sql/order-store';
+import { type LockedBatch, type OrderStore } from '../sql/order-store';
 import { isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
 import { paymentsFound } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
@@ -38,30 +40,30 @@ export class NoteUnmatchedMoney {
   }
 
   /**
-   * Returns the findings of an order without payments that another order has confirmed or registered, because a payment
-   * pays one order only. A person is told, and decides.
+   * Returns the findings of the answered look-ups, by order, without payments that another order has confirmed or
+   * registered, because a payment pays one order only. A person is told, and decides. One statement for all orders.
    */
   async withoutTaken(
-    order: LockedOrder,
-    findings: readonly AttemptFinding[],
-    { tx, by, now }: Context,
-  ): Promise<AttemptFinding[]> {
-    const money = paymentsFound(findings);
-    if (money.length === 0) return [...findings];
-    const { attempts } = await this.store.samePayments(tx, money);
-    const others = attempts.filter(
-      (other) => other.orderId !== order.id && (other.registered || other.paidSource === 'provider'),
-    );
-    const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => isSamePayment(other, names));
-    const isHere = (names: Money): boolean => bookMoney(order, names).wasBooked;
-    const taken = money.filter((names) => holderOf(names) && !isHere(names));
-    const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
-    const kept = taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} }));
-    await this.store.keepUnmatched(tx, kept);
-    return findings.map((found) => {
-      const names = taken.find((one) => isSameAttempt(one, found));
-      return names ? { ...found, finding: takenBy(holderOf(names)) } : found;
+    due: readonly DueTimeout<AttemptFinding[]>[],
+    { orders, now }: Pick<LockedBatch, 'orders' | 'now'>,
+    tx: EntityManager,
+  ): Promise<ReadonlyMap<string, readonly AttemptFinding[]>> {
+    const answered = due.flatMap(({ key, answer, traceparent }) => {
+      const order = orders.get(key);
+      return order && answer ? [{ order, findings: answer, traceparent }] : [];
     });
+    const money = answered.flatMap(({ findings }) => paymentsFound(findings));
+    const { attempts } = money.length > 0 ? await this.store.samePayments(tx, money) : { attempts: [] };
+    const split = answered.map(({ order, findings, traceparent }) => {
+      const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
+      const { left, taken } = splitTaken(order, findings, attempts);
+      return { id: order.id, left, kept: taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })) };
+    });
+    await this.store.keepUnmatched(
+      tx,
+      split.flatMap(({ kept }) => kept),
+    );
+    return new Map(split.map(({ id, left }) => [id, left]));
   }
 
   /** The payments that must not be refunded automatically, because another order also counts on them. */
@@ -70,6 +72,25 @@ export class NoteUnmatchedMoney {
     const { attempts } = await this.store.samePayments(tx, payments);
     return payments.filter((payment) => isElsewhere(payment, attempts));
   }
+}
+
+/** Pure: tells the payments that `attempts` of other orders have from the findings that are left to this order. */
+function splitTaken(
+  order: LockedOrder,
+  findings: readonly AttemptFinding[],
+  attempts: readonly PaymentAttempt[],
+): { left: readonly AttemptFinding[]; taken: readonly Money[] } {
+  const others = attempts.filter(
+    (other) => other.orderId !== order.id && (other.registered || other.paidSource === 'provider'),
+  );
+  const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => isSamePayment(other, names));
+  const isHere = (names: Money): boolean => bookMoney(order, names).wasBooked;
+  const taken = paymentsFound(findings).filter((names) => holderOf(names) && !isHere(names));
+  const left = findings.map((found) => {
+    const names = taken.find((one) => isSameAttempt(one, found));
+    return names ? { ...found, finding: takenBy(holderOf(names)) } : found;
+  });
+  return { left, taken };
 }
 
 function takenBy(holder: PaymentAttempt | undefined): Finding {

@@ -55,8 +55,8 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     const { store, unmatched, found } = this.deps;
     const ids = due.map((timeout) => timeout.key);
     const batch = await store.lock(tx, ids, 'skip-locked');
-    const rounds: Round[] = [];
-    for (const timeout of due) rounds.push(await this.roundOf(timeout, batch, tx));
+    const left = await found.withoutTaken(due, batch, tx);
+    const rounds = due.map((timeout) => roundOf(timeout, batch, left.get(timeout.key)));
     await store.writeAttempts(
       tx,
       rounds.flatMap(({ before, after, findings }) => (before && after ? attemptWrites(before, after, findings) : [])),
@@ -78,13 +78,6 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     return this.deps.providers.close(attempts, now, signal);
   }
 
-  private async roundOf(due: Due, { orders, now }: LockedBatch, tx: EntityManager): Promise<Round> {
-    const before = orders.get(due.key);
-    if (!before || !due.answer) return { due, before, findings: [], after: undefined };
-    const findings = await this.deps.found.withoutTaken(before, due.answer, { tx, by: causeOf(due), now });
-    return { due, before, findings, after: withFindings(before, findings) };
-  }
-
   private async settleOne(
     { due, before, after, findings }: Round,
     { busy, now }: LockedBatch,
@@ -97,6 +90,11 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
     return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
   }
+}
+
+function roundOf(due: Due, { orders }: LockedBatch, findings: readonly AttemptFinding[] | undefined): Round {
+  const before = orders.get(due.key);
+  return { due, before, findings: findings ?? [], after: before && findings && withFindings(before, findings) };
 }
 
 function causeOf({ cause, traceparent }: Due): ActionContext {
