@@ -33,7 +33,7 @@ describe('a question whose process is gone', () => {
     const answering = new Asking(async () => 'answered');
     const first = await start(hanging);
     await database.dataSource.transaction((tx) =>
-      first.scheduler.schedule(tx, [{ kind: 'orphaned', key: 'one', afterMs: 300 }]),
+      first.scheduler.schedule([{ kind: 'orphaned', key: 'one', afterMs: 300 }], { tx }),
     );
     await until(() => hanging.asked.length === 1);
     const second = await start(answering);
