@@ -26,6 +26,7 @@ export {
 } from './migrations-table';
 export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction, type TransactionLimits } from './own-transaction';
+export { type TransactionOptions } from './transaction-options';
 export { runMigration } from './run-migration';
 export { ownQuery } from './own-query';
 export { type ScanRange, ScanWindow } from './scan-window';

@@ -63,7 +63,7 @@ export class OrderTransaction {
       const result = await work({ tx, order, now });
       // After the work, which may cancel or move timeouts: the closing decides immediately what the money means.
       if (locked.adoptable.length > 0 || isPaidFor(order))
-        await this.scheduler.schedule(tx, [{ ...paymentTimeout(orderId), afterMs: 0 }]);
+        await this.scheduler.schedule([{ ...paymentTimeout(orderId), afterMs: 0 }], { tx });
       return result;
     });
   }

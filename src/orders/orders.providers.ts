@@ -16,6 +16,7 @@ import { OPERATOR_PROVIDERS } from './operator/operator.providers';
 import { OrderTransaction } from './order-transaction';
 import { OrderMerchants } from './sql/order-merchants';
 import { OrderPolicies } from './order-policies';
+import { Orders } from './orders';
 import { type OrderPolicyOptions } from './order-policy-options';
 import { ORDER_STORE, type OrderStore } from './sql/order-store';
 import { PlaceOrders } from './place/place-orders';
@@ -181,4 +182,5 @@ export const ORDER_PROVIDERS: Provider[] = [
   ...UNMATCHED_PROVIDERS,
   ...OPERATOR_PROVIDERS,
   ...retentionProviders(ORDERS_OPTIONS),
+  Orders,
 ];

@@ -3,13 +3,17 @@ export const TRANSITION_CAUSES = ['api', 'command', 'message', 'sweep', 'passive
 
 export type TransitionCause = (typeof TRANSITION_CAUSES)[number];
 
-/** On whose behalf an action runs. Stored in the history. */
-export interface ActionContext {
-  readonly cause: TransitionCause;
+/** Who acts. Stored in the history. */
+export interface Actor {
   /** Name of the API key, the user, or the service. */
   readonly actor?: string | undefined;
   /** W3C traceparent of the request. */
   readonly traceparent?: string | undefined;
+}
+
+/** On whose behalf, and why, an action runs. Stored in the history. */
+export interface ActionContext extends Actor {
+  readonly cause: TransitionCause;
 }
 
 /** Default for callers of the module API that give no context. */

@@ -63,12 +63,12 @@ describe('a cluster of three nodes with quorum queues', () => {
   const schedule = (running: TestEngine, prefix: string): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       running.scheduler.schedule(
-        tx,
         keys(prefix, TIMEOUTS).map((key, index) => ({
           kind: 'fault.effect',
           key,
           afterMs: Math.round(FIRST_DUE_MS + ((LAST_DUE_MS - FIRST_DUE_MS) * index) / TIMEOUTS),
         })),
+        { tx },
       ),
     );
 

@@ -3,7 +3,7 @@ import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import { OrderTimeoutModule, type OrderTimeoutOptions, PlaceOrders, Inventory, ReadOrder } from '../../src';
+import { Inventory, Orders, OrderTimeoutModule, type OrderTimeoutOptions } from '../../src';
 import { createDatabase, onServer, type TestDatabase, urlOf } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
@@ -57,9 +57,9 @@ describe('a host that imports the module', () => {
       const manager = (databases[index] as TestDatabase).dataSource.manager;
       await app.get(Inventory).setStock(manager, 'apple', 10);
       const { id, amount, currency, lines } = anOrder();
-      const [placed] = await app.get(PlaceOrders).execute([{ id, amount, currency, lines, paymentWindowMs: 100 }]);
-      expect(placed?.outcome).toBe('placed');
-      await until(async () => (await app.get(ReadOrder).execute(id))?.status === 'CLOSED');
+      const placed = await app.get(Orders).place({ id, amount, currency, lines, paymentWindowMs: 100 });
+      expect(placed.outcome).toBe('placed');
+      await until(async () => (await app.get(Orders).get(id))?.status === 'CLOSED');
     }
   });
 
@@ -93,7 +93,7 @@ describe('a host that imports the module', () => {
       const app = await start(
         OrderTimeoutModule.forRoot({ ...optionsOf(0, 'fresh'), dataSource, schema: 'own_schema' }),
       );
-      expect(await app.get(ReadOrder).execute('x')).toBeUndefined();
+      expect(await app.get(Orders).get('x')).toBeUndefined();
       await app.close();
       apps.pop();
     } finally {

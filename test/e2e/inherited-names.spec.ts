@@ -1,4 +1,4 @@
-import { PlaceOrders, RegisterAttempt } from '../../src';
+import { Orders } from '../../src';
 import { until } from '../support/engine';
 import { anOrder, openService, type RunningService } from './running-service';
 
@@ -76,9 +76,8 @@ describe('a name that every JavaScript object inherits', () => {
 
   it.each(NAMES)('%s is a name like any other for a caller in the same process', async (name) => {
     const order = orderOf(name, 'module');
-    const [placed] = await service.app.get(PlaceOrders).execute([order]);
-    expect(placed).toMatchObject({ outcome: 'placed' });
-    const registered = await service.app.get(RegisterAttempt).execute(order.id, second(name, 'module'));
+    expect(await service.app.get(Orders).place(order)).toMatchObject({ outcome: 'placed' });
+    const registered = await service.app.get(Orders).registerAttempt({ orderId: order.id, ...second(name, 'module') });
     expect(registered).toMatchObject({ outcome: 'registered', order: wanted(name, 'module') });
   });
 });

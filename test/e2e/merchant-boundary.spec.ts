@@ -1,4 +1,4 @@
-import { type NewOrder, PlaceOrders } from '../../src';
+import { type NewOrder, Orders } from '../../src';
 import { ROUTES } from '../../src/api/http/routes';
 import { makeWorld, SECRET, type World } from './two-merchants';
 import { until } from '../support/engine';
@@ -232,9 +232,9 @@ describe('a key of one merchant', () => {
     const lines = [{ sku: theirs.sku, quantity: 1, unitAmount: 1 }];
     const [mine, other] = [anOrder({ lines, merchantId: 'a' }), anOrder({ lines, merchantId: 'b' })];
     // Both in one group: each keeps its own answer.
-    const place = service.app.get(PlaceOrders);
-    const results = await Promise.all([place.execute([mine as NewOrder]), place.execute([other as NewOrder])]);
-    expect(results).toMatchObject([[{ code: 'UNKNOWN_SKU', skus: [theirs.sku] }], [{ outcome: 'placed' }]]);
+    const orders = service.app.get(Orders);
+    const results = await Promise.all([orders.place(mine as NewOrder), orders.place(other as NewOrder)]);
+    expect(results).toMatchObject([{ code: 'UNKNOWN_SKU', skus: [theirs.sku] }, { outcome: 'placed' }]);
     service.command('order.placed', mine, { messageId: 'foreign-goods' });
     const find = () => service.parked.find(({ properties }) => properties.messageId === 'foreign-goods');
     await until(() => find() !== undefined);

@@ -2,7 +2,7 @@ import { type Server } from 'node:http';
 import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import request from 'supertest';
-import { Inventory, OrderTimeoutModule, type PaymentProvider, PlaceOrders, ReadOrder } from '../../src';
+import { Inventory, Orders, OrderTimeoutModule, type PaymentProvider } from '../../src';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 import { anOrder } from './running-service';
@@ -72,19 +72,19 @@ describe('notifications in a host', () => {
     await app.get(Inventory).setStock(database.dataSource.manager, 'apple', 10_000);
     const { id, amount, currency, lines } = anOrder();
     const order = { id, amount, currency, lines, paymentWindowMs: 60_000, attempt: { provider: 'posting', reference } };
-    expect(await app.get(PlaceOrders).execute([order])).toMatchObject([{ outcome: 'placed' }]);
+    expect(await app.get(Orders).place(order)).toMatchObject({ outcome: 'placed' });
     return id;
   }
 
   it('are believed with the right signature only, booked once, and answered in the provider’s format', async () => {
     const app = await start(true);
     const id = await placed(app, 'n-1');
-    const amount = (await app.get(ReadOrder).execute(id))?.amount;
+    const amount = (await app.get(Orders).get(id))?.amount;
     const news = JSON.stringify({ reference: 'n-1', amount });
     await post(app, 'posting', news).expect(401, 'rejected');
-    expect(await app.get(ReadOrder).execute(id)).toMatchObject({ status: 'PENDING' });
+    expect(await app.get(Orders).get(id)).toMatchObject({ status: 'PENDING' });
     for (let copy = 0; copy < 3; copy++) await post(app, 'posting', `${news} `).expect(204);
-    const order = await app.get(ReadOrder).execute(id);
+    const order = await app.get(Orders).get(id);
     expect(order).toMatchObject({ status: 'PAID', version: 2, attempts: [{ reference: 'n-1', status: 'PAID' }] });
   });
 

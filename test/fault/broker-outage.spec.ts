@@ -39,12 +39,12 @@ describe('while the broker fails', () => {
   ): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       running.scheduler.schedule(
-        tx,
         keys(prefix, count).map((key, index) => ({
           kind: 'fault.effect',
           key,
           afterMs: Math.round(fromMs + ((toMs - fromMs) * index) / count),
         })),
+        { tx },
       ),
     );
 

@@ -36,7 +36,7 @@ describe('a broker that is frozen', () => {
     broker.freeze();
     // Its wake-up is published, and never confirmed.
     await database.dataSource.transaction((tx) =>
-      engine.scheduler.schedule(tx, [{ kind: KIND, key: 'a', afterMs: 60_000 }]),
+      engine.scheduler.schedule([{ kind: KIND, key: 'a', afterMs: 60_000 }], { tx }),
     );
     await clock.sleep(500);
     const beganAt = performance.now();

@@ -48,12 +48,12 @@ describe('wake-ups that the broker has lost', () => {
   const schedule = (count: number, fromMs: number): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         Array.from({ length: count }, (_, index) => ({
           kind: 'lost',
           key: `l-${fromMs}-${index}`,
           afterMs: fromMs + index * 100,
         })),
+        { tx },
       ),
     );
   /** What the sweep finds that a message should have brought. */

@@ -72,8 +72,8 @@ describe('another transport after a restart', () => {
   const schedule = (engine: TestEngine, afterMs: Record<string, number>): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         Object.entries(afterMs).map(([key, ms]) => ({ kind: 'moved', key, afterMs: ms })),
+        { tx },
       ),
     );
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CancelOrder, ExtendDeadline, MarkPaid, PlaceOrders } from 'nestjs-order-timeout';
+import { Orders } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
 import { RefusedError } from '../channels/refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from '../channels/shop-channel';
@@ -17,10 +17,7 @@ export class Shop implements ShopChannel {
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly placeOrders: PlaceOrders,
-    private readonly markPaid: MarkPaid,
-    private readonly cancelOrder: CancelOrder,
-    private readonly extendDeadline: ExtendDeadline,
+    private readonly orders: Orders,
   ) {}
 
   async place(order: OrderRequest): Promise<void> {
@@ -34,18 +31,18 @@ export class Shop implements ShopChannel {
   }
 
   async reportPaid(payment: PaymentReport): Promise<void> {
-    const { outcome } = await this.markPaid.execute(payment);
+    const { outcome } = await this.orders.markPaid(payment);
     if (outcome !== 'paid' && outcome !== 'already-paid')
       throw new RefusedError(outcome, `payment of ${payment.orderId}: ${outcome}`);
   }
 
   async cancel(orderId: string): Promise<void> {
-    const result = await this.cancelOrder.execute({ orderId, reason: 'the buyer changed his mind' });
+    const result = await this.orders.cancel({ orderId, reason: 'the buyer changed his mind' });
     if (result.outcome === 'rejected') throw new RefusedError(result.code, `${orderId}: ${result.code}`);
   }
 
   async moveDeadline(orderId: string, expiresAt: Date): Promise<void> {
-    const result = await this.extendDeadline.execute({ orderId, expiresAt });
+    const result = await this.orders.extendDeadline({ orderId, expiresAt });
     if (result.outcome === 'rejected') throw new RefusedError(result.code, `${orderId}: ${result.code}`);
   }
 
@@ -53,8 +50,8 @@ export class Shop implements ShopChannel {
     const pieces = order.lines.reduce((sum, { quantity }) => sum + quantity, 0);
     const work = this.dataSource.transaction(async (tx) => {
       await tx.insert(Basket, { orderId: order.id, pieces });
-      const [result] = await this.placeOrders.execute([order], { cause: 'api', actor: 'demo-shop' }, tx);
-      if (result?.outcome !== 'placed') throw new RefusedError('NOT_PLACED', JSON.stringify(result));
+      const result = await this.orders.place(order, { by: { cause: 'api', actor: 'demo-shop' }, tx });
+      if (result.outcome !== 'placed') throw new RefusedError('NOT_PLACED', JSON.stringify(result));
       if (fails) throw new PaymentPageDown();
     });
     await work.catch((error: unknown) => {

@@ -2,18 +2,7 @@ import { Controller, Inject, UseFilters } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
 import { CLOCK, type Clock } from '../../clock';
 import { RABBIT_TRANSPORT, RabbitContext } from '../../rabbit';
-import {
-  CancelOrder,
-  ExtendDeadline,
-  MarkPaid,
-  type NewAttempt,
-  type NewDeadline,
-  type NewOrder,
-  PlaceOrders,
-  ReadOrder,
-  RegisterAttempt,
-  type ReportedPayment,
-} from '../../orders';
+import { type NewDeadline, type NewOrder, type OrderAttempt, Orders, type ReportedPayment } from '../../orders';
 import { accepted, InputPipe } from '../input';
 import { newDeadlineCommandSchema, newOrderSchema } from '../../orders/input';
 import { CommandErrorFilter } from './command-error.filter';
@@ -36,27 +25,21 @@ const PATIENCE_MS = 1_000;
 @UseFilters(CommandErrorFilter)
 export class OrderCommandsController {
   constructor(
-    private readonly placeOrders: PlaceOrders,
-    private readonly registerAttempt: RegisterAttempt,
-    private readonly markPaid: MarkPaid,
-    private readonly extendDeadline: ExtendDeadline,
-    private readonly cancelOrder: CancelOrder,
-    private readonly readOrder: ReadOrder,
+    private readonly orders: Orders,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @EventPattern<string>('order.placed', RABBIT_TRANSPORT)
   async placed(@Payload(new InputPipe(newOrderSchema)) order: NewOrder, @Ctx() context: RabbitContext): Promise<void> {
-    const [result] = await this.placeOrders.execute([order], senderOf(context));
-    if (result) accepted(order.id, result);
+    accepted(order.id, await this.orders.place(order, { by: senderOf(context) }));
   }
 
   @EventPattern<string>('payment.attempted', RABBIT_TRANSPORT)
   attempted(
-    @Payload(new InputPipe(attemptedSchema)) { orderId, ...attempt }: NewAttempt & { orderId: string },
+    @Payload(new InputPipe(attemptedSchema)) attempt: OrderAttempt,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    return this.act(orderId, () => this.registerAttempt.execute(orderId, attempt, senderOf(context)));
+    return this.act(attempt.orderId, () => this.orders.registerAttempt(attempt, { by: senderOf(context) }));
   }
 
   /** Money is never refused: a payment that fits no order becomes an unmatched payment. */
@@ -66,8 +49,8 @@ export class OrderCommandsController {
     @Ctx() context: RabbitContext,
   ): Promise<void> {
     // Wait for the order first: money for an unknown order stays unmatched, and the paid order would be closed.
-    if (!(await this.readOrder.execute(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
-    await this.markPaid.execute(payment, senderOf(context));
+    if (!(await this.orders.get(payment.orderId))) await this.clock.sleep(PATIENCE_MS);
+    await this.orders.markPaid(payment, { by: senderOf(context) });
   }
 
   @EventPattern<string>('order.extended', RABBIT_TRANSPORT)
@@ -75,7 +58,7 @@ export class OrderCommandsController {
     @Payload(new InputPipe(newDeadlineCommandSchema)) deadline: NewDeadline,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    return this.act(deadline.orderId, () => this.extendDeadline.execute(deadline, senderOf(context)));
+    return this.act(deadline.orderId, () => this.orders.extendDeadline(deadline, { by: senderOf(context) }));
   }
 
   @EventPattern<string>('order.cancelled', RABBIT_TRANSPORT)
@@ -83,7 +66,7 @@ export class OrderCommandsController {
     @Payload(new InputPipe(cancelledSchema)) command: CancelCommand,
     @Ctx() context: RabbitContext,
   ): Promise<void> {
-    return this.act(command.orderId, () => this.cancelOrder.execute(command, senderOf(context)));
+    return this.act(command.orderId, () => this.orders.cancel(command, { by: senderOf(context) }));
   }
 
   private async act<T extends Result>(orderId: string, execute: () => Promise<T>): Promise<void> {

@@ -2,17 +2,12 @@ import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards } f
 import { z } from 'zod';
 import {
   type ActionContext,
-  CancelOrder,
-  CheckPayment,
-  ExtendDeadline,
-  MarkPaid,
   type MarkPaidResult,
   type NewAttempt,
   type NewDeadline,
+  Orders,
   type OrderView,
-  RegisterAttempt,
   type ReportedPayment,
-  SetAutoClose,
 } from '../../orders';
 import { accepted, InputPipe, RequestRejectedError } from '../input';
 import { fields, newAttemptSchema, newDeadlineSchema, reportedPaymentSchema } from '../../orders/input';
@@ -31,14 +26,7 @@ const autoClose = z.strictObject({ enabled: fields.flag });
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderActionsController {
-  constructor(
-    private readonly registerAttempt: RegisterAttempt,
-    private readonly checkPayment: CheckPayment,
-    private readonly markPaid: MarkPaid,
-    private readonly extendDeadline: ExtendDeadline,
-    private readonly cancelOrder: CancelOrder,
-    private readonly setAutoClose: SetAutoClose,
-  ) {}
+  constructor(private readonly orders: Orders) {}
 
   @Post('attempts')
   @RequireScope('orders:write')
@@ -48,7 +36,7 @@ export class OrderActionsController {
     @ByCaller() by: ActionContext,
     @Res({ passthrough: true }) response: { status(code: number): unknown },
   ): Promise<OrderView> {
-    const { outcome, order } = accepted(id, await this.registerAttempt.execute(id, attempt, by));
+    const { outcome, order } = accepted(id, await this.orders.registerAttempt({ ...attempt, orderId: id }, { by }));
     if (outcome === 'replayed') response.status(200);
     return order;
   }
@@ -57,7 +45,7 @@ export class OrderActionsController {
   @HttpCode(200)
   @RequireScope('orders:write')
   async check(@Param('id', orderId) id: string, @ByCaller() by: ActionContext): Promise<OrderView> {
-    return accepted(id, await this.checkPayment.execute(id, by)).order;
+    return accepted(id, await this.orders.checkPayment(id, { by })).order;
   }
 
   @Post('paid')
@@ -68,7 +56,7 @@ export class OrderActionsController {
     @Body(new InputPipe(reportedPaymentSchema)) payment: Omit<ReportedPayment, 'orderId'>,
     @ByCaller() by: ActionContext,
   ): Promise<Exclude<MarkPaidResult, { outcome: 'unknown-order' }>> {
-    const result = await this.markPaid.execute({ ...payment, orderId: id }, by);
+    const result = await this.orders.markPaid({ ...payment, orderId: id }, { by });
     if (result.outcome !== 'unknown-order') return result;
     const reason = `there is no order "${id}"; the payment is kept as an unmatched payment (event order.payment_late)`;
     throw new RequestRejectedError('ORDER_NOT_FOUND', reason);
@@ -82,7 +70,7 @@ export class OrderActionsController {
     @Body(new InputPipe(newDeadlineSchema)) deadline: Omit<NewDeadline, 'orderId'>,
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
-    return accepted(id, await this.extendDeadline.execute({ ...deadline, orderId: id }, by)).order;
+    return accepted(id, await this.orders.extendDeadline({ ...deadline, orderId: id }, { by })).order;
   }
 
   @Post('cancel')
@@ -93,7 +81,7 @@ export class OrderActionsController {
     @Body(new InputPipe(cancellation)) { reason }: { reason?: string | undefined },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
-    return accepted(id, await this.cancelOrder.execute({ orderId: id, reason }, by)).order;
+    return accepted(id, await this.orders.cancel({ orderId: id, reason }, { by })).order;
   }
 
   @Post('auto-close')
@@ -104,6 +92,6 @@ export class OrderActionsController {
     @Body(new InputPipe(autoClose)) { enabled }: { enabled: boolean },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
-    return accepted(id, await this.setAutoClose.execute({ orderId: id, enabled }, by)).order;
+    return accepted(id, await this.orders.setAutoClose({ orderId: id, enabled }, { by })).order;
   }
 }

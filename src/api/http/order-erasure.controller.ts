@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '
 import { z } from 'zod';
 import { accepted, InputPipe } from '../input';
 import { fields } from '../../orders/input';
-import { type ActionContext, ErasePersonalData, type OrderView } from '../../orders';
+import { type ActionContext, Orders, type OrderView } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
 import { OrderScopeGuard } from './order-scope.guard';
@@ -16,7 +16,7 @@ const erasure = z.strictObject({ reason: fields.reason });
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderErasureController {
-  constructor(private readonly erasePersonalData: ErasePersonalData) {}
+  constructor(private readonly orders: Orders) {}
 
   @Post('erase')
   @HttpCode(200)
@@ -26,6 +26,6 @@ export class OrderErasureController {
     @Body(new InputPipe(erasure)) { reason }: { reason: string },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
-    return accepted(id, await this.erasePersonalData.execute({ orderId: id, reason }, by)).order;
+    return accepted(id, await this.orders.erasePersonalData({ orderId: id, reason }, { by })).order;
   }
 }

@@ -4,13 +4,11 @@ import { accepted, InputPipe } from '../input';
 import { fields } from '../../orders/input';
 import {
   type ActionContext,
-  CloseOrder,
   type ManualClose,
   type ManualRefund,
+  Orders,
   type OrderView,
-  RefundPayment,
   type RefundPaymentResult,
-  ReviveOrder,
 } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
@@ -28,11 +26,7 @@ const close = z.strictObject({ reason, attemptsAreClosed: flag.optional() });
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderOperatorController {
-  constructor(
-    private readonly refundPayment: RefundPayment,
-    private readonly reviveOrder: ReviveOrder,
-    private readonly closeOrder: CloseOrder,
-  ) {}
+  constructor(private readonly orders: Orders) {}
 
   @Post('refund')
   @HttpCode(200)
@@ -42,7 +36,7 @@ export class OrderOperatorController {
     @Body(new InputPipe(refund)) request: Omit<ManualRefund, 'orderId'>,
     @ByCaller() by: ActionContext,
   ): Promise<Exclude<RefundPaymentResult, { outcome: 'rejected' }>> {
-    return accepted(id, await this.refundPayment.execute({ ...request, orderId: id }, by));
+    return accepted(id, await this.orders.refund({ ...request, orderId: id }, { by }));
   }
 
   @Post('revive')
@@ -53,7 +47,7 @@ export class OrderOperatorController {
     @Body(new InputPipe(revival)) { reason }: { reason: string },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
-    return accepted(id, await this.reviveOrder.execute({ orderId: id, reason }, by)).order;
+    return accepted(id, await this.orders.revive({ orderId: id, reason }, { by })).order;
   }
 
   @Post('close')
@@ -64,6 +58,6 @@ export class OrderOperatorController {
     @Body(new InputPipe(close)) request: Omit<ManualClose, 'orderId'>,
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
-    return accepted(id, await this.closeOrder.execute({ ...request, orderId: id }, by)).order;
+    return accepted(id, await this.orders.close({ ...request, orderId: id }, { by })).order;
   }
 }

@@ -5,11 +5,9 @@ import {
   type ActionContext,
   type HistoryEntry,
   type NewOrder,
+  Orders,
   type OrderView,
-  PlaceOrders,
   type PlaceResult,
-  ReadHistory,
-  ReadOrder,
 } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { type ApiRequest } from './api-request';
@@ -37,11 +35,7 @@ interface BulkResult {
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrdersController {
-  constructor(
-    private readonly placeOrders: PlaceOrders,
-    private readonly readOrder: ReadOrder,
-    private readonly readHistory: ReadHistory,
-  ) {}
+  constructor(private readonly orders: Orders) {}
 
   @Post()
   @RequireScope('orders:write')
@@ -55,8 +49,7 @@ export class OrdersController {
     const key = headers['idempotency-key'];
     const idempotencyKey = parseInput(fields.idempotencyKey.optional(), key, 'Idempotency-Key');
     const merchantId = scope.merchantFor(order.merchantId);
-    const [result] = await this.placeOrders.execute([{ ...order, merchantId, idempotencyKey }], by);
-    if (!result) throw new Error('no result for one order');
+    const result = await this.orders.place({ ...order, merchantId, idempotencyKey }, { by });
     const placed = accepted(order.id, result);
     if (placed.outcome === 'replayed') response.status(200);
     return placed.order;
@@ -70,13 +63,13 @@ export class OrdersController {
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ results: BulkResult[] }> {
-    return { results: (await this.placeOrders.execute(scopedOrders(orders, scope), by)).map(toBulkResult) };
+    return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toBulkResult) };
   }
 
   @Get(':id')
   @RequireScope('orders:read')
   async read(@Param('id', new InputPipe(fields.orderId)) id: string): Promise<OrderView> {
-    const order = await this.readOrder.execute(id);
+    const order = await this.orders.get(id);
     if (!order) throw notFound(id);
     return order;
   }
@@ -84,7 +77,7 @@ export class OrdersController {
   @Get(':id/history')
   @RequireScope('orders:read')
   async history(@Param('id', new InputPipe(fields.orderId)) id: string): Promise<HistoryEntry[]> {
-    const entries = await this.readHistory.execute(id);
+    const entries = await this.orders.history(id);
     if (entries.length === 0) throw notFound(id);
     return entries;
   }

@@ -1,7 +1,7 @@
 import { Controller, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { fields } from '../../orders/input';
 import { InputPipe } from '../input';
-import { HandleWebhook } from '../../orders';
+import { Orders } from '../../orders';
 import { HttpProblem } from './http-problem';
 import { type ApiRequest } from './api-request';
 import { ProblemFilter } from './problem.filter';
@@ -25,7 +25,7 @@ interface PlainResponse {
 @UseFilters(ProblemFilter)
 export class PaymentNotificationsController {
   constructor(
-    private readonly takeNotification: HandleWebhook,
+    private readonly orders: Orders,
     private readonly limits: RateLimits,
   ) {}
 
@@ -36,7 +36,7 @@ export class PaymentNotificationsController {
     @Res() response: PlainResponse,
   ): Promise<void> {
     const { headers } = request;
-    const reply = await this.takeNotification.execute(provider, { headers, rawBody: rawBodyOf(request) });
+    const reply = await this.orders.handleWebhook(provider, { headers, rawBody: rawBodyOf(request) });
     if (!reply) throw new HttpProblem('ROUTE_NOT_FOUND', `no provider "${provider}" posts notifications here`);
     // Counted only if the signature is wrong, so forgeries from a shared address do not block genuine notifications.
     if (reply.status >= 400 && reply.status < 500) await this.limits.forge(request);

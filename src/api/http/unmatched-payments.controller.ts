@@ -4,12 +4,10 @@ import { accepted, InputPipe, notFound, rejectOperator } from '../input';
 import { fields } from '../../orders/input';
 import {
   type ActionContext,
-  AssignUnmatched,
   type AssignUnmatchedResult,
   OrderMerchants,
-  SettleUnmatched,
+  Orders,
   type UnmatchedPayment,
-  UnmatchedPayments,
 } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
@@ -36,9 +34,7 @@ const assignment = z.strictObject({ orderId: fields.orderId, reason: fields.reas
 @UseFilters(ProblemFilter)
 export class UnmatchedPaymentsController {
   constructor(
-    private readonly unmatched: UnmatchedPayments,
-    private readonly settleUnmatched: SettleUnmatched,
-    private readonly assignUnmatched: AssignUnmatched,
+    private readonly orders: Orders,
     private readonly merchants: OrderMerchants,
   ) {}
 
@@ -49,7 +45,7 @@ export class UnmatchedPaymentsController {
     @Query(new InputPipe(page)) { limit, after }: z.output<typeof page>,
     @CallerScope() { merchants }: MerchantScope,
   ): Promise<UnmatchedPayment[]> {
-    return this.unmatched.list({ limit, ...(after === undefined ? {} : { after }), merchants });
+    return this.orders.unmatched.list({ limit, after, merchants });
   }
 
   @Post(':id/settle')
@@ -62,7 +58,7 @@ export class UnmatchedPaymentsController {
     @CallerScope() scope: MerchantScope,
   ): Promise<UnmatchedPayment> {
     await this.assertVisible(id, scope);
-    return accepted(id, await this.settleUnmatched.execute({ id, reason }, by)).payment;
+    return accepted(id, await this.orders.unmatched.settle({ id, reason }, { by })).payment;
   }
 
   @Post(':id/assign')
@@ -76,14 +72,14 @@ export class UnmatchedPaymentsController {
   ): Promise<Exclude<AssignUnmatchedResult, { outcome: 'rejected' }>> {
     await this.assertVisible(id, scope);
     await this.assertTheirs(orderId, scope);
-    const result = await this.assignUnmatched.execute({ id, orderId, reason }, by);
+    const result = await this.orders.unmatched.assign({ id, orderId, reason }, { by });
     const isMissing = result.outcome === 'rejected' && result.code === 'ORDER_NOT_FOUND';
     return accepted(isMissing ? orderId : id, result);
   }
 
   /** Checked outside the action's transaction, because the order that a payment names and its merchant never change. */
   private async assertVisible(id: string, { isRestricted, merchants }: MerchantScope): Promise<void> {
-    if (!isRestricted || (await this.unmatched.find(id, merchants))) return;
+    if (!isRestricted || (await this.orders.unmatched.get(id, { merchants }))) return;
     throw rejectOperator(id, { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
   }
 

@@ -1,4 +1,3 @@
-import { type EntityManager } from 'typeorm';
 import { applyStep } from '../apply-step';
 import { checkRequest } from '../input/check-new-order';
 import { type PaymentWatch } from '../unmatched/payment-watch';
@@ -8,7 +7,15 @@ import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { transition } from '../transition';
+import { type ActionOptions } from '../action-options';
 import { type ActionContext, BY_API } from '../transition-cause';
+
+/** Which order to cancel, and why. */
+export interface Cancellation {
+  readonly orderId: string;
+  /** For the history and the event. @default 'cancelled' */
+  readonly reason?: string | undefined;
+}
 
 /**
  * `cancelling`: attempts must be closed at their providers first. The order is CLOSING and becomes CANCELLED, or PAID
@@ -31,20 +38,16 @@ export class CancelOrder {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  async execute(
-    request: { readonly orderId: string; readonly reason?: string | undefined },
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<CancelOrderResult> {
+  async execute(request: Cancellation, { by = BY_API, tx }: ActionOptions = {}): Promise<CancelOrderResult> {
     checkRequest('cancellation', request);
     const result = await this.desk.withOrder<CancelOrderResult>(
       request.orderId,
-      caller,
+      tx,
       (file) => this.cancel(file, request.reason ?? 'cancelled', by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.
-    if (result.outcome === 'cancelling' && !caller) this.desk.scheduler.wake([paymentTimeout(request.orderId)]);
+    if (result.outcome === 'cancelling' && !tx) this.desk.scheduler.wake([paymentTimeout(request.orderId)]);
     return result;
   }
 
@@ -73,7 +76,7 @@ export class CancelOrder {
   }
 
   private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
-    await this.desk.scheduler.cancel(file.tx, allTimeouts(file.order));
+    await this.desk.scheduler.cancel(allTimeouts(file.order), { tx: file.tx });
     // Lock timeout rows before stock; the transition ends with the stock.
     await this.watch.begin(file.tx, [{ ...file.order, status: 'CANCELLED' }], file.now, by.traceparent);
     await this.write(file, 'CANCELLED', reason, by);
@@ -82,8 +85,8 @@ export class CancelOrder {
   private async beginClosing(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
     const { tx, order } = file;
     const [, ...reminders] = allTimeouts(order);
-    await this.desk.scheduler.cancel(tx, reminders);
-    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    await this.desk.scheduler.cancel(reminders, { tx });
+    await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     await this.write(file, 'CLOSING', reason, by);
   }
 

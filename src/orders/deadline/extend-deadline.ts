@@ -6,6 +6,7 @@ import { type OrderPolicies } from '../order-policies';
 import { allTimeouts, deadlineTimeouts } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
+import { type ActionOptions } from '../action-options';
 import { type ActionContext, BY_API } from '../transition-cause';
 
 /** Moves the deadline to `expiresAt`, or by `byMs` from its current value (negative: earlier). Give exactly one. */
@@ -37,15 +38,11 @@ export class ExtendDeadline {
   }
 
   /** @throws InvalidOrderError if the deadline is invalid. */
-  async execute(
-    deadline: NewDeadline,
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<ExtendDeadlineResult> {
+  async execute(deadline: NewDeadline, { by = BY_API, tx }: ActionOptions = {}): Promise<ExtendDeadlineResult> {
     checkRequest('deadline', deadline);
     return this.desk.withOrder<ExtendDeadlineResult>(
       deadline.orderId,
-      caller,
+      tx,
       (file) => this.move(file, deadline, by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
@@ -69,9 +66,9 @@ export class ExtendDeadline {
     const wanted = deadlineTimeouts(order, now, by.traceparent);
     const keys = new Set(wanted.map((timeout) => timeout.key));
     await scheduler.cancel(
-      tx,
       allTimeouts(order).filter((ref) => !keys.has(ref.key)),
+      { tx },
     );
-    await scheduler.schedule(tx, wanted);
+    await scheduler.schedule(wanted, { tx });
   }
 }

@@ -1,4 +1,3 @@
-import { type EntityManager } from 'typeorm';
 import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
 import { moneyReceived } from '../pay/money-received';
 import { checkRequest } from '../input/check-new-order';
@@ -6,7 +5,14 @@ import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
+import { type ActionOptions } from '../action-options';
 import { type ActionContext, BY_API } from '../transition-cause';
+
+/** Whether an order closes automatically. */
+export interface AutoCloseChange {
+  readonly orderId: string;
+  readonly enabled: boolean;
+}
 
 export type SetAutoCloseResult =
   | { readonly outcome: 'set'; readonly order: OrderView }
@@ -21,15 +27,11 @@ export class SetAutoClose {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  async execute(
-    request: { readonly orderId: string; readonly enabled: boolean },
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<SetAutoCloseResult> {
+  async execute(request: AutoCloseChange, { by = BY_API, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
     checkRequest('autoClose', request);
     return this.desk.withOrder<SetAutoCloseResult>(
       request.orderId,
-      caller,
+      tx,
       (file) => this.set(file, request.enabled, by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
@@ -37,7 +39,7 @@ export class SetAutoClose {
 
   /** From now on, no deadline decides about the order or about a partial payment. */
   private async leaveToPerson({ tx, order, now }: OpenFile, { traceparent }: ActionContext): Promise<void> {
-    await this.desk.scheduler.cancel(tx, [paymentTimeout(order.id)]);
+    await this.desk.scheduler.cancel([paymentTimeout(order.id)], { tx });
     const money = moneyReceived(order, order.attempts);
     if (money.type !== 'insufficient') return;
     const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
@@ -52,7 +54,7 @@ export class SetAutoClose {
     if (order.autoClose !== enabled) {
       const why = { by, reason: enabled ? 'auto-close on' : 'auto-close off', evidence: { autoClose: enabled } };
       const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
-      if (enabled) await this.desk.scheduler.schedule(tx, deadlineTimeouts(amended, now, by.traceparent));
+      if (enabled) await this.desk.scheduler.schedule(deadlineTimeouts(amended, now, by.traceparent), { tx });
       else await this.leaveToPerson({ tx, order, now }, by);
     }
     return { outcome: 'set', order: await this.desk.view(tx, order.id) };

@@ -2,7 +2,7 @@ import { type z } from 'zod';
 import { MAX_PROBLEMS, problemsOf, toSentence } from './input-problem';
 import { moduleSchemas } from './module-schemas';
 import { InvalidOrderError } from '../invalid-order-error';
-import { type NewAttempt, type NewOrder } from '../place/new-order';
+import { type NewOrder, type OrderAttempt } from '../place/new-order';
 
 // HTTP and AMQP have validated their input. A caller in the same process may be plain JavaScript, or may have computed
 // an amount with fractions, so the same limits are checked here.
@@ -26,8 +26,8 @@ export function checkReportedPayment(payment: { readonly reference: string }): v
 }
 
 /** Checks a payment attempt of an order. @throws InvalidOrderError with all problems. */
-export function checkNewAttempt(orderId: string, attempt: NewAttempt): void {
-  check(moduleSchemas.attempt, { ...attempt, orderId }, `attempt of order ${shown(orderId)}`);
+export function checkNewAttempt(attempt: OrderAttempt): void {
+  check(moduleSchemas.attempt, attempt, `attempt of order ${shown(attempt.orderId)}`);
 }
 
 /** Checks any other request for one order. @throws InvalidOrderError with all problems. */

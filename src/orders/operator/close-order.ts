@@ -1,4 +1,3 @@
-import { type EntityManager } from 'typeorm';
 import { applyStep } from '../apply-step';
 import { checkRequest } from '../input/check-new-order';
 import { type PaymentWatch } from '../unmatched/payment-watch';
@@ -7,7 +6,8 @@ import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { transition } from '../transition';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type OperatorOptions } from '../action-options';
+import { type ActionContext } from '../transition-cause';
 import { byOperator } from './by-operator';
 import {
   decideManualClose,
@@ -55,17 +55,17 @@ export class CloseOrder {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  async execute(request: ManualClose, by: ActionContext = BY_API, caller?: EntityManager): Promise<CloseOrderResult> {
+  async execute(request: ManualClose, { by, tx }: OperatorOptions = {}): Promise<CloseOrderResult> {
     checkRequest('close', request);
     const { orderId, reason, attemptsAreClosed = false } = request;
     const result = await this.desk.withOrder<CloseOrderResult>(
       orderId,
-      caller,
+      tx,
       (file) => this.decide(file, attemptsAreClosed, { by: byOperator(by), reason }),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.
-    if (result.outcome === 'closing' && !caller) this.desk.scheduler.wake([paymentTimeout(orderId)], 'operator');
+    if (result.outcome === 'closing' && !tx) this.desk.scheduler.wake([paymentTimeout(orderId)], 'operator');
     return result;
   }
 
@@ -89,8 +89,8 @@ export class CloseOrder {
   /** The usual pipeline does the rest. A parked timeout starts again. */
   private async beginClosing({ tx, order, now }: OpenFile, { by, reason }: Why): Promise<void> {
     const [, ...reminders] = allTimeouts(order);
-    await this.desk.scheduler.cancel(tx, reminders);
-    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    await this.desk.scheduler.cancel(reminders, { tx });
+    await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (order.status === 'PENDING') {
       const details = { reason: 'operator' };
       const step = transition(order, 'CLOSING', { by, now, reason, closingReason: 'expired', details });
@@ -112,7 +112,7 @@ export class CloseOrder {
       tx,
       changed.map((attempt) => ({ attempt, evidence })),
     );
-    await scheduler.cancel(tx, allTimeouts(order));
+    await scheduler.cancel(allTimeouts(order), { tx });
     // Lock timeout rows before stock; the transition ends with the stock.
     await this.watch.begin(tx, [{ ...after, status: to }], now, by.traceparent);
     const attempts = declared.map(({ provider, reference }) => ({ provider, reference }));

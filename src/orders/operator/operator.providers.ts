@@ -24,12 +24,6 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     useFactory: ({ schema }: ResolvedTimeoutsOptions) => new UnmatchedRows(schema),
   },
   {
-    provide: UnmatchedPayments,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, UnmatchedRows],
-    useFactory: ({ dataSource }: ResolvedTimeoutsOptions, rows: UnmatchedRows) =>
-      new UnmatchedPayments(dataSource, rows),
-  },
-  {
     provide: SettleUnmatched,
     inject: [OrderTransaction, UnmatchedRows],
     useFactory: (desk: OrderTransaction, rows: UnmatchedRows) => new SettleUnmatched(desk, rows),
@@ -39,6 +33,16 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     inject: [OrderTransaction, UnmatchedRows, MarkPaid, PaymentProviders],
     useFactory: (desk: OrderTransaction, rows: UnmatchedRows, markPaid: MarkPaid, providers: PaymentProviders) =>
       new AssignUnmatched(desk, rows, markPaid, providers),
+  },
+  {
+    provide: UnmatchedPayments,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, UnmatchedRows, AssignUnmatched, SettleUnmatched],
+    useFactory: (
+      { dataSource }: ResolvedTimeoutsOptions,
+      rows: UnmatchedRows,
+      assigning: AssignUnmatched,
+      settling: SettleUnmatched,
+    ) => new UnmatchedPayments({ dataSource, rows, assigning, settling }),
   },
   {
     provide: RefundPayment,

@@ -14,7 +14,8 @@ import { type OrderView } from '../order-view';
 import { type AttemptKey, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { paymentFound } from '../pay/reported-payment';
 import { AmendOrder } from '../sql/amend-order';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type LookUpOptions } from '../action-options';
+import { type ActionContext, type Actor } from '../transition-cause';
 import { accountOf } from '../pay/with-account';
 import { byOperator } from './by-operator';
 import { decideManualRefund, findPayment } from './decide-manual-refund';
@@ -72,8 +73,7 @@ export class RefundPayment {
    */
   async execute(
     request: ManualRefund,
-    by: ActionContext = BY_API,
-    signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+    { by, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions<Actor> = {},
   ): Promise<RefundPaymentResult> {
     checkRequest('refund', request);
     const { provider, reference } = request;
@@ -148,7 +148,7 @@ export class RefundPayment {
     const context = { tx, by, now };
     const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
     // The rest may be nothing, so the closing decides again.
-    if (isDue(order, now)) await desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    if (isDue(order, now)) await desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (await unmatched.enterRefunding(order, refunds, context, reason)) return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     await this.amend.execute(tx, order, {}, { by, reason, evidence });

@@ -5,10 +5,17 @@ import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type OperatorOptions } from '../action-options';
+import { type ActionContext } from '../transition-cause';
 import { byOperator } from './by-operator';
 import { decideRevival, type RevivalRefusal } from './decide-revival';
 import { type UnmatchedRows } from '../unmatched/unmatched-rows';
+
+/** Which order to revive, and why. */
+export interface Revival {
+  readonly orderId: string;
+  readonly reason: string;
+}
 
 export type ReviveOrderResult =
   | { readonly outcome: 'revived' | 'already-paid'; readonly order: OrderView }
@@ -33,15 +40,11 @@ export class ReviveOrder {
   constructor(private readonly deps: Dependencies) {}
 
   /** @throws InvalidOrderError if the request is invalid. */
-  execute(
-    request: { readonly orderId: string; readonly reason: string },
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<ReviveOrderResult> {
+  execute(request: Revival, { by, tx }: OperatorOptions = {}): Promise<ReviveOrderResult> {
     checkRequest('revival', request);
     return this.deps.desk.withOrder<ReviveOrderResult>(
       request.orderId,
-      caller,
+      tx,
       (file) => this.decide(file, { by: byOperator(by), reason: request.reason }),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );

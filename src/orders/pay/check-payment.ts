@@ -6,6 +6,7 @@ import { type OrderStore } from '../sql/order-store';
 import { type OrderView } from '../order-view';
 import { canTakeMoney } from '../payment-attempt';
 import { type ReadOrder } from '../read/read-order';
+import { type LookUpOptions } from '../action-options';
 import { type ActionContext, BY_API } from '../transition-cause';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
@@ -32,8 +33,7 @@ export class CheckPayment {
   /** Returns the order after the look-ups. A provider that does not respond changes nothing. */
   async execute(
     orderId: string,
-    by: ActionContext = BY_API,
-    signal: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+    { by = BY_API, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions = {},
   ): Promise<CheckPaymentResult> {
     const { now, attempts } = await this.store.attemptsOf(orderId, canTakeMoney);
     const findings = await this.providers.query(attempts, now, signal);

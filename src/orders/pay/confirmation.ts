@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 
 /** How to book a payment that a provider confirms. */
 export interface Confirmation {
-  readonly caller?: EntityManager | undefined;
+  readonly tx?: EntityManager | undefined;
   /** The merchant account of the attempt that was looked up; null: none. */
   readonly account: string | null;
   /** The order's attempts were looked up just now; see LockedContext. @default false */

@@ -132,7 +132,7 @@ export class HandleWebhook {
     const attempt = await this.find(names);
     if (!attempt) return;
     const { orderId } = attempt;
-    await scheduler.scheduleAndCommit([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
+    await scheduler.schedule([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
     // These need more than a payment, whether or not they are due: a closing in progress, a waiting refund.
     const refund = { kind: PAYMENT_REFUND, key: refundNumber(attempt) };
     scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, refund], 'passive');

@@ -19,6 +19,7 @@ import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { canTakeMoney, type PaidSource } from '../payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from '../transition';
+import { type ActionOptions } from '../action-options';
 import { type ActionContext, BY_API } from '../transition-cause';
 import { accountIn, accountOf } from './with-account';
 import { writeBooking } from './write-booking';
@@ -58,8 +59,8 @@ export class MarkPaid {
    *
    * @throws InvalidOrderError if the payment is invalid.
    */
-  execute(payment: ReportedPayment, by: ActionContext = BY_API, caller?: EntityManager): Promise<MarkPaidResult> {
-    return this.book(payment, by, { source: 'report', caller });
+  execute(payment: ReportedPayment, { by = BY_API, tx }: ActionOptions = {}): Promise<MarkPaidResult> {
+    return this.book(payment, by, { source: 'report', tx });
   }
 
   /**
@@ -80,9 +81,9 @@ export class MarkPaid {
   assign(
     payment: ReportedPayment,
     by: ActionContext,
-    { source, caller }: { source: PaidSource; caller: EntityManager },
+    { source, tx }: { source: PaidSource; tx: EntityManager },
   ): Promise<MarkPaidResult> {
-    return this.book(payment, by, { source, caller, isAssigned: true });
+    return this.book(payment, by, { source, tx, isAssigned: true });
   }
 
   /**
@@ -94,7 +95,7 @@ export class MarkPaid {
     try {
       return await this.bookOnce(payment, by, how);
     } catch (error) {
-      if (how.caller || !isContention(error)) throw error;
+      if (how.tx || !isContention(error)) throw error;
       return this.bookOnce(payment, by, { ...how, waitsForStock: true });
     }
   }
@@ -103,7 +104,7 @@ export class MarkPaid {
     const account = how.account === undefined ? accountOf(payment, this.providers) : how.account;
     return this.desk.withOrder<MarkPaidResult>(
       payment.orderId,
-      how.caller,
+      how.tx,
       (file) => {
         const known = how.account === undefined ? accountIn(file.order, payment, account) : account;
         const told = moneyOf(payment, known, how.source, file.now);
@@ -163,7 +164,7 @@ export class MarkPaid {
   /** The closing may have been parked because this payment was not confirmed. */
   private async decideAnew({ file: { tx, order }, money }: Report): Promise<void> {
     if (order.status !== 'CLOSING' || money.source !== 'provider') return;
-    await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
   }
 
   private async handleUnmatched(
@@ -178,14 +179,14 @@ export class MarkPaid {
     const { tx, order, now } = file;
     const { scheduler, store } = this.desk;
     if (report.waitsForStock) {
-      await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+      await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
       return 'booked';
     }
     const stillOpen = after.attempts.some(canTakeMoney);
     // The pipeline closes attempts that are still open, or the buyer could pay twice.
     const [close, ...reminders] = allTimeouts(order);
-    await scheduler.cancel(tx, stillOpen ? reminders : allTimeouts(order));
-    if (stillOpen && close) await scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+    await scheduler.cancel(stillOpen ? reminders : allTimeouts(order), { tx });
+    if (stillOpen && close) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     const step = transition(order, 'PAID', { by, now, reason: 'reported', evidence: evidenceOf(payment) });
     await applyStep(store, tx, step);
     const paid: LockedOrder = { ...after, status: 'PAID', version: order.version + 1 };

@@ -61,7 +61,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
       // Handled once, after all are booked, because each payment affects the value of the others.
-      const how = { caller: tx, account: key.merchantAccount, handlesUnmatchedLater: true };
+      const how = { tx, account: key.merchantAccount, handlesUnmatchedLater: true };
       await this.deps.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
     }
     const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');

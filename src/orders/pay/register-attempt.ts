@@ -1,8 +1,7 @@
-import { type EntityManager } from 'typeorm';
 import { type PaymentProviders } from '../../payments';
 import { draftAttempt } from './attempt-draft';
 import { checkNewAttempt } from '../input/check-new-order';
-import { type NewAttempt } from '../place/new-order';
+import { type NewAttempt, type OrderAttempt } from '../place/new-order';
 import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
@@ -13,6 +12,7 @@ import { InsertAttempt } from '../sql/insert-attempt';
 import { type ProviderRejection, refuseProvider } from '../place/refuse-provider';
 import { withAccount } from './with-account';
 import { type LockedOrder } from '../order';
+import { type ActionOptions } from '../action-options';
 import { type ActionContext, BY_API } from '../transition-cause';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
@@ -52,16 +52,12 @@ export class RegisterAttempt {
   }
 
   /** @throws InvalidOrderError if the attempt is invalid. */
-  async execute(
-    orderId: string,
-    attempt: NewAttempt,
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<RegisterAttemptResult> {
-    checkNewAttempt(orderId, attempt);
+  async execute(attempt: OrderAttempt, { by = BY_API, tx }: ActionOptions = {}): Promise<RegisterAttemptResult> {
+    checkNewAttempt(attempt);
+    const { orderId } = attempt;
     const result = await this.desk.withOrder<RegisterAttemptResult>(
       orderId,
-      caller,
+      tx,
       (file) => this.register(file, attempt, by),
       () => rejected('ORDER_NOT_FOUND'),
     );
@@ -88,7 +84,7 @@ export class RegisterAttempt {
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(file, attempt, by);
       // Its payment was reported before. The closing now checks the order and finds it paid.
-      if (written.hasMoney) await this.desk.scheduler.schedule(tx, [{ ...paymentTimeout(order.id), afterMs: 0 }]);
+      if (written.hasMoney) await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
     return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
   }
@@ -111,7 +107,7 @@ export class RegisterAttempt {
     const evidence = { provider, graceMs };
     const raised = await this.amend.execute(tx, order, { graceMs }, { by, reason: 'grace of the method', evidence });
     const timeouts = deadlineTimeouts({ ...raised, reminderOffsetsMs: [] }, now, by.traceparent);
-    await this.desk.scheduler.schedule(tx, timeouts);
+    await this.desk.scheduler.schedule(timeouts, { tx });
   }
 }
 

@@ -27,6 +27,11 @@ export interface NewAttempt {
   readonly handedOver?: boolean | undefined;
 }
 
+/** An attempt to pay an order that exists. */
+export interface OrderAttempt extends NewAttempt {
+  readonly orderId: string;
+}
+
 /** A line of a new order. */
 export interface NewOrderLine {
   readonly sku: string;

@@ -41,7 +41,7 @@ export interface PlaceDependencies {
 /** How to run the transaction. */
 interface PlaceMode {
   /** The transaction to use. */
-  readonly caller?: EntityManager | undefined;
+  readonly tx?: EntityManager | undefined;
   /** A single try, which waits at most this long for a lock, milliseconds. @default tries for two seconds */
   readonly lockLimitMs?: number;
 }
@@ -62,7 +62,7 @@ export class PlaceDrafts {
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
     const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
     const candidates = drafts.filter(({ id }) => !rejections.has(id));
-    for (const [id, rejection] of await this.atSight.execute(mode.caller, candidates)) rejections.set(id, rejection);
+    for (const [id, rejection] of await this.atSight.execute(mode.tx, candidates)) rejections.set(id, rejection);
     const placed = await this.placeFitting(candidates, rejections, mode);
     this.atSight.note(rejections);
     return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));
@@ -72,7 +72,7 @@ export class PlaceDrafts {
   private async placeFitting(
     drafts: readonly OrderDraft[],
     rejections: Map<string, PlaceRejection>,
-    { caller, lockLimitMs }: PlaceMode,
+    { tx: caller, lockLimitMs }: PlaceMode,
   ): Promise<Map<string, PlaceResult>> {
     for (;;) {
       const candidates = drafts.filter((draft) => !rejections.has(draft.id));
@@ -108,7 +108,7 @@ export class PlaceDrafts {
     const timeouts = placed.flatMap(({ draft, order }) =>
       deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
     );
-    await this.deps.scheduler.schedule(tx, timeouts);
+    await this.deps.scheduler.schedule(timeouts, { tx });
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),

@@ -1,11 +1,11 @@
-import { type EntityManager } from 'typeorm';
 import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable } from '../../database';
 import { checkNewOrders } from '../input/check-new-order';
 import { type NewOrder, type PlaceResult } from './new-order';
 import { draftOrder, namesOf, type OrderDraft } from './order-draft';
 import { PlaceDrafts, type PlaceDependencies } from './place-drafts';
 import { splitBatch } from './split-batch';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionOptions } from '../action-options';
+import { BY_API } from '../transition-cause';
 
 /**
  * Places orders. Order, lines, stock, deadline, reminders, first attempt, history, and idempotency key are written in
@@ -29,23 +29,19 @@ export class PlaceOrders {
 
   /**
    * Returns one result per input, in order. If stock is insufficient for all, earlier orders are served first. With
-   * `caller`, everything happens in the caller's transaction and disappears if that is rolled back. A rejection is a
-   * result, not an error; throw to roll back because of it. Without `caller`, concurrent single orders of different
+   * `tx`, everything happens in that transaction and disappears if it is rolled back. A rejection is a
+   * result, not an error; throw to roll back because of it. Without `tx`, concurrent single orders of different
    * callers share a transaction, and their results do not depend on each other.
    *
    * @throws InvalidOrderError if an order is invalid.
    */
-  async execute(
-    inputs: readonly NewOrder[],
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<PlaceResult[]> {
+  async execute(inputs: readonly NewOrder[], { by = BY_API, tx }: ActionOptions = {}): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
     const drafts = inputs.map((input) => draftOrder(input, by, this.deps));
     const [only] = drafts;
-    if (only && drafts.length === 1 && !caller) return [await this.singles.run(only)];
+    if (only && drafts.length === 1 && !tx) return [await this.singles.run(only)];
     const { firsts, resultsFor } = splitBatch(drafts);
-    const results = await this.drafts.execute(firsts, { caller });
+    const results = await this.drafts.execute(firsts, { tx });
     return resultsFor((id) => resultIn(results, id));
   }
 

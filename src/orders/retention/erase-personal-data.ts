@@ -4,7 +4,8 @@ import { type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { type OrderView } from '../order-view';
 import { runTransaction } from '../../database';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type OperatorOptions } from '../action-options';
+import { type Actor } from '../transition-cause';
 import { EraseRows } from './erase-rows';
 import { type OpenItem, OpenItems } from './open-items';
 import { FINISHED_STATUSES } from './purge-orders';
@@ -38,11 +39,7 @@ export class ErasePersonalData {
   }
 
   /** Idempotent. The history gets an entry with the cause `operator`, the actor, and the reason. */
-  execute(
-    request: ErasureRequest,
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<ErasePersonalDataResult> {
+  execute(request: ErasureRequest, { by = {}, tx: caller }: OperatorOptions = {}): Promise<ErasePersonalDataResult> {
     return runTransaction(this.desk.dataSource, caller, async (tx) => {
       // Does not adopt money that arrived before its order, unlike other actions: such money is an open item, and the
       // erasure is rejected.
@@ -57,7 +54,7 @@ export class ErasePersonalData {
     tx: EntityManager,
     { id, status, version }: LockedOrder,
     reason: string,
-    by: ActionContext,
+    by: Actor,
   ): Promise<ErasePersonalDataResult> {
     if (!(FINISHED_STATUSES as readonly OrderStatus[]).includes(status)) {
       return { outcome: 'rejected', code: 'ORDER_NOT_FINISHED', status };

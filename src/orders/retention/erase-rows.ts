@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
 import { type Order } from '../order';
-import { type ActionContext } from '../transition-cause';
+import { type Actor } from '../transition-cause';
 
 /** Prefix of pseudonyms. The rest is random, so that it cannot be computed from a reference. */
 const ERASED = 'erased:';
@@ -53,7 +53,7 @@ export class EraseRows {
     tx: EntityManager,
     { id, version }: Pick<Order, 'id' | 'version'>,
     reason: string,
-    by: ActionContext,
+    by: Actor,
   ): Promise<void> {
     const why = [by.actor ?? null, storableText(reason), by.traceparent ?? null];
     // First, because the history lets nothing be removed while its order is not marked.

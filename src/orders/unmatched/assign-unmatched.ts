@@ -1,4 +1,3 @@
-import { type EntityManager } from 'typeorm';
 import { type PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-new-order';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
@@ -6,7 +5,8 @@ import { moneyOf } from '../pay/money-of';
 import { type OpenFile, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type OperatorOptions } from '../action-options';
+import { type ActionContext } from '../transition-cause';
 import { accountOf } from '../pay/with-account';
 import { byOperator } from '../operator/by-operator';
 import { type AssignmentRefusal, decideAssignment } from './decide-assignment';
@@ -50,15 +50,11 @@ export class AssignUnmatched {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  execute(
-    request: UnmatchedAssignment,
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<AssignUnmatchedResult> {
+  execute(request: UnmatchedAssignment, { by, tx }: OperatorOptions = {}): Promise<AssignUnmatchedResult> {
     checkUnmatched('assignment', request);
     return this.desk.withOrder<AssignUnmatchedResult>(
       request.orderId,
-      caller,
+      tx,
       (file) => this.decide(file, request, byOperator(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
@@ -89,7 +85,7 @@ export class AssignUnmatched {
     await this.rows.resolve(tx, payment.id, 'adopted', why);
     await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     const { source } = payment;
-    const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, caller: tx });
+    const result = await this.markPaid.assign(reportOf(payment, order.id), why.by, { source, tx });
     if (result.outcome === 'unknown-order' || result.outcome === 'attempt-mismatch') {
       throw new Error(`payment ${payment.reference} was booked on another order in the meantime; repeat the request`);
     }

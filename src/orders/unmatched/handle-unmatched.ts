@@ -89,7 +89,7 @@ export class HandleUnmatched {
     await this.deps.refunds.insert(tx, refunds, reason === 'operator' ? by.actor : undefined);
     await this.deps.store.setAttemptStatus(tx, refunds, 'REFUNDING');
     const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
-    await this.deps.scheduler.schedule(tx, timeouts);
+    await this.deps.scheduler.schedule(timeouts, { tx });
     return refunds;
   }
 
@@ -154,7 +154,7 @@ export class HandleUnmatched {
     await this.report([...kept, ...disputed], reason, 'kept', context);
     // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
-    if (unverified.length > 0 && !context.isAsking) await this.deps.scheduler.schedule(context.tx, [check]);
+    if (unverified.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {

@@ -17,7 +17,7 @@ export class PaymentWatch {
   async begin(tx: EntityManager, orders: readonly LockedOrder[], now: Date, traceparent?: string): Promise<void> {
     const trace = traceparent === undefined ? {} : { traceparent };
     const rounds = orders.flatMap((order) => this.firstRound(order, now)).map((round) => ({ ...round, ...trace }));
-    await this.scheduler.schedule(tx, rounds);
+    await this.scheduler.schedule(rounds, { tx });
   }
 
   private firstRound(order: LockedOrder, now: Date): ScheduleTimeout[] {

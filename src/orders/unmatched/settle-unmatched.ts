@@ -5,7 +5,8 @@ import { type OrderTransaction } from '../order-transaction';
 import { type UnmatchedHandling } from '../sql/order-store';
 import { runTransaction } from '../../database';
 import { AmendOrder } from '../sql/amend-order';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type OperatorOptions } from '../action-options';
+import { type ActionContext } from '../transition-cause';
 import { byOperator } from '../operator/by-operator';
 import { evidenceOfUnmatched, isOpen, type UnmatchedPayment } from './unmatched-payment';
 import { type UnmatchedRows } from './unmatched-rows';
@@ -39,11 +40,7 @@ export class SettleUnmatched {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  execute(
-    request: UnmatchedSettlement,
-    by: ActionContext = BY_API,
-    caller?: EntityManager,
-  ): Promise<SettleUnmatchedResult> {
+  execute(request: UnmatchedSettlement, { by, tx: caller }: OperatorOptions = {}): Promise<SettleUnmatchedResult> {
     checkUnmatched('settlement', request);
     return runTransaction(this.desk.dataSource, caller, async (tx) => {
       const order = await this.lockOrder(tx, request.id);

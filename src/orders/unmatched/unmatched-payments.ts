@@ -1,37 +1,65 @@
 import { type DataSource } from 'typeorm';
+import { type OperatorOptions } from '../action-options';
+import { type AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
+import { type SettleUnmatched, type SettleUnmatchedResult, type UnmatchedSettlement } from './settle-unmatched';
 import { type UnmatchedPayment } from './unmatched-payment';
 import { type UnmatchedRows } from './unmatched-rows';
 
 /** Before every id. */
 const BEGINNING = '00000000-0000-0000-0000-000000000000';
 
-/** Reads the money that no order takes and that waits for a person or for the deadline of its order. */
+interface Dependencies {
+  readonly dataSource: DataSource;
+  readonly rows: UnmatchedRows;
+  readonly assigning: AssignUnmatched;
+  readonly settling: SettleUnmatched;
+}
+
+/** Which unmatched payments to list. */
+export interface UnmatchedPage {
+  /** 1 to 1000. @default 100 */
+  readonly limit?: number | undefined;
+  /** The last id of the previous page. */
+  readonly after?: string | undefined;
+  /** Only payments whose order belongs to one of these, which excludes payments without an order. @default all */
+  readonly merchants?: readonly string[] | undefined;
+}
+
+/** Money that no order takes and that waits for a person or for the deadline of its order. Get it from `orders.unmatched`. */
 export class UnmatchedPayments {
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly rows: UnmatchedRows,
-  ) {}
+  /** @internal Nest creates it. */
+  constructor(private readonly deps: Dependencies) {}
+
+  /** Lists payments with the handling `kept` or `waiting`, oldest first. */
+  list({ limit = 100, after = BEGINNING, merchants }: UnmatchedPage = {}): Promise<UnmatchedPayment[]> {
+    return this.deps.rows.page(this.deps.dataSource, { limit, after, merchants });
+  }
+
+  /** Reads one of them, handled or not. Undefined: there is none. */
+  get(id: string, { merchants }: Pick<UnmatchedPage, 'merchants'> = {}): Promise<UnmatchedPayment | undefined> {
+    return this.deps.rows.find(this.deps.dataSource, id, merchants);
+  }
 
   /**
-   * Returns payments with the handling `kept` or `waiting`, oldest first.
+   * Operator: books the payment on the order that was paid, by the rules for every payment. Idempotent.
    *
-   * @param page `limit` 1 to 1000, default 100 · `after`: the last id of the previous page · `merchants`: only payments
-   *   whose order belongs to one of these, which excludes payments without an order. Absent: all.
+   * @throws InvalidOrderError if the request is invalid.
    */
-  list(
-    page: { readonly limit?: number; readonly after?: string; readonly merchants?: readonly string[] | undefined } = {},
-  ): Promise<UnmatchedPayment[]> {
-    const { limit = 100, after = BEGINNING, merchants } = page;
-    return this.rows.page(this.dataSource, { limit, after, merchants });
+  assign(request: UnmatchedAssignment, options?: OperatorOptions): Promise<AssignUnmatchedResult> {
+    return this.deps.assigning.execute(request, options);
   }
 
-  /** Returns one of them, handled or not. @param merchants as for `list`. */
-  find(id: string, merchants?: readonly string[]): Promise<UnmatchedPayment | undefined> {
-    return this.rows.find(this.dataSource, id, merchants);
+  /**
+   * Operator: records that the payment was handled outside of this system. It moves no money. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  settle(request: UnmatchedSettlement, options?: OperatorOptions): Promise<SettleUnmatchedResult> {
+    return this.deps.settling.execute(request, options);
   }
 
-  /** The number of payments that wait for a person: those with the handling `kept`. */
+  /** @internal The number of payments that wait for a person: those with the handling `kept`. */
   countKept(): Promise<number> {
-    return this.rows.countKept(this.dataSource);
+    return this.deps.rows.countKept(this.deps.dataSource);
   }
 }

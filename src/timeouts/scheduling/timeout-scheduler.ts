@@ -5,6 +5,7 @@ import {
   ownQuery,
   ownTransaction,
   runTransactionOnce,
+  type TransactionOptions,
 } from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
@@ -30,7 +31,7 @@ export interface ScheduledTimeout extends TimeoutRef {
   readonly dueAt: Date;
 }
 
-/** Asks for, moves, calls off and looks up timeouts. */
+/** Schedules, moves, cancels, and reads timeouts. */
 export class TimeoutScheduler {
   private readonly groups: GroupCommit<readonly ScheduleTimeout[], ScheduledTimeout[]>;
 
@@ -46,27 +47,20 @@ export class TimeoutScheduler {
   }
 
   /**
-   * Schedules, or reschedules where (kind, key) is already pending or parked, in the caller's transaction: the
-   * timeouts exist if, and only if, it commits. One statement, however many. Of equal (kind, key) the last one counts.
+   * Schedules timeouts, or reschedules those that are pending or parked, in one statement. If several requests have the
+   * same kind and key, the last one counts.
    *
-   * @throws InvalidTimeoutError naming every bad request; nothing is written then.
+   * With `tx`, the timeouts exist if, and only if, that transaction commits. Without it, they are durable when the call
+   * resolves. Concurrent calls without `tx` share a transaction, and their results do not depend on each other.
+   *
+   * @throws InvalidTimeoutError with all problems of all requests. Nothing was written.
+   * @throws UnknownTimeoutKindError if no handler of the kind is registered in this process. Nothing was written.
    */
-  async schedule(tx: EntityManager, requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
+  async schedule(requests: readonly ScheduleTimeout[], { tx }: TransactionOptions = {}): Promise<ScheduledTimeout[]> {
     if (requests.length === 0) return [];
     this.check(requests);
-    return this.write(tx, requests);
-  }
-
-  /**
-   * As `schedule`, for who has no transaction that the timeouts belong to: they are durable when it resolves. Callers at
-   * the same time share a transaction, and what becomes of one does not depend on the others.
-   *
-   * @throws InvalidTimeoutError naming every bad request; nothing is written then.
-   */
-  async scheduleAndCommit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
-    if (requests.length === 0) return [];
-    this.check(requests);
-    // Who brings more than a group may hold has a transaction of his own.
+    if (tx) return this.write(tx, requests);
+    // More requests than a group may hold get a transaction of their own.
     return requests.length > GROUP_COMMIT.size ? this.commit(requests) : this.groups.run(requests);
   }
 
@@ -111,9 +105,13 @@ export class TimeoutScheduler {
     return result;
   }
 
-  /** Calls timeouts off in the caller's transaction, parked ones included. Returns how many there were. */
-  async cancel(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
+  /** Cancels timeouts, including parked ones. Returns how many there were. */
+  async cancel(refs: readonly TimeoutRef[], { tx }: TransactionOptions = {}): Promise<number> {
     if (refs.length === 0) return 0;
+    return tx ? this.remove(tx, refs) : ownTransaction(this.deps.dataSource, (own) => this.remove(own, refs));
+  }
+
+  private async remove(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
     const distinct = lastOfEach(refs);
     const [, count] = await tx.query<[unknown, number]>(this.deps.queries.cancel, [
       distinct.map((ref) => ref.kind),
@@ -122,20 +120,20 @@ export class TimeoutScheduler {
     return count;
   }
 
-  /** The pending or parked timeout, if there is one. */
+  /** Reads a pending or parked timeout. Undefined: there is none. */
   async find(ref: TimeoutRef): Promise<TimeoutRecord | undefined> {
     const [row] = await ownQuery<TimeoutRecord[]>(this.deps.dataSource, this.deps.queries.find, [ref.kind, ref.key]);
     return row;
   }
 
-  /** Lists pending timeouts of a kind by key; `after` is the last key of the page before. */
+  /** Lists pending timeouts of a kind, ordered by key. `limit`: 100 by default · `after`: the last key of the previous page. */
   pending(page: { kind: string; limit?: number; after?: string }): Promise<TimeoutRecord[]> {
     return ownQuery(this.deps.dataSource, this.deps.queries.pending, [page.kind, page.after ?? '', page.limit ?? 100]);
   }
 
   /**
-   * Handles these timeouts in this process now, if they are due; returns at once. For reads and payments that notice
-   * a passed deadline, and for operators.
+   * Handles those of these timeouts that are due now, in this process and in the background. For code that notices a
+   * passed deadline before its message arrives.
    */
   wake(refs: readonly TimeoutRef[], cause: 'passive' | 'operator' = 'passive'): void {
     this.deps.wake(refs, cause);

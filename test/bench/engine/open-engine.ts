@@ -75,9 +75,9 @@ export async function openEngine(task: EngineTask): Promise<EnginePeer> {
   });
   const scheduler = context.get(TimeoutScheduler);
   const scheduleMany = (jobs: readonly Job[]): Promise<unknown> =>
-    dataSource.transaction((tx) => scheduler.schedule(tx, jobs.map(requestOf)));
+    dataSource.transaction((tx) => scheduler.schedule(jobs.map(requestOf), { tx }));
   return {
-    schedule: (job) => scheduler.scheduleAndCommit([requestOf(job)]),
+    schedule: (job) => scheduler.schedule([requestOf(job)]),
     scheduleMany,
     work: async (handle) => void (host.handle = handle),
     waiting: async () => {

@@ -7,7 +7,7 @@ import {
   type NewOrder,
   OrderTimeoutModule,
   type OrderTimeoutOptions,
-  PlaceOrders,
+  Orders,
   PreparingClient,
 } from '../../../src';
 import { type Ring } from '../contestant';
@@ -60,11 +60,11 @@ export async function openShop(
     { logger: SILENT, abortOnError: false },
   );
   await fillShelves(context, dataSource);
-  const placeOrders = context.get(PlaceOrders);
+  const shop = context.get(Orders);
   return {
     ...{ dataSource, context },
     place: async (orders) => {
-      const results = await placeOrders.execute(orders);
+      const results = await shop.placeMany(orders);
       const refused = results.find(({ outcome }) => outcome !== 'placed');
       if (refused) throw new Error(`an order was not placed: ${JSON.stringify(refused)}`);
     },

@@ -68,7 +68,7 @@ describe('on a broker in trouble', () => {
     return id;
   };
   const schedule = (key: string, afterMs: number): Promise<unknown> =>
-    database.dataSource.transaction((tx) => engine.scheduler.schedule(tx, [{ kind: KIND, key, afterMs }]));
+    database.dataSource.transaction((tx) => engine.scheduler.schedule([{ kind: KIND, key, afterMs }], { tx }));
 
   it('a message above its limit is parked with the reason, and the others are sent', async () => {
     const bytesOf = [10, MAX_BYTES + 1, 20, 2 * MAX_BYTES, 30];

@@ -66,7 +66,7 @@ describe('events, when wake-ups have no way', () => {
     engine = await open('plain');
     const { scheduler, settled } = engine;
     await database.dataSource.transaction((tx) =>
-      scheduler.schedule(tx, [{ kind: 'without.transport', key: 'a', afterMs: 3_000 }]),
+      scheduler.schedule([{ kind: 'without.transport', key: 'a', afterMs: 3_000 }], { tx }),
     );
     const ids = await append();
     await until(() => received.length >= COUNT, 5_000);

@@ -2,15 +2,7 @@ import { Controller, type INestApplication, Module, type Type } from '@nestjs/co
 import { NestFactory } from '@nestjs/core';
 import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { connect, type ChannelModel, type ConsumeMessage } from 'amqplib';
-import {
-  Inventory,
-  OrderTimeoutModule,
-  PlaceOrders,
-  RABBIT_TRANSPORT,
-  RabbitClient,
-  RabbitServer,
-  ReadOrder,
-} from '../../../src';
+import { Inventory, Orders, OrderTimeoutModule, RABBIT_TRANSPORT, RabbitClient, RabbitServer } from '../../../src';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -121,7 +113,7 @@ describe('command handlers of a host', () => {
   it('receive commands only if they name our transport', async () => {
     const host = await start([EventsOfHost, CommandsOfHost]);
     await host.get(Inventory).setStock(database.dataSource.manager, 'apple', 5);
-    await host.get(PlaceOrders).execute([{ id: 'o-1', amount: 5, currency: 'EUR', lines: [] }]);
+    await host.get(Orders).place({ id: 'o-1', amount: 5, currency: 'EUR', lines: [] });
     const paid = { orderId: 'o-1', provider: 'p', reference: 'r', amount: 5, currency: 'EUR' };
     const sent = [
       ['order.paid', paid],
@@ -131,7 +123,7 @@ describe('command handlers of a host', () => {
       ['shop.two', {}],
     ] as const;
     const parked = await command(sent, 2);
-    await until(async () => (await host.get(ReadOrder).execute('o-1'))?.status === 'PAID');
+    await until(async () => (await host.get(Orders).get('o-1'))?.status === 'PAID');
     await until(() => taken.length >= 2);
     expect(taken.toSorted()).toEqual(['shop.greet Ada', 'shop.one or two']);
     expect(codes(parked).toSorted()).toEqual([

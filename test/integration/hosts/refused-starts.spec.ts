@@ -4,10 +4,10 @@ import { NestFactory } from '@nestjs/core';
 import { type DataSource } from 'typeorm';
 import {
   migrate,
+  Orders,
+  orderTimeoutMigrations,
   OrderTimeoutModule,
   type OrderTimeoutOptions,
-  orderTimeoutMigrations,
-  ReadOrder,
   TimeoutsModule,
 } from '../../../src';
 import { connectTo, onServer, urlOf } from '../../support/database';
@@ -98,7 +98,7 @@ describe('a failed start says why and what to do', () => {
     it('but not if two modules import the result of one forRoot call', async () => {
       const ours = OrderTimeoutModule.forRoot(optionsOf());
       const host = await start(importing('ShopModule', ours), importing('BillingModule', ours));
-      expect(await host.get(ReadOrder).execute('none')).toBeUndefined();
+      expect(await host.get(Orders).get('none')).toBeUndefined();
     });
   });
 
@@ -135,7 +135,7 @@ describe('a failed start says why and what to do', () => {
       for (const migration of orderTimeoutMigrations('order_timeout')) await new migration().up(runner);
       await runner.release();
       const host = await start(OrderTimeoutModule.forRoot(optionsOf({ migrate: false })));
-      expect(await host.get(ReadOrder).execute('none')).toBeUndefined();
+      expect(await host.get(Orders).get('none')).toBeUndefined();
     });
   });
 

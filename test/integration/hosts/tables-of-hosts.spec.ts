@@ -3,7 +3,7 @@ import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import { Column, DataSource, Entity, type MigrationInterface, PrimaryColumn, type QueryRunner } from 'typeorm';
-import { OrderTimeoutModule, ReadOrder } from '../../../src';
+import { Orders, OrderTimeoutModule } from '../../../src';
 import { loadConfig } from '../../../src/service/config';
 import { createService } from '../../../src/service/create-service';
 import { environmentOf } from '../../e2e/running-service';
@@ -151,7 +151,7 @@ describe('the tables of a host and ours', () => {
       const app = await createService(loadConfig(environment));
       apps.push(app);
       await app.init();
-      expect(await app.get(ReadOrder).execute('none')).toBeUndefined();
+      expect(await app.get(Orders).get('none')).toBeUndefined();
     }
     expect(await tablesOf(sameName)).toContain('orders');
     expect(await tablesOf('public')).toEqual([]);

@@ -184,8 +184,10 @@ describe('closing unpaid orders on PostgreSQL', () => {
     shop.provider.answerQuery('limitless', { type: 'NOT_FOUND' });
     expect(await settle(shop, [id])).toMatchObject([{ type: 'retry', counted: false }]);
     const limited = { ...attempt('limitless'), timeExpire: new Date(Date.now() - 61_000) };
-    expect(await shop.register.execute(id, limited)).toMatchObject({ outcome: 'replayed' });
-    expect(await shop.register.execute(id, attempt('another'))).toMatchObject({ code: 'ORDER_NOT_PAYABLE' });
+    expect(await shop.register.execute({ orderId: id, ...limited })).toMatchObject({ outcome: 'replayed' });
+    expect(await shop.register.execute({ orderId: id, ...attempt('another') })).toMatchObject({
+      code: 'ORDER_NOT_PAYABLE',
+    });
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await statusOf(id)).toBe('CLOSED');
   });
@@ -224,7 +226,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
 
   it('pays the order with one attempt, and closes the other one', async () => {
     const id = await placed({ ...soon, attempt: attempt('two-a') });
-    await shop.register.execute(id, attempt('two-b'));
+    await shop.register.execute({ orderId: id, ...attempt('two-b') });
     await expire(id);
     shop.provider.paid('two-b');
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
@@ -239,7 +241,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
 
   it('keeps the second of two payments as surplus', async () => {
     const id = await placed({ ...soon, attempt: attempt('dup-a') });
-    await shop.register.execute(id, attempt('dup-b'));
+    await shop.register.execute({ orderId: id, ...attempt('dup-b') });
     await expire(id);
     shop.provider.paid('dup-a');
     shop.provider.paid('dup-b');

@@ -16,7 +16,7 @@ describe('money that was reported before its order or its attempt existed', () =
   const attemptsOf = async (id: string) =>
     (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`);
   const pay = (orderId: string, reference: string, amount = 1_999, currency = 'EUR') =>
-    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency }, { cause: 'notify' });
+    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency }, { by: { cause: 'notify' } });
   const handlingOf = async (id: string) =>
     (
       await shop.dataSource.query<{ reason: string; handling: string }[]>(
@@ -57,7 +57,9 @@ describe('money that was reported before its order or its attempt existed', () =
         },
       ]),
     );
-    expect(await shop.register.execute(id, attempt('posted-first'))).toMatchObject({ outcome: 'registered' });
+    expect(await shop.register.execute({ orderId: id, ...attempt('posted-first') })).toMatchObject({
+      outcome: 'registered',
+    });
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await shop.readOrder.execute(id)).toMatchObject({
       status: 'PAID',
@@ -91,7 +93,7 @@ describe('money that was reported before its order or its attempt existed', () =
         { ...report, merchantAccount: 'merchant-b', transactionId: null, source: 'provider', evidence: {} },
       ]),
     );
-    await shop.register.execute(id, { ...attempt('misdirected'), merchantAccount: 'merchant-a' });
+    await shop.register.execute({ orderId: id, ...attempt('misdirected'), merchantAccount: 'merchant-a' });
     await settle(shop, [id]);
     expect(await shop.readOrder.execute(id)).toMatchObject({ status: 'PENDING', attempts: [{ status: 'OPEN' }] });
   });

@@ -42,7 +42,7 @@ describe('erasing the personal data of an order', () => {
   let counter = 0;
   const place = async (overrides: Partial<NewOrder> = {}): Promise<string> => {
     const order = newOrder({ paymentWindowMs: 60_000, reminderOffsetsMs: [], ...overrides });
-    await shop.place.execute([order], { cause: 'api', actor: SECRET, traceparent: `00-${SECRET}` });
+    await shop.place.execute([order], { by: { cause: 'api', actor: SECRET, traceparent: `00-${SECRET}` } });
     return order.id;
   };
   /** A paid order with the buyer in every field, and with a second payment that is refunded and settled. */
@@ -54,7 +54,7 @@ describe('erasing the personal data of an order', () => {
       attempt: { provider: 'fake', reference },
     });
     const payment = { provider: 'fake', reference, amount: 1_999n, currency: 'EUR', transactionId: `t-${reference}` };
-    await shop.markPaid.execute({ orderId: id, ...payment }, operator);
+    await shop.markPaid.execute({ orderId: id, ...payment }, { by: operator });
     await sql(
       `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, status, amount, currency, evidence, transaction_id)
        VALUES ('fake', $2 || '-b', $1, 'REFUNDED', 1999, 'EUR', jsonb_build_object('payer', $2), $2)`,
@@ -96,7 +96,7 @@ describe('erasing the personal data of an order', () => {
     const id = await settledOrder();
     const before = await booksOf(id);
     expect(new Set(await foundIn(SECRET))).toEqual(new Set(TABLES.filter((table) => table !== 'order_line')));
-    const result = await erase.execute(request(id), operator);
+    const result = await erase.execute(request(id), { by: operator });
     expect(result).toMatchObject({ outcome: 'erased', order: { id, status: 'PAID', version: 3, amount: 1_999 } });
     expect(result).not.toHaveProperty('order.metadata');
     expect(await foundIn(SECRET)).toEqual([]);
@@ -108,7 +108,7 @@ describe('erasing the personal data of an order', () => {
 
   it('uses one pseudonym for refund, attempt, and unmatched money', async () => {
     const id = await settledOrder();
-    await erase.execute(request(id), operator);
+    await erase.execute(request(id), { by: operator });
     const names = await sql<{ refund: string; attempt: string; money: string[] }>(
       `SELECT r.reference AS refund, a.reference AS attempt,
               ARRAY(SELECT p.reference FROM ${SCHEMA}.unmatched_payment p
@@ -126,7 +126,7 @@ describe('erasing the personal data of an order', () => {
     await settleUntilDone(shop, [closed]);
     await sql(`DELETE FROM ${SCHEMA}.timeout`);
     await sql(`DELETE FROM ${SCHEMA}.outbox`);
-    await erase.execute(request(closed), operator);
+    await erase.execute(request(closed), { by: operator });
     const history = await shop.history.execute(closed);
     expect(history).toMatchObject([
       { version: 1, to: 'PENDING', cause: 'api', actor: null, reason: null, evidence: null, traceparent: null },
@@ -138,9 +138,9 @@ describe('erasing the personal data of an order', () => {
 
   it('changes nothing when repeated, and erases later data', async () => {
     const id = await settledOrder();
-    await erase.execute(request(id), operator);
+    await erase.execute(request(id), { by: operator });
     const before = await shop.history.execute(id);
-    expect(await erase.execute(request(id), operator)).toMatchObject({
+    expect(await erase.execute(request(id), { by: operator })).toMatchObject({
       outcome: 'already-erased',
       order: { version: 3 },
     });
@@ -151,7 +151,7 @@ describe('erasing the personal data of an order', () => {
       id,
       SECRET,
     );
-    expect(await erase.execute(request(id), operator)).toMatchObject({ outcome: 'erased' });
+    expect(await erase.execute(request(id), { by: operator })).toMatchObject({ outcome: 'erased' });
     expect(await foundIn(SECRET)).toEqual([]);
     expect((await shop.history.execute(id))[2]).toMatchObject({ reason: 'request 4711', evidence: { erased: true } });
   });
@@ -168,9 +168,9 @@ describe('erasing the personal data of an order', () => {
       id,
       foreign?.reference,
     );
-    expect(await erase.execute(request(id), operator)).toMatchObject({ outcome: 'erased' });
+    expect(await erase.execute(request(id), { by: operator })).toMatchObject({ outcome: 'erased' });
     expect(await sql(`SELECT reference FROM ${SCHEMA}.refund WHERE order_id = $1`, other)).toEqual([foreign]);
-    await erase.execute(request(other), operator);
+    await erase.execute(request(other), { by: operator });
     expect(await foundIn(SECRET)).toEqual([]);
   });
 
@@ -202,7 +202,7 @@ describe('erasing the personal data of an order', () => {
     const id = await settledOrder();
     await expect(
       shop.dataSource.transaction(async (tx) => {
-        await erase.execute(request(id), operator, tx);
+        await erase.execute(request(id), { by: operator, tx });
         throw new Error('the host changed its mind');
       }),
     ).rejects.toThrow('changed its mind');

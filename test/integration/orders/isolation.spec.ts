@@ -14,12 +14,12 @@ type UseCase = (shop: Shop, id: string, tx?: EntityManager) => Promise<unknown>;
 
 /** All use cases that decide about an order from its rows. */
 const DECIDING: Record<string, UseCase> = {
-  register: (shop, id, tx) => shop.register.execute(id, attempt(`r-${id}`), undefined, tx),
+  register: (shop, id, tx) => shop.register.execute({ orderId: id, ...attempt(`r-${id}`) }, { tx }),
   'mark paid': (shop, id, tx) =>
-    shop.markPaid.execute({ orderId: id, ...attempt(`p-${id}`), amount: 1_999, currency: 'EUR' }, undefined, tx),
-  cancel: (shop, id, tx) => shop.cancel.execute({ orderId: id }, undefined, tx),
-  extend: (shop, id, tx) => shop.extend.execute({ orderId: id, byMs: 1_000 }, undefined, tx),
-  'set auto-close': (shop, id, tx) => shop.setAutoClose.execute({ orderId: id, enabled: false }, undefined, tx),
+    shop.markPaid.execute({ orderId: id, ...attempt(`p-${id}`), amount: 1_999, currency: 'EUR' }, { tx }),
+  cancel: (shop, id, tx) => shop.cancel.execute({ orderId: id }, { tx }),
+  extend: (shop, id, tx) => shop.extend.execute({ orderId: id, byMs: 1_000 }, { tx }),
+  'set auto-close': (shop, id, tx) => shop.setAutoClose.execute({ orderId: id, enabled: false }, { tx }),
   close: async (shop, id, tx) => tx && shop.closing.handleBatch([dueOf(id)], tx),
 };
 
@@ -56,7 +56,7 @@ describe('isolation levels', () => {
       const id = await placed();
       let cancelling: Promise<unknown> | undefined;
       await shop.dataSource.transaction('READ COMMITTED', async (tx) => {
-        await shop.register.execute(id, attempt(`beside-${id}`), undefined, tx);
+        await shop.register.execute({ orderId: id, ...attempt(`beside-${id}`) }, { tx });
         cancelling = shop.cancel.execute({ orderId: id });
         await waitsForLock();
       });
@@ -103,7 +103,7 @@ describe('isolation levels', () => {
         await shop.place.execute([order]);
         const ended = shop.dataSource.transaction(level, async (tx) => {
           await tx.query('SELECT 1 FROM order_timeout.orders');
-          await shop.register.execute(order.id, attempt(`unseen-${order.id}`));
+          await shop.register.execute({ orderId: order.id, ...attempt(`unseen-${order.id}`) });
           if (isClose) await tx.query('SELECT pg_sleep(0.4)');
           await DECIDING[name]?.(shop, order.id, tx);
         });
@@ -117,8 +117,8 @@ describe('isolation levels', () => {
       it('places orders and schedules timeouts, which decide nothing', async () => {
         const order = newOrder({ paymentWindowMs: HOUR, attempt: attempt(`placed-${level}`) });
         await shop.dataSource.transaction(level, async (tx) => {
-          expect(await shop.place.execute([order], undefined, tx)).toMatchObject([{ outcome: 'placed' }]);
-          await shop.scheduler.schedule(tx, [{ kind: 'host.kind', key: order.id, afterMs: HOUR }]);
+          expect(await shop.place.execute([order], { tx })).toMatchObject([{ outcome: 'placed' }]);
+          await shop.scheduler.schedule([{ kind: 'host.kind', key: order.id, afterMs: HOUR }], { tx });
         });
         expect(await shop.readOrder.execute(order.id)).toMatchObject({ status: 'PENDING' });
         expect(await shop.scheduler.find({ kind: 'host.kind', key: order.id })).toBeDefined();

@@ -182,7 +182,7 @@ describe('late, surplus, and partial payments', () => {
     it('refunds a second payment that is found while closing', async () => {
       const { id } = newOrder();
       await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('found-1') })]);
-      await shop.register.execute(id, attempt('found-2'));
+      await shop.register.execute({ orderId: id, ...attempt('found-2') });
       await expire(id);
       shop.provider.paid('found-1');
       shop.provider.paid('found-2');

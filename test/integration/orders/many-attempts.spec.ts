@@ -21,7 +21,7 @@ describe('an order with many payment attempts', () => {
 
   it('accepts as many as its policy allows, and the same ones again', async () => {
     const id = await placed();
-    const register = (reference: string) => shop.register.execute(id, { provider: 'fake', reference });
+    const register = (reference: string) => shop.register.execute({ orderId: id, provider: 'fake', reference });
     for (const name of ['x', 'y', 'z'])
       expect(await register(`${id}-${name}`)).toMatchObject({ outcome: 'registered' });
     expect(await register(`${id}-w`)).toEqual({ outcome: 'rejected', code: 'TOO_MANY_ATTEMPTS', limit: 3 });

@@ -77,8 +77,8 @@ describe('several merchants of one provider with equal references', () => {
 
   it('may each register an attempt with the same number, and each is paid by its own money', async () => {
     const [ofA, ofB] = [await placed(), await placed()];
-    expect(await register.execute(ofA, attempt('a', 'no-2'))).toMatchObject({ outcome: 'registered' });
-    expect(await register.execute(ofB, attempt('b', 'no-2'))).toMatchObject({ outcome: 'registered' });
+    expect(await register.execute({ orderId: ofA, ...attempt('a', 'no-2') })).toMatchObject({ outcome: 'registered' });
+    expect(await register.execute({ orderId: ofB, ...attempt('b', 'no-2') })).toMatchObject({ outcome: 'registered' });
     await pay('b', 'no-2');
     expect([await attemptsOf(ofA), await attemptsOf(ofB)]).toEqual([['a OPEN'], ['b PAID']]);
     expect((await shop.readOrder.execute(ofB))?.status).toBe('PAID');
@@ -87,8 +87,8 @@ describe('several merchants of one provider with equal references', () => {
   it('adopt earlier money only by an attempt of the same merchant', async () => {
     await pay('a', 'no-3');
     const [ofB, ofA] = [await placed(), await placed()];
-    await register.execute(ofB, attempt('b', 'no-3'));
-    await register.execute(ofA, attempt('a', 'no-3'));
+    await register.execute({ orderId: ofB, ...attempt('b', 'no-3') });
+    await register.execute({ orderId: ofA, ...attempt('a', 'no-3') });
     for (const id of [ofB, ofA]) await shop.extend.execute({ orderId: id, byMs: 1 });
     expect([await attemptsOf(ofB), await attemptsOf(ofA)]).toEqual([['b OPEN'], ['a PAID']]);
     expect(await keptOf('no-3')).toEqual(['a adopted']);
@@ -96,12 +96,14 @@ describe('several merchants of one provider with equal references', () => {
 
   it('must be named if there is no default, and must be configured', async () => {
     const id = await placed();
-    expect(await register.execute(id, attempt(undefined, 'no-4'))).toMatchObject({
+    expect(await register.execute({ orderId: id, ...attempt(undefined, 'no-4') })).toMatchObject({
       code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED',
       merchantAccount: null,
     });
-    expect(await register.execute(id, attempt('c', 'no-4'))).toMatchObject({ code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED' });
-    expect(await register.execute(id, { ...attempt('a', 'no-4'), provider: 'nobody' })).toEqual({
+    expect(await register.execute({ orderId: id, ...attempt('c', 'no-4') })).toMatchObject({
+      code: 'MERCHANT_ACCOUNT_NOT_CONFIGURED',
+    });
+    expect(await register.execute({ orderId: id, ...attempt('a', 'no-4'), provider: 'nobody' })).toEqual({
       outcome: 'rejected',
       code: 'PROVIDER_NOT_CONFIGURED',
       provider: 'nobody',

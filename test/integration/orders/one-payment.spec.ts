@@ -64,7 +64,7 @@ describe('one payment that is reported under several names by several sources', 
 
   it('counts once if both names are registered and reported', async () => {
     const id = await placed({ attempt: attempt('cs_a') });
-    await shop.register.execute(id, attempt('pi_a'));
+    await shop.register.execute({ orderId: id, ...attempt('pi_a') });
     await report(id, 'cs_a');
     await report(id, 'pi_a');
     found('cs_a', 'pi_a');
@@ -76,7 +76,7 @@ describe('one payment that is reported under several names by several sources', 
 
   it('counts once if one name is reported and the other notified', async () => {
     const id = await placed({ attempt: attempt('cs_b') });
-    await shop.register.execute(id, attempt('pi_b'));
+    await shop.register.execute({ orderId: id, ...attempt('pi_b') });
     await report(id, 'cs_b');
     await confirm(id, 'pi_b', 1_999, 'ch_b');
     found('cs_b', 'pi_b');
@@ -116,7 +116,7 @@ describe('one payment that is reported under several names by several sources', 
 
   it('does not hide a second payment of an attempt that a report had confused', async () => {
     const id = await placed({ attempt: attempt('s-a') });
-    await shop.register.execute(id, attempt('s-b'));
+    await shop.register.execute({ orderId: id, ...attempt('s-b') });
     await report(id, 's-a', 1_999, 't-b');
     await confirm(id, 's-b', 1_999, 't-b');
     expect(await attemptsOf(id)).toEqual(['s-a CLOSED', 's-b PAID']);
@@ -185,7 +185,7 @@ describe('one payment that is reported under several names by several sources', 
 
   it('is announced once with its result if two reports are confirmed together', async () => {
     const id = await placed({ attempt: attempt('k-1') });
-    await shop.register.execute(id, attempt('k-2'));
+    await shop.register.execute({ orderId: id, ...attempt('k-2') });
     await report(id, 'k-1');
     await report(id, 'k-2');
     shop.provider.paid('k-1');
@@ -213,7 +213,7 @@ describe('one payment that is reported under several names by several sources', 
     const other = await placed();
     const runner = shop.dataSource.createQueryRunner();
     await runner.startTransaction('READ COMMITTED');
-    await shop.register.execute(other, attempt('race-1'), undefined, runner.manager);
+    await shop.register.execute({ orderId: other, ...attempt('race-1') }, { tx: runner.manager });
     const settling = settleUntilDone(shop, [id]);
     await until(isBlocked);
     await runner.commitTransaction();

@@ -13,10 +13,10 @@ describe('the decisions of an operator about an order', () => {
 
   const rare = { lines: [{ sku: 'rare', quantity: 1, unitAmount: 1_999 }] };
   const refund = (orderId: string, reference: string, by = ANNA) =>
-    desk.shop.refund.execute({ orderId, ...desk.attempt(reference), reason: 'the buyer called' }, by);
-  const revive = (orderId: string) => desk.shop.revive.execute({ orderId, reason: 'the buyer wants it' }, ANNA);
+    desk.shop.refund.execute({ orderId, ...desk.attempt(reference), reason: 'the buyer called' }, { by });
+  const revive = (orderId: string) => desk.shop.revive.execute({ orderId, reason: 'the buyer wants it' }, { by: ANNA });
   const close = (orderId: string, attemptsAreClosed?: boolean) =>
-    desk.shop.close.execute({ orderId, reason: 'the buyer is gone', attemptsAreClosed }, ANNA);
+    desk.shop.close.execute({ orderId, reason: 'the buyer is gone', attemptsAreClosed }, { by: ANNA });
   const keptLate = async (reference: string, overrides = {}): Promise<string> => {
     const orderId = await desk.closed({ merchantId: 'keeper', ...overrides });
     await desk.confirm(orderId, reference);
@@ -87,7 +87,7 @@ describe('the decisions of an operator about an order', () => {
       await desk.confirm(orderId, 'part', 1_000);
       await desk.expire(orderId);
       expect(await settle(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
-      await desk.shop.scheduler.scheduleAndCommit([{ kind: ORDER_PAYMENT, key: orderId, dueAt: new Date() }]);
+      await desk.shop.scheduler.schedule([{ kind: ORDER_PAYMENT, key: orderId, dueAt: new Date() }]);
       await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.timeout SET state = 'parked' WHERE key = $1`, [orderId]);
       expect(await refund(orderId, 'part')).toMatchObject({ outcome: 'refunding', order: { status: 'PENDING' } });
       expect(await desk.rowsOf('part')).toEqual(['amount-mismatch refunding']);

@@ -27,7 +27,7 @@ describe('placing orders on PostgreSQL', () => {
   it('writes order, lines, stock, history, deadline, and reminder, and returns the order', async () => {
     const before = await stockOf(shop, 'apple');
     const order = newOrder({ ...soon, metadata: { cart: 7 }, attempt: { provider: 'fake', reference: 'first' } });
-    const [result] = await shop.place.execute([order], { cause: 'command', actor: 'shop-1' });
+    const [result] = await shop.place.execute([order], { by: { cause: 'command', actor: 'shop-1' } });
     const stored = await shop.readOrder.execute(order.id);
     expect(result).toEqual({ outcome: 'placed', id: order.id, order: stored });
     expect(stored).toMatchObject({
@@ -214,7 +214,7 @@ describe('placing orders on PostgreSQL', () => {
     const refused = newOrder({ ...soon, lines: [{ sku: 'no-such', quantity: 1, unitAmount: 1 }] });
     await expect(
       shop.dataSource.transaction(async (tx) => {
-        const results = await shop.place.execute([refused, kept], undefined, tx);
+        const results = await shop.place.execute([refused, kept], { tx });
         expect(results).toMatchObject([{ outcome: 'rejected' }, { outcome: 'placed' }]);
         throw new Error('the host changed its mind');
       }),

@@ -17,7 +17,7 @@ describe('single orders that are placed at the same time', () => {
   afterAll(() => shop.database.drop());
 
   const place = async (order: ReturnType<typeof newOrder>, actor?: string): Promise<PlaceResult | undefined> => {
-    const [result] = await shop.place.execute([order], { cause: 'api', actor });
+    const [result] = await shop.place.execute([order], { by: { cause: 'api', actor } });
     return result;
   };
   const transactionsOf = async (ids: readonly string[]): Promise<number | undefined> => {

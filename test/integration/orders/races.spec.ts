@@ -112,7 +112,7 @@ describe('concurrent operations on orders, on PostgreSQL', () => {
   it('survives concurrent pay, cancel, extend, register, and close of orders that share SKUs, without a deadlock', async () => {
     const ids = await placeMany(150, (index) => (index % 2 === 0 ? { paymentWindowMs: 60_000 } : {}));
     const hands = ids.flatMap((id, index) => {
-      const register = () => shop.register.execute(id, { provider: 'fake', reference: `r-${id}` });
+      const register = () => shop.register.execute({ orderId: id, provider: 'fake', reference: `r-${id}` });
       const all = [
         () => pay(id),
         () => shop.cancel.execute({ orderId: id }),
@@ -134,7 +134,9 @@ describe('concurrent operations on orders, on PostgreSQL', () => {
   it('never closes an order with an attempt that was registered while the deadline was being handled', async () => {
     const ids = await placeMany(120, () => ({ paymentWindowMs: 60_000 }));
     const expire = `UPDATE ${SCHEMA}.orders SET expires_at = now() WHERE id = ANY($1)`;
-    const registering = ids.map((id) => shop.register.execute(id, { provider: 'stuck', reference: `stuck-${id}` }));
+    const registering = ids.map((id) =>
+      shop.register.execute({ orderId: id, provider: 'stuck', reference: `stuck-${id}` }),
+    );
     const closing = chunks(ids, 20).map(async (chunk) => {
       await shop.dataSource.query(expire, [chunk]);
       return settleUntilDone(shop, chunk, 3);

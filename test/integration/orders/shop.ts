@@ -80,6 +80,8 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
   const markPaid = new MarkPaid(desk, handleUnmatched, watch, providers);
   const rows = new UnmatchedRows(SCHEMA);
+  const settling = new SettleUnmatched(desk, rows);
+  const assigning = new AssignUnmatched(desk, rows, markPaid, providers);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
   return {
     database,
@@ -103,9 +105,9 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     extend: new ExtendDeadline(desk, resolved),
     cancel: new CancelOrder(desk, watch),
     setAutoClose: new SetAutoClose(desk),
-    unmatched: new UnmatchedPayments(dataSource, rows),
-    settleUnmatched: new SettleUnmatched(desk, rows),
-    assign: new AssignUnmatched(desk, rows, markPaid, providers),
+    unmatched: new UnmatchedPayments({ dataSource, rows, assigning, settling }),
+    settleUnmatched: settling,
+    assign: assigning,
     refund: new RefundPayment({ desk, unmatched: handleUnmatched, found, markPaid, ask, providers }),
     revive: new ReviveOrder({ desk, unmatched: handleUnmatched, found, inventory, rows }),
     close: new CloseOrder(desk, watch),

@@ -10,9 +10,10 @@ describe('unmatched payments', () => {
   });
   afterAll(() => desk.shop.database.drop());
 
-  const settle = (id: string, by = ANNA) => desk.shop.settleUnmatched.execute({ id, reason: 'paid back by wire' }, by);
+  const settle = (id: string, by = ANNA) =>
+    desk.shop.settleUnmatched.execute({ id, reason: 'paid back by wire' }, { by });
   const assign = (id: string, orderId: string) =>
-    desk.shop.assign.execute({ id, orderId, reason: 'the buyer sent a receipt' }, ANNA);
+    desk.shop.assign.execute({ id, orderId, reason: 'the buyer sent a receipt' }, { by: ANNA });
   const keptLate = async (reference: string): Promise<string> => {
     const orderId = await desk.closed({ merchantId: 'keeper' });
     await desk.confirm(orderId, reference);
@@ -32,7 +33,7 @@ describe('unmatched payments', () => {
       const ofKeeper = await desk.shop.unmatched.list({ merchants: ['keeper'] });
       expect(ofKeeper).toMatchObject([{ reference: 'listed-late', orderId, reason: 'late', handling: 'kept' }]);
       expect(await desk.shop.unmatched.list({ merchants: ['other'] })).toEqual([]);
-      expect(await desk.shop.unmatched.find(id, ['keeper'])).toBeUndefined();
+      expect(await desk.shop.unmatched.get(id, { merchants: ['keeper'] })).toBeUndefined();
     });
 
     it('uses their index', async () => {
@@ -79,7 +80,7 @@ describe('unmatched payments', () => {
     it('works for money without an order, and in a transaction of the caller', async () => {
       const id = await desk.unmatched('settled-unknown');
       await desk.shop.dataSource.transaction((tx) =>
-        desk.shop.settleUnmatched.execute({ id, reason: 'ours to keep' }, ANNA, tx),
+        desk.shop.settleUnmatched.execute({ id, reason: 'ours to keep' }, { by: ANNA, tx }),
       );
       expect(await desk.rowsOf('settled-unknown')).toEqual(['unknown-order settled']);
     });

@@ -39,36 +39,42 @@ describe('use cases about one order, on PostgreSQL', () => {
   describe('registering attempts', () => {
     it('registers once, replays the same attempt, and rejects one of another order or amount', async () => {
       const [id, other] = [await placed(), await placed()];
-      expect(await shop.register.execute(id, attempt('reg-1'))).toMatchObject({ outcome: 'registered' });
-      expect(await shop.register.execute(id, attempt('reg-1'))).toMatchObject({ outcome: 'replayed' });
+      expect(await shop.register.execute({ orderId: id, ...attempt('reg-1') })).toMatchObject({
+        outcome: 'registered',
+      });
+      expect(await shop.register.execute({ orderId: id, ...attempt('reg-1') })).toMatchObject({ outcome: 'replayed' });
       const taken = { outcome: 'rejected', code: 'ATTEMPT_EXISTS' };
-      expect(await shop.register.execute(other, attempt('reg-1'))).toEqual(taken);
-      expect(await shop.register.execute(id, attempt('reg-1', { amount: 5 }))).toEqual(taken);
+      expect(await shop.register.execute({ orderId: other, ...attempt('reg-1') })).toEqual(taken);
+      expect(await shop.register.execute({ orderId: id, ...attempt('reg-1', { amount: 5 }) })).toEqual(taken);
     });
 
     it('opens an attempt that had not been handed over', async () => {
       const id = await placed();
-      const created = await shop.register.execute(id, attempt('hand', { handedOver: false }));
+      const created = await shop.register.execute({ orderId: id, ...attempt('hand', { handedOver: false }) });
       expect(created).toMatchObject({ outcome: 'registered', order: { attempts: [{ status: 'CREATED' }] } });
-      const handed = await shop.register.execute(id, attempt('hand'));
+      const handed = await shop.register.execute({ orderId: id, ...attempt('hand') });
       expect(handed).toMatchObject({ outcome: 'replayed', order: { attempts: [{ status: 'OPEN' }] } });
     });
 
     it('rejects attempts after the deadline, even if the closing is behind, and wakes the timeout', async () => {
       const id = await placed({ paymentWindowMs: 0 });
-      expect(await shop.register.execute(id, attempt('late-reg'))).toEqual({
+      expect(await shop.register.execute({ orderId: id, ...attempt('late-reg') })).toEqual({
         outcome: 'rejected',
         code: 'ORDER_EXPIRED',
       });
       expect(shop.woken).toEqual([{ kind: 'order.payment', key: id }]);
       await settle(shop, [id]);
-      expect(await shop.register.execute(id, attempt('late-reg'))).toMatchObject({ code: 'ORDER_NOT_PAYABLE' });
-      expect(await shop.register.execute('nobody', attempt('late-reg'))).toMatchObject({ code: 'ORDER_NOT_FOUND' });
+      expect(await shop.register.execute({ orderId: id, ...attempt('late-reg') })).toMatchObject({
+        code: 'ORDER_NOT_PAYABLE',
+      });
+      expect(await shop.register.execute({ orderId: 'nobody', ...attempt('late-reg') })).toMatchObject({
+        code: 'ORDER_NOT_FOUND',
+      });
     });
 
     it('waits longer for a payment method that reports late', async () => {
       const id = await placed();
-      await shop.register.execute(id, { provider: 'slow', reference: 'slow-1' });
+      await shop.register.execute({ orderId: id, provider: 'slow', reference: 'slow-1' });
       const view = await shop.readOrder.execute(id);
       const [payment] = await timeoutsOf(shop, id);
       expect((payment?.due_at.getTime() ?? 0) - (view?.expiresAt.getTime() ?? 0)).toBe(7_000);

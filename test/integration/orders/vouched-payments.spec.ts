@@ -244,11 +244,11 @@ describe('the source that vouches for a payment', () => {
 
   it('has its age counted from when it is handed over: a young payment needs a confirmation to be closed', async () => {
     const id = await placed();
-    await shop.register.execute(id, { ...attempt('handed-over-late'), handedOver: false });
+    await shop.register.execute({ orderId: id, ...attempt('handed-over-late'), handedOver: false });
     await shop.dataSource.query(
       `UPDATE ${SCHEMA}.payment_attempt SET created_at = now() - interval '20 minutes' WHERE reference = 'handed-over-late'`,
     );
-    const result = await shop.register.execute(id, attempt('handed-over-late'));
+    const result = await shop.register.execute({ orderId: id, ...attempt('handed-over-late') });
     const [view] = result.outcome === 'rejected' ? [] : result.order.attempts;
     expect(Date.now() - (view?.createdAt.getTime() ?? 0)).toBeLessThan(5 * MINUTE);
   });
@@ -257,7 +257,7 @@ describe('the source that vouches for a payment', () => {
     const at = (minutes: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + minutes * MINUTE);
     const id = await placed({ attempt: { ...attempt('limits'), timeExpire: at(10) } });
     const limitOf = async (minutes: number) => {
-      await shop.register.execute(id, { ...attempt('limits'), timeExpire: at(minutes) });
+      await shop.register.execute({ orderId: id, ...attempt('limits'), timeExpire: at(minutes) });
       return (await shop.readOrder.execute(id))?.attempts[0]?.timeExpire;
     };
     expect(await limitOf(30)).toEqual(at(30));

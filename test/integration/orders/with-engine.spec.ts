@@ -1,15 +1,5 @@
 import { Test, type TestingModule } from '@nestjs/testing';
-import {
-  CancelOrder,
-  ExtendDeadline,
-  MarkPaid,
-  ORDER_PROVIDERS,
-  ORDERS_OPTIONS,
-  PlaceOrders,
-  ReadHistory,
-  ReadOrder,
-  SetAutoClose,
-} from '../../../src/orders';
+import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
 import { PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { TimeoutEngine, TimeoutObservers, TimeoutsModule } from '../../../src/timeouts';
@@ -61,11 +51,11 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
   });
 
   const place = async (orders: ReturnType<typeof newOrder>[]) => {
-    const results = await module.get(PlaceOrders).execute(orders);
+    const results = await module.get(Orders).placeMany(orders);
     expect(results.every((result) => result.outcome === 'placed')).toBe(true);
     return orders.map((order) => order.id);
   };
-  const statusOf = async (id: string) => (await module.get(ReadOrder).execute(id))?.status;
+  const statusOf = async (id: string) => (await module.get(Orders).get(id))?.status;
   const outcomesOf = (id: string) => settled.rows.filter((row) => row.due.key === id).map((row) => row.outcome.type);
   const done = (ids: readonly string[]) =>
     settled.until(() => ids.every((id) => outcomesOf(id).includes('done') || outcomesOf(id).includes('park')));
@@ -75,8 +65,8 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     const ids = await place(Array.from({ length: 40 }, () => newOrder(window)));
     const [paid = ''] = await place([newOrder({ paymentWindowMs: 900 })]);
     await module
-      .get(MarkPaid)
-      .execute({ orderId: paid, provider: 'fake', reference: 'quick', amount: 1_999, currency: 'EUR' });
+      .get(Orders)
+      .markPaid({ orderId: paid, provider: 'fake', reference: 'quick', amount: 1_999, currency: 'EUR' });
     await done(ids);
     const rows = await database.dataSource.query<{ status: string; early: boolean; cause: string }[]>(
       `SELECT o.status, o.closed_at < o.expires_at AS early, h.cause FROM ${SCHEMA}.orders o
@@ -98,17 +88,13 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     ]);
     await done([id]);
     expect(outcomesOf(id)).toEqual(['look-up', 'retry', 'look-up', 'done']);
-    expect((await module.get(ReadHistory).execute(id)).map((entry) => entry.to)).toEqual([
-      'PENDING',
-      'CLOSING',
-      'CLOSED',
-    ]);
+    expect((await module.get(Orders).history(id)).map((entry) => entry.to)).toEqual(['PENDING', 'CLOSING', 'CLOSED']);
   });
 
   it('handles a canceled order with an open attempt immediately, long before its deadline', async () => {
     const attempt = { provider: 'fake', reference: 'to-cancel' };
     const [id = ''] = await place([newOrder({ paymentWindowMs: 3_600_000, attempt })]);
-    await module.get(CancelOrder).execute({ orderId: id });
+    await module.get(Orders).cancel({ orderId: id });
     await done([id]);
     expect(await statusOf(id)).toBe('CANCELLED');
   });
@@ -122,7 +108,7 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await done(ids.filter((id) => id !== cursed.id));
     await settled.until(() => outcomesOf(cursed.id).includes('retry'));
     expect(await statusOf(cursed.id)).toBe('PENDING');
-    expect((await module.get(ReadHistory).execute(cursed.id)).map((entry) => entry.to)).toEqual(['PENDING']);
+    expect((await module.get(Orders).history(cursed.id)).map((entry) => entry.to)).toEqual(['PENDING']);
     await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 1 WHERE sku = 'cursed'`);
     await done([cursed.id]);
     expect(await statusOf(cursed.id)).toBe('CLOSED');
@@ -157,10 +143,10 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await holder.query(`SELECT 1 FROM ${SCHEMA}.inventory WHERE sku = 'held' FOR UPDATE`);
     for (const orderId of ids) {
       const payment = { orderId, provider: 'fake', reference: `booked-${orderId}`, amount: 1_999, currency: 'EUR' };
-      expect(await module.get(MarkPaid).execute(payment)).toMatchObject({ outcome: 'booked' });
+      expect(await module.get(Orders).markPaid(payment)).toMatchObject({ outcome: 'booked' });
     }
-    await module.get(ExtendDeadline).execute({ orderId: extended, byMs: 60_000 });
-    await module.get(SetAutoClose).execute({ orderId: left, enabled: false });
+    await module.get(Orders).extendDeadline({ orderId: extended, byMs: 60_000 });
+    await module.get(Orders).setAutoClose({ orderId: left, enabled: false });
     await holder.commitTransaction();
     await holder.release();
     await until(async () => (await Promise.all(ids.map(statusOf))).every((status) => status === 'PAID'));
@@ -175,9 +161,9 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
       `UPDATE ${SCHEMA}.timeout SET due_at = now(), next_attempt_at = now() WHERE kind = 'order.payment' AND key = $1`,
       [id],
     );
-    expect(await module.get(ReadOrder).execute(id)).toMatchObject({ expired: true, payable: false });
+    expect(await module.get(Orders).get(id)).toMatchObject({ expired: true, payable: false });
     await until(async () => (await statusOf(id)) === 'CLOSED');
-    const history = await module.get(ReadHistory).execute(id);
+    const history = await module.get(Orders).history(id);
     expect(history.at(-1)).toMatchObject({ to: 'CLOSED', cause: 'passive' });
   });
 });

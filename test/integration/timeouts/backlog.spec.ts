@@ -47,7 +47,7 @@ describe('more due at once than deliveries fit into the process', () => {
     await until(() => engine.engine.isMessagePathUp);
     const dueAt = new Date(Date.now() + 2_500);
     const requests = Array.from({ length: COUNT }, (_, n) => ({ kind: KIND, key: `b-${n}`, dueAt }));
-    await database.dataSource.transaction((tx) => engine.scheduler.schedule(tx, requests));
+    await database.dataSource.transaction((tx) => engine.scheduler.schedule(requests, { tx }));
     await engine.settled.done(COUNT);
     const queue = `order-timeout.v1.work.${KIND}`;
     // Only the prefetch was delivered when the table was empty: the other messages were still on the broker.

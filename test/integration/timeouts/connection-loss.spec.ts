@@ -64,8 +64,8 @@ describe.each(['ladder', 'none'] as const)('the engine without its database conn
     };
     await database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind: 'one-by-one', key, afterMs: 50 })),
+        { tx },
       ),
     );
     await until(() => endings.length > 0);

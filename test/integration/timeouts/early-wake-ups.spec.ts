@@ -38,7 +38,7 @@ describe('hints for a timeout that is not due', () => {
 
   beforeEach(async () => {
     await database.dataSource.transaction((tx) =>
-      engine.scheduler.schedule(tx, [{ kind: KIND, key: 'postponed', afterMs: 0 }]),
+      engine.scheduler.schedule([{ kind: KIND, key: 'postponed', afterMs: 0 }], { tx }),
     );
     engine.settled.rows.length = 0;
     await engine.settled.until((rows) => rows.length > 0);
@@ -67,7 +67,7 @@ describe('hints for a timeout that is not due', () => {
   /** A later timeout that was handled shows that what came before it has been looked at. */
   const overtake = async (): Promise<void> => {
     await database.dataSource.transaction((tx) =>
-      engine.scheduler.schedule(tx, [{ kind: KIND, key: 'mark', afterMs: 0 }]),
+      engine.scheduler.schedule([{ kind: KIND, key: 'mark', afterMs: 0 }], { tx }),
     );
     await engine.settled.until((rows) => rows.some(({ due }) => due.key === 'mark'));
     await engine.scheduler.find({ kind: KIND, key: 'mark' });

@@ -73,8 +73,8 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
   const schedule = (kind: string, keys: string[], afterMs: number): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind, key, afterMs, payload: { key } })),
+        { tx },
       ),
     );
 
@@ -91,7 +91,7 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
   it('does not know a timeout whose transaction rolled back', async () => {
     const fault = new Error('host changed its mind');
     const attempt = database.dataSource.transaction(async (tx) => {
-      await engine.scheduler.schedule(tx, [{ kind: 'test.single', key: 'undone', afterMs: 0 }]);
+      await engine.scheduler.schedule([{ kind: 'test.single', key: 'undone', afterMs: 0 }], { tx });
       throw fault;
     });
     await expect(attempt).rejects.toBe(fault);
@@ -104,7 +104,7 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
     await schedule('test.single', ['moved', 'cancelled'], 150);
     await schedule('test.single', ['moved'], 600);
     await database.dataSource.transaction((tx) =>
-      engine.scheduler.cancel(tx, [{ kind: 'test.single', key: 'cancelled' }]),
+      engine.scheduler.cancel([{ kind: 'test.single', key: 'cancelled' }], { tx }),
     );
     const [row] = await engine.settled.done(1);
     await schedule('test.single', ['later'], 100);

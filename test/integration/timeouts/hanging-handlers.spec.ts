@@ -100,8 +100,8 @@ describe('the engine with a handler that does not end', () => {
   const schedule = (kind: string, keys: readonly string[]): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind, key, afterMs: 0 })),
+        { tx },
       ),
     );
   const effects = async (): Promise<string[]> => {

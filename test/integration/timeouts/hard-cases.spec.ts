@@ -78,8 +78,8 @@ describe('the engine facing one bad timeout', () => {
   const schedule = (kind: string, keys: string[], afterMs = 0): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind, key, afterMs })),
+        { tx },
       ),
     );
   const sendToWork = (body: object): boolean =>

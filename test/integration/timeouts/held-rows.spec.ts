@@ -63,8 +63,8 @@ describe('timeouts that need a row which another session holds', () => {
       const keys = [...held.slice(0, 15), ...free, ...held.slice(15)];
       await database.dataSource.transaction((tx) =>
         engine.scheduler.schedule(
-          tx,
           keys.map((key) => ({ kind, key, afterMs: 200 })),
+          { tx },
         ),
       );
       const isDone = (key: string): boolean =>

@@ -35,7 +35,7 @@ describe.each(LEVELS)('the engine on a database that defaults to %s', (level) =>
   });
 
   it('runs handlers at READ COMMITTED', async () => {
-    await engine.scheduler.scheduleAndCommit([
+    await engine.scheduler.schedule([
       { kind: 'test.level', key: 'first', afterMs: 0 },
       { kind: 'test.level', key: 'second', afterMs: 0 },
     ]);

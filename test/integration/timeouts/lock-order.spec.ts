@@ -27,15 +27,15 @@ describe('bulk work on timeouts', () => {
   const schedule = (some: readonly string[]): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         some.map((key) => ({ kind: KIND, key, afterMs: 3_600_000 })),
+        { tx },
       ),
     );
   const cancel = (some: readonly string[]): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.cancel(
-        tx,
         some.map((key) => ({ kind: KIND, key })),
+        { tx },
       ),
     );
   const reversed = keys.toReversed();

@@ -48,8 +48,8 @@ describe('the questions of a running engine', () => {
     const engine = await startEngine(database, vhost.url, [handler], { transport: 'none' });
     await database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         Array.from({ length: COUNT }, (_, n) => ({ kind: 'remembered', key: `${n}`, afterMs: 0 })),
+        { tx },
       ),
     );
     await engine.settled.done(COUNT);

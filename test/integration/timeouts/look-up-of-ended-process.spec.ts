@@ -33,7 +33,7 @@ describe('a look-up whose process has ended', () => {
     const answering = new Asking(async () => 'answered');
     const first = await start(hanging);
     await database.dataSource.transaction((tx) =>
-      first.scheduler.schedule(tx, [{ kind: 'ended-process', key: 'one', afterMs: 300 }]),
+      first.scheduler.schedule([{ kind: 'ended-process', key: 'one', afterMs: 300 }], { tx }),
     );
     await until(() => hanging.asked.length === 1);
     const second = await start(answering);

@@ -39,8 +39,8 @@ describe('work queues in partitions', () => {
   const schedule = (engine: TestEngine, afterMs: Record<string, number>): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         Object.entries(afterMs).map(([key, ms]) => ({ kind: KIND, key, afterMs: ms })),
+        { tx },
       ),
     );
   const untilPublished = (): Promise<unknown> =>

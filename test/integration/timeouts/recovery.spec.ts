@@ -59,8 +59,8 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
   const schedule = (keys: string[], afterMs: number): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind: 'recovered', key, afterMs })),
+        { tx },
       ),
     );
   const effects = async (): Promise<string[]> => {

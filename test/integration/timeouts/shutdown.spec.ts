@@ -61,8 +61,8 @@ describe('the engine', () => {
   const schedule = (kind: string, keys: string[], afterMs = 0): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind, key, afterMs })),
+        { tx },
       ),
     );
   const isClosedWithin = (ms: number): Promise<boolean> =>

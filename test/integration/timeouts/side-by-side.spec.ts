@@ -69,8 +69,8 @@ describe('two engines on one database', () => {
   const schedule = (engine: TestEngine, keys: string[], afterMs: number): Promise<unknown> =>
     database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind: 'twin', key, afterMs })),
+        { tx },
       ),
     );
   const effects = (): Promise<{ key: string; by: string }[]> => database.dataSource.query('SELECT * FROM effect');

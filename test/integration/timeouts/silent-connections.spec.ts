@@ -51,8 +51,8 @@ describe('the engine in the pool of a host that sets no limits', () => {
     const keys = Array.from({ length: 20 }, (_, n) => `t-${n}`);
     await database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind: 'by-a-host', key, afterMs: 500 })),
+        { tx },
       ),
     );
     await engine.settled.done(keys.length, LIMIT_MS);

@@ -31,7 +31,7 @@ describe('an answer that cannot be written', () => {
 
   it('is written as soon as the database is back, and the question is not asked again', async () => {
     await database.dataSource.transaction((tx) =>
-      engine.scheduler.schedule(tx, [{ kind: 'answered', key: 'one', afterMs: 100 }]),
+      engine.scheduler.schedule([{ kind: 'answered', key: 'one', afterMs: 100 }], { tx }),
     );
     await until(() => handler.asked.length === 1);
     database.refuse();

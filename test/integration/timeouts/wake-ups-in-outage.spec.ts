@@ -38,8 +38,8 @@ describe('wake-ups while the database is away', () => {
     const keys = [...Array(50).keys()].map(String);
     await database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
-        tx,
         keys.map((key) => ({ kind: KIND, key, afterMs: 3_000 })),
+        { tx },
       ),
     );
     const [row] = await database.dataSource.query<{ due: Date }[]>(

@@ -100,7 +100,9 @@ describe('other input of the module API', () => {
   const payment = { orderId: 'o-1', provider: 'p', reference: 'r', amount: 1n, currency: 'EUR' };
 
   it('is accepted if it is valid', () => {
-    expect(problemsOf(() => checkNewAttempt('o-1', { ...attempt, amount: 5n, timeExpire: new Date() }))).toBe('');
+    expect(problemsOf(() => checkNewAttempt({ orderId: 'o-1', ...attempt, amount: 5n, timeExpire: new Date() }))).toBe(
+      '',
+    );
     expect(problemsOf(() => checkRequest('deadline', { orderId: 'o-1', byMs: -5 } as { orderId: string }))).toBe('');
     expect(problemsOf(() => checkReportedPayment({ ...payment, evidence: { any: 'thing' } } as typeof payment))).toBe(
       '',
@@ -126,7 +128,7 @@ describe('other input of the module API', () => {
   });
 
   it('an attempt, a deadline, a cancellation, and a switch are rejected for invalid values', () => {
-    expect(problemsOf(() => checkNewAttempt('o-1', { ...attempt, amount: 0 }))).toContain('attempt of order "o-1": amount must'); // prettier-ignore
+    expect(problemsOf(() => checkNewAttempt({ orderId: 'o-1', ...attempt, amount: 0 }))).toContain('attempt of order "o-1": amount must'); // prettier-ignore
     expect(problemsOf(() => checkRequest('deadline', { orderId: 'o-1' }))).toBe('order "o-1": expiresAt give exactly one of expiresAt and byMs'); // prettier-ignore
     const reason = { orderId: 'o-1', reason: 'x'.repeat(501) };
     expect(problemsOf(() => checkRequest('cancellation', reason))).toContain('reason must be text of 1 to 500');

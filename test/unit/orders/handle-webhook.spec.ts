@@ -49,7 +49,7 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
   const dataSource = dataSourceStub();
   const scheduler = {
     wake: (refs: TimeoutRef[]) => woken.push(...refs),
-    scheduleAndCommit: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
+    schedule: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
   } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
   const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });

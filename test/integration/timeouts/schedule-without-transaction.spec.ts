@@ -30,7 +30,7 @@ describe('timeouts scheduled without a transaction of the host', () => {
   });
 
   const schedule = (...keys: string[]): Promise<ScheduledTimeout[]> =>
-    engine.scheduler.scheduleAndCommit(keys.map((key) => ({ kind: KIND, key, afterMs: AFTER_MS })));
+    engine.scheduler.schedule(keys.map((key) => ({ kind: KIND, key, afterMs: AFTER_MS })));
   const keysIn = async (prefix: string): Promise<{ keys: number; transactions: number }> => {
     const [row] = await database.dataSource.query<{ keys: number; transactions: number }[]>(
       `SELECT count(*)::int AS keys, count(DISTINCT xmin::text)::int AS transactions
@@ -69,6 +69,19 @@ describe('timeouts scheduled without a transaction of the host', () => {
     expect(found?.generation).toBe(generations.at(-1));
   });
 
+  it('are canceled in a transaction of their own, or in that of the host', async () => {
+    const refs = (await schedule('off-1', 'off-2', 'off-3')).map(({ kind, key }) => ({ kind, key }));
+    const runner = database.dataSource.createQueryRunner();
+    await runner.startTransaction();
+    expect(await engine.scheduler.cancel(refs, { tx: runner.manager })).toBe(3);
+    await runner.rollbackTransaction();
+    await runner.release();
+    expect((await keysIn('off')).keys).toBe(3);
+    expect(await engine.scheduler.cancel([...refs, { kind: KIND, key: 'none' }])).toBe(3);
+    expect((await keysIn('off')).keys).toBe(0);
+    expect(await engine.scheduler.cancel([])).toBe(0);
+  });
+
   it('wait for a row that somebody holds without holding up the others', async () => {
     await schedule('held');
     const runner = database.dataSource.createQueryRunner();
@@ -86,7 +99,7 @@ describe('timeouts scheduled without a transaction of the host', () => {
   it('may be 150 000 at once, more than a function takes as arguments', async () => {
     const keys = Array.from({ length: 150_000 }, (_, n) => `crowd-${n}`);
     const crowd = keys.map((key) => ({ kind: KIND, key, afterMs: AFTER_MS }));
-    expect(await engine.scheduler.scheduleAndCommit(crowd)).toHaveLength(150_000);
+    expect(await engine.scheduler.schedule(crowd)).toHaveLength(150_000);
     expect(await keysIn('crowd')).toEqual({ keys: 150_000, transactions: 1 });
   });
 });
