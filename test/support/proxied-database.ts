@@ -16,8 +16,8 @@ export async function createProxiedDatabase(): Promise<ProxiedDatabase> {
   return {
     url: proxy.url,
     dataSource,
-    refuse: proxy.refuse,
-    accept: proxy.accept,
+    refuse: () => proxy.refuse(),
+    accept: () => proxy.accept(),
     drop: async () => {
       await dataSource.destroy();
       await proxy.close();

@@ -57,7 +57,11 @@ export class NoteUnmatchedMoney {
     const split = answered.map(({ order, findings, traceparent }) => {
       const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
       const { left, taken } = splitTaken(order, findings, attempts);
-      return { id: order.id, left, kept: taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })) };
+      return {
+        id: order.id,
+        left,
+        kept: taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })),
+      };
     });
     await this.store.keepUnmatched(
       tx,

@@ -96,10 +96,10 @@ describe('the table of what is done to a timeout', () => {
     const parked = engine.module.get(ParkedTimeouts);
     await database.dataSource.transaction(async (tx) => {
       await engine.scheduler.schedule(
-        tx,
         only('schedule').map((ref) => ({ ...ref, afterMs: HOUR_MS })),
+        { tx },
       );
-      await engine.scheduler.cancel(tx, only('cancel'));
+      await engine.scheduler.cancel(only('cancel'), { tx });
     });
     await parked.replay(only('replay'));
     await parked.discard(only('discard'));
