@@ -16,13 +16,20 @@ describe('the version of package.json', () => {
       version: string;
       packages: Record<string, { version: string }>;
     };
-    expect([lock.version, lock.packages['']?.version]).toEqual([version, version]);
+    const workspace = lock.packages['packages/payment-simulator'];
+    expect([lock.version, lock.packages['']?.version, workspace?.version]).toEqual([version, version, version]);
   });
 
-  it('is in the name of the packed file that the tutorial installs', () => {
-    const names = [...read('docs/getting-started.md').matchAll(/nestjs-order-timeout-\d[\w.-]*\.tgz/g)].map(
-      ([name]) => name,
-    );
-    expect(new Set(names)).toEqual(new Set([`nestjs-order-timeout-${version}.tgz`]));
+  it('is that of the payment simulator, which is released with the product', () => {
+    const simulator = JSON.parse(read('packages/payment-simulator/package.json')) as { version: string };
+    expect(simulator.version).toBe(version);
+  });
+
+  it.each([
+    ['docs/getting-started.md', 'nestjs-order-timeout'],
+    ['packages/payment-simulator/README.md', 'nestjs-order-timeout-payment-simulator'],
+  ])('is in the names of the packed files on %s', (page, name) => {
+    const names = [...read(page).matchAll(/nestjs-order-timeout-[\w.-]*\.tgz/g)].map(([found]) => found);
+    expect(new Set(names)).toEqual(new Set([`${name}-${version}.tgz`]));
   });
 });
