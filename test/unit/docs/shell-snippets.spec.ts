@@ -11,6 +11,7 @@ import { placeOf, readSnippets, REPOSITORY } from '../../support/snippets';
 
 const read = (file: string): string => readFileSync(join(REPOSITORY, file), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- a CommonJS configuration without types of its own
 const jestConfig = require('../../../jest.config.js') as { projects: readonly { displayName: string }[] };
 
 /** Options that a script reads without a parser that a test can call: they are in its source or not at all. */
@@ -54,7 +55,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
 /** Programs that are not ours, and what of their arguments can be wrong by a change of ours. */
 const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   // test/e2e/documented-requests.spec.ts sends what goes to the service.
-  curl: (args) => (args.includes('-d') ? JSON.parse(args[args.indexOf('-d') + 1] ?? '') : undefined),
+  curl: (args) => (args.includes('-d') ? (JSON.parse(args[args.indexOf('-d') + 1] ?? '') as unknown) : undefined),
   docker: (args) => {
     const names = args.filter((arg) => arg === 'postgres' || /^(rabbitmq|service)/.test(arg));
     for (const name of names) expect(read('docker-compose.yml')).toContain(`\n  ${name}:\n`);
@@ -67,7 +68,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   },
   openssl: () => undefined, // snippets.spec.ts computes the same signature
   printf: () => undefined,
-  rabbitmqctl: (args) => JSON.parse(args.find((arg) => arg.startsWith('{')) ?? '{}'),
+  rabbitmqctl: (args) => JSON.parse(args.find((arg) => arg.startsWith('{')) ?? '{}') as unknown,
   sleep: () => undefined,
   stripe: () => undefined,
 };

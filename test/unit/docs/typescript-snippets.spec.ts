@@ -20,7 +20,9 @@ function moduleOf(snippet: Snippet): { readonly file: string; readonly source: s
 
 /** A program of all snippets. They are in memory; only they are checked, and what they import is read. */
 function compile(sources: ReadonlyMap<string, string>): ts.Program {
-  const { config } = ts.readConfigFile(join(REPOSITORY, 'tsconfig.json'), ts.sys.readFile) as { config: object };
+  const { config } = ts.readConfigFile(join(REPOSITORY, 'tsconfig.json'), (file) => ts.sys.readFile(file)) as {
+    config: object;
+  };
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, REPOSITORY);
   const own: ts.CompilerOptions = {
     ...options,
@@ -33,14 +35,16 @@ function compile(sources: ReadonlyMap<string, string>): ts.Program {
     moduleResolution: ts.ModuleResolutionKind.Bundler,
   };
   const host = ts.createCompilerHost(own);
-  const { getSourceFile, fileExists, readFile, directoryExists } = host;
-  host.fileExists = (file) => sources.has(file) || fileExists(file);
-  host.readFile = (file) => sources.get(file) ?? readFile(file);
+  const disk = { ...host };
+  host.fileExists = (file) => sources.has(file) || disk.fileExists(file);
+  host.readFile = (file) => sources.get(file) ?? disk.readFile(file);
   host.directoryExists = (folder) =>
-    [...sources.keys()].some((file) => file.startsWith(folder)) || directoryExists?.(folder) === true;
+    [...sources.keys()].some((file) => file.startsWith(folder)) || disk.directoryExists?.(folder) === true;
   host.getSourceFile = (file, version, ...others) => {
     const source = sources.get(file);
-    return source === undefined ? getSourceFile(file, version, ...others) : ts.createSourceFile(file, source, version);
+    return source === undefined
+      ? disk.getSourceFile(file, version, ...others)
+      : ts.createSourceFile(file, source, version);
   };
   return ts.createProgram([...sources.keys()], own, host);
 }
