@@ -124,7 +124,7 @@ export class RabbitClient {
    * Waits for the receivers for at most `ms`, then returns the rest to the queue. Returns the number of returned
    * deliveries.
    */
-  async acknowledgeRest(ms: number): Promise<number> {
+  async drain(ms: number): Promise<number> {
     await Promise.all(this.consumers.map((consumer) => consumer.whenAcknowledged(ms)));
     const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unacknowledgedCount, 0);
     await Promise.all(this.consumers.map((consumer) => consumer.close(CLOSE_MS)));

@@ -102,7 +102,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
   },
   {
     name: 'release-without-grouping',
-    says: 'stock is given back by UPDATE … FROM without adding up the pieces of an article first',
+    says: 'stock is released by UPDATE … FROM without adding up the pieces of an article first',
     patches: [
       patch(
         'inventory/inventory-queries.js',

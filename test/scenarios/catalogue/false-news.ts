@@ -57,7 +57,7 @@ export const FALSE_NEWS: readonly Scenario[] = [
   },
   {
     name: 'money-of-other-merchant',
-    says: 'the number was paid at another merchant of ours: a payment that no order knows',
+    says: 'the number was paid at another of our merchants: a payment that no order knows',
     isLong: true,
     plan: (random) => ({
       windowMs: 2_500,

@@ -78,7 +78,7 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
   ['a piece is missing', stockOf({ onHand: 7, reserved: 0 }), ['stock-exact']],
   ['a piece stays reserved', stockOf({ onHand: 8, reserved: 2 }), ['stock-exact']],
   [
-    'the pieces of a paid order are given back',
+    'the pieces of a paid order are released',
     withOrder('paid', (order) => ({ ...order, reservations: [{ sku: 'tea', quantity: 2, state: 'RELEASED' }] })),
     ['reservations-exact'],
   ],

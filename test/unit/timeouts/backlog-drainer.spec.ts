@@ -95,7 +95,7 @@ describe('a backlog', () => {
     expect(pages).toHaveLength(2);
   });
 
-  it('lets the deliveries in hand have their turn after 20 s', async () => {
+  it('handles the received deliveries after 20 s', async () => {
     const { backlog, state, pages } = setup({ overdue: 1_000_000 });
     state.pageMs = 5_000;
     await backlog.workOff(items);

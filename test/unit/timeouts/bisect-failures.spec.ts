@@ -78,12 +78,12 @@ describe('bisectFailures', () => {
     expect(calls).toBeLessThanOrEqual(15);
   });
 
-  it('blames nobody and writes nothing while the database is away, and tries no halves', async () => {
+  it('blames nobody and writes nothing while the database is unavailable, and tries no halves', async () => {
     const seen = await settle(itemsOf(100), new Set([1, 2, 3]), () => true);
     expect(seen).toEqual({ settled: [], failed: [], away: itemsOf(100), calls: 1, wrongErrors: 0 });
   });
 
-  it('ends every item exactly once when the database goes away in between, and blames only the bad', async () => {
+  it('ends every item exactly once when the database becomes unavailable in between, and blames only the bad', async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.nat(40), async ([size, bad], lastCall) => {
         const offenders = new Set(bad.filter((item) => item < size));

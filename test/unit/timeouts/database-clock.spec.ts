@@ -6,7 +6,7 @@ import { ManualClock } from '../delay/manual-clock';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A database whose clock is ahead of ours by `aheadMs`; a question takes `thereMs`, its answer `backMs`. */
+/** A database whose clock is ahead by `aheadMs`; a question takes `thereMs`, its answer `backMs`. */
 function setup({ aheadMs = 5_000, travels = [{ thereMs: 0, backMs: 0 }] } = {}) {
   const clock = new ManualClock();
   const state = { aheadMs, queries: 0, isAway: false };
@@ -52,7 +52,7 @@ describe('DatabaseClock', () => {
     await databaseClock.stop();
   });
 
-  it('goes on by the last known offset while the database is away', async () => {
+  it('goes on by the last known offset while the database is unavailable', async () => {
     const { clock, state, trueNowMs, databaseClock } = setup();
     await databaseClock.start();
     await settled();

@@ -65,7 +65,7 @@ describe('WechatPayNotifications', () => {
     const provider = new WechatPayProvider({ merchants }, bench.clock);
     const attempt = bench.paid({ merchantAccount: 'other' });
     const paid = bench.protocol.notification(bench.payment(attempt), 'paid');
-    bench.payment(attempt).giveBack(Date.now());
+    bench.payment(attempt).refundDirectly(Date.now());
     const refunded = bench.protocol.notification(bench.payment(attempt), 'refunded');
     const about = { reference: attempt.reference, merchantAccount: 'other' };
     expect(await provider.notifications.read(received(paid as NotificationPost))).toMatchObject({
