@@ -213,10 +213,10 @@ describe('the checks of the demo', () => {
 
   it('take a payment that was reported before its order came out of the queue', () => {
     const reported = withOrder('paid', (order) => ({ ...order, plan: { ...order.plan, channel: 'amqp' } }));
-    const news = { id: 'late', type: 'order.payment_late', orderId: 'paid', orderVersion: 0, deliveries: 1 };
+    const event = { id: 'late', type: 'order.payment_late', orderId: 'paid', orderVersion: 0, deliveries: 1 };
     const early: Facts = {
       ...{ ...reported, baskets: [], unmatchedPayments: [UNMATCHED] },
-      events: [...soundFacts.events, news],
+      events: [...soundFacts.events, event],
     };
     expect(failing(early)).toEqual([]);
     expect(failing({ ...early, unmatchedPayments: [{ ...UNMATCHED, reason: 'late' }] })).toEqual([

@@ -72,8 +72,8 @@ describe('WechatPayNotifications', () => {
       type: 'PAID',
       ...about,
     });
-    const news = await provider.notifications.read(received(refunded as NotificationPost));
-    expect(news).toMatchObject({ type: 'STATUS_CHANGED', ...about, evidence: { refund_status: 'SUCCESS' } });
+    const notification = await provider.notifications.read(received(refunded as NotificationPost));
+    expect(notification).toMatchObject({ type: 'STATUS_CHANGED', ...about, evidence: { refund_status: 'SUCCESS' } });
     expect(bench.protocol.notification(bench.payment(attempt), 'closed')).toBeUndefined();
   });
 

@@ -2,7 +2,7 @@ import { type Scenario } from '../scenario';
 import { untilPaidInTime } from './until-paid-in-time';
 
 /** Notifications that are not true, not ours, or not new. None of them may change an order. */
-export const FALSE_NEWS: readonly Scenario[] = [
+export const FALSE_NOTIFICATIONS: readonly Scenario[] = [
   {
     name: 'hand-made-notification',
     says: 'the control: what the forgeries are made of is taken when its signature and its age are right',

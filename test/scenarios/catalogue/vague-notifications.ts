@@ -6,7 +6,7 @@ import { untilPaidInTime } from './until-paid-in-time';
 /** Refunded directly at the provider, in minor units. */
 const PART = 1;
 
-/** News of a change and of no amount: Stripe's of an old version, Alipay's of a payment that was refunded directly. */
+/** Notifications of a change and of no amount: Stripe's of an old version, Alipay's of a payment that was refunded directly. */
 function paidVaguely(provider: ProviderName): { payment: PlannedPayment; given: number } {
   return provider === 'stripe'
     ? { payment: { notify: { oldForm: true } }, given: 0 }
@@ -19,10 +19,10 @@ async function payVaguely(cast: Cast, given: number): Promise<void> {
 }
 
 /** What the provider tells does not say how much was paid: it is asked, and where it does not say it either, a person. */
-export const VAGUE_NEWS: readonly Scenario[] = [
+export const VAGUE_NOTIFICATIONS: readonly Scenario[] = [
   {
     name: 'news-only',
-    says: 'the news tells of a change and of no amount: the provider is asked, long before the deadline',
+    says: 'the notification tells of a change and of no amount: the provider is asked, long before the deadline',
     providers: ['alipay', 'stripe'],
     plan: (_random, provider) => {
       const { payment, given } = paidVaguely(provider);
