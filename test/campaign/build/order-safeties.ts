@@ -8,7 +8,7 @@ const NO_SWEEP = patch(
 
 const BELIEVE_THE_HINT = patch(
   'timeouts/wake-ups/split-due.js',
-  '!row.busy && (row.remaining_ms <= 0 || isOrphaned(row))',
+  '!row.busy && (row.remaining_ms <= 0 || isAbandoned(row))',
   '!row.busy',
 );
 

@@ -112,7 +112,7 @@ describe('a backlog', () => {
   });
 
   it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
-    const fail = (): Promise<never> => Promise.reject(new Error('away'));
+    const fail = (): Promise<never> => Promise.reject(new Error('unavailable'));
     const plan = { pageSize: PAGE, queue: { waiting: 2 * PAGE, isSaturated: false }, pages: { settle: fail } };
     await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });

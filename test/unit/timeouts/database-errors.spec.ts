@@ -49,7 +49,7 @@ const here: Case[] = [
 
 describe('the database', () => {
   it.each(unavailable)('is unavailable on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(true));
-  it.each(here)('is not away on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(false));
+  it.each(here)('is not unavailable on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(false));
 });
 
 describe('a transaction', () => {
