@@ -91,7 +91,7 @@ function nodeSpec(installation, { name, place, epmdPort }) {
 }
 
 /**
- * By hand and not by peer discovery, whose first node waits minutes for the others on RabbitMQ 4.
+ * Joined by command and not by peer discovery, whose first node waits minutes for the others on RabbitMQ 4.
  *
  * @param {{ rabbitHome: string }} installation
  * @param {ServerSpec} node

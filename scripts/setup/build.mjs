@@ -33,7 +33,7 @@ export const examplesBuild = {
   inputs: ['examples', 'src', 'packages/payment-simulator/src', ...configuration],
 };
 
-// Inside the output, so that whoever deletes the output deletes the claim that it is up to date.
+// Inside the output, so that deleting the output deletes the claim that it is up to date.
 const stampFile = (/** @type {Build} */ { output }) => join(repository, output, '.content-stamp');
 
 /** @param {Build} build @param {string} stamp */
@@ -68,7 +68,7 @@ async function make(build, signal) {
     limitMs,
     signal,
     what: `npm run ${build.script}`,
-    remedy: 'mend what the compiler says above',
+    remedy: 'fix the errors of the compiler above',
   });
   writeFileSync(stampFile(build), stamp);
 }

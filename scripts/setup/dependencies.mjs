@@ -13,7 +13,7 @@ const limitMs = 10 * 60_000;
 
 /**
  * npm writes what it installed into node_modules/.package-lock.json, as its very last step. Comparing it with
- * package-lock.json sees an install that was cut short, a changed lock file, and an install made by hand.
+ * package-lock.json sees an install that was cut short, a changed lock file, and an install made manually.
  *
  * @param {LockFile | undefined} wanted     package-lock.json
  * @param {LockFile | undefined} installed  node_modules/.package-lock.json

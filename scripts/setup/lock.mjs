@@ -51,7 +51,7 @@ function breakIfStale(path) {
 
 /**
  * @param {string} name
- * @returns {Release | undefined} what gives the lock back, or undefined when another process holds it
+ * @returns {Release | undefined} what releases the lock, or undefined when another process holds it
  */
 export function tryLock(name) {
   const path = join(stackFolder('locks'), `${name}.lock`);

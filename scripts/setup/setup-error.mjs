@@ -32,7 +32,7 @@ export const logTailOf = (error) => (error instanceof SetupError ? error.logTail
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /**
- * The whole story for a terminal: what, how to mend it, and the end of the log.
+ * The whole story for a terminal: what happened, how to fix it, and the end of the log.
  *
  * @param {unknown} error
  * @returns {string}

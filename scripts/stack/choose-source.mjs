@@ -76,7 +76,7 @@ export async function isReachable(urls) {
 export async function assertReachable(variable, urls) {
   const isOpen = await isReachable(urls).catch((/** @type {unknown} */ cause) => {
     throw new SetupError('BAD_URL', `${variable} holds something that is not a URL`, {
-      remedy: `mend ${variable}`,
+      remedy: `correct ${variable}`,
       cause,
     });
   });

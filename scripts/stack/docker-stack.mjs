@@ -8,7 +8,7 @@ import { findFreeBlock, isFree } from './ports.mjs';
 
 const limitMs = 10 * 60_000;
 const remedy =
-  'run the same command by hand to see more; or set OT_STACK=private (Linux), or RABBITMQ_URLS and DATABASE_URL to running servers';
+  'run the same command manually to see more; or set OT_STACK=private (Linux), or RABBITMQ_URLS and DATABASE_URL to running servers';
 
 /** @typedef {{ inside: number, variable: string, usual: number }} Published  a port, and what docker-compose.yml calls it */
 /** @typedef {import('./private-stack.mjs').ServerName} ServerName */

@@ -107,7 +107,7 @@ function ensureServer(name, signal) {
 }
 
 /**
- * Whoever starts, or deletes, servers of this clone does so alone.
+ * Only one process at a time starts or deletes servers of this clone.
  *
  * @template T
  * @param {AbortSignal | undefined} signal

@@ -32,7 +32,7 @@ function findRabbitHome(root) {
 }
 
 /**
- * Where Erlang is looked for, in order. Whoever gives a RabbitMQ puts the Erlang that belongs to it into PATH; the
+ * Where Erlang is looked for, in order. A given RabbitMQ finds its Erlang in PATH; the
  * system's may be of a series that the given one does not start on.
  * @param {string} root @param {{ isGiven: boolean, path?: string | undefined }} options @returns {string[]}
  */

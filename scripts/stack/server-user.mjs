@@ -16,7 +16,7 @@ const nobody = 65_534;
  * is root's own gets nobody.
  *
  * @param {{ uid: number | undefined, ownerUid: number, ownerGid: number }} facts
- * @returns {ServerUser | undefined} undefined: as whoever runs this
+ * @returns {ServerUser | undefined} undefined: as the user who runs this
  */
 export function chooseServerUser({ uid, ownerUid, ownerGid }) {
   if (uid !== 0) return undefined;

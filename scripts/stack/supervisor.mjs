@@ -20,7 +20,7 @@ import { canConnect, waitUntil } from '../setup/wait.mjs';
  * @property {number} stopLimitMs
  * @property {number} startLimitMs
  * @property {string} logFile
- * @property {Access} access  handed to whoever uses it
+ * @property {Access} access  handed to its users
  */
 
 /**

@@ -31,8 +31,8 @@ interface Waiting<T, R> {
 }
 
 /**
- * Group commit: whoever comes while all lanes are busy shares the next transaction with the others who wait. Nobody
- * waits for company: with a free lane an item goes at once. An item that makes its group fail does not harm the others,
+ * Group commit: items that arrive while all lanes are busy share the next transaction. With a free lane, an item
+ * starts at once. An item that makes its group fail does not harm the others,
  * as each is tried again alone; and as that happens beside the lanes, one that waits for a lock holds up nobody.
  */
 export class GroupCommit<T, R> {

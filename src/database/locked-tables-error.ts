@@ -8,7 +8,7 @@ export class LockedTablesError extends CodedError {
   ) {
     super(
       'TABLES_LOCKED',
-      `the migration ${migration} got no lock on a table of ours within a minute, because another session, such as pg_dump, uses it; ` +
+      `the migration ${migration} got no lock on a table of the package within a minute, because another session, such as pg_dump, uses it; ` +
         'nothing was changed. Start again when that session has ended (pg_stat_activity shows it by its xact_start)',
       { cause },
     );

@@ -18,7 +18,7 @@ export const STATEMENT_MS = 8_000;
 
 /**
  * Runs `work` on a connection of its own. Nothing waits forever, whatever the options of the host's pool: a missing
- * connection or answer is a NoAnswerError. A connection that cannot be used again is closed, and not given back.
+ * connection or answer is a NoAnswerError. A connection that cannot be used again is closed instead of released.
  *
  * @param statementMs what the server may spend on a statement; 0: there is no limit
  */

@@ -4,7 +4,7 @@ import { onOwnConnection, STATEMENT_MS } from './on-own-connection';
 
 const LEVEL = 'READ COMMITTED';
 
-/** What the server may spend on a transaction of ours, milliseconds; 0: no limit. */
+/** What the server may spend on one of our transactions, milliseconds; 0: no limit. */
 export interface TransactionLimits {
   /** A statement that takes longer is cancelled (57014). @default 8000 */
   readonly statementMs?: number;

@@ -13,7 +13,7 @@ export const PLAN_BY_INDEX = 'SET plan_cache_mode = force_generic_plan; SET enab
  * at best. Planning all statements anew takes some 10 ms a connection, so every ten seconds is cheap.
  */
 const PLAN_AGE_MS = 10_000;
-/** PostgreSQL keeps each on every connection for ever: whoever builds texts from values must not fill its memory. */
+/** PostgreSQL keeps each on every connection forever: texts that are built from values would fill its memory. */
 const MAX_STATEMENTS = 500;
 
 /** Names of statements by text, the same on every connection of the process. */

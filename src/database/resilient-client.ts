@@ -123,7 +123,7 @@ export class ResilientClient extends Client {
       hangUp(this, silence());
       this.hangUpBeside(({ heardAt }) => heardAt < askedAt, silence);
     } else {
-      // At once, before whoever asked gives it back: the pool throws away what is ending.
+      // At once, before the caller releases it: the pool discards a client that is ending.
       void this.end().catch(() => undefined);
       // Else only its own transaction is read-only.
       if (isReadOnly(error) && !this.reported.saysWritable)

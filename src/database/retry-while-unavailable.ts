@@ -8,14 +8,14 @@ const PAUSE_MS = 3_000;
 
 const logger = new Logger('Start');
 
-/** Does `work`, which must bear repetition, again while the database is away. @throws what the last of ten tries threw. */
+/** Does `work`, which must bear repetition, again while the database is unavailable. @throws what the last of ten tries threw. */
 export async function retryWhileUnavailable<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
       if (tries >= TRIES || !isDatabaseUnavailable(error)) throw error;
-      logger.warn(`the database is away, trying again in ${PAUSE_MS} ms: ${String(error)}`);
+      logger.warn(`the database is unavailable, trying again in ${PAUSE_MS} ms: ${String(error)}`);
       await clock.sleep(PAUSE_MS);
     }
   }

@@ -157,7 +157,7 @@ export class OutboxClaims {
     for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.deleteSql, [lease, ids]);
   }
 
-  /** Gives rows back; they can be claimed again after a time that grows with their attempts, up to `longestS` seconds. */
+  /** Releases rows; they can be claimed again after a time that grows with their attempts, up to `longestS` seconds. */
   async release(dataSource: DataSource, rows: readonly Leased[], longestS: number): Promise<void> {
     for (const [lease, ids] of byLease(rows)) await ownQuery(dataSource, this.releaseSql, [lease, ids, longestS]);
   }

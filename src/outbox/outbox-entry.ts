@@ -6,7 +6,7 @@ export type OutboxRoute = 'wake-up' | 'event';
 
 /** One message to be published after the transaction that appended it has committed. */
 export interface OutboxEntry {
-  /** UUID v7, the message id for ever: a re-published row keeps it. */
+  /** UUID v7, the message id forever: a re-published row keeps it. */
   readonly id: string;
   readonly route: OutboxRoute;
   /** Timeout kind for a wake-up, event name for an event. */

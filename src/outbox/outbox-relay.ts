@@ -3,7 +3,7 @@ import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../clock';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../rabbit';
 import { type OutboxRoute } from './outbox-entry';
-import { BatchesInHand } from './batches-in-hand';
+import { BatchesInFlight } from './batches-in-flight';
 import { type Claim, type ClaimedRow, NOTHING, OutboxClaims, PAUSES_S } from './outbox-claims';
 import { onAnnouncedCommit } from './commit-announcer';
 import { LateRows } from './late-rows';
@@ -25,9 +25,9 @@ interface RelayDependencies {
 const BATCH = 500;
 const BATCH_BYTES = 4_000_000;
 /** One on its way to the broker, one behind it, one being claimed or deleted; more only costs memory. */
-const BATCHES_IN_HAND = 3;
-/** Limit for the bodies in hand. One more batch, or one larger body, is claimed beside them. */
-const BYTES_IN_HAND = 8_000_000;
+const BATCHES_IN_FLIGHT = 3;
+/** Limit for the bodies in flight. One more batch, or one larger body, is claimed beside them. */
+const BYTES_IN_FLIGHT = 8_000_000;
 /** A lease is longer than publishing may take by so much, or a slow broker would get every message twice. */
 const LEASE_MARGIN_MS = 10_000;
 const POLL_MS = 500;
@@ -57,7 +57,7 @@ export class OutboxRelay {
   private readonly logger: Logger;
   private readonly claims: OutboxClaims;
   private readonly loop: PollingLoop;
-  private readonly inHand = new BatchesInHand();
+  private readonly inFlight = new BatchesInFlight();
   private readonly late: LateRows;
   private readonly failures: PublishFailures;
   private unsubscribe: (() => void) | undefined;
@@ -92,11 +92,11 @@ export class OutboxRelay {
     this.loop.wake();
   }
 
-  /** Resolves when only late messages are in hand. */
+  /** Resolves when only late messages are in flight. */
   async stop(): Promise<void> {
     this.unsubscribe?.();
     await this.loop.stop();
-    await this.inHand
+    await this.inFlight
       .untilLeft(0)
       .catch((error: unknown) => this.logger.warn(`the last batch failed: ${String(error)}`));
   }
@@ -120,8 +120,8 @@ export class OutboxRelay {
     const claimed = await this.claim();
     const { rows, isFull } = claimed;
     const bytes = rows.reduce((sum, { body }) => sum + body.length, 0);
-    if (rows.length > 0) this.inHand.add(this.relay(claimed).then(isTaken), bytes);
-    const isAccepted = await this.inHand.untilLeft(isFull ? BATCHES_IN_HAND - 1 : 0, BYTES_IN_HAND);
+    if (rows.length > 0) this.inFlight.add(this.relay(claimed).then(isTaken), bytes);
+    const isAccepted = await this.inFlight.untilLeft(isFull ? BATCHES_IN_FLIGHT - 1 : 0, BYTES_IN_FLIGHT);
     return isFull && isAccepted;
   }
 

@@ -33,7 +33,7 @@ export class OutboxRelays {
     for (const relay of this.relays) relay.start();
   }
 
-  /** Resolves when only late messages are in hand. */
+  /** Resolves when only late messages are in flight. */
   async stop(): Promise<void> {
     await Promise.all(this.relays.map((relay) => relay.stop()));
   }

@@ -66,7 +66,7 @@ export class Outbox {
     );
   }
 
-  /** What should be on the broker by now, whoever has it in hand, and what can never get there. */
+  /** Rows that should be on the broker by now, claimed or not, and rows that can never get there. */
   async backlog(dataSource: DataSource): Promise<OutboxBacklog> {
     const [row] = await ownQuery<OutboxBacklog[]>(dataSource, this.backlogSql, [this.options.horizonMs]);
     return row ?? { rows: 0, oldestSeconds: 0, parked: 0 };

@@ -53,7 +53,7 @@ export class KeptDeliveries {
   /** Pauses. Resolves to true if `delivery` should be tried again, to false if it was returned or lost. */
   keep(delivery: Delivery): Promise<boolean> {
     this.pause();
-    if (!this.isWaiting) return Promise.resolve(this.giveBack(delivery));
+    if (!this.isWaiting) return Promise.resolve(this.requeue(delivery));
     return new Promise((resolve) => this.kept.add({ delivery, resolve }));
   }
 
@@ -62,7 +62,7 @@ export class KeptDeliveries {
    */
   async keepAlone(delivery: Delivery, pauseMs: number): Promise<boolean> {
     await this.clock.sleep(pauseMs, this.deps.consumer.stopped);
-    return this.mayGoOn(delivery) || this.giveBack(delivery);
+    return this.mayGoOn(delivery) || this.requeue(delivery);
   }
 
   /** False if it is acknowledged or older than 20 min, or if the consumer has stopped. It must then be returned. */
@@ -91,11 +91,11 @@ export class KeptDeliveries {
     for (const kept of this.kept) {
       if (!isWanted(kept.delivery)) continue;
       this.kept.delete(kept);
-      kept.resolve(this.mayGoOn(kept.delivery) || this.giveBack(kept.delivery));
+      kept.resolve(this.mayGoOn(kept.delivery) || this.requeue(kept.delivery));
     }
   }
 
-  private giveBack(delivery: Delivery): false {
+  private requeue(delivery: Delivery): false {
     delivery.acknowledge('requeue');
     return false;
   }

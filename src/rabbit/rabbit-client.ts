@@ -78,7 +78,7 @@ export class RabbitClient {
     const consumer = new ManualAckConsumer(this.consuming, this.clock, {
       queue: request.queue,
       prefetch: request.prefetch,
-      serves: () => queueServes(this.clock, () => this.throwAwayConnection(), request.queue),
+      serves: () => queueServes(this.clock, () => this.temporaryConnection(), request.queue),
       onDelivery: (delivery) => {
         if (undecodableHeaders.hasDropped(delivery.message)) void this.parked.park(delivery, UNREADABLE_HEADERS);
         else request.onDelivery(delivery);
@@ -100,7 +100,7 @@ export class RabbitClient {
   }
 
   /** A separate connection that the caller must close. For requests that may close their connection. */
-  async throwAwayConnection(): Promise<ChannelModel> {
+  async temporaryConnection(): Promise<ChannelModel> {
     let failure: unknown = new Error('no RabbitMQ URL is configured');
     for (const url of this.options.urls) {
       try {
@@ -124,7 +124,7 @@ export class RabbitClient {
    * Waits for the receivers for at most `ms`, then returns the rest to the queue. Returns the number of returned
    * deliveries.
    */
-  async acknowledgeRest(ms: number): Promise<number> {
+  async drain(ms: number): Promise<number> {
     await Promise.all(this.consumers.map((consumer) => consumer.whenAcknowledged(ms)));
     const rest = this.consumers.reduce((sum, consumer) => sum + consumer.unacknowledgedCount, 0);
     await Promise.all(this.consumers.map((consumer) => consumer.close(CLOSE_MS)));

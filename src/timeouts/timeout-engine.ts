@@ -112,7 +112,7 @@ export class TimeoutEngine {
   }
 
   /**
-   * No new work, then the work in hand, then the messages it led to, then the connections. All within
+   * No new work, then the work in progress, then the messages it led to, then the connections. All within
    * `shutdownTimeoutMs`, and two seconds more when the broker does not answer.
    */
   async stop(): Promise<void> {
@@ -123,14 +123,14 @@ export class TimeoutEngine {
     await limit.within<unknown>(this.client.stopConsuming(), undefined);
     await limit.within<unknown>(Promise.all([...this.sweeps.values()].map((sweep) => sweep.stop())), undefined);
     await Promise.all([...this.processors.values()].map((processor) => processor.close(limit.left())));
-    const given = await this.client.acknowledgeRest(limit.left());
+    const given = await this.client.drain(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
     await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop()]), undefined);
     const relayed = await limit.within(this.relays.runOnce(), 0);
     await this.client.close(limit.left());
     await limit.within<unknown>(this.relays.finishLate(), undefined);
     await limit.within<unknown>(this.databaseClock.stop(), undefined);
-    this.logger.log(`stopped: ${given} deliveries given back, ${relayed} last messages published`);
+    this.logger.log(`stopped: ${given} deliveries requeued, ${relayed} last messages published`);
   }
 
   private work(handler: RegisteredHandler): void {

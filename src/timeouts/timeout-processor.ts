@@ -90,7 +90,7 @@ export class TimeoutProcessor {
     return this.pages.settle(range, marginMs, 'sweep');
   }
 
-  /** Waits at most `ms` for what has begun. What has not begun, or takes longer, is given back. */
+  /** Waits at most `ms` for what has begun. What has not begun, or takes longer, is returned. */
   async close(ms: number): Promise<void> {
     this.closing.abort();
     const waiting = [...this.buffer.drain(), ...this.queue.withdraw()];

@@ -45,7 +45,7 @@ export interface TimeoutsOptions {
   readonly sweep?: SweepOptions;
   /** False in a process that only schedules: no handler runs here. @default true */
   readonly consume?: boolean;
-  /** How long the whole shutdown may take, milliseconds: work in hand and last messages. @default 10000 */
+  /** How long the whole shutdown may take, milliseconds: work in progress and last messages. @default 10000 */
   readonly shutdownTimeoutMs?: number;
   /** @internal */
   readonly [OWNS_DATABASE]?: true;

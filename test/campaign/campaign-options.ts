@@ -41,7 +41,7 @@ export const USAGE = `npm run test:faults [-- OPTIONS]
   --apart          faults begin at even distances
   --pgbouncer      the instances connect through PgBouncer in transaction mode; without a standby
   --bare-pool      the instances' pool sets no limits at all, as in a host whose DataSource has none
-  --broker-dead    without faults; the broker is away from before the start to the end
+  --broker-dead    without faults; the broker is unavailable from before the start to the end
   --keep-logs      keeps the folder with the logs
 `;
 

@@ -71,7 +71,7 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
     });
     const drainMs = performance.now() - drainedFrom;
     if (isBrokerDead) for (const event of await eventsInOutbox(stage.database)) events.take(event);
-    // For whoever keeps the logs and wants to know what happened when.
+    // Shows in the logs what happened when.
     writeFileSync(join(stage.folder, 'faults.json'), JSON.stringify(log.faults, null, 1));
     const findings = await checkRun({ ...options, stage, stream, events, log, load });
     writeFileSync(join(stage.folder, 'excused.json'), JSON.stringify(findings.excused, null, 1));

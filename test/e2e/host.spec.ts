@@ -63,7 +63,7 @@ describe('a host that imports the module', () => {
     }
   });
 
-  it('has no routes of ours unless it asks for them', async () => {
+  it('has none of our routes unless it asks for them', async () => {
     const app = await start(OrderTimeoutModule.forRoot(optionsOf(0, 'quiet')));
     await requestTo(app)
       .get('/orders/x')

@@ -245,7 +245,7 @@ describe('a key of one merchant', () => {
     const id = 'not-yet';
     await world.asA('post', `/orders/${id}/paid`, { provider: 'p', reference: 'early', amount: 1_999, currency: 'EUR' }).expect(404); // prettier-ignore
     await world.service.call('post', '/orders', anOrder({ id, merchantId: 'b', lines: [] })).expect(201);
-    // Whoever has the order in hand next would book money that waits for it.
+    // The next transaction with the order would book money that waits for it.
     const { body } = await world.service.call('post', `/orders/${id}/auto-close`, { enabled: true });
     expect(body).toMatchObject({ status: 'PENDING', attempts: [] });
   });

@@ -99,7 +99,7 @@ describe('notifications in a host', () => {
     await posted.set('content-type', 'text/plain').send('hello').expect(415);
   });
 
-  it('cannot be checked in a host that throws the raw body away, which is said, and asked for again', async () => {
+  it('cannot be checked in a host that discards the raw body, which is said, and asked for again', async () => {
     const app = await start(false);
     await post(app, 'posting', '{"reference":"n-1"}').expect(500);
   });

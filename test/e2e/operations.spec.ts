@@ -65,7 +65,7 @@ describe('health and metrics', () => {
   });
 });
 
-describe('a database that goes away', () => {
+describe('a database that becomes unavailable', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let app: NestExpressApplication;
@@ -106,7 +106,7 @@ describe('a database that goes away', () => {
   });
 });
 
-describe('a broker that is away', () => {
+describe('a broker that is unavailable', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let app: NestExpressApplication;

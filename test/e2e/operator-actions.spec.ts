@@ -30,7 +30,7 @@ describe('an operator', () => {
     return (body as unknown as Record<string, unknown>[]).at(-1);
   };
 
-  it('closes an order by hand', async () => {
+  it('closes an order manually', async () => {
     const id = await placed({ autoClose: false });
     expect(await post(`/orders/${id}/close`, { reason })).toMatchObject({ status: 200, body: { status: 'CLOSED' } });
     expect(await lastOf(id)).toMatchObject({ cause: 'operator', actor: 'shop', reason });

@@ -51,7 +51,7 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
     expect(service.parked).toEqual([]);
   });
 
-  it('leaves no setting and no lock behind for whoever gets the connection next', async () => {
+  it('leaves no setting and no lock behind for the next user of the connection', async () => {
     const names = [...SETTINGS, ...PLANNING];
     const changed = `SELECT name, setting FROM pg_settings WHERE name = ANY ($1) AND source = 'session'`;
     for (const pool of [service.database.dataSource, other]) {

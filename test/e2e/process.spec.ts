@@ -33,7 +33,7 @@ describe('the process', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { context: string; msg: string });
-    expect(lines.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^stopped: 0 deliveries given back/));
+    expect(lines.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^stopped: 0 deliveries requeued/));
     expect(run.output.stderr).toBe('');
     await database.drop();
     await vhost.drop();

@@ -30,7 +30,7 @@ function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
     const { reference, number, status } = refund;
     const payment = shop.world.providerOf(refund).find(reference);
     const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
-    if (others.length > 0) return [{ type: 'refund', text: `${reference} was given back twice` }];
+    if (others.length > 0) return [{ type: 'refund', text: `${reference} was refunded twice` }];
     const isBack = payment?.refunds.has(number) === true;
     if (isBack === (status === 'REFUNDED')) return [];
     return [

@@ -69,7 +69,7 @@ export class ModelEngine {
     }
   }
 
-  /** A worker takes a wake-up in hand: the first transaction. */
+  /** A worker starts on a wake-up: the first transaction. */
   private bring(ref: TimeoutRef, generation: number | null, cause: TimeoutCause): void {
     const redeliver =
       cause === 'message' ? () => this.wakeUps.post(ref, generation ?? 0, this.around.agenda.nowMs) : undefined;
@@ -150,7 +150,7 @@ export class ModelEngine {
     if (outcome.type !== 'look-up') this.record(row, outcome);
   }
 
-  /** The lease is a token: it fences off whoever was overtaken, however long he stood still. */
+  /** The lease is a token: it fences off an overtaken worker, however long it stood still. */
   private holds(row: TimeoutRow, lease: number): boolean {
     return this.table.find(row) === row && row.state === 'pending' && row.lease === lease;
   }

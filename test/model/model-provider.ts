@@ -101,7 +101,7 @@ export class ModelProvider {
       if (this.pending.has(number)) return { type: 'PENDING' };
       if (agenda.nowMs < this.traits.refundsFromMs) return { type: 'REJECTED', reason: 'the balance is too low' };
       if (payment && random.chance(this.traits.slowRefunds)) return this.refundLater(payment, number, amount);
-      if (!payment?.refund(number, amount)) return { type: 'REJECTED', reason: 'there is not so much to give back' };
+      if (!payment?.refund(number, amount)) return { type: 'REJECTED', reason: 'there is not so much to refund' };
       return { type: 'REFUNDED', refundId: `r-${number}`, evidence: {} };
     });
   }

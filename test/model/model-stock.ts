@@ -24,7 +24,7 @@ export class ModelStock {
     return true;
   }
 
-  /** Only what was given back is taken again. */
+  /** Only what was released is taken again. */
   reserveAgain(orderId: string): boolean {
     const line = this.lines.get(orderId);
     if (line?.state !== 'RELEASED' || this.onHand - this.reserved < line.quantity) return false;

@@ -17,7 +17,7 @@ export function isParkedForReason(shop: Shop, { kind, key }: TimeoutRow): boolea
   const traits = shop.plan.providers;
   if (traits.some(({ outages }) => outages.some(({ fromMs, toMs }) => toMs - fromMs > 12 * HOUR_MS))) return true;
   if (kind === PAYMENT_REFUND) return traits.some(({ refundsFromMs }) => refundsFromMs > 0);
-  // Without a limit at the provider, a payment that it does not know yet may come for ever.
+  // Without a limit at the provider, a payment that it does not know yet may come forever.
   const isLimitless = ({ timeExpire, status }: PaymentAttempt): boolean => timeExpire === null && status !== 'CLOSED';
   return (
     needsPerson(shop, key) ||

@@ -40,13 +40,13 @@ export function notify(shop: Shop, key: AttemptKey, paid: PaidOutcome, round = 0
 function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): void {
   const { store, engine, agenda, wiring } = shop.world;
   const money = moneyOf(key, paid);
-  if (!shop.plan.newsOnly) {
+  if (!shop.plan.changeOnly) {
     shop.heard(key);
     return bookNotified(shop.world, shop.late, money, { cause: 'notify' });
   }
   const known = store.findAttempt(money);
   if (!known) return;
   shop.heard(key);
-  if (wiring.asksOnNews) engine.schedule(reconcileTimeout(known.orderId), agenda.now);
+  if (wiring.looksUpOnChange) engine.schedule(reconcileTimeout(known.orderId), agenda.now);
   engine.wake(paymentTimeout(known.orderId), 'passive');
 }

@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const BY = { cause: 'operator' } as const;
 
-/** An operator who decides by hand about an order, around its deadline and long after it. */
+/** An operator who decides manually about an order, around its deadline and long after it. */
 export function sendOperator(shop: Shop, orderId: string): void {
   const { agenda, random, store } = shop.world;
   const deadlineMs = store.lock(orderId).expiresAt.getTime();
@@ -94,7 +94,7 @@ function refundByOperator({ world, late }: Shop, { orderId, ...key }: PaymentAtt
   const { store, engine, agenda, trace } = world;
   const order = lockAtDesk(world, orderId);
   const decision = decideManualRefund(order, { ...key, transactionId: null });
-  trace.note(() => `operator gives ${key.reference} of ${orderId} back, which is ${order.status} -> ${decision.type}`);
+  trace.note(() => `operator refunds ${key.reference} of ${orderId}, which is ${order.status} -> ${decision.type}`);
   if (decision.type !== 'refund' || late.disputed([decision.attempt]).length > 0) return;
   late.beginRefunds([decision.attempt], 'operator');
   const isOverdue = order.status === 'PENDING' && order.autoClose && agenda.now >= closesAt(order);

@@ -23,7 +23,7 @@ export function sendPeople(shop: Shop, orderId: string): void {
   for (let looks = random.pick([3, 0], [1, 1], [1, 3]); looks > 0; looks--) {
     around(-2 * SECOND, MINUTE, () => engine.wake(paymentTimeout(orderId), 'passive'));
   }
-  // A provider's news: the state of a payment has changed.
+  // A provider's notification: the state of a payment has changed.
   if (random.chance(0.1)) around(0, 5 * MINUTE, () => engine.wake({ kind: ORDER_LATE_WATCH, key: orderId }, 'passive'));
 }
 

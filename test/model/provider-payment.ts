@@ -8,7 +8,7 @@ export interface PaymentTraits {
   /** The provider's own name of the payment, under which it is known as well; as the intent behind a session. */
   readonly intent?: string;
   readonly currency: string;
-  /** The limit that we sent; null: none, the provider would take the money for ever. */
+  /** The limit that we sent; null: none, the provider would take the money forever. */
   readonly timeExpire: number | null;
   /** False: the payment exists from when the buyer scans it, as with Alipay. */
   readonly existsAtOnce: boolean;
@@ -29,7 +29,7 @@ export interface Taken {
   readonly atMs: number;
 }
 
-/** The truth about one attempt: what the provider did with it, whoever heard of it. */
+/** The truth about one attempt: what the provider did with it, known to anyone or not. */
 export class ProviderPayment {
   taken: Taken | undefined;
   /** By refund number. */
@@ -121,7 +121,7 @@ export class ProviderPayment {
     }
   }
 
-  /** False: there is not so much to give back. The same number again changes nothing. */
+  /** False: there is not so much to refund. The same number again changes nothing. */
   refund(number: string, amount: bigint): boolean {
     if (this.refunds.has(number)) return true;
     if (amount > this.heldAmount) return false;

@@ -52,7 +52,7 @@ function workOffParked(shop: Shop): void {
   if (random.chance(0.5)) for (const { id } of store.all()) workOffMoney(shop, id);
 }
 
-/** A person is for what only a person can decide, and for a provider that stays away all day. */
+/** A person is for what only a person can decide, and for a provider that is unavailable all day. */
 function needlesslyParked(shop: Shop): Violation[] {
   const rows = shop.world.engine.table.all().filter((row) => row.state === 'parked' && !isParkedForReason(shop, row));
   return rows.map(({ kind, key, lastError }) => ({ type: 'endless', text: `${kind} ${key} was parked: ${lastError}` }));

@@ -26,7 +26,7 @@ export interface RunPlan {
   /** Share of the payments that the provider has a name of its own for. */
   readonly intents: number;
   /** Notifications say only that something has changed. */
-  readonly newsOnly: boolean;
+  readonly changeOnly: boolean;
   /** Orders that no deadline closes. */
   readonly autoClose: boolean;
   /** Payment attempts of an order, where it has more than a few. */
@@ -64,7 +64,7 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
     accounts: random.chance(0.15) ? ['m1', 'm2'] : [null],
     reports: random.pick([2, 0], [1, 0.6]),
     intents: random.pick([2, 0], [1, 0.7]),
-    newsOnly: random.chance(0.1),
+    changeOnly: random.chance(0.1),
     autoClose: random.chance(0.94),
     manyAttempts: isCrowded ? random.between(14, 18) : undefined,
   };

@@ -78,7 +78,7 @@ export const WEAKER: readonly Wiring[] = [
   // A reference alone identifies a payment.
   weaker('ignores-accounts', { knowsAccounts: false }),
   // A notification without an amount only wakes what is due.
-  weaker('drops-news', { asksOnNews: false }),
+  weaker('drops-news', { looksUpOnChange: false }),
   // An operator's word that attempts are closed is believed for good, and given without a look at the provider.
   weaker('believes-operators', { checksDeclared: false }),
   // All attempts are asked about at once, so the rate limit of the provider is used up by questions.

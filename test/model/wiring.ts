@@ -20,7 +20,7 @@ export interface Wiring {
   /** Whether equal references of two merchants are two payments. */
   readonly knowsAccounts: boolean;
   /** Whether a notification without an amount has the provider asked. */
-  readonly asksOnNews: boolean;
+  readonly looksUpOnChange: boolean;
   /** Attempts of one order that are asked about at a time; those that could bring money first. */
   readonly lanes: number;
   readonly decideManualClose: typeof decideManualClose;
@@ -40,7 +40,7 @@ export const OURS: Wiring = {
   sendsTimeExpire: true,
   believes: (money) => money,
   knowsAccounts: true,
-  asksOnNews: true,
+  looksUpOnChange: true,
   lanes: 4,
   decideManualClose,
   checksDeclared: true,

@@ -9,7 +9,7 @@ export interface Errand {
   readonly name: string;
   /** Goes on after a while, unless the worker has died meanwhile. */
   after(ms: number, run: () => void): void;
-  /** The worker dies with all that it has in hand; unacked messages come again. */
+  /** The worker dies with all its work; unacked messages come again. */
   crash(when: string): void;
 }
 

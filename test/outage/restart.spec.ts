@@ -35,10 +35,10 @@ const cases: Case[] = [
   },
 ];
 
-/** Boot takes 5–10 s: one wait ends before the broker goes, most while it is away, one about when it is back. */
+/** Boot takes 5–10 s: one wait ends before the broker goes, most while it is down, one about when it is up again. */
 const DELAYS = [10, 1_000, 3_250, 8_990];
 
-describe('all transports on a broker that goes away', () => {
+describe('all transports on a broker that becomes unavailable', () => {
   let broker: ThrowAwayBroker;
 
   beforeAll(async () => {

@@ -58,7 +58,7 @@ export interface Ending {
   readonly unmatched?: readonly string[];
   /** Statuses of all attempts. @default any that is final */
   readonly attempts?: readonly string[];
-  /** What somebody has given back by hand, in minor units: the provider holds that much less. @default 0 */
+  /** What was refunded directly at the provider, in minor units: the provider holds that much less. @default 0 */
   readonly givenByHand?: number;
   /** Notifications that the service must have refused and counted. @default 0 */
   readonly forgeries?: number;

@@ -46,7 +46,7 @@ export const neverValid: fc.Arbitrary<string> = fc
 const deep = (open: string, close: string, depth: number, core = '1'): string =>
   open.repeat(depth) + core + close.repeat(depth);
 
-/** Bodies below the limit that cost whoever walks them recursively its stack. */
+/** Bodies below the limit that overflow the stack of a recursive walk. */
 export const deepJson: fc.Arbitrary<string> = fc
   .record({
     depth: fc.constantFrom(20, 1_000, 8_000, 40_000),

@@ -75,6 +75,6 @@ async function fingerprint({ database }: RunningService): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What a stack trace, a query or a path of ours looks like in an answer. */
+/** What a stack trace, a query or one of our paths looks like in an answer. */
 export const LEAK =
   /\n\s+at |node_modules|\/src\/|\/dist\/|\.[jt]s:\d+|SELECT \*|INSERT INTO|QueryFailed|TypeError|RangeError|ECONN/;

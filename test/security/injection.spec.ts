@@ -123,7 +123,7 @@ describe('injection', () => {
       ['an id of quotes', '"><script>'],
       ['an id of 4000 characters', 'x'.repeat(4_000)],
       ['an id of no ASCII', 'ä'],
-    ])('%s is not given back as X-Request-Id', async (_, id) => {
+    ])('%s is not returned as X-Request-Id', async (_, id) => {
       const head = ['GET /orders/nobody HTTP/1.1', 'Host: x', 'Connection: close', `X-Request-Id: ${id}`, '', ''];
       const { headers, wire } = await stage.ask(Buffer.from(head.join('\r\n'), 'latin1'));
       expect(headers['set-cookie']).toBeUndefined();

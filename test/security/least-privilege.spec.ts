@@ -200,7 +200,7 @@ describe('the users of the shipped broker definitions', () => {
       ['read what is parked', consume(PARKED)],
       ['bind its queue to the commands', bind('listener.mailer', COMMANDS)],
       ['bind its queue to what is parked', bind('listener.mailer', PARKED)],
-      ['declare a queue of ours', declareQueue(`${PREFIX}.mine`)],
+      ['declare one of our queues', declareQueue(`${PREFIX}.mine`)],
       ['declare a queue of others', declareQueue('billing.mine')],
       ['delete the command queue', remove(COMMANDS)],
       ['empty the parked queue', purge(PARKED)],

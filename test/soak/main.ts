@@ -13,7 +13,7 @@ const WARM_UP_MS = 60_000;
 const MIB = 1_048_576;
 /** 1 MiB an hour is 17 KiB a minute; below half a MiB a minute it is the noise of the collector over some minutes. */
 const MAX_HEAP_MIB_PER_MINUTE = 0.5;
-/** Pages that the allocator has not given back count too. */
+/** Pages that the allocator has not released count too. */
 const MAX_RSS_MIB_PER_MINUTE = 3;
 /** Pools breathe by some sockets; one for each order would be thousands. */
 const MAX_RESOURCES_PER_MINUTE = 10;

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { createDatabase, type TestDatabase } from './database';
 import { startServerProxy, type ServerProxy } from './server-proxy';
 
-/** A database of the test's own behind a proxy: it can be away for a while and come back. */
+/** A database of the test's own behind a proxy: it can be unavailable for a while and come back. */
 export interface ProxiedDatabase extends TestDatabase, Pick<ServerProxy, 'refuse' | 'accept'> {}
 
 export async function createProxiedDatabase(): Promise<ProxiedDatabase> {

@@ -2,7 +2,7 @@
 export const BUYER_GROUPS = {
   'pays-early': { share: 8, says: 'pays early, the shop reports it' },
   'pays-last-100ms': { share: 5, says: 'pays in the last 100 ms' },
-  'notify-lost': { share: 5, says: 'pays, and the news is lost' },
+  'notify-lost': { share: 5, says: 'pays, and the notification is lost' },
   'never-starts': { share: 7, says: 'never begins to pay' },
   'never-pays': { share: 6, says: 'opens the payment page, never pays' },
   'provider-slow': { share: 3, says: 'the provider answers late' },

@@ -27,7 +27,7 @@ export interface PlannedPayment {
   readonly paysAtMs?: number;
   /** Whether the provider tells the shop, and whether that gets through. Absent: it does not tell. */
   readonly notify?: 'sent' | 'lost';
-  /** How long the news takes to the shop. */
+  /** How long the notification takes to the shop. */
   readonly notifyDelayMs?: number;
   readonly faults: readonly PlannedFault[];
 }

@@ -25,7 +25,7 @@ const SCRIPTS: Record<BuyerGroup, (random: Random, ordinal: number) => BuyerScri
   },
   'pays-last-100ms': (random) => {
     const windowMs = windowOf(random);
-    // The news comes before the deadline or after it, while the service may be asking the provider already.
+    // The notification comes before the deadline or after it, while the service may be asking the provider already.
     const notify = { notify: 'sent', notifyDelayMs: random.between(0, 300) } as const;
     return { windowMs, payment: { paysAtMs: windowMs - random.between(1, 100), ...notify, faults: [] } };
   },

@@ -3,7 +3,7 @@ import { DemoError } from '../demo-error';
 import { RefusedError } from './refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from './shop-channel';
 
-/** Longer than the service is away when it is killed and started again. */
+/** Longer than the service is down when it is killed and started again. */
 const PATIENCE_MS = 20_000;
 const PAUSE_MS = 200;
 const REQUEST_LIMIT_MS = 10_000;

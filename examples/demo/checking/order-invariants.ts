@@ -4,7 +4,7 @@ import { unexplained } from './outage';
 
 /** The message path is up: a sweep alone would need longer. */
 const NORMAL_LIMIT_MS = 5_000;
-/** The service or the provider was away for a while. */
+/** The service or the provider was unavailable for a while. */
 const TROUBLE_LIMIT_MS = 40_000;
 
 /** Orders, one by one: placed, never early, in time, and rightly. */
@@ -44,7 +44,7 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'late-payers-refused',
-    says: 'whoever pays after the deadline is turned away by the provider, or the order is PAID',
+    says: 'a buyer who pays after the deadline is refused by the provider, or the order is PAID',
     violations: ({ orders }) => of(orders, paidTooLate),
   },
 ];

@@ -13,7 +13,7 @@ interface ChildPlan {
   readonly onDeath: (sentence: string) => void;
 }
 
-/** Longer than the service's own limit for work in hand. */
+/** Longer than the service's own limit for work in progress. */
 const ORDERLY_MS = 12_000;
 const PRELOAD = join(__dirname, 'end-with-parent.js');
 

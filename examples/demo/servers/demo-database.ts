@@ -14,7 +14,7 @@ export class DemoDatabase {
     this.url = url.toString();
   }
 
-  /** @throws DemoError when the server is away, or refuses. */
+  /** @throws DemoError when the server is unavailable, or refuses. */
   async create(): Promise<void> {
     await this.onServer(`CREATE DATABASE ${this.name}`).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);

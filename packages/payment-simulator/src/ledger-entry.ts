@@ -35,9 +35,9 @@ export interface LedgerEntry {
   readonly paidAmount: string | null;
   readonly paidCurrency: string | null;
   readonly closedAt: string | null;
-  /** When all of it was given back. */
+  /** When all of it was refunded. */
   readonly refundedAt: string | null;
-  /** What was given back so far, in minor units as digits. */
+  /** What was refunded so far, in minor units as digits. */
   readonly refundedAmount: string;
   readonly refunds: readonly LedgerRefund[];
   readonly transactionId: string | null;

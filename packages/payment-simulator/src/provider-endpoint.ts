@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { httpSignature } from './http-signature';
 import { type MerchantSecrets } from './merchant-secrets';
-import { paymentNews } from './payment-news';
+import { paymentNotificationPost } from './payment-notification-post';
 import { type PaymentEvent } from './payment-hooks';
 import { type NotificationPost, type ProtocolContext, type SimulatedProtocol } from './protocol';
 import { jsonReply, type Reply, type SimulatorRequest } from './reply';
@@ -76,7 +76,7 @@ export class ProviderEndpoint implements SimulatedProtocol {
     if (event !== 'paid' || !payment.terms.notify) return undefined;
     const secret = this.secrets.of(payment.terms.merchantAccount ?? null) ?? '';
     const about = { provider: this.shownName, url: new URL(payment.terms.notify.url), secret };
-    return paymentNews(payment, about, this.context.clock.now());
+    return paymentNotificationPost(payment, about, this.context.clock.now());
   }
 
   isAcknowledged(status: number): boolean {

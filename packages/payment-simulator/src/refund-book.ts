@@ -2,9 +2,9 @@ import { type Agenda } from './agenda';
 import { iso } from './iso';
 import { type LedgerRefund } from './ledger-entry';
 
-/** What a shop asks to have given back. */
+/** What a shop asks to refund. */
 export interface RefundOrder {
-  /** The shop's number of the refund: the same one gives the money back once. */
+  /** The shop's number of the refund: the same one refunds the money once. */
   readonly number: string;
   /** Minor units. */
   readonly amount: bigint;
@@ -29,7 +29,7 @@ export class RefundBook {
     private readonly completed: (at: number) => void,
   ) {}
 
-  /** Given back so far, in minor units. */
+  /** Refunded so far, in minor units. */
   get givenBack(): bigint {
     return this.sumOf('REFUNDED');
   }
@@ -41,7 +41,7 @@ export class RefundBook {
 
   /**
    * The same number again tells how the refund stands; one that was rejected may be tried again.
-   * @param paid what there is to give back, in minor units; undefined: nothing was paid.
+   * @param paid what can be refunded, in minor units; undefined: nothing was paid.
    */
   order(now: number, order: RefundOrder, paid: bigint | undefined, processingMs: number): RefundResult {
     const known = this.byNumber.get(order.number);
@@ -55,8 +55,8 @@ export class RefundBook {
     return processingMs > 0 ? 'pending' : 'accepted';
   }
 
-  /** Gives back at once a part, or what is left of what was paid. @returns false if there is not that much. */
-  giveBackByHand(now: number, paid: bigint, part?: bigint): boolean {
+  /** Refunds at once a part, or what is left of what was paid. @returns false if there is not that much. */
+  refundDirectly(now: number, paid: bigint, part?: bigint): boolean {
     const left = paid - this.promised;
     const amount = part ?? left;
     if (amount === 0n || amount > left) return false;
@@ -72,7 +72,7 @@ export class RefundBook {
     }));
   }
 
-  /** Given back or on its way. */
+  /** Refunded, or being refunded. */
   private get promised(): bigint {
     return this.givenBack + this.sumOf('PENDING');
   }

@@ -69,12 +69,12 @@ export class ScriptEndpoint {
     });
   }
 
-  /** `POST /script/payments/{provider}/{reference}/refund`: somebody gives back by hand `amount`, or what is left. */
+  /** `POST /script/payments/{provider}/{reference}/refund`: refunds `amount`, or what is left, directly at the provider. */
   refund(key: Key, body: unknown): Reply {
     const parsed = refundInput.safeParse(body ?? {});
     if (!parsed.success) return invalid(parsed.error);
     return this.withPayment(key, ({ payment }, now) => {
-      const refunded = payment.giveBack(now, parsed.data.amount);
+      const refunded = payment.refundDirectly(now, parsed.data.amount);
       return jsonReply(refunded ? 200 : 409, payment.entry(now));
     });
   }

@@ -5,7 +5,7 @@ import { type NotificationPost, type SimulatedProtocol } from './protocol';
 import { type SimulatedPayment } from './simulated-payment';
 import { type NotifyTerms } from './simulator-input';
 
-/** News to be reordered is collected for this long, and then told the last one first. */
+/** Notifications to be reordered are collected for this long, and then sent the last one first. */
 const REORDER_MS = 100;
 
 interface NotifierOptions {
@@ -17,7 +17,7 @@ interface NotifierOptions {
 }
 
 /** One thing to be told. */
-interface News {
+interface HeldNotification {
   readonly payment: SimulatedPayment;
   readonly event: PaymentEvent;
 }
@@ -25,7 +25,7 @@ interface News {
 /** Tells the shop of payments in the provider's format, again and again as the provider does, or as badly as scripted. */
 export class ShopNotifier {
   private readonly timers = new Set<Timer>();
-  private held: News[] = [];
+  private held: HeldNotification[] = [];
 
   constructor(private readonly options: NotifierOptions) {}
 
@@ -43,19 +43,19 @@ export class ShopNotifier {
     this.timers.clear();
   }
 
-  private hold(news: News): void {
-    this.held.push(news);
+  private hold(notification: HeldNotification): void {
+    this.held.push(notification);
     if (this.held.length === 1) this.after(REORDER_MS, () => void this.tellLastFirst());
   }
 
   private async tellLastFirst(): Promise<void> {
     const held = this.held.reverse();
     this.held = [];
-    for (const news of held) await this.tell(news);
+    for (const notification of held) await this.tell(notification);
   }
 
   /** Resolves when the first copies have arrived; repetitions go on. */
-  private async tell({ payment, event }: News): Promise<void> {
+  private async tell({ payment, event }: HeldNotification): Promise<void> {
     const { notify, provider } = payment.terms;
     const protocol = this.options.protocolOf(provider);
     const first = protocol?.notification(payment, event);
@@ -73,7 +73,7 @@ export class ShopNotifier {
     if (!answers.includes(true)) void this.repeat({ payment, event }, protocol);
   }
 
-  private async repeat({ payment, event }: News, protocol: SimulatedProtocol): Promise<void> {
+  private async repeat({ payment, event }: HeldNotification, protocol: SimulatedProtocol): Promise<void> {
     const { clock, retrySpeedUp, stopping } = this.options;
     for (const delayMs of protocol.retryDelaysMs) {
       await clock.sleep(delayMs / retrySpeedUp, stopping);
@@ -87,10 +87,10 @@ export class ShopNotifier {
   private async deliver(
     payment: SimulatedPayment,
     protocol: SimulatedProtocol,
-    news: NotificationPost,
+    notification: NotificationPost,
   ): Promise<boolean> {
     const { notify } = payment.terms;
-    const answer = notify && (await post(notify, news, this.options.stopping));
+    const answer = notify && (await post(notify, notification, this.options.stopping));
     const isAcknowledged = answer !== undefined && protocol.isAcknowledged(answer.status, answer.body);
     payment.notifications[answer && answer.status >= 200 && answer.status < 300 ? 'sent' : 'failed'] += 1;
     if (isAcknowledged) payment.notifications.acknowledged += 1;
@@ -113,11 +113,11 @@ function isLost({ lost }: NotifyTerms, event: PaymentEvent): boolean {
 /** undefined: the shop did not answer. */
 async function post(
   { url, headers }: NotifyTerms,
-  news: NotificationPost,
+  notification: NotificationPost,
   signal: AbortSignal,
 ): Promise<{ readonly status: number; readonly body: string } | undefined> {
   try {
-    const init = { method: 'POST', body: news.body, headers: { ...news.headers, ...headers }, signal };
+    const init = { method: 'POST', body: notification.body, headers: { ...notification.headers, ...headers }, signal };
     const response = await fetch(url, init);
     return { status: response.status, body: await response.text() };
   } catch {

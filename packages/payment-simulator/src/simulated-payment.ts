@@ -110,16 +110,16 @@ export class SimulatedPayment {
     return this.act(now) ? 'accepted' : 'refused';
   }
 
-  /** The shop wants money given back. The same number again tells how that refund stands. */
+  /** The shop wants a refund. The same number again tells how that refund stands. */
   refund(now: number, order: RefundOrder): RefundResult {
     this.advance(now);
     return this.refunds.order(now, order, this.taken?.amount, this.current.refundProcessingMs);
   }
 
-  /** Somebody gives back by hand, and at once, `part` or what is left. @returns false if there is not that much. */
-  giveBack(now: number, part?: bigint): boolean {
+  /** Refunds at once `part` or what is left, directly at the provider. @returns false if there is not that much. */
+  refundDirectly(now: number, part?: bigint): boolean {
     this.advance(now);
-    return this.taken !== undefined && this.refunds.giveBackByHand(now, this.taken.amount, part);
+    return this.taken !== undefined && this.refunds.refundDirectly(now, this.taken.amount, part);
   }
 
   /** The truth, by `now`. */

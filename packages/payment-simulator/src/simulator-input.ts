@@ -5,7 +5,7 @@ const milliseconds = z.int().min(0).max(86_400_000);
 const instant = z.union([z.int().min(0), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]);
 const reference = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters');
 
-/** After the buyer acts the payment is PROCESSING for this long, or AUTHORIZED for ever. */
+/** After the buyer acts the payment is PROCESSING for this long, or AUTHORIZED forever. */
 const manner = { processingMs: milliseconds.default(0), authorizes: z.boolean().default(false) };
 
 /** What the scripted buyer does. A payment that comes after a close is refused, and counted. */

@@ -10,7 +10,7 @@ export interface DeliveryHistory {
   readonly redelivered: boolean;
 }
 
-/** An error of ours may end with the next deployment, or never. After five deliveries a person must look. */
+/** An error in our code may end with the next deployment, or never. After five deliveries a person must look. */
 const MAX_DELIVERIES = 5;
 
 /** Pure: whether a failed command is tried again, delivered again, or parked. */

@@ -1,4 +1,5 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
+import { present } from '../../errors';
 
 const FORMER = 'orphan_payment';
 const NAME = 'unmatched_payment';
@@ -8,6 +9,7 @@ const CONSTRAINTS = `
 const INDEXES = `
   SELECT c.relname AS text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
    WHERE i.indrelid = $1::regclass AND starts_with(c.relname::text, $2)`;
+const OWNER = 'SELECT quote_ident(pg_get_userbyid(relowner)) AS text FROM pg_class WHERE oid = $1::regclass';
 const GRANTS = `
   SELECT g.privilege_type AS privilege,
          CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS grantee
@@ -33,7 +35,7 @@ export function renameUnmatchedPayment(schema: string): new () => MigrationInter
       await runner.query(`ALTER TABLE ${schema}.orphan_payment RENAME TO unmatched_payment`);
       await renameParts(runner, `${schema}.unmatched_payment`, FORMER, NAME);
       await runner.query(`CREATE VIEW ${schema}.orphan_payment AS SELECT *, ctid FROM ${schema}.unmatched_payment`);
-      await copyGrants(runner, `${schema}.unmatched_payment`, `${schema}.orphan_payment`);
+      await copyRights(runner, `${schema}.unmatched_payment`, `${schema}.orphan_payment`);
     }
 
     async down(runner: QueryRunner): Promise<void> {
@@ -53,8 +55,13 @@ async function renameParts(runner: QueryRunner, table: string, from: string, to:
     await runner.query(`ALTER INDEX ${schema}.${name} RENAME TO ${name.replace(from, to)}`);
 }
 
-/** Grants on the view what others may do with the table: an application that does not own the tables uses the view. */
-async function copyGrants(runner: QueryRunner, table: string, view: string): Promise<void> {
+/**
+ * Gives the view to the owner of the table, and grants on it what others may do with the table. The role that migrates
+ * may be neither of the roles that use the view.
+ */
+async function copyRights(runner: QueryRunner, table: string, view: string): Promise<void> {
+  const [owner] = await textsOf(runner, OWNER, [table]);
+  await runner.query(`ALTER VIEW ${view} OWNER TO ${present(owner, `the owner of ${table}`)}`);
   for (const { privilege, grantee } of await runner.manager.query<Grant[]>(GRANTS, [table]))
     await runner.query(`GRANT ${privilege} ON ${view} TO ${grantee}`);
 }

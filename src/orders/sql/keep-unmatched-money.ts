@@ -7,7 +7,7 @@ import { type UnmatchedMoney } from './order-store';
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
  * event if money that waited for the rest is left to a person, if the provider states another amount than a report, and
- * if there is news about money that a person had settled. If an order is named later, it is added.
+ * if there is a new report about money that a person had settled. If an order is named later, it is added.
  */
 export class KeepUnmatchedMoney {
   private readonly sql: string;

@@ -19,13 +19,13 @@ type Reader = (event: StripeEvent) => Notification;
 /** The events about payments. All others are ignored. */
 const READERS: Readonly<Record<string, Reader>> = {
   'payment_intent.succeeded': ofIntent(paidIntent),
-  'payment_intent.processing': ofIntent(newsOfIntent),
-  'payment_intent.amount_capturable_updated': ofIntent(newsOfIntent),
-  'payment_intent.canceled': ofIntent(newsOfIntent),
+  'payment_intent.processing': ofIntent(changeOfIntent),
+  'payment_intent.amount_capturable_updated': ofIntent(changeOfIntent),
+  'payment_intent.canceled': ofIntent(changeOfIntent),
   'checkout.session.completed': ofSession(completedSession),
   'checkout.session.async_payment_succeeded': ofSession(completedSession),
-  'checkout.session.async_payment_failed': ofSession(newsOfSession),
-  'checkout.session.expired': ofSession(newsOfSession),
+  'checkout.session.async_payment_failed': ofSession(changeOfSession),
+  'checkout.session.expired': ofSession(changeOfSession),
   'charge.refunded': refunded,
   'refund.updated': refunded,
   'refund.failed': refunded,
@@ -68,12 +68,12 @@ function isOfSession({ payment_details: details, metadata }: Intent): boolean {
 function paidIntent(event: StripeEvent, intent: Intent): Notification {
   const { id, status, amount_received: amount, currency, latest_charge: charge } = intent;
   const transactionId = typeof charge === 'object' ? charge?.id : charge;
-  if (status !== 'succeeded' || amount === 0n || transactionId === undefined) return newsOfIntent(event, intent);
+  if (status !== 'succeeded' || amount === 0n || transactionId === undefined) return changeOfIntent(event, intent);
   const evidence = { ...evidenceOf(event), paymentIntent: id, amountReceived: String(amount), currency };
   return { type: 'PAID', reference: id, amount, currency, paidAt: event.created, transactionId, evidence };
 }
 
-function newsOfIntent(event: StripeEvent, { id, status }: Intent): Notification {
+function changeOfIntent(event: StripeEvent, { id, status }: Intent): Notification {
   return { type: 'STATUS_CHANGED', reference: id, evidence: { ...evidenceOf(event), paymentIntent: id, status } };
 }
 
@@ -82,12 +82,12 @@ function completedSession(event: StripeEvent, session: Session): Notification {
   const { id, mode, payment_status, amount_total: amount, currency, currency_conversion, payment_intent } = session;
   const transactionId = typeof payment_intent === 'object' ? payment_intent?.id : payment_intent;
   const isPlain = mode === 'payment' && payment_status === 'paid' && (currency_conversion ?? null) === null;
-  if (!isPlain || !amount || !currency || transactionId === undefined) return newsOfSession(event, session);
+  if (!isPlain || !amount || !currency || transactionId === undefined) return changeOfSession(event, session);
   const evidence = { ...evidenceOf(event), session: id, amountTotal: String(amount), currency, transactionId };
   return { type: 'PAID', reference: id, amount, currency, paidAt: event.created, transactionId, evidence };
 }
 
-function newsOfSession(event: StripeEvent, { id, status, payment_status }: Session): Notification {
+function changeOfSession(event: StripeEvent, { id, status, payment_status }: Session): Notification {
   const evidence = { ...evidenceOf(event), session: id, sessionStatus: status, paymentStatus: payment_status };
   return { type: 'STATUS_CHANGED', reference: id, evidence };
 }

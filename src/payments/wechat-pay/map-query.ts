@@ -68,7 +68,7 @@ function toState(transaction: Transaction, attempt: PaymentAttemptRef): QueryOut
 function refundedInPart(transaction: Transaction): UnknownOutcome {
   const reason =
     'WeChat Pay says REFUND: the payment was made, and some or all of it was refunded. Check in the merchant platform ' +
-    'how much is left. Then report the order as paid, or refund the rest there and close the order by hand';
+    'how much is left. Then report the order as paid, or refund the rest there and close the order manually';
   return { type: 'UNKNOWN', reason, needsPerson: true, evidence: { ...transaction } };
 }
 

@@ -79,7 +79,7 @@ export class CheckedBench {
   /** @param amount minor units */
   async expectGivenBack(attempt: PaymentAttemptRef, amount: bigint): Promise<void> {
     const given = await this.bench.refunded(attempt);
-    strictEqual(given, amount, `the provider gave back ${given} instead of ${amount}`);
+    strictEqual(given, amount, `the provider refunded ${given} instead of ${amount}`);
   }
 
   /** Both calls, one after the other, end soon after the signal, with UNKNOWN or by throwing. */

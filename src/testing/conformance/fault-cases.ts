@@ -12,19 +12,19 @@ export const FAULT_CASES: Readonly<Record<ConformanceFault, Readonly<Record<stri
   silent: {
     'a provider that never answers is left at the abort, without a conclusion': (bench) =>
       underFault(bench, 'silent', (attempt) => bench.expectNoConclusion(attempt, soon)),
-    'a refund that is never answered is left at the abort, and repeating it gives the money back once': (bench) =>
+    'a refund that is never answered is left at the abort, and repeating it refunds the money once': (bench) =>
       refundUnderFault(bench, 'silent', (refund) => bench.expectNoRefundConclusion(refund, soon)),
   },
   failing: {
     'a server error leads to no conclusion': (bench) =>
       underFault(bench, 'failing', (attempt) => bench.expectNoConclusion(attempt)),
-    'a refund that met a server error leads to no conclusion, and repeating it gives the money back once': (bench) =>
+    'a refund that met a server error leads to no conclusion, and repeating it refunds the money once': (bench) =>
       refundUnderFault(bench, 'failing', (refund) => bench.expectNoRefundConclusion(refund)),
   },
   forged: {
     'a forged answer leads to no conclusion': (bench) =>
       underFault(bench, 'forged', (attempt) => bench.expectNoConclusion(attempt)),
-    'a forged answer to a refund leads to no conclusion, and repeating it gives the money back once': (bench) =>
+    'a forged answer to a refund leads to no conclusion, and repeating it refunds the money once': (bench) =>
       refundUnderFault(bench, 'forged', (refund) => bench.expectNoRefundConclusion(refund)),
   },
   'answers-lost': {
@@ -35,7 +35,7 @@ export const FAULT_CASES: Readonly<Record<ConformanceFault, Readonly<Record<stri
       await bench.expectClose(attempt, ['CLOSED', 'ALREADY_CLOSED']);
       await bench.expectQuery(attempt, 'CLOSED');
     },
-    'a refund whose answer was lost leads to no conclusion, and repeating it gives the money back once': (bench) =>
+    'a refund whose answer was lost leads to no conclusion, and repeating it refunds the money once': (bench) =>
       refundUnderFault(bench, 'answers-lost', (refund) => bench.expectNoRefundConclusion(refund)),
   },
 };

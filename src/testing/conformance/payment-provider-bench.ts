@@ -16,7 +16,7 @@ export interface PaymentProviderBench {
   unknownAttempt(): Promise<PaymentAttemptRef>;
   /** The buyer tries to pay. Resolves to whether the provider took the money. */
   pay(attempt: PaymentAttemptRef): Promise<boolean>;
-  /** What the provider has really given back for the attempt so far, in minor units. */
+  /** What the provider has really refunded for the attempt so far, in minor units. */
   refunded(attempt: PaymentAttemptRef): Promise<bigint>;
   /** Makes the provider misbehave until the returned function is called. Only for faults given to the suite. */
   inject?(fault: ConformanceFault): Promise<() => Promise<void>>;

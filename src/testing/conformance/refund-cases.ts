@@ -8,9 +8,9 @@ export const REFUND_CASES: Readonly<Record<string, Check>> = {
     await bench.expectRefunded(refundOf(attempt));
     await bench.expectGivenBack(attempt, attempt.amount);
   },
-  'the same refund number twice gives the money back once': async (bench) => {
+  'the same refund number twice refunds the money once': async (bench) => {
     const attempt = await bench.paidAttempt();
-    // Half of it, as most providers would refuse to give back more than was paid whatever the number is.
+    // Half of it, as most providers would refuse to refund more than was paid whatever the number is.
     const refund = refundOf(attempt, attempt.amount / 2n);
     await bench.expectRefunded(refund);
     await bench.expectRefunded(refund);
@@ -23,12 +23,12 @@ export const REFUND_CASES: Readonly<Record<string, Check>> = {
     await bench.expectRefunded(refundOf(attempt, attempt.amount - 1n));
     await bench.expectGivenBack(attempt, attempt.amount);
   },
-  'more than was paid is not given back': async (bench) => {
+  'more than was paid is not refunded': async (bench) => {
     const attempt = await bench.paidAttempt();
     await bench.expectNoRefund(refundOf(attempt, attempt.amount + 1n));
     await bench.expectGivenBack(attempt, 0n);
   },
-  'nothing is given back for an attempt nobody paid': async (bench) => {
+  'nothing is refunded for an attempt nobody paid': async (bench) => {
     const attempt = await bench.openAttempt();
     await bench.expectNoRefund(refundOf(attempt));
     await bench.expectGivenBack(attempt, 0n);

@@ -88,7 +88,7 @@ export class AnswerSettlement implements BatchWork<LeasedAnswer> {
   }
 
   /** Keeps the answers until the database is available again, or their leases end. */
-  giveBack(items: readonly LeasedAnswer[], error: unknown): void {
+  onUnavailable(items: readonly LeasedAnswer[], error: unknown): void {
     this.deps.observer.unavailable(this.deps.kind, error);
     for (const item of items) {
       if (this.mayWrite(item)) this.clock.after(REWRITE_MS, () => this.add(item));

@@ -1,4 +1,4 @@
-/** Rejects when `signal` aborts. Node keeps a combined signal for ever while somebody listens to it, so call `forget`. */
+/** Rejects when `signal` aborts. Node keeps a combined signal forever while somebody listens to it, so call `forget`. */
 export function rejectedBy(signal: AbortSignal, ms: number): { promise: Promise<never>; forget(): void } {
   let abort = (): void => undefined;
   const promise = new Promise<never>((_resolve, reject) => {

@@ -1,12 +1,12 @@
 import { type Clock } from '../../clock';
 import { type RabbitClient } from '../../rabbit';
-import { throwAway } from './throw-away';
+import { withTemporaryConnection } from './with-temporary-connection';
 
 const ANSWER_MS = 10_000;
 
 /** How many messages are ready in those of these queues that anybody consumes. @throws when the broker cannot be asked. */
 export function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number> {
-  return throwAway(client, clock, ANSWER_MS, async (connection) => {
+  return withTemporaryConnection(client, clock, ANSWER_MS, async (connection) => {
     const channel = await connection.createChannel();
     channel.on('error', () => undefined);
     const answers = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));

@@ -11,7 +11,7 @@ const LONGEST_HOLD_MS = 7_200_000;
 /**
  * Whether the message path can be trusted, by what the sweeps of this process find. A path that keeps losing wake-ups
  * becomes suspect, and the sweep is the clock until it is cleared. One that fails again soon stays suspect for longer each
- * time, so that neither republications nor late timeouts go on for ever.
+ * time, so that neither republications nor late timeouts go on forever.
  */
 export class PathSuspicion {
   private readonly missedAt = new Map<string, number>();

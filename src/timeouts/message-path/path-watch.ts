@@ -6,7 +6,7 @@ import { type Path, PathRecord } from './path-record';
 import { PathRecovery } from './path-recovery';
 import { PrefixWatch } from './prefix-watch';
 import { WakeUpRepublisher } from './wake-up-republisher';
-import { throwAway } from './throw-away';
+import { withTemporaryConnection } from './with-temporary-connection';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { type TransportSwitch } from './transport-switch';
 
@@ -79,7 +79,7 @@ export class PathWatch {
     return this.recovery.cause ?? this.prefix.rivalry;
   }
 
-  /** A connection is ready for wake-ups: it may lead to another broker than before, or to a plugin that was away meanwhile. */
+  /** A connection is ready for wake-ups: it may lead to another broker than before, or to a plugin that was disabled meanwhile. */
   declared(wasRefused: boolean): void {
     this.inspectAtMs = -Infinity;
     this.wasRefused ||= wasRefused;
@@ -127,14 +127,16 @@ export class PathWatch {
     this.inspectAtMs = this.clock.monotonic() + INSPECT_MS;
     const isFound = await this.askBroker(async () => {
       const { client } = this.deps;
-      const isLost = await throwAway(client, this.clock, ANSWER_MS, (connection) => this.prefix.inspect(connection));
+      const isLost = await withTemporaryConnection(client, this.clock, ANSWER_MS, (connection) =>
+        this.prefix.inspect(connection),
+      );
       if (isLost) this.publishSoon();
     });
     await this.askBroker(() => this.deps.switch.reconsider());
     if (!isFound) this.inspectAtMs = Math.min(this.inspectAtMs, this.clock.monotonic() + RETRY_MS);
   }
 
-  /** Returns whether the broker answered. Failures are logged at debug, because its connections log that it is away. */
+  /** Returns whether the broker answered. Failures are logged at debug, because its connections log that it is unavailable. */
   private askBroker(ask: () => Promise<void>): Promise<boolean> {
     return ask().then(
       () => true,

@@ -18,7 +18,7 @@ import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type Ra
 import { Partitions } from '../wake-ups/partitions';
 import { type Path } from './path-record';
 import { routeWakeUp } from '../wake-ups/route-wake-up';
-import { throwAway } from './throw-away';
+import { withTemporaryConnection } from './with-temporary-connection';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 
@@ -95,7 +95,7 @@ export class TransportSwitch {
     if (!transport) return { type: 'unknown', reason: 'no delay transport yet' };
     const prepare = (channel: Channel, model: ChannelModel): Promise<void> =>
       this.declareAll(model, channel, transport);
-    const open = (): ReturnType<RabbitClient['throwAwayConnection']> => client.throwAwayConnection();
+    const open = (): ReturnType<RabbitClient['temporaryConnection']> => client.temporaryConnection();
     if (!isProbeable(transport)) return this.declareAlone(prepare);
     const options = { prefix: client.names.prefix, timeoutMs: DECLARE_MS, prepare, clock: this.clock };
     const probe = await probeTransport(open, transport, options);
@@ -105,7 +105,7 @@ export class TransportSwitch {
 
   /** Where one unit of the ladder is too long to wait for a message: what is declared anew counts as working. */
   private async declareAlone(prepare: (channel: Channel, model: ChannelModel) => Promise<void>): Promise<ProbeResult> {
-    const declaring = throwAway(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
+    const declaring = withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
       const channel = await connection.createChannel();
       channel.on('error', () => undefined);
       connection.on('error', () => undefined);
@@ -135,7 +135,7 @@ export class TransportSwitch {
     if (this.deps.options.transport !== 'auto' || (probe.type === 'unusable' && this.failures < FAILURES)) return;
     const selection = selectTransport('auto', this.believed(probe), this.current);
     if (selection.type === 'undecided' || selection.transport === this.current) return;
-    await throwAway(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
+    await withTemporaryConnection(this.deps.client, this.clock, DECLARE_MS, async (connection) => {
       const channel = await connection.createChannel();
       channel.on('error', () => undefined);
       await this.take(connection, channel, selection);
@@ -174,7 +174,7 @@ export class TransportSwitch {
   private probePlugin(): Promise<ProbeResult> {
     const { client } = this.deps;
     const options = { prefix: client.names.prefix, clock: this.clock };
-    return probeTransport(() => client.throwAwayConnection(), this.create('delayed-exchange'), options);
+    return probeTransport(() => client.temporaryConnection(), this.create('delayed-exchange'), options);
   }
 
   private create(name: DelayTransportName): DelayTransport {

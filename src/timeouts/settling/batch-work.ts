@@ -7,5 +7,5 @@ export interface BatchWork<T> {
   /** Records that the item needs a row that another session holds. It is tried again later, and no attempt is counted. */
   postpone(item: T, error: unknown): Promise<void>;
   /** Nothing was written, because the database is unavailable. */
-  giveBack(items: readonly T[], error: unknown): void;
+  onUnavailable(items: readonly T[], error: unknown): void;
 }

@@ -20,10 +20,10 @@ export async function bisectFailures<T>(items: readonly T[], work: BatchWork<T>,
     await settleTwice(items, work, context);
   } catch (error) {
     const blame = await blameInContext(error, context);
-    if (blame === 'unavailable') return work.giveBack(items, error);
+    if (blame === 'unavailable') return work.onUnavailable(items, error);
     if (items.length === 1) {
       const written = blame === 'contention' ? work.postpone(only, error) : work.recordFailure(only, error);
-      return written.catch((reason: unknown) => work.giveBack(items, reason));
+      return written.catch((reason: unknown) => work.onUnavailable(items, reason));
     }
     if (blame !== 'item') return context.isolate(items);
     const half = Math.ceil(items.length / 2);

@@ -45,7 +45,7 @@ export class OutcomeRecorder {
     await this.park(tx, ofType(recorded, 'park'));
   }
 
-  /** Sends rows round once more that were woken too early to be held, or that somebody else has in hand. */
+  /** Sends rows round once more that were woken too early to be held, or that another worker holds. */
   async wakeLater(tx: EntityManager, next: readonly NextWakeUp[]): Promise<void> {
     const { kind, outbox } = this.deps;
     announceAfterCommit(

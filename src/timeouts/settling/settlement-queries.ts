@@ -1,5 +1,5 @@
 /**
- * SQL of locking and settling timeouts. `next_attempt_at` is both the back-off and the lease: whoever leases a row
+ * SQL of locking and settling timeouts. `next_attempt_at` is both the back-off and the lease: leasing a row
  * moves it into the future, so nobody else sees it as due, and if the owner dies it is due again by itself.
  * Rows are looked up one by one, by the primary key: of a join with what is wanted the planner makes a scan of all that
  * is pending while the table has no statistics yet, 25 ms a batch at 20 000 rows instead of 1.

@@ -10,7 +10,7 @@ const ENGINE: Readonly<Record<string, readonly string[]>> = {
   engine_setting: ['SELECT', 'INSERT', 'UPDATE'],
   timeout_generation: ['USAGE'],
 };
-/** What is done with all other tables of ours; which of them are updated differs. */
+/** What is done with all other tables of the package; which of them are updated differs. */
 const OTHERS = ['SELECT', 'INSERT'];
 const MIGRATIONS = '%migrations';
 
@@ -43,7 +43,7 @@ const SQL = `
  * Looks whether the tables of `schema` are there and may be used.
  *
  * @param which the engine's own, or all that the schema has
- * @throws MissingTablesError, MissingRightsError with what is missing and the SQL that mends it
+ * @throws MissingTablesError, MissingRightsError with what is missing and the SQL that grants it
  */
 export async function assertTables(dataSource: DataSource, schema: string, which: 'engine' | 'all'): Promise<void> {
   const pairs = Object.entries(ENGINE).flatMap(([name, privileges]) => privileges.map((one) => [name, one] as const));

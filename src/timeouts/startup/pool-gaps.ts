@@ -16,7 +16,7 @@ export function poolGaps({ options }: Pick<DataSource, 'options'>): string | und
   const connectTimeoutMs = 'connectTimeoutMS' in options ? options.connectTimeoutMS : undefined;
   const gaps = [
     hasOwnClient ? '' : 'Client (an error between two users of a connection ends the process)',
-    extra.query_timeout ? '' : 'query_timeout (your statements wait for a silent server for ever)',
+    extra.query_timeout ? '' : 'query_timeout (your statements wait for a silent server forever)',
     hasOwnClient || extra.keepAlive ? '' : 'keepAlive',
     hasOwnClient || extra.connectionTimeoutMillis || connectTimeoutMs ? '' : 'connectTimeoutMS',
   ].filter((gap) => gap !== '');

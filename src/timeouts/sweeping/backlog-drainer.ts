@@ -20,11 +20,11 @@ interface BacklogDependencies {
 const BATCHES_BEHIND = 2;
 /** A wake-up of a small batch costs as much as its timeout, so there is nothing to gain. */
 const LEAST_PAGE = 20;
-/** The deliveries in hand are not acknowledged meanwhile, and the broker's patience ends after 30 min. */
+/** Received deliveries are not acknowledged meanwhile, and the broker's patience ends after 30 min. */
 const BUDGET_MS = 20_000;
 
 /**
- * Behind a backlog the timeouts are read from the table, longest overdue first, and their wake-ups, in hand or still on
+ * Behind a backlog the timeouts are read from the table, longest overdue first, and their wake-ups, received or still on
  * the broker, find nothing left to do. So the broker does its part, a third of the work of a burst, after it. The
  * wake-ups that wait at the end of a pass have their turn before there is another one.
  */

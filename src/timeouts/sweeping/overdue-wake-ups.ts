@@ -11,15 +11,15 @@ interface OverdueRow {
  * overdue, and must not look like a fault of the broker.
  */
 export class OverdueWakeUps {
-  private readonly inHand = new Map<string, number>();
+  private readonly inProgress = new Map<string, number>();
   private missing = new Set<string>();
   private isBehind = false;
 
-  /** Call it when a wake-up has come, however late. It is in hand until `finish` of the result is called. */
+  /** Call it when a wake-up has come, however late. It is in progress until `finish` of the result is called. */
   track(item: WorkItem): WorkItem {
     const { wakeUp } = item;
     const identity = identityOf(wakeUp.key, wakeUp.generation);
-    this.inHand.set(identity, (this.inHand.get(identity) ?? 0) + 1);
+    this.inProgress.set(identity, (this.inProgress.get(identity) ?? 0) + 1);
     this.missing.delete(identity);
     const finish = (result: WakeUpResult): void => {
       this.ended(identity);
@@ -39,7 +39,7 @@ export class OverdueWakeUps {
     for (const { key, generation, leased } of rows) {
       const identity = identityOf(key, generation);
       if (leased) continue;
-      if (this.inHand.has(identity)) this.isBehind = true;
+      if (this.inProgress.has(identity)) this.isBehind = true;
       else this.missing.add(identity);
     }
   }
@@ -54,9 +54,9 @@ export class OverdueWakeUps {
   }
 
   private ended(identity: string): void {
-    const count = (this.inHand.get(identity) ?? 0) - 1;
-    if (count > 0) this.inHand.set(identity, count);
-    else this.inHand.delete(identity);
+    const count = (this.inProgress.get(identity) ?? 0) - 1;
+    if (count > 0) this.inProgress.set(identity, count);
+    else this.inProgress.delete(identity);
   }
 }
 

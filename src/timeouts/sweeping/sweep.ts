@@ -133,7 +133,7 @@ export class Sweep {
     return false;
   }
 
-  /** Shorter while the transport has recently been away, or has left something to the sweep: there may be more. */
+  /** Shorter while the transport has recently been unavailable, or has left something to the sweep: there may be more. */
   private intervalMs(nowMs: number): number {
     const { intervalMs } = this.deps.options;
     return nowMs < this.waryUntilMs ? Math.min(intervalMs, WARY_INTERVAL_MS) : intervalMs;

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 /**
  * Spreads the wake-ups of a kind over several work queues by the hash of their keys: a quorum queue is one process on one
  * node, and the leaders of several are spread over the nodes. Every instance consumes all of them, so that none waits
- * for an instance that is away.
+ * for an instance that is down.
  */
 export class Partitions {
   /** @param count work queues of each kind. */

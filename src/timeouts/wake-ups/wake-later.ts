@@ -7,7 +7,7 @@ const MOVED_MS = 1_000;
 
 /**
  * The rows among those far too early that need another wake-up: those whose message came too early, and leased
- * ones, in case their owner dies. Whoever postponed a row has written its next wake-up in the same transaction, and
+ * ones, in case their owner dies. A transaction that postpones a row has written its next wake-up too, and
  * a read or a sweep must not turn into messages: twenty reads of one order would be twenty messages more.
  */
 export function wakeLater(rows: readonly BusyRow[], items: readonly WorkItem[], nowMs: number): NextWakeUp[] {

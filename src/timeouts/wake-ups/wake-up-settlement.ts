@@ -45,7 +45,7 @@ export class WakeUpSettlement implements BatchWork<WorkItem> {
     item.finish('finished');
   }
 
-  giveBack(items: readonly WorkItem[], error: unknown): void {
+  onUnavailable(items: readonly WorkItem[], error: unknown): void {
     this.deps.observer.unavailable(this.deps.kind, error);
     items.forEach((item) => item.finish('unwritten'));
   }

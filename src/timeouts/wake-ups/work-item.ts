@@ -8,7 +8,7 @@ import { type WakeUp } from './wake-up';
  */
 export type WakeUpResult = 'finished' | 'unwritten';
 
-/** A wake-up in hand, with the way to tell whoever brought it how it ended. */
+/** A wake-up in progress. `finish` tells its source how it ended. */
 export interface WorkItem {
   readonly wakeUp: WakeUp;
   finish(result: WakeUpResult): void;

@@ -54,8 +54,6 @@ async function checkStock(books: RunBooks, prefix: string, orders: number): Prom
     [prefix],
   );
   if (row?.released !== orders * 2 || row.different !== 0) {
-    throw new Error(
-      `stock is wrong: ${row?.released} of ${orders * 2} lines given back, ${row?.different} sums differ`,
-    );
+    throw new Error(`stock is wrong: ${row?.released} of ${orders * 2} lines released, ${row?.different} sums differ`);
   }
 }

@@ -17,7 +17,7 @@ interface Fill {
   readonly count: number;
 }
 
-/** Orders that came to their end long ago, with their stock given back: what a year leaves behind. */
+/** Orders that came to their end long ago, with their stock released: what a year leaves behind. */
 export async function fillClosed(books: RunBooks, fill: Fill): Promise<void> {
   await inChunks(fill, async (...range) => {
     await books.query(

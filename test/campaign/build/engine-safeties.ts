@@ -85,8 +85,8 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     breaks: ['late-events'],
   },
   {
-    name: 'unsendable-is-tried-for-ever',
-    says: 'what can never be sent is given back to be sent',
+    name: 'unsendable-is-tried-forever',
+    says: 'what can never be sent is released to be sent again',
     patches: [
       patch(
         'outbox/outbox-relay.js',
@@ -121,7 +121,7 @@ export const ENGINE_SAFETIES: readonly Safety[] = [
     breaks: ['late', 'unclosed', 'refused'],
   },
   {
-    name: 'own-work-waits-for-ever',
+    name: 'own-work-waits-forever',
     says: "an answer that does not come is waited for as long as the host's pool says",
     patches: [patch('database/on-own-connection.js', 'if (statementMs > 0)', 'if (statementMs > Infinity)')],
     kinds: ['silent-database-connection'],

@@ -8,7 +8,7 @@ const NO_SWEEP = patch(
 
 const BELIEVE_THE_HINT = patch(
   'timeouts/wake-ups/split-due.js',
-  '!row.busy && (row.remaining_ms <= 0 || isOrphaned(row))',
+  '!row.busy && (row.remaining_ms <= 0 || isAbandoned(row))',
   '!row.busy',
 );
 
@@ -102,7 +102,7 @@ export const ORDER_SAFETIES: readonly Safety[] = [
   },
   {
     name: 'release-without-grouping',
-    says: 'stock is given back by UPDATE … FROM without adding up the pieces of an article first',
+    says: 'stock is released by UPDATE … FROM without adding up the pieces of an article first',
     patches: [
       patch(
         'inventory/inventory-queries.js',

@@ -36,7 +36,7 @@ function checkMoney(order: OrderRecord, plan: PlannedOrder, entry: LedgerEntry |
   if (hasAttempt(plan) !== (entry !== undefined)) verdict.add('paid-unpaid', `${order.id}: the books do not know it`);
   if (order.status !== 'PAID' && held !== 0) verdict.add('closed-though-paid', says);
   const wasClosed = order.history?.some(({ from, to }) => from === 'CLOSED' && to === 'PAID') ?? false;
-  // The watch mends it, but only a provider that lied about its close may have led to it.
+  // The watch corrects it, but only a provider that lied about its close may have led to it.
   if (wasClosed && plan.deed.type !== 'pays-after-close')
     verdict.add('closed-though-paid', `${says}, after it was closed`);
   if (order.status === 'PAID' && held !== plan.amount) verdict.add('paid-unpaid', says);

@@ -25,7 +25,7 @@ const LEASE_MS = 30_000;
 const QUESTION_MS = 15_000;
 /** A client gives up a silent session after 10 s, the server ends its transaction after 5 s; then comes who waited. */
 const DEAD_SESSION_MS = 20_000;
-/** Work in hand is done again at once, or after a pause of some seconds. */
+/** Work in progress is done again at once, or after a pause of some seconds. */
 const AGAIN_MS = 10_000;
 /** A broker that has never heard of us is noticed at once, and gets every pending wake-up again. */
 const REPUBLISHED_MS = 10_000;

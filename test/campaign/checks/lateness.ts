@@ -35,7 +35,7 @@ const BY_SHOP: readonly string[] = ['api', 'command', 'notify'];
 /**
  * Pure: undefined when the order ended before its deadline, or did not end. The bound is 5 s (more on an overloaded machine), plus the time in which a
  * fault had stopped what the order waits for, plus the longest after-effect among the faults of its life, and the longest
- * among those that came after the deadline: whoever takes over a lost lease may lose it as well.
+ * among those that came after the deadline: the next owner of a lost lease may lose it as well.
  */
 export function latenessOf(
   order: OrderRecord,

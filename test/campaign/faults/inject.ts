@@ -88,7 +88,7 @@ const LANES: readonly (readonly FaultKind[])[] = [
   ['half-open-provider'],
 ];
 
-/** Injects every fault at its time. Resolves when all have been mended. */
+/** Injects every fault at its time. Resolves when all have been undone. */
 export async function injectFaults(plan: readonly PlannedFault[], scene: Scene, log: FaultLog): Promise<void> {
   const lanes = new Map<FaultKind, Promise<void>>();
   const turns = new TakingTurns();

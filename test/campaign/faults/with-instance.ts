@@ -3,7 +3,7 @@ import { type Random } from '../../../examples/demo/buyers/random';
 import { type Instance } from '../stage/instance';
 import { type Scene } from './fault';
 
-/** An instance that no other fault has in hand, once there are two of them: one always runs on. */
+/** An instance that no other fault uses, once there are two of them: one always runs on. */
 export async function withInstance(
   { stage, signal }: Scene,
   random: Random,

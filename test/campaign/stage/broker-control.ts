@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BrokerPlace, evalOnBroker } from '../../support/broker-eval';
 
-/** What a healthy broker of ours has: rabbitmq-server.mjs. */
+/** What a healthy broker of the campaign has: rabbitmq-server.mjs. */
 const NORMAL_BYTES = 209_715_200;
 /** More than any disk has. */
 const IMPOSSIBLE_BYTES = 10 ** 18;

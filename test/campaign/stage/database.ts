@@ -12,14 +12,14 @@ export class Database {
   /** @param url asked for at each connect, as the primary may become another one. */
   constructor(private readonly url: () => string) {}
 
-  /** One statement after the other; tried again while the database is away. */
+  /** One statement after the other; tried again while the database is unavailable. */
   query<T>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
     const result = this.queue.then(() => this.again<T>(sql, values));
     this.queue = result.catch(() => undefined);
     return result;
   }
 
-  /** A connection of the caller's own, which he ends; tried again while the database is away. */
+  /** A connection of the caller's own, which he ends; tried again while the database is unavailable. */
   connect(): Promise<Client> {
     return this.retryWhileUnavailable(() => this.connectOnce());
   }

@@ -27,7 +27,7 @@ const CONTROL = join(__dirname, 'control.js');
 export class Instance {
   private child: ChildProcess | undefined;
   private gone: Promise<unknown> = Promise.resolve();
-  /** True while a fault has it in hand, so that no other fault takes it too. */
+  /** True while a fault uses it, so that no other fault takes it too. */
   isTaken = false;
   /** How it ended without anybody having ended it. */
   readonly deaths: string[] = [];

@@ -96,7 +96,7 @@ export class TcpProxy {
   /** The end of one side reaches the other only while the way is there. */
   private closed(pair: Pair, socket: Socket): void {
     if (pair.isDead && (!pair.client.destroyed || !pair.peer.destroyed)) {
-      // The peer of a service that gave up hears nothing of it; it would keep locks for ever, so TCP's own limit.
+      // The peer of a service that gave up hears nothing of it; it would keep locks forever, so TCP's own limit.
       const other = socket === pair.client ? pair.peer : pair.client;
       setTimeout(() => other.destroy(), DEAD_PEER_MS).unref();
       return;

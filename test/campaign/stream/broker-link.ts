@@ -58,7 +58,7 @@ export class BrokerLink {
   async close(): Promise<void> {
     this.isClosed = true;
     const closing = this.connection?.close().catch(() => undefined);
-    // A broker that is away or half dead does not answer, and must not keep the run.
+    // A broker that is unavailable or half dead does not answer, and must not keep the run.
     await Promise.race([Promise.all([closing, this.loop]), sleep(CLOSE_MS)]);
   }
 

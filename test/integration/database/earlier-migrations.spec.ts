@@ -72,7 +72,7 @@ describe('migrate on a database of an earlier release, which recorded its migrat
   it.each([
     ['another_tool', 'CREATE TABLE another_tool.migrations (id int, applied_at timestamptz)'],
     ['other_rows', `CREATE TABLE other_rows.migrations AS SELECT 1 AS id, 1 AS "timestamp", '${HOSTS}' AS name`],
-  ])('leaves a table "migrations" alone that has nothing of ours (%s)', async (schema, table) => {
+  ])('leaves a table "migrations" alone that has no migration of the package (%s)', async (schema, table) => {
     await host.query(`CREATE SCHEMA ${schema}`);
     await host.query(table);
     const before = await host.query<unknown[]>(`SELECT * FROM ${schema}.migrations`);

@@ -90,14 +90,27 @@ describe('the migration that renames the table of unmatched payments', () => {
     await dataSource.query(`GRANT USAGE ON SCHEMA s TO ${role}`);
     await dataSource.query(`GRANT SELECT, INSERT, UPDATE ON s.orphan_payment TO ${role}`);
     await migrate(dataSource, 's');
-    const url = new URL(urlOf(database));
-    [url.username, url.password] = [role, 'app'];
-    const app = await connectTo(url.href, 1);
+    const app = await connectAsApp();
     try {
       await app.query(KEEP, ['granted']);
       await app.query(KEEP.replace('orphan', 'unmatched'), ['granted']);
       expect(await app.query('SELECT amount FROM s.orphan_payment FOR UPDATE')).toEqual([{ amount: '2' }]);
       await expect(app.query('DELETE FROM s.orphan_payment')).rejects.toThrow('permission denied for view');
+    } finally {
+      await app.destroy();
+      await dataSource.query(`DROP OWNED BY ${role}`);
+    }
+  });
+
+  it('gives the view to the owner of the table, though another user migrates', async () => {
+    await dataSource.query(`GRANT USAGE ON SCHEMA s TO ${role}`);
+    await dataSource.query(`ALTER TABLE s.orphan_payment OWNER TO ${role}`);
+    await migrate(dataSource, 's');
+    const app = await connectAsApp();
+    try {
+      await app.query(KEEP, ['owned']);
+      expect(await app.query('SELECT amount FROM s.unmatched_payment FOR UPDATE')).toEqual([{ amount: '1' }]);
+      await app.query('DROP VIEW s.orphan_payment');
     } finally {
       await app.destroy();
       await dataSource.query(`DROP OWNED BY ${role}`);
@@ -125,6 +138,12 @@ describe('the migration that renames the table of unmatched payments', () => {
     expect(rows.map(({ amount }) => Number(amount))).toEqual(written);
     expect(Math.min(...written)).toBeGreaterThan(3);
   }, 60_000);
+
+  function connectAsApp(): Promise<DataSource> {
+    const url = new URL(urlOf(database));
+    [url.username, url.password] = [role, 'app'];
+    return connectTo(url.href, 1);
+  }
 
   async function connect(): Promise<Client> {
     const client = new Client({ connectionString: urlOf(database) });

@@ -30,7 +30,7 @@ describe('a client of the service', () => {
     client.release(true);
   });
 
-  it('closes a connection whose answer does not come, and says that the database is away', async () => {
+  it('closes a connection whose answer does not come, and says that the database is unavailable', async () => {
     const client = await pool.connect();
     const ended = endOf(client);
     const failure = await client.query('SELECT pg_sleep(5)').catch((error: unknown) => error);
@@ -111,7 +111,7 @@ describe('a client of the service', () => {
       expect(isDatabaseUnavailable(failure)).toBe(true);
     });
 
-    it('says that the password is wrong, which no waiting mends', async () => {
+    it('says that the password is wrong, which waiting does not cure', async () => {
       const client = ofServers((url) => (url.password = 'wrong'));
       const failure = await client.connect().catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: '28P01' });

@@ -291,7 +291,7 @@ describe('the outbox and its relay', () => {
     expect(performance.now() - startedAt).toBeLessThan(2_500);
   });
 
-  it('tells how much waits, and since when, whoever has it in hand', async () => {
+  it('tells how much waits, and since when, claimed or not', async () => {
     expect(await outbox.backlog(database.dataSource)).toEqual({ rows: 0, oldestSeconds: 0, parked: 0 });
     const farMs = Date.now() + 3_600_000;
     await append(event('old'), event('new'), event('far', { deliverAtMs: farMs, route: 'wake-up' }));

@@ -20,7 +20,9 @@ const reason = 'says a person';
 /** The id of the payment that was reported in this transaction for an order that does not exist. */
 async function unmatchedId(orders: Orders, tx: EntityManager): Promise<string> {
   await orders.markPaid({ ...payment, orderId: 'no-order' }, { tx });
-  const [row] = await tx.query<[{ id: string }]>(`SELECT id FROM ${SCHEMA}.orphan_payment WHERE order_id = 'no-order'`);
+  const [row] = await tx.query<[{ id: string }]>(
+    `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE order_id = 'no-order'`,
+  );
   return row.id;
 }
 

@@ -204,18 +204,18 @@ describe('the source that vouches for a payment', () => {
 
   describe('a notification without an amount', () => {
     it('starts a look-up, and pays an order without auto-close', async () => {
-      const id = await placed({ attempt: attempt('only-news'), autoClose: false });
-      shop.provider.paid('only-news');
+      const id = await placed({ attempt: attempt('only-changed'), autoClose: false });
+      shop.provider.paid('only-changed');
       expect(await reconcile(shop, id)).toEqual({ type: 'done' });
       expect(await statusOf(id)).toBe('PAID');
     });
 
     it('is looked up again while the provider does not answer, and closes nothing', async () => {
-      const id = await placed({ attempt: attempt('news-down') });
-      shop.provider.answerQuery('news-down', { type: 'UNKNOWN', reason: 'down' });
+      const id = await placed({ attempt: attempt('change-down') });
+      shop.provider.answerQuery('change-down', { type: 'UNKNOWN', reason: 'down' });
       expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false });
       expect(await statusOf(id)).toBe('PENDING');
-      expect(shop.provider.calls).not.toContain('close news-down');
+      expect(shop.provider.calls).not.toContain('close change-down');
     });
 
     it('is done if there is nothing to look up', async () => {

@@ -6,7 +6,12 @@ import { SimulatorClient } from './simulator-client';
 
 /** A shop that keeps what it is told and can be waited for. */
 class ListeningShop {
-  readonly news: { path: string; body: Record<string, unknown>; isSigned: boolean; key: string | undefined }[] = [];
+  readonly notifications: {
+    path: string;
+    body: Record<string, unknown>;
+    isSigned: boolean;
+    key: string | undefined;
+  }[] = [];
   status = 200;
   private readonly waiting = new Set<() => void>();
   private readonly server: Server = createServer((request, response) => {
@@ -18,7 +23,7 @@ class ListeningShop {
       const message = { timestamp: header(SIGNATURE_HEADERS.timestamp), nonce: header(SIGNATURE_HEADERS.nonce), body };
       const path = request.url ?? '';
       const expected = signHttpRequest(SIMULATOR_SECRET, { ...message, method: 'POST', path });
-      this.news.push({
+      this.notifications.push({
         path,
         body: JSON.parse(body.toString()) as Record<string, unknown>,
         isSigned: isSameSignature(expected, header(SIGNATURE_HEADERS.signature)),
@@ -36,7 +41,7 @@ class ListeningShop {
 
   /** Resolves when `count` messages have arrived. */
   async received(count: number): Promise<void> {
-    while (this.news.length < count) await new Promise<void>((resolve) => this.waiting.add(resolve));
+    while (this.notifications.length < count) await new Promise<void>((resolve) => this.waiting.add(resolve));
   }
 
   async close(): Promise<void> {
@@ -67,7 +72,7 @@ describe('the notification of the shop', () => {
     const notify = { url: `${shopUrl}/paid?x=1`, headers: { 'x-api-key': 'k' } };
     const attempt = await client.create({ orderId: 'o-1', script: { buyer: 'pays-after', ms: 20 }, notify });
     await shop.received(1);
-    const [message] = shop.news;
+    const [message] = shop.notifications;
     expect(message).toMatchObject({ path: '/paid?x=1', isSigned: true, key: 'k' });
     expect(message?.body).toEqual({
       provider: 'pay',
@@ -84,7 +89,7 @@ describe('the notification of the shop', () => {
     const attempt = await client.create({ notify: { url: shopUrl, times: 3 } });
     await client.pay(attempt);
     await shop.received(3);
-    expect(new Set(shop.news.map(({ body }) => body.reference))).toEqual(new Set([attempt.reference]));
+    expect(new Set(shop.notifications.map(({ body }) => body.reference))).toEqual(new Set([attempt.reference]));
   });
 
   it('reports a payment whose processing time ends, even if nobody queries it', async () => {
@@ -93,14 +98,14 @@ describe('the notification of the shop', () => {
       notify: { url: shopUrl },
     });
     await shop.received(1);
-    expect(shop.news).toHaveLength(1);
+    expect(shop.notifications).toHaveLength(1);
   });
 
   it('reports it too if the buyer acted long before the script', async () => {
     const script = { buyer: 'pays-after', ms: 3_600_000, processingMs: 20 } as const;
     await client.pay(await client.create({ script, notify: { url: shopUrl } }));
     await shop.received(1);
-    expect(shop.news).toHaveLength(1);
+    expect(shop.notifications).toHaveLength(1);
   });
 
   it('is lost if scripted so, and the ledger records that', async () => {
@@ -109,7 +114,7 @@ describe('the notification of the shop', () => {
     // Another one that is not lost shows that the first would have arrived by now.
     await client.pay(await client.create({ notify: { url: shopUrl } }));
     await shop.received(1);
-    expect(shop.news.map(({ body }) => body.reference)).not.toContain(attempt.reference);
+    expect(shop.notifications.map(({ body }) => body.reference)).not.toContain(attempt.reference);
     expect(await client.truthOf(attempt)).toMatchObject({
       status: 'PAID',
       notifications: { sent: 0, lost: 1, failed: 0 },

@@ -117,7 +117,7 @@ describe('the broker client at bad moments', () => {
     await client.stopConsuming();
     expect(await consumers()).toBe(0);
     await direct.close();
-    await client.acknowledgeRest(50);
+    await client.drain(50);
     await client.close();
   });
 
@@ -130,7 +130,7 @@ describe('the broker client at bad moments', () => {
     const suspending = consumer.suspend();
     await consumer.stop();
     await suspending;
-    await client.acknowledgeRest(50);
+    await client.drain(50);
     await client.close();
     expect(watched.open.size).toBe(0);
   });

@@ -102,7 +102,7 @@ describe('commands', () => {
 
   async function stop({ client }: { client: RabbitClient }): Promise<void> {
     await client.stopConsuming();
-    await client.acknowledgeRest(50);
+    await client.drain(50);
     await client.close();
   }
 
@@ -145,7 +145,7 @@ describe('commands', () => {
     await until(() => begun === 1);
     const stoppedAt = performance.now();
     await client.stopConsuming();
-    expect(await client.acknowledgeRest(5_000)).toBe(0);
+    expect(await client.drain(5_000)).toBe(0);
     expect(performance.now() - stoppedAt).toBeLessThan(3_000);
     await until(async () => (await channel.checkQueue(`${PREFIX}.commands`)).messageCount === 1);
   });

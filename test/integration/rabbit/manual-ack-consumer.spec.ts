@@ -82,7 +82,7 @@ describe('the consumer with manual acknowledgement', () => {
     expect(again?.message.fields.deliveryTag).toBe(old?.message.fields.deliveryTag);
     old?.acknowledge('ack');
     await client.stopConsuming();
-    expect(await client.acknowledgeRest(50)).toBe(1);
+    expect(await client.drain(50)).toBe(1);
     expect(await left()).toBe(1);
   });
 
@@ -96,7 +96,7 @@ describe('the consumer with manual acknowledgement', () => {
     again?.acknowledge('ack');
     other?.acknowledge('ack');
     await client.stopConsuming();
-    expect(await client.acknowledgeRest(1_000)).toBe(0);
+    expect(await client.drain(1_000)).toBe(0);
     expect(await left()).toBe(0);
   });
 
@@ -152,7 +152,7 @@ describe('the consumer with manual acknowledgement', () => {
     await until(() => deliveries.length === 3);
     deliveries[0]?.acknowledge('ack');
     await client.stopConsuming();
-    expect(await client.acknowledgeRest(50)).toBeGreaterThanOrEqual(2);
+    expect(await client.drain(50)).toBeGreaterThanOrEqual(2);
     expect(await left()).toBe(3);
     deliveries[1]?.acknowledge('ack');
     expect(await left()).toBe(3);

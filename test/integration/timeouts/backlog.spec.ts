@@ -52,7 +52,7 @@ describe('more due at once than deliveries fit into the process', () => {
     const queue = `order-timeout.v1.work.${KIND}`;
     // Only the prefetch was delivered when the table was empty: the other messages were still on the broker.
     expect((await channel.checkQueue(queue)).messageCount).toBeGreaterThan(0);
-    // With those in hand: every delivery has to be acknowledged while the process lives.
+    // With those in progress: every delivery has to be acknowledged while the process lives.
     const left = async (): Promise<number | undefined> => {
       const path = `/queues/${encodeURIComponent(vhost.name)}/${encodeURIComponent(queue)}`;
       return (await vhost.manage<{ messages?: number }>('GET', path)).messages;

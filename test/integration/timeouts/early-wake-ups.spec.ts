@@ -20,8 +20,8 @@ class Postponing implements TimeoutHandlerSingle {
   }
 }
 
-/** A hint that comes while the row waits for a later time must not turn into more hints. */
-describe('hints for a timeout that is not due', () => {
+/** A wake-up that comes while the row waits for a later time must not turn into more wake-ups. */
+describe('wake-ups for a timeout that is not due', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let direct: ChannelModel;
@@ -84,7 +84,7 @@ describe('hints for a timeout that is not due', () => {
     await staysAt(2);
   });
 
-  it('end when an old message of it comes, as whoever postponed it has written a new one', async () => {
+  it('end when an old message of it comes, because the postponement has written a new one', async () => {
     const record = await engine.scheduler.find({ kind: KIND, key: 'postponed' });
     const body = { kind: KIND, key: 'postponed', generation: record?.generation, dueAt: 1 };
     for (let n = 0; n < 20; n++) {

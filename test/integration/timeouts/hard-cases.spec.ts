@@ -132,7 +132,7 @@ describe('the engine facing one bad timeout', () => {
     await engine.settled.done(4, 3_000);
   });
 
-  it('counts an ask that answers nothing, instead of asking for ever', async () => {
+  it('counts an ask that answers nothing, instead of asking forever', async () => {
     asking.answer = async () => undefined;
     await schedule('hard.asking', ['silent']);
     await engine.settled.until((rows) => rows.some(({ outcome }) => outcome.type === 'retry'), 3_000);

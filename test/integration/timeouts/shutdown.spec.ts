@@ -98,7 +98,7 @@ describe('the engine', () => {
     await host.query(`SELECT 1 FROM order_timeout.timeout WHERE key = 'locked' FOR UPDATE`);
     await until(() => single.seen.includes('slow'));
     const closing = engine.close();
-    // What waits has been given back by now; the batch in hand is what the shutdown waits for.
+    // What waits has been requeued by now; the batch in progress is what the shutdown waits for.
     await clock.sleep(100);
     release();
     await closing;

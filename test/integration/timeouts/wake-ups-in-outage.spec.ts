@@ -13,7 +13,7 @@ class Single implements TimeoutHandlerSingle {
   }
 }
 
-describe('wake-ups while the database is away', () => {
+describe('wake-ups while the database is unavailable', () => {
   let database: ProxiedDatabase;
   let vhost: TestVhost;
   let engine: TestEngine;
@@ -33,7 +33,7 @@ describe('wake-ups while the database is away', () => {
     await vhost.drop();
   });
 
-  it('stay in hand, are not delivered again, and are handled when it is back', async () => {
+  it('are kept, are not delivered again, and are handled when it is back', async () => {
     const acknowledge = jest.spyOn(Delivery.prototype, 'acknowledge');
     const keys = [...Array(50).keys()].map(String);
     await database.dataSource.transaction((tx) =>

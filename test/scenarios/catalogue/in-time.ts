@@ -10,7 +10,7 @@ export function withLimit(provider: ProviderName, windowMs: number): Pick<Planne
 
 const windowOf = (random: Random): number => random.between(2_500, 4_500);
 
-/** The buyer pays before the deadline, and the money is noticed whatever happens to the news. */
+/** The buyer pays before the deadline, and the money is noticed whatever happens to the notification. */
 export const IN_TIME: readonly Scenario[] = [
   {
     name: 'pays-in-time',
@@ -27,7 +27,7 @@ export const IN_TIME: readonly Scenario[] = [
   },
   {
     name: 'notify-lost',
-    says: 'the buyer pays, the news is lost; found at the deadline',
+    says: 'the buyer pays, the notification is lost; found at the deadline',
     plan: (random, provider) => {
       const windowMs = windowOf(random);
       const script = { buyer: 'pays-after', ms: random.between(200, windowMs - 500) } as const;
@@ -45,20 +45,20 @@ export const IN_TIME: readonly Scenario[] = [
   },
   {
     name: 'notify-before-registering',
-    says: 'the news comes before the shop registers the attempt',
+    says: 'the notification comes before the shop registers the attempt',
     plan: (random) => ({
       windowMs: 6_000,
       ends: { ...PAID, unmatched: ['unknown-order/adopted'] },
       payments: [{ script: { buyer: 'pays-after', ms: random.between(100, 500) }, registers: 'later' }],
       act: async (cast) => {
-        await cast.untilLedger(0, 'news that was taken', ({ notifications }) => notifications.sent > 0);
+        await cast.untilLedger(0, 'a notification that was taken', ({ notifications }) => notifications.sent > 0);
         await cast.register(0);
       },
     }),
   },
   {
     name: 'last-second',
-    says: 'the buyer pays in the last second, the news races with the deadline',
+    says: 'the buyer pays in the last second, the notification races with the deadline',
     plan: (random, provider) => {
       const windowMs = windowOf(random);
       const script = { buyer: 'pays-after', ms: windowMs - random.between(20, 900) } as const;
@@ -68,7 +68,7 @@ export const IN_TIME: readonly Scenario[] = [
   },
   {
     name: 'pays-between-query-and-close',
-    says: 'the buyer pays right after the service has asked, before it closes; no news',
+    says: 'the buyer pays right after the service has asked, before it closes; no notification comes',
     plan: (random) => ({
       windowMs: windowOf(random),
       ends: PAID,

@@ -1,5 +1,5 @@
 import { type Scenario } from '../scenario';
-import { FALSE_NEWS } from './false-news';
+import { FALSE_NOTIFICATIONS } from './false-notifications';
 import { IN_TIME } from './in-time';
 import { LATE_MONEY } from './late-money';
 import { MANY_PAYMENTS } from './many-payments';
@@ -7,7 +7,7 @@ import { ODD_MONEY } from './odd-money';
 import { REPORTED_MONEY } from './reported-money';
 import { TROUBLED_PROVIDERS } from './troubled-providers';
 import { UNPAID } from './unpaid';
-import { VAGUE_NEWS } from './vague-news';
+import { VAGUE_NOTIFICATIONS } from './vague-notifications';
 
 /** Every scenario, in the order of the report. */
 export const CATALOGUE: readonly Scenario[] = [
@@ -17,7 +17,7 @@ export const CATALOGUE: readonly Scenario[] = [
   ...LATE_MONEY,
   ...ODD_MONEY,
   ...REPORTED_MONEY,
-  ...VAGUE_NEWS,
+  ...VAGUE_NOTIFICATIONS,
   ...MANY_PAYMENTS,
-  ...FALSE_NEWS,
+  ...FALSE_NOTIFICATIONS,
 ];

@@ -30,7 +30,7 @@ export const LATE_MONEY: readonly Scenario[] = [
   },
   {
     name: 'late-found-by-watch',
-    says: 'the same, and the news is lost: the watch finds it',
+    says: 'the same, and the notification is lost: the watch finds it',
     plan: (random) => ({
       windowMs: WINDOW_MS,
       ends: { status: ['PAID'] },

@@ -11,7 +11,7 @@ const PATIENT_MS = 20_000;
 export const REPORTED_MONEY: readonly Scenario[] = [
   {
     name: 'report-net-of-coupon',
-    says: 'the shop reports less than was taken; the news tells the whole amount',
+    says: 'the shop reports less than was taken; the notification tells the whole amount',
     plan: () => ({
       windowMs: PATIENT_MS,
       ends: { status: ['PAID'], unmatched: ['amount-mismatch/completed'], attempts: ['PAID'] },
@@ -26,7 +26,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
   },
   {
     name: 'report-net-of-coupon-news-lost',
-    says: 'the same, and the news is lost: the provider is asked at the deadline, before anything goes back',
+    says: 'the same, and the notification is lost: the provider is asked at the deadline, before anything goes back',
     plan: () => ({
       windowMs: HURRIED_MS,
       ends: { status: ['PAID'], unmatched: ['amount-mismatch/completed'], attempts: ['PAID'] },
@@ -85,7 +85,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
   },
   {
     name: 'two-names',
-    says: "the shop reports the payment by the provider's own number, the news is lost: one payment, nothing goes back",
+    says: "the shop reports the payment by the provider's own number, the notification is lost: one payment, nothing goes back",
     plan: () => ({
       windowMs: PATIENT_MS,
       ends: { status: ['PAID'], attempts: ['DUPLICATE', 'PAID'] },
@@ -98,7 +98,7 @@ export const REPORTED_MONEY: readonly Scenario[] = [
   },
   {
     name: 'two-names-news-first',
-    says: 'the same, and the news comes before the report',
+    says: 'the same, and the notification comes before the report',
     plan: () => ({
       windowMs: PATIENT_MS,
       ends: { status: ['PAID'], attempts: ['PAID'] },

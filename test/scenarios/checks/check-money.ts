@@ -32,7 +32,7 @@ function isKeptForPerson({ order, unmatched }: OrderFacts): boolean {
   return order.isTooLate && unmatched.some(({ reason, handling }) => `${reason}/${handling}` === 'unknown-order/kept');
 }
 
-/** Paid and not given back, by currency. */
+/** Paid and not refunded, by currency. */
 function heldMoney({ ledger }: OrderFacts): string {
   const sums = new Map<string, bigint>();
   for (const { paidAmount, paidCurrency, refundedAmount } of ledger) {
@@ -49,7 +49,7 @@ export function checkRefunds({ refunds, ledger }: OrderFacts): Violation[] {
   const theirs = ledger.flatMap(({ reference, refunds: made }) =>
     made
       .filter(({ status }) => status !== 'REJECTED')
-      // Stripe knows no number of ours: after a refusal the simulator calls the next try `number#2`.
+      // Stripe does not know our number: after a refusal the simulator calls the next try `number#2`.
       .map(({ number, amount, status }) => `${reference} ${number.replace(/#\d+$/, '')} ${amount} ${status}`),
   );
   if (ours.sort().join() === theirs.sort().join()) return [];

@@ -24,7 +24,7 @@ interface Scene {
 }
 
 type Waiting = 'at' | 'after' | 'untilStatus' | 'untilLedger' | 'untilKept' | 'untilParked';
-type AtProvider = 'pay' | 'postByHand' | 'closeByHand' | 'giveBackByHand';
+type AtProvider = 'pay' | 'postByHand' | 'closeByHand' | 'refundDirectly';
 type AtShop = Exclude<keyof Cast, Waiting | AtProvider | 'order' | 'random'>;
 
 /** The longest: a refund is given up after 82 s of refusals. */
@@ -86,7 +86,7 @@ function providerOf({ playing: { stage }, order }: Scene): Pick<Cast, AtProvider
   };
   return {
     pay: (index) => simulator.pay(keyOf(index)),
-    giveBackByHand: (index, amount) => simulator.giveBack(keyOf(index), amount),
+    refundDirectly: (index, amount) => simulator.refundDirectly(keyOf(index), amount),
     postByHand: async (index, flaw) => {
       const payment = at(order.payments, index);
       const { headers, body } = handMadeNotification(merchants, { ...order, payment, flaw });

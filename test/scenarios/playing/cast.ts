@@ -33,7 +33,7 @@ export interface Cast {
   extend(byMs: number): Promise<void>;
   /** Another order for the same goods. */
   placeRival(plan: Plan): Promise<void>;
-  /** Posts a notification that says "paid", made by hand. @returns whether the service took it. */
+  /** Posts a notification that says "paid", and that the provider did not send. @returns whether the service took it. */
   postByHand(index: number, flaw: Flaw): Promise<boolean>;
   /** The service's answer to an attempt that it refuses; undefined: it takes it. */
   refusalOf(index: number): Promise<string | undefined>;
@@ -43,8 +43,8 @@ export interface Cast {
   placeTwin(plan: Plan): Promise<void>;
   /** Until the payment is kept for a person as one that no order knows, and the subscriber of events was told. */
   untilKept(index: number): Promise<void>;
-  /** The merchant gives a part back at the provider by his own hands. Minor units. */
-  giveBackByHand(index: number, amount: number): Promise<void>;
+  /** The merchant refunds a part directly at the provider. Minor units. */
+  refundDirectly(index: number, amount: number): Promise<void>;
   /** Until the service gives one of the order's timeouts up and says so to the subscriber of events. */
   untilParked(): Promise<void>;
   /** An operator has seen to it: what was given up is tried again. */

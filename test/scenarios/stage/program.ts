@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path';
 
 const root = join(__dirname, '..', '..', '..');
 const compile = join(root, 'test/integration/payments/compile-on-require.js');
-/** Longer than the service's own limit for work in hand. */
+/** Longer than the service's own limit for work in progress. */
 const ORDERLY_MS = 8_000;
 
 /** Where the sources of each program are. */
 const SOURCES = { service: 'src', 'payment-simulator': 'packages/payment-simulator/src' };
 const SIMULATOR_BUILD = 'packages/payment-simulator/dist';
 
-/** A program of ours in a process of its own, which does not outlive this one. */
+/** One of our programs in a process of its own, which does not outlive this one. */
 export class Program {
   private readonly exited: Promise<unknown>;
   private said = '';

@@ -60,8 +60,8 @@ export class SimulatorClient {
     await this.call('POST', pathOf(key, 'script'), change);
   }
 
-  /** Somebody gives a part back by hand. Minor units. */
-  async giveBack(key: PaymentKey, amount: number): Promise<void> {
+  /** Refunds a part directly at the provider. Minor units. */
+  async refundDirectly(key: PaymentKey, amount: number): Promise<void> {
     await this.call('POST', pathOf(key, 'refund'), { amount });
   }
 

@@ -12,7 +12,7 @@ describe('the patience for locks', () => {
     const short = patience.limitMs;
     expect(short).toBeLessThan(LOCK_LIMIT_MS / 10);
     nowMs += 1_500;
-    // Two of ours that meet must not keep the patience short for good.
+    // Two of our transactions that meet must not keep the patience short for good.
     patience.waitedInVain(short);
     nowMs += 600;
     const probation = patience.limitMs;

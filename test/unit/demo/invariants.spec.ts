@@ -78,7 +78,7 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
   ['a piece is missing', stockOf({ onHand: 7, reserved: 0 }), ['stock-exact']],
   ['a piece stays reserved', stockOf({ onHand: 8, reserved: 2 }), ['stock-exact']],
   [
-    'the pieces of a paid order are given back',
+    'the pieces of a paid order are released',
     withOrder('paid', (order) => ({ ...order, reservations: [{ sku: 'tea', quantity: 2, state: 'RELEASED' }] })),
     ['reservations-exact'],
   ],
@@ -213,10 +213,10 @@ describe('the checks of the demo', () => {
 
   it('take a payment that was reported before its order came out of the queue', () => {
     const reported = withOrder('paid', (order) => ({ ...order, plan: { ...order.plan, channel: 'amqp' } }));
-    const news = { id: 'late', type: 'order.payment_late', orderId: 'paid', orderVersion: 0, deliveries: 1 };
+    const event = { id: 'late', type: 'order.payment_late', orderId: 'paid', orderVersion: 0, deliveries: 1 };
     const early: Facts = {
       ...{ ...reported, baskets: [], unmatchedPayments: [UNMATCHED] },
-      events: [...soundFacts.events, news],
+      events: [...soundFacts.events, event],
     };
     expect(failing(early)).toEqual([]);
     expect(failing({ ...early, unmatchedPayments: [{ ...UNMATCHED, reason: 'late' }] })).toEqual([

@@ -154,7 +154,7 @@ describe('the relay behind a backlog', () => {
     }
   });
 
-  it('pauses when the broker did not take all of a batch, and gives those rows back', async () => {
+  it('pauses when the broker did not take all of a batch, and releases those rows', async () => {
     rows(4 * BATCH);
     await start();
     published[0]?.answer('nacked');
@@ -168,7 +168,7 @@ describe('the relay behind a backlog', () => {
   it('pauses for a second when a batch could not be deleted, and then goes on', async () => {
     rows(4 * BATCH);
     await start();
-    deletion = new Error('the database is away');
+    deletion = new Error('the database is unavailable');
     published[0]?.answer('confirmed');
     await settled();
     deletion = undefined;
@@ -177,7 +177,7 @@ describe('the relay behind a backlog', () => {
     expect(claims).toBe(4);
   });
 
-  it('has nothing in hand any more when it has stopped', async () => {
+  it('has nothing in flight when it has stopped', async () => {
     rows(4 * BATCH);
     await start();
     let isStopped = false;

@@ -16,7 +16,7 @@ class MemoryBench implements PaymentProviderBench {
     close: (attempt: PaymentAttemptRef, signal: AbortSignal) => this.close(attempt, signal),
     refund: (refund: RefundRequest, signal: AbortSignal) => this.refund(refund, signal),
   };
-  /** Given back, by reference and then by number. */
+  /** Refunded, by reference and then by number. */
   readonly refunds = new Map<string, Map<string, bigint>>();
   readonly states = new Map<string, 'OPEN' | 'PAID' | 'CLOSED'>();
   fault: ConformanceFault | undefined;
@@ -58,17 +58,17 @@ class MemoryBench implements PaymentProviderBench {
   }
 
   async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
-    if (this.fault === 'answers-lost' || this.fault === 'forged') await this.giveBack(refund);
+    if (this.fault === 'answers-lost' || this.fault === 'forged') await this.makeRefund(refund);
     await this.reached(signal);
-    return this.giveBack(refund);
+    return this.makeRefund(refund);
   }
 
-  async giveBack({ attempt, refundNumber, amount }: RefundRequest): Promise<RefundOutcome> {
+  async makeRefund({ attempt, refundNumber, amount }: RefundRequest): Promise<RefundOutcome> {
     const done = this.refunds.get(attempt.reference) ?? new Map<string, bigint>();
     const isFree = this.states.get(attempt.reference) === 'PAID' && !done.has(refundNumber);
     if (isFree && (await this.refunded(attempt)) + amount <= attempt.amount) done.set(refundNumber, amount);
     this.refunds.set(attempt.reference, done);
-    if (!done.has(refundNumber)) return { type: 'REJECTED', reason: 'nothing to give back' };
+    if (!done.has(refundNumber)) return { type: 'REJECTED', reason: 'nothing to refund' };
     return { type: 'REFUNDED', refundId: refundNumber, evidence: {} };
   }
 
@@ -121,7 +121,7 @@ describe('the conformance suite of payment providers', () => {
       /changes nothing/,
     ],
     [
-      'gives the money back on close',
+      'refunds the money on close',
       (bench) => {
         const close = bench.close.bind(bench);
         bench.close = async (attempt, signal) => {
@@ -161,9 +161,9 @@ describe('the conformance suite of payment providers', () => {
       /closing twice/,
     ],
     [
-      'gives back again for the same number',
-      (bench) => (bench.refund = async (refund) => bench.giveBack({ ...refund, refundNumber: `${Math.random()}` })),
-      /twice gives the money back once/,
+      'refunds again for the same number',
+      (bench) => (bench.refund = async (refund) => bench.makeRefund({ ...refund, refundNumber: `${Math.random()}` })),
+      /twice refunds the money once/,
     ],
     [
       'says REFUNDED without giving anything back',
@@ -171,8 +171,8 @@ describe('the conformance suite of payment providers', () => {
       /paid attempt can be refunded/,
     ],
     [
-      'gives back all when asked for a part',
-      (bench) => (bench.refund = async (refund) => bench.giveBack({ ...refund, amount: refund.attempt.amount })),
+      'refunds all when asked for a part',
+      (bench) => (bench.refund = async (refund) => bench.makeRefund({ ...refund, amount: refund.attempt.amount })),
       /a part, and then the rest/,
     ],
     [
@@ -208,7 +208,7 @@ describe('the conformance suite of payment providers', () => {
     ],
     [
       'refunds although it was told to stop',
-      (bench) => (bench.refund = (request) => bench.giveBack(request)),
+      (bench) => (bench.refund = (request) => bench.makeRefund(request)),
       /aborted signal ends without a conclusion, and can be repeated/,
     ],
   ])('finds a provider that %s', async (_, breakIt, finding) => {

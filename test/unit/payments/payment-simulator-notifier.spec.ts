@@ -9,7 +9,7 @@ type Answer = { readonly status: number; readonly body: string } | 'unreachable'
 const OK: Answer = { status: 200, body: 'success' };
 const SIGNATURE = 'abcdef0123456789';
 
-/** A ledger whose payments are told to a shop that answers as scripted, one answer after the other, the last for ever. */
+/** A ledger whose payments are told to a shop that answers as scripted, one answer after the other, the last forever. */
 function notifying(answers: Answer[] = [OK]) {
   const clock = new ManualClock();
   const stopping = new AbortController();
@@ -59,7 +59,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying();
     const payment = create('a', { lost: ['paid'] });
     payment.pay(clock.now());
-    payment.giveBack(clock.now(), 1n);
+    payment.refundDirectly(clock.now(), 1n);
     await clock.advance(100_000);
     expect(posts).toEqual([{ at: 0, body: 'a refunded', isForged: false }]);
     expect(payment.notifications).toMatchObject({ sent: 1, lost: 1 });
@@ -119,7 +119,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying();
     const payment = create('a');
     payment.pay(clock.now());
-    payment.giveBack(clock.now());
+    payment.refundDirectly(clock.now());
     create('b').close(clock.now());
     await clock.advance(100_000);
     expect(posts.map(({ body }) => body)).toEqual(['a paid', 'a refunded']);

@@ -103,7 +103,7 @@ describe('PaymentSimulator', () => {
     expect((await call('POST', '/script/payments/echo/alike/pay?account=c'))[0]).toBe(404);
   });
 
-  it('allows a partial refund by hand, and never more than is left', async () => {
+  it('allows a manual partial refund, and never more than is left', async () => {
     await create('part');
     expect((await call('POST', '/script/payments/echo/part/refund', { amount: 1 }))[0]).toBe(409);
     await call('POST', '/script/payments/echo/part/pay');

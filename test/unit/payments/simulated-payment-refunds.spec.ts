@@ -76,13 +76,13 @@ describe('a refund of a SimulatedPayment', () => {
     expect(one.query(CREATED)).toBe('REFUNDED');
   });
 
-  it('made by hand refunds what is left, and nothing twice', () => {
+  it('made directly at the provider refunds what is left, and nothing twice', () => {
     const { one } = paid({ refundProcessingMs: 50, rejectRefunds: 1 });
     one.refund(CREATED, { number: 'n', amount: 1n });
     one.refund(CREATED, { number: 'n', amount: 10n });
-    expect(one.giveBack(CREATED)).toBe(true);
+    expect(one.refundDirectly(CREATED)).toBe(true);
     expect(one.entry(CREATED)).toMatchObject({ refundedAmount: '90', status: 'PAID' });
-    expect(one.giveBack(CREATED + 50)).toBe(false);
+    expect(one.refundDirectly(CREATED + 50)).toBe(false);
     expect(one.entry(CREATED + 50)).toMatchObject({ refundedAmount: '100', status: 'REFUNDED' });
   });
 

@@ -41,7 +41,7 @@ describe('deliveries that wait for an unavailable service', () => {
   const received = (): Delivery => {
     const { channel } = recordingChannel();
     const { message } = deliveryOn(channel);
-    const acknowledgedBy = { ack: () => done.push('ack'), nack: () => done.push('given back') };
+    const acknowledgedBy = { ack: () => done.push('ack'), nack: () => done.push('requeued') };
     return new Delivery(message, acknowledgedBy, () => undefined, clock.monotonic());
   };
 
@@ -65,13 +65,13 @@ describe('deliveries that wait for an unavailable service', () => {
   it('are returned once in an outage of ten hours, before the broker closes the channel after 30 minutes', async () => {
     const waiting = kept.keep(received());
     await pass(21 * MINUTE);
-    expect(done).toEqual(['suspended', 'given back']);
+    expect(done).toEqual(['suspended', 'requeued']);
     expect(await waiting).toBe(false);
     await pass(600 * MINUTE, 10_000);
-    expect(done).toEqual(['suspended', 'given back']);
+    expect(done).toEqual(['suspended', 'requeued']);
     isThere = true;
     await pass(3_000);
-    expect(done).toEqual(['suspended', 'given back', 'resumed']);
+    expect(done).toEqual(['suspended', 'requeued', 'resumed']);
   });
 
   it('are returned immediately when the consumer stops, after it was canceled', async () => {
@@ -80,7 +80,7 @@ describe('deliveries that wait for an unavailable service', () => {
     stopping.abort();
     await settled();
     expect(await waiting).toBe(false);
-    expect(done.slice(0, 2)).toEqual(['suspended', 'given back']);
+    expect(done.slice(0, 2)).toEqual(['suspended', 'requeued']);
     expect(await kept.keep(received())).toBe(false);
     expect(clock.pendingTimers).toBe(0);
   });

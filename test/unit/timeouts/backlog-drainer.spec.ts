@@ -95,7 +95,7 @@ describe('a backlog', () => {
     expect(pages).toHaveLength(2);
   });
 
-  it('lets the deliveries in hand have their turn after 20 s', async () => {
+  it('handles the received deliveries after 20 s', async () => {
     const { backlog, state, pages } = setup({ overdue: 1_000_000 });
     state.pageMs = 5_000;
     await backlog.workOff(items);
@@ -112,7 +112,7 @@ describe('a backlog', () => {
   });
 
   it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
-    const fail = (): Promise<never> => Promise.reject(new Error('away'));
+    const fail = (): Promise<never> => Promise.reject(new Error('unavailable'));
     const plan = { pageSize: PAGE, queue: { waiting: 2 * PAGE, isSaturated: false }, pages: { settle: fail } };
     await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });

@@ -22,7 +22,7 @@ const nobodyWaits = {
 
 /** Runs a batch in which `bad` items spoil every transaction they are part of. */
 async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
-  const seen = { settled: [] as number[], failed: [] as number[], away: [] as number[], calls: 0, wrongErrors: 0 };
+  const seen = { settled: [] as number[], failed: [] as number[], unwritten: [] as number[], calls: 0, wrongErrors: 0 };
   await bisectFailures(items, {
     ...nobodyWaits,
     isDatabaseAvailable: async () => false,
@@ -36,7 +36,7 @@ async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway
       if ((error as Error).message !== `item ${item}`) seen.wrongErrors++;
       seen.failed.push(item);
     },
-    giveBack: (part) => void seen.away.push(...part),
+    onUnavailable: (part) => void seen.unwritten.push(...part),
   });
   return seen;
 }
@@ -56,7 +56,7 @@ describe('bisectFailures', () => {
         const seen = await settle(items, offenders, never);
         expect(seen.failed).toEqual(items.filter((item) => offenders.has(item)));
         expect(seen.settled).toEqual(items.filter((item) => !offenders.has(item)));
-        expect(seen).toMatchObject({ away: [], wrongErrors: 0 });
+        expect(seen).toMatchObject({ unwritten: [], wrongErrors: 0 });
       }),
       { numRuns: 50 },
     );
@@ -78,17 +78,17 @@ describe('bisectFailures', () => {
     expect(calls).toBeLessThanOrEqual(15);
   });
 
-  it('blames nobody and writes nothing while the database is away, and tries no halves', async () => {
+  it('blames nobody and writes nothing while the database is unavailable, and tries no halves', async () => {
     const seen = await settle(itemsOf(100), new Set([1, 2, 3]), () => true);
-    expect(seen).toEqual({ settled: [], failed: [], away: itemsOf(100), calls: 1, wrongErrors: 0 });
+    expect(seen).toEqual({ settled: [], failed: [], unwritten: itemsOf(100), calls: 1, wrongErrors: 0 });
   });
 
-  it('ends every item exactly once when the database goes away in between, and blames only the bad', async () => {
+  it('ends every item exactly once when the database becomes unavailable in between, and blames only the bad', async () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.nat(40), async ([size, bad], lastCall) => {
         const offenders = new Set(bad.filter((item) => item < size));
         const seen = await settle(itemsOf(size), offenders, (call) => call > lastCall);
-        const ended = [...seen.settled, ...seen.failed, ...seen.away].sort((a, b) => a - b);
+        const ended = [...seen.settled, ...seen.failed, ...seen.unwritten].sort((a, b) => a - b);
         expect(ended).toEqual(itemsOf(size));
         expect(seen.failed.filter((item) => !offenders.has(item))).toEqual([]);
       }),
@@ -96,7 +96,7 @@ describe('bisectFailures', () => {
   });
 
   it('counts an item whose failure cannot be written down as not reached, and goes on', async () => {
-    const away: [number[], string][] = [];
+    const unwritten: [number[], string][] = [];
     const failed: number[] = [];
     await bisectFailures([1, 2], {
       ...nobodyWaits,
@@ -106,14 +106,14 @@ describe('bisectFailures', () => {
         if (item === 1) throw new Error('cannot write');
         failed.push(item);
       },
-      giveBack: (items, error) => void away.push([[...items], (error as Error).message]),
+      onUnavailable: (items, error) => void unwritten.push([[...items], (error as Error).message]),
     });
-    expect(away).toEqual([[[1], 'cannot write']]);
+    expect(unwritten).toEqual([[[1], 'cannot write']]);
     expect(failed).toEqual([2]);
   });
 
   it('gives a cut connection a second go, and counts only what is the handler’s own', async () => {
-    const seen = { failed: [] as number[], away: [] as number[] };
+    const seen = { failed: [] as number[], unwritten: [] as number[] };
     const plan = (errors: Error[]) => ({
       ...nobodyWaits,
       isDatabaseAvailable: async () => true,
@@ -122,14 +122,14 @@ describe('bisectFailures', () => {
         if (error) throw error;
       },
       recordFailure: async (item: number) => void seen.failed.push(item),
-      giveBack: (items: readonly number[]) => void seen.away.push(...items),
+      onUnavailable: (items: readonly number[]) => void seen.unwritten.push(...items),
     });
     await bisectFailures([1], plan([databaseAway()]));
-    expect(seen).toEqual({ failed: [], away: [] });
+    expect(seen).toEqual({ failed: [], unwritten: [] });
     await bisectFailures([2], plan([databaseAway(), databaseAway()]));
-    expect(seen).toEqual({ failed: [], away: [2] });
+    expect(seen).toEqual({ failed: [], unwritten: [2] });
     await bisectFailures([3], plan([new HandlerFailure(databaseAway())]));
-    expect(seen).toEqual({ failed: [3], away: [2] });
+    expect(seen).toEqual({ failed: [3], unwritten: [2] });
   });
 
   it('sets apart a batch for which our side gives up each connection, and puts off the one that costs it alone', async () => {
@@ -140,7 +140,7 @@ describe('bisectFailures', () => {
       recordFailure: () => Promise.reject(new Error('nobody is to blame')),
       postpone: async (item: number) => void seen.held.push(item),
       isolate: (items: readonly number[]) => void seen.apart.push([...items]),
-      giveBack: () => {
+      onUnavailable: () => {
         throw new Error('the database is there');
       },
     };
@@ -169,7 +169,7 @@ describe('bisectFailures', () => {
       recordFailure: async (item: number) => void seen.alone.push(['failed', item]),
       postpone: async (item: number) => void seen.alone.push(['held', item]),
       isolate: (items: readonly number[]) => void seen.apart.push([...items]),
-      giveBack: () => undefined,
+      onUnavailable: () => undefined,
     };
     await bisectFailures([1, 2, 3, 4], plan);
     expect(seen).toEqual({ calls: 1, apart: [[1, 2, 3, 4]], alone: [] });

@@ -6,13 +6,13 @@ import { ManualClock } from '../delay/manual-clock';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A database whose clock is ahead of ours by `aheadMs`; a question takes `thereMs`, its answer `backMs`. */
+/** A database whose clock is ahead by `aheadMs`; a question takes `thereMs`, its answer `backMs`. */
 function setup({ aheadMs = 5_000, travels = [{ thereMs: 0, backMs: 0 }] } = {}) {
   const clock = new ManualClock();
-  const state = { aheadMs, queries: 0, isAway: false };
+  const state = { aheadMs, queries: 0, isUnavailable: false };
   const trueNowMs = () => clock.monotonic() + state.aheadMs;
   const dataSource = dataSourceStub({}, async () => {
-    if (state.isAway) throw new Error('away');
+    if (state.isUnavailable) throw new Error('unavailable');
     const { thereMs, backMs } = travels[state.queries++ % travels.length] ?? { thereMs: 0, backMs: 0 };
     clock.advance(thereMs);
     const now = trueNowMs();
@@ -52,11 +52,11 @@ describe('DatabaseClock', () => {
     await databaseClock.stop();
   });
 
-  it('goes on by the last known offset while the database is away', async () => {
+  it('goes on by the last known offset while the database is unavailable', async () => {
     const { clock, state, trueNowMs, databaseClock } = setup();
     await databaseClock.start();
     await settled();
-    state.isAway = true;
+    state.isUnavailable = true;
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation();
     clock.advance(10_000);
     await settled();
@@ -68,8 +68,8 @@ describe('DatabaseClock', () => {
 
   it('does not start without the database', async () => {
     const { state, databaseClock } = setup();
-    state.isAway = true;
-    await expect(databaseClock.start()).rejects.toThrow('away');
+    state.isUnavailable = true;
+    await expect(databaseClock.start()).rejects.toThrow('unavailable');
   });
 
   it('refuses to tell the time before it knows it', () => {

@@ -11,7 +11,7 @@ endless.cause = endless;
 
 type Case = [string, unknown];
 
-const away: Case[] = [
+const unavailable: Case[] = [
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'].map(
     (code): Case => [code, coded(code)],
   ),
@@ -39,7 +39,7 @@ const here: Case[] = [
   ['57014 query_canceled', query(coded('57014'))],
   ['40P01 deadlock_detected', query(coded('40P01'))],
   ['a coded error with a telling message', query(coded('P0001', 'Connection terminated unexpectedly'))],
-  ['an error of ours', coded('ORDER_TIMEOUT/INVALID_TIMEOUT')],
+  ['an error of the package', coded('ORDER_TIMEOUT/INVALID_TIMEOUT')],
   ['a plain error', new Error('cannot read properties of undefined')],
   ['a text', 'Connection terminated unexpectedly'],
   ['nothing', undefined],
@@ -48,8 +48,8 @@ const here: Case[] = [
 ];
 
 describe('the database', () => {
-  it.each(away)('is away on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(true));
-  it.each(here)('is not away on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(false));
+  it.each(unavailable)('is unavailable on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(true));
+  it.each(here)('is not unavailable on %s', (_, error) => expect(isDatabaseUnavailable(error)).toBe(false));
 });
 
 describe('a transaction', () => {

@@ -23,7 +23,7 @@ function openLanes({ lanes = 1, size = 10 } = {}) {
       if (item === 'stuck') return new Promise(() => undefined);
       return item.startsWith('!') ? Promise.reject(new Error(`${item} is bad`)) : Promise.resolve(`${item} alone`);
     },
-    isHopeless: (error) => error instanceof Error && error.message === 'away',
+    isHopeless: (error) => error instanceof Error && error.message === 'unavailable',
   });
   const itemsOf = () => runs.map(({ items }) => items.join(' '));
   return { groups, runs, alone, itemsOf };
@@ -87,8 +87,8 @@ describe('GroupCommit', () => {
   it('tries none again when that is hopeless', async () => {
     const { groups, runs, alone } = openLanes();
     const answer = groups.run('a');
-    runs[0]?.fail(new Error('away'));
-    await expect(answer).rejects.toThrow('away');
+    runs[0]?.fail(new Error('unavailable'));
+    await expect(answer).rejects.toThrow('unavailable');
     expect(alone).toEqual([]);
   });
 

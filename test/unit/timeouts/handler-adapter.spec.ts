@@ -67,7 +67,7 @@ describe('a batch handler', () => {
     },
   );
 
-  it('breaks its contract when it asks again after the answer undefined, or it would ask for ever', async () => {
+  it('breaks its contract when it asks again after the answer undefined, or it would ask forever', async () => {
     const adapter = batch([LOOK_UP], async () => undefined);
     await expect(adapter.handleBatch([due('a', { answer: undefined })], tx, run)).rejects.toThrow('asked again');
   });

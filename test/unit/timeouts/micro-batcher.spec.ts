@@ -119,7 +119,7 @@ describe('MicroBatcher', () => {
     expect(state.batches.push).toHaveBeenCalledTimes(1);
   });
 
-  it('gives back what no run has begun, and leaves no timer', () => {
+  it('returns what no run has begun, and leaves no timer', () => {
     const { clock, state, batcher } = setup({ concurrency: 1 });
     batcher.add([1, 2, 3]);
     batcher.add([4, 5]);

@@ -8,7 +8,7 @@ const item = (key: string, finish = (): void => undefined): WorkItem => ({
 const row = (key: string, leased = false) => ({ key, generation: '1', leased });
 
 describe('overdue timeouts that the sweep finds', () => {
-  it('have lost their wake-ups when neither a lease nor anything in hand explains them', () => {
+  it('have lost their wake-ups when neither a lease nor work in progress explains them', () => {
     const overdue = new OverdueWakeUps();
     overdue.begin();
     overdue.found([row('a'), row('b'), row('c', true)]);

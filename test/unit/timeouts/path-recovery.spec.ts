@@ -16,7 +16,7 @@ function setup() {
     },
   });
   const connection = { createChannel: async () => channel, close: async () => undefined };
-  const client = { names: new TopologyNames('p'), throwAwayConnection: async () => connection };
+  const client = { names: new TopologyNames('p'), temporaryConnection: async () => connection };
   const dataSource = dataSourceStub({}, async () => [{ rows: state.unsent }]);
   const recovery = new PathRecovery(
     {

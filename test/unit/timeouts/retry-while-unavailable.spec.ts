@@ -2,7 +2,8 @@ import { Logger } from '@nestjs/common';
 import { retryWhileUnavailable } from '../../../src/database';
 import { ManualClock } from '../delay/manual-clock';
 
-const away = () => Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
+const unavailable = () =>
+  Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
 
 /** Lets every promise that can settle do so. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -28,11 +29,11 @@ describe('starting while the database restarts', () => {
   }
 
   it('waits until it is back', async () => {
-    expect(await run([away(), away()])).toEqual({ result: 'started', tries: 3 });
+    expect(await run([unavailable(), unavailable()])).toEqual({ result: 'started', tries: 3 });
   });
 
   it('gives up after ten tries, with what the database said', async () => {
-    const { result, tries } = await run(Array.from({ length: 20 }, away));
+    const { result, tries } = await run(Array.from({ length: 20 }, unavailable));
     expect(tries).toBe(10);
     expect(result).toMatchObject({ code: '57P01' });
   });

@@ -80,7 +80,7 @@ describe('the sweep', () => {
     await sweep.stop();
   });
 
-  it('is wary too after the transport was away, and does not wait for the end of the interval', async () => {
+  it('is wary too after the transport was unavailable, and does not wait for the end of the interval', async () => {
     const { sweep, state, sweptAt, pass } = setup();
     sweep.start();
     await settled();

@@ -57,7 +57,7 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one'], ladder: 
   const options = resolveRabbitOptions({ urls, prefix: 'p', queueType: 'classic' });
   let declare: (channel: Channel, model: ChannelModel) => Promise<void> = () => Promise.resolve();
   const client = {
-    ...{ names, options, throwAwayConnection: async () => open() },
+    ...{ names, options, temporaryConnection: async () => open() },
     wakeUpPublisher: {
       get isReady() {
         return broker.isReady;

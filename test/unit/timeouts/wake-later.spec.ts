@@ -29,7 +29,11 @@ describe('a row that is far from due is woken once more', () => {
     ['when its message came too early', row(), [hint('message', NOW + REMAINING)]],
     ['when a fraction of a millisecond was rounded up', row(), [hint('message', NOW + REMAINING + 1)]],
     ['when it is leased, as its owner may die', row({ leased: true }), [hint('message', NOW - 5)]],
-    ['for the message, whoever else asked', row({ leased: true }), [hint('message', NOW), hint('passive', NOW)]],
+    [
+      'for the message, also if something else asked',
+      row({ leased: true }),
+      [hint('message', NOW), hint('passive', NOW)],
+    ],
   ])('%s', (_case, early, items) => expect(wakeLater([early], items, NOW)).toEqual(again));
 });
 

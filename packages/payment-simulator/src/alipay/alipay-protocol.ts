@@ -31,7 +31,7 @@ export class AlipayProtocol implements SimulatedProtocol {
     this.trades = new AlipayTrades(this.provider, context.ledger);
   }
 
-  /** How often somebody called the method that gives money back when it finds the trade paid. */
+  /** How often the method was called that refunds a trade that it finds paid. */
   get cancels(): number {
     return this.cancelCalls;
   }

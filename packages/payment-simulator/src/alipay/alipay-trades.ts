@@ -94,11 +94,11 @@ export class AlipayTrades {
     return { ...SUCCESS, out_trade_no: reference, qr_code: `https://qr.alipay.com/${encodeURIComponent(reference)}` };
   }
 
-  /** The dangerous one: what is unpaid is closed, what is paid is given back. */
+  /** The dangerous one: what is unpaid is closed, what is paid is refunded. */
   cancel(request: AlipayRequest, found: LedgerPayment | undefined, now: number): AlipayBody {
     const payment = found?.payment;
     if (!payment || payment.entry(now).scannedAt === null) return { ...SUCCESS, retry_flag: 'N' };
-    const action = payment.giveBack(now) ? 'refund' : payment.close(now) === 'CLOSED' ? 'close' : '';
+    const action = payment.refundDirectly(now) ? 'refund' : payment.close(now) === 'CLOSED' ? 'close' : '';
     return { ...SUCCESS, ...tradeNumbers(payment.entry(now)), retry_flag: 'N', action };
   }
 }

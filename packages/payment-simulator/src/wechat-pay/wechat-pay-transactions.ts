@@ -25,7 +25,7 @@ export function queryTransaction(
   const entry = payment.entry(now);
   const status = payment.query(now);
   if (status === 'NOT_FOUND') return wechatPayError('ORDER_NOT_EXIST');
-  // Any part of it that was given back makes it REFUND.
+  // Any refunded part makes it REFUND.
   const isTouched = status === 'PAID' && entry.refunds.some((refund) => refund.status !== 'REJECTED');
   return { status: 200, body: showTransaction(entry, isTouched ? 'REFUNDED' : status, merchant) };
 }

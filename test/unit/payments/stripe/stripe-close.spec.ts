@@ -51,7 +51,7 @@ describe('StripeProvider.close', () => {
     expect(await close(closed)).toMatchObject({ type: 'ALREADY_CLOSED' });
     const refunded = stripe.attempt(kind);
     stripe.pay(refunded);
-    stripe.payment(refunded).giveBack(Date.now());
+    stripe.payment(refunded).refundDirectly(Date.now());
     expect(await close(refunded)).toMatchObject({ type: 'ALREADY_CLOSED' });
   });
 

@@ -88,7 +88,7 @@ describe('StripeProvider.query', () => {
     ['expired, but money is on its way', unpaid('expired', 'processing'), 'PROCESSING'],
     ['expired, but money was taken', { status: 'expired' }, 'PAID'],
     [
-      'given back',
+      'refunded',
       { payment_intent: anIntent({ latest_charge: aCharge({ refunded: true, amount_refunded: 1_999 }) }) },
       'REFUNDED',
     ],

@@ -116,7 +116,7 @@ describe('StripeProvider.refund', () => {
 
   it('is REJECTED if the payment is already fully refunded', async () => {
     const attempt = paid();
-    stripe.payment(attempt).giveBack(Date.now());
+    stripe.payment(attempt).refundDirectly(Date.now());
     expect(await refund(attempt)).toMatchObject({
       type: 'REJECTED',
       reason: expect.stringMatching(/already_refunded/) as unknown,

@@ -71,8 +71,8 @@ describe('StripeWebhooks', () => {
     ['payment_intent.processing', 'on its way', anIntent({ status: 'processing', amount_received: 0 }), 'pi_1'],
     ['payment_intent.succeeded', 'not succeeded', anIntent({ status: 'processing', amount_received: 0 }), 'pi_1'],
     ['payment_intent.succeeded', 'without a charge', anIntent({ latest_charge: null }), 'pi_1'],
-    ['charge.refunded', 'given back', { id: 'ch_1', object: 'charge', payment_intent: 'pi_1' }, 'pi_1'],
-    ['refund.failed', 'not given back', { id: 're_1', object: 'refund', payment_intent: 'pi_1' }, 'pi_1'],
+    ['charge.refunded', 'refunded', { id: 'ch_1', object: 'charge', payment_intent: 'pi_1' }, 'pi_1'],
+    ['refund.failed', 'not refunded', { id: 're_1', object: 'refund', payment_intent: 'pi_1' }, 'pi_1'],
   ])('%s, %s, is STATUS_CHANGED', async (type, _, object, reference) => {
     expect(await send(anEvent(type, { ...object }))).toMatchObject({
       type: 'STATUS_CHANGED',
@@ -222,7 +222,7 @@ describe('the webhooks of the simulator', () => {
     const { notifications } = new StripeProvider({ merchants: stripe.merchants }, clock);
     const attempt = stripe.attempt(kind);
     stripe.pay(attempt);
-    stripe.payment(attempt).giveBack(clock.now());
+    stripe.payment(attempt).refundDirectly(clock.now());
     const read: (Notification | undefined)[] = [];
     for (const { headers, body } of stripe.posts) {
       read.push(await notifications?.read({ headers, rawBody: Buffer.from(body) }));

@@ -65,15 +65,15 @@ describe('WechatPayNotifications', () => {
     const provider = new WechatPayProvider({ merchants }, bench.clock);
     const attempt = bench.paid({ merchantAccount: 'other' });
     const paid = bench.protocol.notification(bench.payment(attempt), 'paid');
-    bench.payment(attempt).giveBack(Date.now());
+    bench.payment(attempt).refundDirectly(Date.now());
     const refunded = bench.protocol.notification(bench.payment(attempt), 'refunded');
     const about = { reference: attempt.reference, merchantAccount: 'other' };
     expect(await provider.notifications.read(received(paid as NotificationPost))).toMatchObject({
       type: 'PAID',
       ...about,
     });
-    const news = await provider.notifications.read(received(refunded as NotificationPost));
-    expect(news).toMatchObject({ type: 'STATUS_CHANGED', ...about, evidence: { refund_status: 'SUCCESS' } });
+    const notification = await provider.notifications.read(received(refunded as NotificationPost));
+    expect(notification).toMatchObject({ type: 'STATUS_CHANGED', ...about, evidence: { refund_status: 'SUCCESS' } });
     expect(bench.protocol.notification(bench.payment(attempt), 'closed')).toBeUndefined();
   });
 

@@ -62,7 +62,7 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       bench.payment(attempt).refund(Date.now(), { number: 'after-sales', amount: 1n });
       const expected = { type: 'UNKNOWN', needsPerson: true, evidence: { trade_state: 'REFUND' } };
       expect(await provider.query(attempt, signal())).toMatchObject(expected);
-      bench.payment(attempt).giveBack(Date.now());
+      bench.payment(attempt).refundDirectly(Date.now());
       expect(await provider.query(attempt, signal())).toMatchObject(expected);
     });
 

@@ -2,7 +2,7 @@ import { type Scenario } from '../scenario';
 import { untilPaidInTime } from './until-paid-in-time';
 
 /** Notifications that are not true, not ours, or not new. None of them may change an order. */
-export const FALSE_NEWS: readonly Scenario[] = [
+export const FALSE_NOTIFICATIONS: readonly Scenario[] = [
   {
     name: 'hand-made-notification',
     says: 'the control: what the forgeries are made of is taken when its signature and its age are right',
@@ -57,7 +57,7 @@ export const FALSE_NEWS: readonly Scenario[] = [
   },
   {
     name: 'money-of-other-merchant',
-    says: 'the number was paid at another merchant of ours: a payment that no order knows',
+    says: 'the number was paid at another of our merchants: a payment that no order knows',
     isLong: true,
     plan: (random) => ({
       windowMs: 2_500,

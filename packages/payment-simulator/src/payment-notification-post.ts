@@ -3,7 +3,7 @@ import { httpSignature } from './http-signature';
 import { type NotificationPost } from './protocol';
 import { type SimulatedPayment } from './simulated-payment';
 
-interface NewsSigning {
+interface NotificationSigning {
   /** What the shop calls the provider. */
   readonly provider: string;
   readonly url: URL;
@@ -11,8 +11,12 @@ interface NewsSigning {
 }
 
 /** What our own protocol tells a shop of a payment: what a host posts to `/orders/{id}/paid`, signed like a request. */
-export function paymentNews(payment: SimulatedPayment, signing: NewsSigning, nowMs: number): NotificationPost {
-  const body = JSON.stringify(newsOf(payment, signing.provider, nowMs));
+export function paymentNotificationPost(
+  payment: SimulatedPayment,
+  signing: NotificationSigning,
+  nowMs: number,
+): NotificationPost {
+  const body = JSON.stringify(contentOf(payment, signing.provider, nowMs));
   const [timestamp, nonce] = [String(Math.floor(nowMs / 1_000)), randomUUID()];
   const path = signing.url.pathname + signing.url.search;
   const headers = {
@@ -24,10 +28,10 @@ export function paymentNews(payment: SimulatedPayment, signing: NewsSigning, now
   return { headers, body };
 }
 
-function newsOf(payment: SimulatedPayment, provider: string, nowMs: number): Record<string, unknown> {
+function contentOf(payment: SimulatedPayment, provider: string, nowMs: number): Record<string, unknown> {
   const { orderId, paidAmount, paidCurrency: currency, paidAt, transactionId } = payment.entry(nowMs);
   const { reference, merchantAccount } = payment.terms;
-  const news = { provider, reference, merchantAccount, currency, paidAt, transactionId };
+  const content = { provider, reference, merchantAccount, currency, paidAt, transactionId };
   // A JSON number, as in the shop's own API: the amounts of a simulator stay below 2^53.
-  return { ...news, orderId: orderId ?? undefined, amount: Number(paidAmount) };
+  return { ...content, orderId: orderId ?? undefined, amount: Number(paidAmount) };
 }

@@ -1,5 +1,5 @@
-/** Batches on their way at the same time. What one of them fails with is kept for whoever waits next. */
-export class BatchesInHand {
+/** Batches in flight. The error of a failed one is kept for the next caller that waits. */
+export class BatchesInFlight {
   private readonly open = new Set<Promise<void>>();
   private readonly ended: Promise<boolean>[] = [];
   private bytes = 0;

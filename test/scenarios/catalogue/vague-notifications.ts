@@ -3,10 +3,10 @@ import { type PlannedPayment, type ProviderName, type Scenario } from '../scenar
 import { expectOutcome } from './expect-outcome';
 import { untilPaidInTime } from './until-paid-in-time';
 
-/** Given back by hand, in minor units. */
+/** Refunded directly at the provider, in minor units. */
 const PART = 1;
 
-/** News of a change and of no amount: Stripe's of an old version, Alipay's of money that somebody has given back. */
+/** Notifications of a change and of no amount: Stripe's of an old version, Alipay's of a payment that was refunded directly. */
 function paidVaguely(provider: ProviderName): { payment: PlannedPayment; given: number } {
   return provider === 'stripe'
     ? { payment: { notify: { oldForm: true } }, given: 0 }
@@ -15,14 +15,14 @@ function paidVaguely(provider: ProviderName): { payment: PlannedPayment; given: 
 
 async function payVaguely(cast: Cast, given: number): Promise<void> {
   await cast.pay(0);
-  if (given > 0) await cast.giveBackByHand(0, given);
+  if (given > 0) await cast.refundDirectly(0, given);
 }
 
 /** What the provider tells does not say how much was paid: it is asked, and where it does not say it either, a person. */
-export const VAGUE_NEWS: readonly Scenario[] = [
+export const VAGUE_NOTIFICATIONS: readonly Scenario[] = [
   {
     name: 'news-only',
-    says: 'the news tells of a change and of no amount: the provider is asked, long before the deadline',
+    says: 'the notification tells of a change and of no amount: the provider is asked, long before the deadline',
     providers: ['alipay', 'stripe'],
     plan: (_random, provider) => {
       const { payment, given } = paidVaguely(provider);
@@ -59,7 +59,7 @@ export const VAGUE_NEWS: readonly Scenario[] = [
   },
   {
     name: 'part-given-back',
-    says: 'the merchant gives a part back by hand, the news is lost: WeChat Pay says REFUND, so a person has to decide',
+    says: 'the merchant refunds a part directly, the notification is lost: WeChat Pay says REFUND, so a person has to decide',
     providers: ['wechat-pay'],
     isLong: true,
     plan: () => ({
@@ -68,7 +68,7 @@ export const VAGUE_NEWS: readonly Scenario[] = [
       payments: [{ notify: { lost: true } }],
       act: async (cast) => {
         await cast.pay(0);
-        await cast.giveBackByHand(0, PART);
+        await cast.refundDirectly(0, PART);
         await cast.untilParked();
         // It has waited for the person, and is not closed.
         await cast.untilStatus('CLOSING');

@@ -8,13 +8,13 @@ const CLOSE_MS = 1_000;
  *
  * @throws what `work` throws, or an error when the broker did not answer in time.
  */
-export async function throwAway<T>(
-  client: Pick<RabbitClient, 'throwAwayConnection'>,
+export async function withTemporaryConnection<T>(
+  client: Pick<RabbitClient, 'temporaryConnection'>,
   clock: Clock,
   ms: number,
   work: (connection: ChannelModel) => Promise<T>,
 ): Promise<T> {
-  const connection = await client.throwAwayConnection();
+  const connection = await client.temporaryConnection();
   try {
     return await inTime(clock, ms, work(connection), () => new Error(`the broker did not answer within ${ms} ms`));
   } finally {
