@@ -1,6 +1,7 @@
 import { type PaidOutcome } from '../../../src/payments';
 import { until } from '../../support/engine';
 import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
+import { paymentSteps } from './payment-steps';
 import { dueOf, eventsOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 const HOUR = 3_600_000;
@@ -21,23 +22,7 @@ describe('one payment that is reported under several names by several sources', 
   });
   afterAll(() => shop.database.drop());
 
-  const attempt = (reference: string) => ({ provider: 'fake', reference });
-  const placed = async (overrides: Parameters<typeof newOrder>[0] = {}): Promise<string> => {
-    const order = newOrder({ paymentWindowMs: HOUR, ...overrides });
-    expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'placed' }]);
-    return order.id;
-  };
-  const report = (orderId: string, reference: string, amount = 1_999, transactionId?: string) =>
-    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency: 'EUR', transactionId });
-  const confirm = (orderId: string, reference: string, amount = 1_999, transactionId = `t-${reference}`) =>
-    shop.markPaid.confirm(
-      { orderId, ...attempt(reference), amount, currency: 'EUR', transactionId },
-      { cause: 'notify' },
-      { account: null },
-    );
-  const expire = (id: string): Promise<unknown> =>
-    shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
-  const statusOf = async (id: string) => (await shop.readOrder.execute(id))?.status;
+  const { attempt, placed, report, confirm, expire, statusOf } = paymentSteps(() => shop);
   const rowsOf = (id: string): Promise<AttemptRow[]> =>
     shop.dataSource.query(
       `SELECT reference, status, paid_amount FROM ${SCHEMA}.payment_attempt WHERE order_id = $1 ORDER BY 1`,

@@ -1,8 +1,8 @@
 import { ORDER_LATE_WATCH, PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
 import { type PaidOutcome } from '../../../src/payments';
-import { dueOf, fill, newOrder, notified, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
+import { paymentSteps } from './payment-steps';
+import { dueOf, fill, type newOrder, notified, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
 
-const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
 describe('the source that vouches for a payment', () => {
@@ -13,29 +13,13 @@ describe('the source that vouches for a payment', () => {
   });
   afterAll(() => shop.database.drop());
 
-  const attempt = (reference: string) => ({ provider: 'fake', reference });
-  const placed = async (overrides: Parameters<typeof newOrder>[0] = {}) => {
-    const order = newOrder({ paymentWindowMs: HOUR, ...overrides });
-    expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'placed' }]);
-    return order.id;
-  };
-  const report = (orderId: string, reference: string, amount = 1_999, transactionId?: string) =>
-    shop.markPaid.execute({ orderId, ...attempt(reference), amount, currency: 'EUR', transactionId });
-  const confirm = (orderId: string, reference: string, amount = 1_999, transactionId = `t-${reference}`) =>
-    shop.markPaid.confirm(
-      { orderId, ...attempt(reference), amount, currency: 'EUR', transactionId },
-      { cause: 'notify' },
-      { account: null },
-    );
-  const expire = (id: string) =>
-    shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() - interval '1 second' WHERE id = $1`, [id]);
+  const { attempt, placed, report, confirm, expire, statusOf } = paymentSteps(() => shop);
   const closed = async (overrides: Parameters<typeof newOrder>[0] = {}) => {
     const id = await placed(overrides);
     await expire(id);
     expect(await settleUntilDone(shop, [id])).toEqual([{ type: 'done' }]);
     return id;
   };
-  const statusOf = async (id: string) => (await shop.readOrder.execute(id))?.status;
   const attemptsOf = async (id: string) =>
     (await shop.readOrder.execute(id))?.attempts.map(
       (one) => `${one.reference} ${one.status} ${one.paidAmount ?? '-'}`,
