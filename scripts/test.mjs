@@ -37,6 +37,8 @@ const checks = {
   format: npmScript('format:check'),
   lint: npmScript('lint'),
   types: npmScript('typecheck'),
+  'public API': npmScript('api'),
+  exports: npmScript('exports'),
   'set-up tests': node('--test', ...ownTests),
 };
 

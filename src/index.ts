@@ -2,28 +2,20 @@
 export { OrderTimeoutModule } from './module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './module';
 export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './module';
-export { ResilientClient, NewerSchemaError, PreparingClient } from './database';
+export { PreparingClient, ResilientClient } from './database';
 export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
 export {
-  LOOK_UP,
   DONE,
-  DuplicateTimeoutHandlerError,
   type DueTimeout,
-  HandlerContractError,
   InvalidTimeoutError,
-  ImportedTwiceError,
-  InvalidTimeoutHandlerError,
-  MissingRightsError,
-  MissingTablesError,
-  MissingTimeoutHandlerError,
+  LOOK_UP,
   ParkedTimeouts,
   type ScheduledTimeout,
   type ScheduleTimeout,
   type SettledRow,
   type SettlementRun,
-  SharedSchemaError,
   type SweepOptions,
   type TimeoutCause,
   TimeoutEngine,
@@ -48,29 +40,20 @@ export {
   type ActionContext,
   type ActionOptions,
   type Actor,
-  type AutoCloseChange,
-  type Cancellation,
-  type LookUpOptions,
-  type OperatorOptions,
-  type OrderAttempt,
-  Orders,
-  type Revival,
-  type UnmatchedPage,
-  type UnmatchedPayments,
   type AssignUnmatchedResult,
   type AttemptStatus,
   type AttemptView,
+  type AutoCloseChange,
+  type Cancellation,
   type CancelOrderResult,
   type CheckPaymentResult,
   type CloseOrderResult,
-  type ClosingReason,
   type ErasePersonalDataResult,
   type ErasureRequest,
   type ExtendDeadlineResult,
   type HistoryEntry,
   InvalidOrderError,
-  type LockedBatch,
-  type LockedOrder,
+  type LookUpOptions,
   type ManualClose,
   type ManualRefund,
   type MarkPaidResult,
@@ -80,38 +63,39 @@ export {
   type NewOrder,
   type NewOrderLine,
   type OpenItem,
-  type Order,
+  type OperatorOptions,
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   ORDER_REMINDER,
+  type OrderAttempt,
   type OrderEventType,
   type OrderLineView,
   type OrderPolicy,
   type OrderPolicyOptions,
+  Orders,
   type OrderStatus,
   type OrderView,
-  type PaymentAttempt,
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
   type PlaceRejection,
   type PlaceResult,
   type PurgeCounts,
   type PurgeRun,
-  refundNumber,
   type RefundPaymentResult,
   type RegisterAttemptResult,
   type ReportedPayment,
   type RetentionOptions,
+  type Revival,
   type ReviveOrderResult,
   type SetAutoCloseResult,
   type SettleUnmatchedResult,
-  type Transition,
   type TransitionCause,
-  type UnmatchedHandling,
-  type UnmatchedMoney,
-  type UnmatchedReason,
   type UnmatchedAssignment,
+  type UnmatchedHandling,
+  type UnmatchedPage,
   type UnmatchedPayment,
+  type UnmatchedPayments,
+  type UnmatchedReason,
   type UnmatchedSettlement,
 } from './orders';
 export { type TransactionOptions, UnsupportedIsolationLevelError } from './database';
@@ -121,26 +105,18 @@ export { type RateLimitOptions } from './api/http';
 // Stock
 export {
   Inventory,
-  type ReserveOutcome,
   type SetStockCondition,
   type SetStockOutcome,
-  type StockDemand,
   type StockDifference,
-  type StockEffect,
   type StockLevel,
-  type StockLine,
   type StockShortage,
 } from './inventory';
 
 // Payments
 export {
   type CloseOutcome,
-  DuplicatePaymentProviderError,
-  ResilientProvider,
-  type ResilienceOptions,
   type HttpPaymentOptions,
   HttpPaymentProvider,
-  MerchantAccounts,
   type NotFoundOutcome,
   type Notification,
   type NotificationReader,
@@ -153,25 +129,18 @@ export {
   type PaymentObserver,
   PaymentObservers,
   type PaymentProvider,
-  PaymentProviders,
   type QueryOutcome,
   type RefundOutcome,
   type RefundRequest,
+  type ResilienceOptions,
+  ResilientProvider,
   type UnknownOutcome,
   type UntrustedSource,
 } from './payments';
 
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './outbox';
-export {
-  DuplicateCommandHandlerError,
-  type QueueType,
-  RABBIT_TRANSPORT,
-  RabbitContext,
-  RabbitClient,
-  type RabbitOptions,
-  RabbitServer,
-} from './rabbit';
+export { type QueueType, RABBIT_TRANSPORT, RabbitContext, type RabbitOptions, RabbitServer } from './rabbit';
 
 // Operations
 export {
@@ -184,5 +153,5 @@ export {
 } from './operations';
 
 // Time and errors
-export { type Clock, CLOCK, SystemClock } from './clock';
+export { type Clock, SystemClock } from './clock';
 export { CodedError, InvalidOptionsError } from './errors';

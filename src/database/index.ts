@@ -1,6 +1,5 @@
 export { ResilientClient } from './resilient-client';
 export { findSessionProblem, parseServerUrls } from './server-urls';
-export { NewerSchemaError } from './newer-schema-error';
 export { PLAN_BY_INDEX, PreparingClient } from './preparing-client';
 export { findSchemaNameProblems, validateSchemaName } from './schema-name';
 export { UnsupportedIsolationLevelError } from './unsupported-isolation-level-error';
@@ -25,18 +24,16 @@ export {
   timestampOf,
 } from './migrations-table';
 export { refuseNewerSchema } from './refuse-newer-schema';
-export { ownTransaction, type TransactionLimits } from './own-transaction';
+export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';
 export { runMigration } from './run-migration';
 export { ownQuery } from './own-query';
 export { type ScanRange, ScanWindow } from './scan-window';
 export { storableJson, storableText } from './storable-json';
 export { contentionBackoffMs } from './contention-backoff';
-export { LOCK_LIMIT_MS, lockPatienceOf, type LockPatience } from './lock-patience';
+export { lockPatienceOf, type LockPatience } from './lock-patience';
 export { retryConflicts, runTransaction, runTransactionOnce } from './run-transaction';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
 export { cancel, hangUp, type PooledClient } from './hang-up';
 export { interceptQueries, type Send } from './intercept-queries';
-export { canWrite } from './can-write';
-export { NoAnswerError } from './no-answer-error';

@@ -12,7 +12,7 @@ export function toDigits(value: number, base: number, width: number): number[] {
   return digits;
 }
 
-/** The number that `toDigits` wrote. */
+/** @internal For tests: the number that `toDigits` wrote. */
 export function fromDigits(digits: readonly number[], base: number): number {
   return digits.reduceRight((value, digit) => value * base + digit, 0);
 }

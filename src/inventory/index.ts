@@ -1,6 +1,5 @@
 export { holdsStock } from './holds-stock';
 export { Inventory } from './inventory';
-export { mergeLines } from './merge-lines';
 export { inventoryMigrations } from './migrations/inventory-migrations';
 export { StockOwners } from './stock-owners';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
@@ -12,6 +11,5 @@ export {
   type StockDifference,
   type StockEffect,
   type StockLevel,
-  type StockLine,
   type StockShortage,
 } from './stock';

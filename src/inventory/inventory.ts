@@ -32,12 +32,12 @@ const SET_TRIES = 3;
 export class Inventory {
   private readonly queries: InventoryQueries;
 
-  /** @param schema validated name of the PostgreSQL schema. */
+  /** @internal @param schema validated name of the PostgreSQL schema. */
   constructor(schema: string) {
     this.queries = new InventoryQueries(schema);
   }
 
-  /** Reserves all demands or none. Idempotent by order and SKU. */
+  /** @internal Reserves all demands or none. Idempotent by order and SKU. */
   async reserve(tx: EntityManager, demands: readonly StockDemand[]): Promise<ReserveOutcome> {
     const lines = demands.flatMap(({ orderId, merchantId = null, lines }) =>
       mergeLines(lines).map((line) => ({ orderId, merchantId, ...line })),
@@ -55,6 +55,8 @@ export class Inventory {
   /**
    * Locks all SKUs of these orders, including released ones, in SKU order. Call it before `reserveAgain` for several
    * orders in one transaction, which would otherwise lock the SKUs order by order and could deadlock.
+   *
+   * @internal
    */
   async lockAll(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
     if (orderIds.length > 0) await tx.query(this.queries.lockGiven, [orderIds]);
@@ -63,6 +65,8 @@ export class Inventory {
   /**
    * Like `lockAll`, but does not wait: returns the orders that have a SKU locked by another transaction. If two batches
    * share a popular SKU, one of them gets none of its orders, so use this only after a wait for the lock has failed.
+   *
+   * @internal
    */
   async lockFree(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (orderIds.length === 0) return new Set();
@@ -80,12 +84,12 @@ export class Inventory {
     await manager.query(this.queries.assertFree, [[...new Set(skus)]]);
   }
 
-  /** Releases what these orders have reserved. Returns the number of lines, which is zero when repeated. */
+  /** @internal Releases what these orders have reserved. Returns the number of lines, which is zero when repeated. */
   release(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, { release: orderIds });
   }
 
-  /** Marks what these orders have reserved as sold. Returns the number of lines, which is zero when repeated. */
+  /** @internal Marks what these orders have reserved as sold. Returns the number of lines, which is zero when repeated. */
   commit(tx: EntityManager, orderIds: readonly string[]): Promise<number> {
     return this.end(tx, { commit: orderIds });
   }
@@ -93,6 +97,8 @@ export class Inventory {
   /**
    * Ends the reservations of these orders: the goods of those in `commit` are sold, those of the others are released.
    * Returns the number of lines, which is zero when repeated.
+   *
+   * @internal
    */
   async end(
     tx: EntityManager,
@@ -115,6 +121,8 @@ export class Inventory {
   /**
    * Reserves all released lines of an order again, or none. True if the order has all its goods reserved, also if none
    * were released.
+   *
+   * @internal
    */
   async reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
     const [row] = await tx.query<{ fits: boolean }[]>(this.queries.reserveAgain, [orderId]);
@@ -160,6 +168,8 @@ export class Inventory {
   /**
    * Deletes the ended reservations of these orders. Lines that are still reserved stay, because the counters include
    * them.
+   *
+   * @internal
    */
   async forget(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
     await tx.query(this.queries.forget, [orderIds]);

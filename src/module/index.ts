@@ -3,4 +3,3 @@ export { OrderTimeoutModule } from './order-timeout.module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './order-timeout.module-definition';
 export { migrate } from './migrate';
 export { orderTimeoutMigrations } from './migrations';
-export { assertMigrated } from './assert-migrated';

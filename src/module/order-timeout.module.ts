@@ -47,6 +47,7 @@ const HTTP_CONTROLLERS = [
 export class OrderTimeoutModule implements OnModuleInit {
   private readonly logger = new Logger(OrderTimeoutModule.name);
 
+  /** @internal Nest creates it. */
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
     @Inject(CLOCK) private readonly clock: Clock,

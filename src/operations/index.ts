@@ -2,4 +2,3 @@ export { Metrics } from './metrics';
 export { type MetricsRegistry, type OperationsOptions } from './operations-options';
 export { OperationsModule } from './operations.module';
 export { LOG_LEVELS, type LogLevel, PinoLogger } from './pino-logger';
-export { type MomentaryState, ServiceState } from './service-state';

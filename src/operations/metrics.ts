@@ -21,7 +21,7 @@ export class Metrics implements OnModuleDestroy {
   /** By registered name, because prom-client renames counters in registries of the OpenMetrics format. */
   private readonly ofHost = new Map<string, Metric>();
 
-  /** Payments and purge are absent if the host uses TimeoutsModule alone. */
+  /** @internal Payments and purge are absent if the host uses TimeoutsModule alone. */
   constructor(
     observers: TimeoutObservers,
     state: ServiceState,

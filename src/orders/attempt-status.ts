@@ -25,7 +25,7 @@ export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 /** Statuses of attempts that may take money. */
 export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies readonly AttemptStatus[];
 
-/** The statuses that a new attempt may have. `PAID`: its payment was reported, and nobody had registered it. */
+/** @internal For tests and diagrams: the statuses that a new attempt may have. `PAID`: its payment was reported, and nobody had registered it. */
 export const FIRST_ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID'] as const satisfies readonly AttemptStatus[];
 
 /** Every allowed transition of an attempt. No other one is ever written. */

@@ -1,12 +1,6 @@
 import { ownValue } from '../errors';
 import { checkPolicyOptions, type OrderPolicy, type OrderPolicyOptions, resolvePolicy } from './order-policy-options';
 
-/** Policies that an order may set for itself. */
-export interface OwnPolicy {
-  readonly graceMs?: number | undefined;
-  readonly reminderOffsetsMs?: readonly number[] | undefined;
-}
-
 /** Resolves policies: the order's own value, then its merchant's, then the global one. */
 export class OrderPolicies {
   private readonly base: OrderPolicy;

@@ -18,7 +18,7 @@ import { OrderMerchants } from './sql/order-merchants';
 import { OrderPolicies } from './order-policies';
 import { Orders } from './orders';
 import { type OrderPolicyOptions } from './order-policy-options';
-import { ORDER_STORE, type OrderStore } from './sql/order-store';
+import { OrderStore } from './sql/order-store';
 import { PlaceOrders } from './place/place-orders';
 import { ReadHistory } from './read/read-history';
 import { ReadOrder } from './read/read-order';
@@ -29,7 +29,6 @@ import { RemindBeforeDeadline } from './deadline/remind-before-deadline';
 import { type RetentionOptions } from './retention/retention-options';
 import { retentionProviders } from './retention/retention.providers';
 import { SetAutoClose } from './deadline/set-auto-close';
-import { SqlOrderStore } from './sql/sql-order-store';
 import { HandleWebhook } from './pay/handle-webhook';
 
 /** Options of the orders. */
@@ -48,9 +47,9 @@ type Base = ResolvedTimeoutsOptions;
 const tables: Provider[] = [
   { provide: Inventory, inject: [RESOLVED_TIMEOUTS_OPTIONS], useFactory: ({ schema }: Base) => new Inventory(schema) },
   {
-    provide: ORDER_STORE,
+    provide: OrderStore,
     inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory],
-    useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new SqlOrderStore(dataSource, schema, stock),
+    useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new OrderStore(dataSource, schema, stock),
   },
   {
     provide: OrderMerchants,
@@ -64,7 +63,7 @@ const tables: Provider[] = [
   },
   {
     provide: OrderTransaction,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, ORDER_STORE, TimeoutScheduler],
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, OrderStore, TimeoutScheduler],
     useFactory: ({ dataSource, schema }: Base, store: OrderStore, scheduler: TimeoutScheduler) =>
       new OrderTransaction({ dataSource, schema, store, scheduler }),
   },
@@ -111,7 +110,7 @@ const useCases: Provider[] = [
   },
   {
     provide: HandleWebhook,
-    inject: [PaymentProviders, PaymentObservers, ORDER_STORE, RESOLVED_TIMEOUTS_OPTIONS, MarkPaid, TimeoutScheduler],
+    inject: [PaymentProviders, PaymentObservers, OrderStore, RESOLVED_TIMEOUTS_OPTIONS, MarkPaid, TimeoutScheduler],
     useFactory: (
       providers: PaymentProviders,
       observers: PaymentObservers,
@@ -123,7 +122,7 @@ const useCases: Provider[] = [
   },
   {
     provide: CheckPayment,
-    inject: [ORDER_STORE, PaymentLookups, MarkPaid, ReadOrder],
+    inject: [OrderStore, PaymentLookups, MarkPaid, ReadOrder],
     useFactory: (store: OrderStore, ask: PaymentLookups, markPaid: MarkPaid, read: ReadOrder) =>
       new CheckPayment(store, ask, markPaid, read),
   },
@@ -148,7 +147,7 @@ const deadlines: Provider[] = [
   },
   {
     provide: CloseUnpaidOrders,
-    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney, PaymentWatch],
+    inject: [OrderStore, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney, PaymentWatch],
     useFactory: (
       store: OrderStore,
       providers: PaymentLookups,
@@ -160,21 +159,18 @@ const deadlines: Provider[] = [
   },
   {
     provide: ReconcilePayments,
-    inject: [ORDER_STORE, PaymentLookups, MarkPaid, HandleUnmatched],
+    inject: [OrderStore, PaymentLookups, MarkPaid, HandleUnmatched],
     useFactory: (store: OrderStore, providers: PaymentLookups, markPaid: MarkPaid, unmatched: HandleUnmatched) =>
       new ReconcilePayments({ store, providers, markPaid, unmatched }),
   },
   {
     provide: RemindBeforeDeadline,
-    inject: [ORDER_STORE, Outbox],
+    inject: [OrderStore, Outbox],
     useFactory: (store: OrderStore, outbox: Outbox) => new RemindBeforeDeadline(store, outbox),
   },
 ];
 
-/**
- * All providers of the orders. They also need ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. A host with its own
- * order table provides its own ORDER_STORE after these.
- */
+/** All providers of the orders. They also need ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. */
 export const ORDER_PROVIDERS: Provider[] = [
   ...tables,
   ...useCases,

@@ -31,6 +31,7 @@ export class Outbox {
   private readonly insert: string;
   private readonly backlogSql: string;
 
+  /** @internal Nest creates it. */
   constructor(readonly options: OutboxOptions) {
     this.insert = `
       INSERT INTO ${options.schema}.outbox (id, route, routing_key, body, traceparent, deliver_at, available_at)

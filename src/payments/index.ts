@@ -1,5 +1,3 @@
-export { DuplicatePaymentProviderError } from './duplicate-payment-provider-error';
-export { MerchantAccounts } from './merchant-accounts';
 export { type PaymentAttemptRef } from './payment-attempt-ref';
 export {
   type Notification,
@@ -24,12 +22,5 @@ export { type RefundRequest } from './refund-request';
 export { type ResilienceOptions } from './resilience/resilience-options';
 export { ResilientProvider } from './resilience/resilient-provider';
 export { type BreakerState } from './resilience/provider-breaker';
-export {
-  isFreshTimestamp,
-  isSameSignature,
-  SIGNATURE_HEADERS,
-  signHttpRequest,
-  signHttpResponse,
-} from './http/http-message-signature';
 export { type HttpPaymentOptions } from './http/http-payment-options';
 export { HttpPaymentProvider } from './http/http-payment-provider';

@@ -20,6 +20,7 @@ export class PaymentObservers implements PaymentObserver {
   private readonly observers = new Set<PaymentObserver>();
   private second = { endsAt: 0, lines: 0 };
 
+  /** @internal Nest creates it. */
   constructor(@Optional() @Inject(CLOCK) private readonly clock: Clock = new SystemClock()) {}
 
   add(observer: PaymentObserver): void {

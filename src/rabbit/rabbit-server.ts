@@ -72,6 +72,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   private readonly reminder: Reminder;
   private consumption: { readonly consumer: ManualAckConsumer; readonly kept: KeptDeliveries } | undefined;
 
+  /** @internal Nest creates it. */
   constructor(private readonly deps: ServerDependencies) {
     super();
     this.slots = new Slots(deps.concurrency);

@@ -12,15 +12,7 @@ export {
   type TimeoutRef,
 } from './timeout';
 export { TimeoutEngine } from './timeout-engine';
-export {
-  DuplicateTimeoutHandlerError,
-  HandlerContractError,
-  HandlerTimeoutError,
-  InvalidTimeoutError,
-  InvalidTimeoutHandlerError,
-  MissingTimeoutHandlerError,
-  UnknownTimeoutKindError,
-} from './timeout-errors';
+export { InvalidTimeoutError, UnknownTimeoutKindError } from './timeout-errors';
 export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';
 export { TimeoutHandler, type TimeoutHandlerOptions } from './handlers/timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
@@ -30,9 +22,8 @@ export { type ScheduledTimeout, TimeoutScheduler } from './scheduling/timeout-sc
 export { type TimeoutScope } from './scheduling/timeout-scope';
 export { MissingRightsError } from './startup/missing-rights-error';
 export { MissingTablesError } from './startup/missing-tables-error';
-export { ImportedTwiceError, refuseSecondImport } from './startup/refuse-second-import';
+export { refuseSecondImport } from './startup/refuse-second-import';
 export { refuseCurrentSchema, refuseSharedSchema } from './startup/refuse-shared-schema';
-export { SharedSchemaError } from './startup/shared-schema-error';
 export { type SettledRow } from './settling/settled-batch';
 export { TimeoutsModule } from './timeouts.module';
 export {

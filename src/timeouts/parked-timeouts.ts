@@ -12,6 +12,7 @@ interface ParkedDependencies {
 
 /** Timeouts that used up their attempts: listed, replayed or discarded, one or many. */
 export class ParkedTimeouts {
+  /** @internal Nest creates it. */
   constructor(private readonly deps: ParkedDependencies) {}
 
   /** By kind and key; `after` is the last one of the page before. */

@@ -25,7 +25,7 @@ interface TimeoutStep {
 
 const DUE = ['pending', 'leased'] as const satisfies readonly TimeoutPresence[];
 
-/** What each action does. In any other status than those of `from`, it changes nothing. */
+/** @internal For tests and diagrams: what each action does. In a status that is not in `from`, it changes nothing. */
 export const TIMEOUT_STEPS = {
   // Takes a new generation, so what is under way for the row before comes to nothing.
   schedule: { from: ['absent', 'pending', 'leased', 'parked'], to: 'pending' },

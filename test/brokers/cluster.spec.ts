@@ -1,7 +1,8 @@
 import { appendFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { brokerDefinitions, TopologyNames } from '../../src/rabbit';
+import { TopologyNames } from '../../src/rabbit';
+import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
 import { createEffectTable, keys, summarise, WriteEffects } from '../fault/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';

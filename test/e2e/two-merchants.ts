@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { refundNumber } from '../../src';
+import { refundNumber } from '../../src/orders/unmatched/refund';
 import { API_KEYS, anOrder, type Call, type Method, openService, type RunningService } from './running-service';
 
 /** In everything of B that A must not see. */

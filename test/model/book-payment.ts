@@ -2,7 +2,7 @@ import { bookMoney, type Money } from '../../src/orders/pay/book-money';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { type UnmatchedReason } from '../../src/orders/sql/order-store';
+import { type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';

@@ -5,7 +5,7 @@ import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { type UnmatchedHandling } from '../../src/orders/sql/order-store';
+import { type UnmatchedHandling } from '../../src/orders/unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';

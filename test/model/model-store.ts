@@ -4,7 +4,7 @@ import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTransition, type OrderStatus } from '../../src/orders/order-status';
-import { type UnmatchedMoney } from '../../src/orders/sql/order-store';
+import { type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
 import {
   type AttemptKey,
   canTakeMoney,

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import { connect, type ChannelModel } from 'amqplib';
 import { SystemClock } from '../../src/clock';
-import { RabbitClient, resolveRabbitOptions, TopologyNames, workQueueArguments } from '../../src/rabbit';
+import { RabbitClient, resolveRabbitOptions, TopologyNames } from '../../src/rabbit';
+import { workQueueArguments } from '../../src/rabbit/queue-arguments';
 import { until } from '../support/engine';
 import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
 

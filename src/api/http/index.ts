@@ -1,5 +1,5 @@
-export { API_KEYS, ApiKeyGuard, RequireScope } from './api-key.guard';
-export { API_SCOPES, ApiKeys, type ApiScope, findApiKeyProblems } from './api-keys';
+export { API_KEYS } from './api-key.guard';
+export { ApiKeys, findApiKeyProblems } from './api-keys';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderErasureController } from './order-erasure.controller';

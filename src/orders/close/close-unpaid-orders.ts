@@ -16,7 +16,8 @@ import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { isWatched } from '../unmatched/plan-watch';
 import { refundOf } from '../unmatched/refund';
 import { type OrderPolicies } from '../order-policies';
-import { type LockedBatch, type OrderStore } from '../sql/order-store';
+import { type OrderStore } from '../sql/order-store';
+import { type LockedBatch } from '../sql/lock-orders';
 import { ORDER_PAYMENT, OWN_LIMITS } from '../order-timeouts';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { type ClosingPlan, planClosing } from './plan-closing';
@@ -116,7 +117,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const ids = steps.flatMap(({ plan }) =>
       plan && (movesStock(plan) || unmatched.revives(plan.after)) ? plan.after.id : [],
     );
-    const held = (await store.heldStock?.(tx, ids)) ?? new Set();
+    const held = await store.heldStock(tx, ids);
     return steps.map((step) => {
       const { due } = step;
       return held.has(due.key) ? { due, outcome: busyOutcome(due, batch.now, 'stock of the order') } : step;

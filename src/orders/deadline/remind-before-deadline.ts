@@ -1,11 +1,12 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { Outbox, type OutboxEntry } from '../../outbox';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../../timeouts';
 import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
 import { orderEvent } from '../order-events';
-import { type LockedBatch, ORDER_STORE, type OrderStore } from '../sql/order-store';
+import { OrderStore } from '../sql/order-store';
+import { type LockedBatch } from '../sql/lock-orders';
 import { ORDER_REMINDER, parseReminderKey, remindsAt, OWN_LIMITS } from '../order-timeouts';
 
 interface Reminder {
@@ -21,7 +22,7 @@ interface Reminder {
 @TimeoutHandler(ORDER_REMINDER, OWN_LIMITS)
 export class RemindBeforeDeadline implements TimeoutHandlerBatch {
   constructor(
-    @Inject(ORDER_STORE) private readonly store: OrderStore,
+    private readonly store: OrderStore,
     private readonly outbox: Outbox,
   ) {}
 

@@ -2,5 +2,5 @@ export { fields } from './fields';
 export { newAttemptSchema } from './new-attempt-schema';
 export { newDeadlineCommandSchema, newDeadlineSchema } from './new-deadline-schema';
 export { newOrderSchema } from './new-order-schema';
-export { type InputProblem, MAX_PROBLEMS, problemsOf, toSentence } from './input-problem';
+export { MAX_PROBLEMS, problemsOf, toSentence } from './input-problem';
 export { reportedPaymentSchema } from './reported-payment-schema';

@@ -1,7 +1,7 @@
 import { type AttemptFinding, applyFinding, type Finding } from './attempt-finding';
 import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
-import { type AttemptWrite } from '../sql/order-store';
+import { type AttemptWrite } from '../sql/write-attempts';
 import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
 
 /** Pure: returns the order with its attempts after the findings. Unchanged attempts stay the same objects. */

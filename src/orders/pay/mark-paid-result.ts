@@ -1,4 +1,4 @@
-import { type UnmatchedReason } from '../sql/order-store';
+import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type OrderView } from '../order-view';
 
 /**

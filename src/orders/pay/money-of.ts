@@ -1,5 +1,5 @@
 import { type Money } from './book-money';
-import { type UnmatchedMoney, type UnmatchedReason } from '../sql/order-store';
+import { type UnmatchedMoney, type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type PaidSource } from '../payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { type ActionContext } from '../transition-cause';

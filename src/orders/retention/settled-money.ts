@@ -1,4 +1,4 @@
-import { type UnmatchedHandling } from '../sql/order-store';
+import { type UnmatchedHandling } from '../unmatched/unmatched-money';
 
 /**
  * Handlings that need no more action. All others count as open, so that a new handling is never purged before it is

@@ -1,10 +1,16 @@
 import { type EntityManager } from 'typeorm';
 import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
-import { writeBooking } from '../pay/write-booking';
-import { type LockedBatch, type OrderStore, type AdoptablePayment } from './order-store';
+import { type BookingWriter, writeBooking } from '../pay/write-booking';
+import { type PaymentNames } from '../payment-attempt';
+import { type SamePayments } from './find-same-payments';
+import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 
-type Store = Pick<OrderStore, 'insertPaid' | 'writeAttempts' | 'samePayments' | 'closeUnmatched'>;
+/** Implemented by OrderStore, which uses this class. */
+interface Store extends BookingWriter {
+  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
+  closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void>;
+}
 
 /**
  * Books payments that were reported before their orders, or before their attempts were registered. It also runs at the

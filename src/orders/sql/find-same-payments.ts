@@ -1,8 +1,14 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
-import { type SamePayments } from './order-store';
-import { type PaymentNames } from '../payment-attempt';
+import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
+
+/** Everything that is known about payments under any of their names. */
+export interface SamePayments {
+  readonly attempts: readonly PaymentAttempt[];
+  /** Ids of unmatched money, kept for an unknown order, that is the same payment. */
+  readonly unmatched: readonly string[];
+}
 
 interface Row {
   readonly attempts: AttemptRow[] | null;

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
 import { outboxEvent } from '../order-events';
-import { type UnmatchedMoney } from './order-store';
+import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another

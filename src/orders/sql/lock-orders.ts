@@ -2,8 +2,7 @@ import { present, validInstant } from '../../errors';
 import { UnsupportedIsolationLevelError } from '../../database';
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
-import { type LockedBatch, type AdoptablePayment } from './order-store';
-import { type PaidSource, type PaymentAttempt } from '../payment-attempt';
+import { type AttemptKey, type PaidSource, type PaymentAttempt } from '../payment-attempt';
 import {
   type AttemptRow,
   ATTEMPT_COLUMNS,
@@ -13,6 +12,27 @@ import {
   toAttempt,
   toOrder,
 } from './order-row';
+
+/** A batch of orders as read under its locks. */
+export interface LockedBatch {
+  /** The database's time, read after the locks were taken. */
+  readonly now: Date;
+  readonly orders: ReadonlyMap<string, LockedOrder>;
+  /** Payments of these orders that were reported before the orders were placed or their attempts registered. */
+  readonly adoptable: readonly AdoptablePayment[];
+  /** Orders that another transaction has locked. Only with `skip-locked`. */
+  readonly busy: ReadonlySet<string>;
+}
+
+/** A payment that was reported before its order or attempt existed. `id` is its row in unmatched_payment. */
+export interface AdoptablePayment extends AttemptKey {
+  readonly id: string;
+  readonly orderId: string;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly source: PaidSource;
+  readonly evidence: Readonly<Record<string, unknown>>;
+}
 
 interface UnderLock {
   readonly now: Date;

@@ -1,131 +1,142 @@
-import { type EntityManager } from 'typeorm';
-import { type JsonObject } from '../../outbox';
-import { type LockedOrder } from '../order';
-import { type AttemptKey, type PaidSource, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type Inventory } from '../../inventory';
+import { type UnmatchedMoney } from '../unmatched/unmatched-money';
+import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt-status';
+import { type AttemptKey, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { AdoptUnmatched } from './adopt-unmatched';
+import { ApplyTransitions } from './apply-transitions';
+import { FindSamePayments, type SamePayments } from './find-same-payments';
+import { InsertAttempt } from './insert-attempt';
+import { KeepUnmatchedMoney } from './keep-unmatched-money';
+import { type LockedBatch, LockOrders } from './lock-orders';
+import { type AttemptsNow, ReadAttempts } from './read-attempts';
+import { type AttemptWrite, WriteAttempts } from './write-attempts';
 import { type Transition } from '../transition';
 
-/** A batch of orders as read under its locks. */
-export interface LockedBatch {
-  /** The database's time, read after the locks were taken. */
-  readonly now: Date;
-  readonly orders: ReadonlyMap<string, LockedOrder>;
-  /** Payments of these orders that were reported before the orders were placed or their attempts registered. */
-  readonly adoptable: readonly AdoptablePayment[];
-  /** Orders that another transaction has locked. Only with `skip-locked`. */
-  readonly busy: ReadonlySet<string>;
-}
+/** Everything that deciding about orders needs from their tables. Methods with `tx` run in that transaction. */
+export class OrderStore {
+  private readonly lockOrders: LockOrders;
+  private readonly applyTransitions: ApplyTransitions;
+  private readonly write: WriteAttempts;
+  private readonly insert: InsertAttempt;
+  private readonly findSame: FindSamePayments;
+  private readonly keepMoney: KeepUnmatchedMoney;
+  private readonly adopt: AdoptUnmatched;
+  private readonly readAttempts: ReadAttempts;
+  private readonly statusSql: string;
+  private readonly closeSql: string;
 
-/** A payment that was reported before its order or attempt existed. `id` is its row in unmatched_payment. */
-export interface AdoptablePayment extends AttemptKey {
-  readonly id: string;
-  readonly orderId: string;
-  readonly amount: bigint;
-  readonly currency: string;
-  readonly source: PaidSource;
-  readonly evidence: Readonly<Record<string, unknown>>;
-}
+  constructor(
+    private readonly dataSource: DataSource,
+    schema: string,
+    private readonly inventory: Inventory,
+  ) {
+    this.lockOrders = new LockOrders(schema);
+    this.applyTransitions = new ApplyTransitions(schema, inventory);
+    this.write = new WriteAttempts(schema);
+    this.insert = new InsertAttempt(schema);
+    this.findSame = new FindSamePayments(schema);
+    this.keepMoney = new KeepUnmatchedMoney(schema);
+    this.adopt = new AdoptUnmatched(this);
+    this.readAttempts = new ReadAttempts(dataSource, schema);
+    this.statusSql = `
+      UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
+       WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
+              AND a.status = ANY($5)`;
+    this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
+  }
 
-/** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
-export interface AttemptWrite {
-  readonly attempt: PaymentAttempt;
-  readonly evidence: JsonObject | null;
-}
-
-/** Everything that is known about payments under any of their names. */
-export interface SamePayments {
-  readonly attempts: readonly PaymentAttempt[];
-  /** Ids of unmatched money, kept for an unknown order, that is the same payment. */
-  readonly unmatched: readonly string[];
-}
-
-/**
- * Everything that the closing needs from the order tables. The built-in store uses the package's tables. A host with
- * its own order table binds its own store to ORDER_STORE. Unless stated otherwise, methods run in the given
- * transaction.
- */
-export interface OrderStore {
   /** Locks these orders, or those that no other transaction has locked, and then reads them with their attempts. */
-  lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch>;
+  lock(tx: EntityManager, ids: readonly string[], mode: 'wait' | 'skip-locked'): Promise<LockedBatch> {
+    return this.lockOrders.execute(tx, ids, mode);
+  }
+
   /** Books the adoptable payments of the batch on their orders, as paid attempts. Returns the changed batch. */
-  adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch>;
+  adoptUnmatched(tx: EntityManager, batch: LockedBatch): Promise<LockedBatch> {
+    return this.adopt.execute(tx, batch);
+  }
+
   /** Writes attempts of orders that this transaction has locked. */
-  writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void>;
+  writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
+    return this.write.execute(tx, writes);
+  }
+
   /** Writes the attempt of a payment that was not registered. False: another order has it. */
-  insertPaid(tx: EntityManager, write: AttemptWrite): Promise<boolean>;
+  insertPaid(tx: EntityManager, { attempt, evidence }: AttemptWrite): Promise<boolean> {
+    return this.insert.asPaid(tx, attempt, evidence);
+  }
+
   /** Returns everything that is known about these payments, for any order and under any of their names. */
-  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
+  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments> {
+    return this.findSame.execute(tx, names);
+  }
+
   /** Records that this unmatched money is now booked under another name. */
-  closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void>;
+  async closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await tx.query(this.closeSql, [ids]);
+  }
+
   /**
    * Writes these transitions: status and version (compare-and-set), history, stock (released on CLOSED and CANCELLED,
-   * sold on PAID), and event. Must refuse to write CLOSED or CANCELLED while any attempt of the order could take money,
+   * sold on PAID), and event. Refuses to write CLOSED or CANCELLED while any attempt of the order could take money,
    * or has money that is not being refunded.
    *
    * @returns ids of the changed orders; nothing is written for the others.
    */
-  apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>>;
+  apply(tx: EntityManager, transitions: readonly Transition[]): Promise<ReadonlySet<string>> {
+    return this.applyTransitions.execute(tx, transitions);
+  }
+
   /** Stores money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
-  keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void>;
-  /** Returns the wanted attempts of one order and the database's time. Opens no transaction. */
-  attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow>;
-  /** Returns the attempt that a provider refers to by any of its names. Opens no transaction. */
-  findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined>;
+  keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
+    return this.keepMoney.execute(tx, money);
+  }
+
+  /** Returns the wanted attempts of one order and the database's time. Needs no transaction. */
+  attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
+    return this.readAttempts.execute(orderId, isWanted);
+  }
+
+  /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */
+  async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
+    const { attempts } = await this.findSame.execute(this.dataSource, [names]);
+    return attempts.find(({ reference }) => reference === names.reference) ?? attempts[0];
+  }
+
   /**
    * Locks the stock of all these orders in one global order. Called before the first `apply` or `reserveAgain` of a
    * transaction that revives one of several orders.
    */
-  lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void>;
+  lockStock(tx: EntityManager, orderIds: readonly string[]): Promise<void> {
+    return this.inventory.lockAll(tx, orderIds);
+  }
+
   /**
    * Locks the stock of these orders without waiting, and returns the orders whose stock another transaction has locked.
-   * Without this method, orders that wait for stock are settled one by one instead of in batches.
    */
-  heldStock?(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>>;
+  heldStock(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.inventory.lockFree(tx, orderIds);
+  }
+
   /** Reserves the goods of a closed order again. False: they are sold, and nothing was written. */
-  reserveAgain(tx: EntityManager, orderId: string): Promise<boolean>;
+  reserveAgain(tx: EntityManager, orderId: string): Promise<boolean> {
+    return this.inventory.reserveAgain(tx, orderId);
+  }
+
   /** Records on attempts where their money is. Throws if the table of transitions does not allow it, which is a bug. */
-  setAttemptStatus(tx: EntityManager, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): Promise<void>;
+  async setAttemptStatus(
+    tx: EntityManager,
+    keys: readonly AttemptKey[],
+    status: Extract<AttemptStatus, 'REFUNDING' | 'REFUNDED'>,
+  ): Promise<void> {
+    const [, moved] = await tx.query<[unknown, number]>(this.statusSql, [
+      keys.map(({ provider }) => provider),
+      keys.map(({ reference }) => reference),
+      keys.map(({ merchantAccount }) => merchantAccount ?? ''),
+      status,
+      ATTEMPT_STATUSES.filter((from) => canMoveAttempt(from, status)),
+    ]);
+    if (moved !== keys.length) throw new Error(`${moved} of ${keys.length} payment attempts could become ${status}`);
+  }
 }
-
-/** Attempts, and the database's time when they were read. */
-export interface AttemptsNow {
-  readonly now: Date;
-  readonly attempts: readonly PaymentAttempt[];
-}
-
-/** Why money could not be booked on its order. */
-export type UnmatchedReason =
-  'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
-
-/**
- * How such money is handled.
- * - `kept`: not automatically; a person must decide.
- * - `waiting`: it is not enough for its order, whose deadline decides.
- * - `revived`: it made its closed order PAID.
- * - `refunding`: its refund has begun.
- * - `adopted`: its order was placed later, or has it under another name.
- * - `completed`: the rest arrived, and its order is paid.
- * - `settled`: a person has handled it.
- */
-export type UnmatchedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted' | 'completed' | 'settled';
-
-/** A payment that belongs to no order, or arrived too late. */
-export interface UnmatchedMoney {
-  readonly reason: UnmatchedReason;
-  readonly handling: UnmatchedHandling;
-  /** Null: its attempt was not registered. */
-  readonly orderId: string | null;
-  readonly provider: string;
-  readonly reference: string;
-  /** Null: the provider has no merchants. */
-  readonly merchantAccount: string | null;
-  readonly amount: bigint;
-  readonly currency: string;
-  readonly transactionId: string | null;
-  readonly source: PaidSource;
-  readonly evidence: Readonly<Record<string, unknown>>;
-  readonly now: Date;
-  readonly traceparent?: string | undefined;
-}
-
-/** Injection token of the OrderStore. */
-export const ORDER_STORE = Symbol('order-timeout:order-store');

@@ -2,9 +2,14 @@ import { present, validInstant } from '../../errors';
 import DataLoader from 'dataloader';
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
-import { type AttemptsNow } from './order-store';
 import { type PaymentAttempt } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, attemptsByOrder, toAttempt } from './order-row';
+
+/** Attempts, and the database's time when they were read. */
+export interface AttemptsNow {
+  readonly now: Date;
+  readonly attempts: readonly PaymentAttempt[];
+}
 
 /** A statement for this many orders takes a few milliseconds. */
 const BATCH = 500;

@@ -1,6 +1,13 @@
 import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
-import { type AttemptWrite } from './order-store';
+import { type JsonObject } from '../../outbox';
+import { type PaymentAttempt } from '../payment-attempt';
+
+/** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
+export interface AttemptWrite {
+  readonly attempt: PaymentAttempt;
+  readonly evidence: JsonObject | null;
+}
 
 /** Writes the current state of attempts of locked orders in one statement, for any number of attempts. */
 export class WriteAttempts {

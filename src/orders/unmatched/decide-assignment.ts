@@ -1,7 +1,7 @@
 import { bookMoney, type Money } from '../pay/book-money';
 import { LIMITS } from '../limits';
 import { type LockedOrder } from '../order';
-import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store';
+import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { isBooked, isSamePayment, type PaymentAttempt } from '../payment-attempt';
 import { isOpen, type UnmatchedPayment } from './unmatched-payment';
 

@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { checkUnmatched } from '../input/check-new-order';
 import { type LockedOrder } from '../order';
 import { type OrderTransaction } from '../order-transaction';
-import { type UnmatchedHandling } from '../sql/order-store';
+import { type UnmatchedHandling } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { AmendOrder } from '../sql/amend-order';
 import { type OperatorOptions } from '../action-options';

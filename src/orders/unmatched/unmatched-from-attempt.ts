@@ -1,5 +1,5 @@
 import { present } from '../../errors';
-import { type UnmatchedMoney } from '../sql/order-store';
+import { type UnmatchedMoney } from './unmatched-money';
 import { type PaymentAttempt } from '../payment-attempt';
 
 /** Converts a booked payment to unmatched money. */

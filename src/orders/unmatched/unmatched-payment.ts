@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../outbox';
-import { type UnmatchedHandling, type UnmatchedReason } from '../sql/order-store';
+import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { type PaidSource } from '../payment-attempt';
 import { type ReportedPayment } from '../pay/reported-payment';
 

@@ -3,7 +3,7 @@ import { Outbox } from '../../outbox';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../../timeouts';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderPolicies } from '../order-policies';
-import { ORDER_STORE, type OrderStore } from '../sql/order-store';
+import { OrderStore } from '../sql/order-store';
 import { HandleUnmatched } from './handle-unmatched';
 import { PaymentWatch } from './payment-watch';
 import { NoteUnmatchedMoney } from './note-unmatched-money';
@@ -20,12 +20,12 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
   },
   {
     provide: NoteUnmatchedMoney,
-    inject: [ORDER_STORE],
+    inject: [OrderStore],
     useFactory: (store: OrderStore) => new NoteUnmatchedMoney(store),
   },
   {
     provide: HandleUnmatched,
-    inject: [ORDER_STORE, TimeoutScheduler, OrderPolicies, RefundRows, NoteUnmatchedMoney],
+    inject: [OrderStore, TimeoutScheduler, OrderPolicies, RefundRows, NoteUnmatchedMoney],
     useFactory: (
       store: OrderStore,
       scheduler: TimeoutScheduler,
@@ -41,7 +41,7 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
   },
   {
     provide: WatchEndedOrders,
-    inject: [ORDER_STORE, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney],
+    inject: [OrderStore, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney],
     useFactory: (
       store: OrderStore,
       providers: PaymentLookups,
@@ -52,7 +52,7 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
   },
   {
     provide: RefundPayments,
-    inject: [ORDER_STORE, RefundRows, PaymentLookups, Outbox],
+    inject: [OrderStore, RefundRows, PaymentLookups, Outbox],
     useFactory: (store: OrderStore, refunds: RefundRows, providers: PaymentLookups, outbox: Outbox) =>
       new RefundPayments({ store, refunds, providers, outbox }),
   },

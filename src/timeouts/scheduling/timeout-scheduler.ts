@@ -35,6 +35,7 @@ export interface ScheduledTimeout extends TimeoutRef {
 export class TimeoutScheduler {
   private readonly groups: GroupCommit<readonly ScheduleTimeout[], ScheduledTimeout[]>;
 
+  /** @internal Nest creates it. */
   constructor(private readonly deps: SchedulerDependencies) {
     this.groups = new GroupCommit({
       size: GROUP_COMMIT.size,

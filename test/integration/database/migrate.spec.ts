@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type DataSource } from 'typeorm';
-import { assertMigrated, migrate, orderTimeoutMigrations } from '../../../src/module';
-import { NewerSchemaError } from '../../../src/database';
+import { migrate, orderTimeoutMigrations } from '../../../src/module';
+import { assertMigrated } from '../../../src/module/assert-migrated';
+import { NewerSchemaError } from '../../../src/database/newer-schema-error';
 import { InvalidOptionsError } from '../../../src/errors';
 import { addOutboxAge } from '../../../src/outbox';
 import { connectTo, onServer, urlOf } from '../../support/database';

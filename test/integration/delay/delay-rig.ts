@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import { SystemClock } from '../../../src/clock';
-import { DueBuffer, type DelayRoute, type DelayTransport } from '../../../src/delay';
+import { DueBuffer, type DelayTransport } from '../../../src/delay';
+import { type DelayRoute } from '../../../src/delay/delay-transport';
 import {
   declareBase,
   declareWorkQueue,
   resolveRabbitOptions,
-  acknowledge,
   TopologyNames,
-  withoutTransportHeaders,
   type ChannelModel,
   type ConfirmChannel,
-  type ConsumeMessage,
 } from '../../../src/rabbit';
+import { acknowledge } from '../../../src/rabbit/acknowledge';
+import { withoutTransportHeaders } from '../../../src/rabbit/transport-headers';
+import { type ConsumeMessage } from 'amqplib';
 
 export const KINDS = ['order.payment', 'payment'] as const;
 export type Kind = (typeof KINDS)[number];

@@ -1,6 +1,7 @@
 import { type EntityManager, type MigrationInterface } from 'typeorm';
 import { inventoryMigrations } from '../../../src/inventory';
-import { ORDER_STATUSES, orderMigrations } from '../../../src/orders';
+import { orderMigrations } from '../../../src/orders';
+import { ORDER_STATUSES } from '../../../src/orders/order-status';
 import { LockOrders } from '../../../src/orders/sql/lock-orders';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 

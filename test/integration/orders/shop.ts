@@ -34,7 +34,7 @@ import { ReadOrder } from '../../../src/orders/read/read-order';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { RemindBeforeDeadline } from '../../../src/orders/deadline/remind-before-deadline';
 import { SetAutoClose } from '../../../src/orders/deadline/set-auto-close';
-import { SqlOrderStore } from '../../../src/orders/sql/sql-order-store';
+import { OrderStore } from '../../../src/orders/sql/order-store';
 import { PaymentProviders } from '../../../src/payments';
 import { type DueTimeout, type TimeoutOutcome, type TimeoutRef, TimeoutScheduler } from '../../../src/timeouts';
 import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-queries';
@@ -68,7 +68,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const inventory = new Inventory(SCHEMA);
   // Attempts of unknown providers serve as separate payment methods.
   const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
-  const store = new SqlOrderStore(dataSource, SCHEMA, inventory);
+  const store = new OrderStore(dataSource, SCHEMA, inventory);
   const provider = new FakeProvider('fake', dataSource);
   const providers = new PaymentProviders([provider]);
   const ask = new PaymentLookups(providers);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { refundNumber } from '../../../src';
+import { refundNumber } from '../../../src/orders/unmatched/refund';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { SCHEMA, settleUntilDone, stockOf } from './shop';
 

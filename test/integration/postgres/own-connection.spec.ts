@@ -1,5 +1,7 @@
 import { type DataSource } from 'typeorm';
-import { canWrite, isDatabaseUnavailable, NoAnswerError, onOwnConnection, ownQuery } from '../../../src/database';
+import { isDatabaseUnavailable, onOwnConnection, ownQuery } from '../../../src/database';
+import { canWrite } from '../../../src/database/can-write';
+import { NoAnswerError } from '../../../src/database/no-answer-error';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 

@@ -2,15 +2,14 @@ import { type EntityManager } from 'typeorm';
 import {
   LOOK_UP,
   DONE,
-  DuplicateTimeoutHandlerError,
   type DueTimeout,
-  MissingTimeoutHandlerError,
   ParkedTimeouts,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutHandlerSingle,
   type TimeoutOutcome,
 } from '../../../src/timeouts';
+import { DuplicateTimeoutHandlerError, MissingTimeoutHandlerError } from '../../../src/timeouts/timeout-errors';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

@@ -1,4 +1,5 @@
-import { DelayedExchange, InvalidDelayError } from '../../../src/delay';
+import { DelayedExchange } from '../../../src/delay';
+import { InvalidDelayError } from '../../../src/delay/invalid-delay-error';
 import { TopologyNames } from '../../../src/rabbit';
 
 const transport = new DelayedExchange(new TopologyNames('order-timeout.v1'));

@@ -1,4 +1,5 @@
-import { NoBrokerWaitError, NoBrokerDelay } from '../../../src/delay';
+import { NoBrokerDelay } from '../../../src/delay';
+import { NoBrokerWaitError } from '../../../src/delay/no-broker-wait-error';
 
 describe('NoBrokerDelay', () => {
   it('has no route through the broker', () => {

@@ -1,12 +1,12 @@
 import {
   asksTheBroker,
-  DelayedExchangeMissingError,
-  DelayedExchangeUnusableError,
   type DelayTransportName,
   type DelayTransportSetting,
   type ProbeResult,
   selectTransport,
 } from '../../../src/delay';
+import { DelayedExchangeMissingError } from '../../../src/delay/delayed-exchange-missing-error';
+import { DelayedExchangeUnusableError } from '../../../src/delay/delayed-exchange-unusable-error';
 
 const works: ProbeResult = { type: 'works' };
 const absent: ProbeResult = { type: 'absent' };

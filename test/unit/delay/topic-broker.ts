@@ -1,5 +1,5 @@
 import { type Channel } from '../../../src/rabbit';
-import { type DelayRoute } from '../../../src/delay';
+import { type DelayRoute } from '../../../src/delay/delay-transport';
 
 interface Binding {
   readonly destination: string;

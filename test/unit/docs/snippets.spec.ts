@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { SystemClock } from '../../../src/clock';
 import { newOrderSchema } from '../../../src/orders/input';
 import { orderEvent } from '../../../src/orders/order-events';
-import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments';
+import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
 import { loadPaymentProviders } from '../../../src/service/load-payment-providers';
 import { placeOf, readSnippets, type Snippet } from '../../support/snippets';
 import { order } from '../orders/orders';

@@ -1,7 +1,7 @@
 import { dataSourceStub } from '../../support/data-source-stub';
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
-import { OutboxRelay } from '../../../src/outbox';
+import { OutboxRelay } from '../../../src/outbox/outbox-relay';
 import { type ClaimedRow } from '../../../src/outbox/outbox-claims';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../../../src/rabbit';
 import { ManualClock } from '../delay/manual-clock';

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { InvalidOptionsError } from '../../../src/errors';
-import { ApiKeyGuard, ApiKeys, RateLimits, RequireScope } from '../../../src/api/http';
+import { ApiKeys, RateLimits } from '../../../src/api/http';
+import { ApiKeyGuard, RequireScope } from '../../../src/api/http/api-key.guard';
 
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 const keys = new ApiKeys([

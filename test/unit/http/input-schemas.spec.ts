@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import {
   fields,
-  type InputProblem,
   newAttemptSchema,
   newDeadlineSchema,
   newOrderSchema,
   reportedPaymentSchema,
 } from '../../../src/orders/input';
+import { type InputProblem } from '../../../src/orders/input/input-problem';
 import { newOrdersSchema, parseInput, RequestRejectedError } from '../../../src/api/input';
 import { type z } from 'zod';
 

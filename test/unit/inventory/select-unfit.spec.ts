@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { mergeLines, selectUnfit, type StockDemand } from '../../../src/inventory';
+import { selectUnfit, type StockDemand } from '../../../src/inventory';
+import { mergeLines } from '../../../src/inventory/merge-lines';
 
 const demand = (orderId: string, lines: Record<string, number>): StockDemand => ({
   orderId,

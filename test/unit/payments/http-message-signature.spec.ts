@@ -1,4 +1,9 @@
-import { isFreshTimestamp, isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments';
+import {
+  isFreshTimestamp,
+  isSameSignature,
+  signHttpRequest,
+  signHttpResponse,
+} from '../../../src/payments/http/http-message-signature';
 
 const secret = '0123456789abcdef0123';
 const timestamp = '1700000000';

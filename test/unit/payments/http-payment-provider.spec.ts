@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { InvalidOptionsError } from '../../../src/errors';
+import { HttpPaymentProvider, type HttpPaymentOptions } from '../../../src/payments';
 import {
-  HttpPaymentProvider,
-  type HttpPaymentOptions,
   SIGNATURE_HEADERS,
   signHttpRequest,
   signHttpResponse,
-} from '../../../src/payments';
+} from '../../../src/payments/http/http-message-signature';
 import { sendHttpRequest, StaleConnectionError } from '../../../src/payments/http/send-http-request';
 import { anAttempt } from './an-attempt';
 import { answerHttp } from './http-peer';

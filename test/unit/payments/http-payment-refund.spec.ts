@@ -1,4 +1,5 @@
-import { HttpPaymentProvider, type RefundRequest, signHttpRequest, signHttpResponse } from '../../../src/payments';
+import { HttpPaymentProvider, type RefundRequest } from '../../../src/payments';
+import { signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
 import { anAttempt } from './an-attempt';
 import { answerHttp } from './http-peer';
 import { ManualClock } from './manual-clock';

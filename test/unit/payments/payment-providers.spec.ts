@@ -1,4 +1,5 @@
-import { DuplicatePaymentProviderError, type PaymentProvider, PaymentProviders } from '../../../src/payments';
+import { type PaymentProvider, PaymentProviders } from '../../../src/payments';
+import { DuplicatePaymentProviderError } from '../../../src/payments/duplicate-payment-provider-error';
 
 function named(name: string): PaymentProvider {
   return {

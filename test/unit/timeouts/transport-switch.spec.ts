@@ -1,11 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
-import {
-  DelayedExchangeMissingError,
-  DelayedExchangeUnusableError,
-  type DelayTransportSetting,
-  type LadderOptions,
-} from '../../../src/delay';
+import { type DelayTransportSetting, type LadderOptions } from '../../../src/delay';
+import { DelayedExchangeMissingError } from '../../../src/delay/delayed-exchange-missing-error';
+import { DelayedExchangeUnusableError } from '../../../src/delay/delayed-exchange-unusable-error';
 import {
   type Channel,
   type ChannelModel,

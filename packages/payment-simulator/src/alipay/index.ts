@@ -1,6 +1,2 @@
-export {
-  type AlipaySimulatedMerchant,
-  type AlipaySimulatedMerchants,
-  generateAlipayMerchants,
-} from './alipay-merchants';
+export { type AlipaySimulatedMerchants, generateAlipayMerchants } from './alipay-merchants';
 export { AlipayProtocol } from './alipay-protocol';

@@ -1,6 +1,2 @@
-export {
-  generateStripeMerchants,
-  type StripeSimulatedMerchant,
-  type StripeSimulatedMerchants,
-} from './stripe-merchants';
+export { generateStripeMerchants, type StripeSimulatedMerchants } from './stripe-merchants';
 export { StripeProtocol } from './stripe-protocol';

@@ -1,7 +1,2 @@
-export {
-  generateWechatPayMerchants,
-  type WechatPayPlatformKey,
-  type WechatPaySimulatedMerchant,
-  type WechatPaySimulatedMerchants,
-} from './wechat-pay-merchants';
+export { generateWechatPayMerchants, type WechatPaySimulatedMerchants } from './wechat-pay-merchants';
 export { WechatPayProtocol } from './wechat-pay-protocol';

@@ -5,7 +5,7 @@ import { type WechatPayMerchant, WechatPayProvider } from '../../../../src/payme
 import { type NotificationPost } from '../../../../packages/payment-simulator/src/protocol';
 import { sealForShop } from '../../../../packages/payment-simulator/src/wechat-pay/seal-for-shop';
 import { signForShop } from '../../../../packages/payment-simulator/src/wechat-pay/sign-for-shop';
-import { type WechatPayPlatformKey } from '../../../../packages/payment-simulator/src/wechat-pay';
+import { type WechatPayPlatformKey } from '../../../../packages/payment-simulator/src/wechat-pay/wechat-pay-merchants';
 import { ManualClock } from '../manual-clock';
 import { WechatPayBench } from './wechat-pay-bench';
 

@@ -1,0 +1,36 @@
+import { type PaidSource } from '../payment-attempt';
+
+/** Why money could not be booked on its order. */
+export type UnmatchedReason =
+  'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
+
+/**
+ * How such money is handled.
+ * - `kept`: not automatically; a person must decide.
+ * - `waiting`: it is not enough for its order, whose deadline decides.
+ * - `revived`: it made its closed order PAID.
+ * - `refunding`: its refund has begun.
+ * - `adopted`: its order was placed later, or has it under another name.
+ * - `completed`: the rest arrived, and its order is paid.
+ * - `settled`: a person has handled it.
+ */
+export type UnmatchedHandling = 'kept' | 'waiting' | 'revived' | 'refunding' | 'adopted' | 'completed' | 'settled';
+
+/** A payment that belongs to no order, or arrived too late. */
+export interface UnmatchedMoney {
+  readonly reason: UnmatchedReason;
+  readonly handling: UnmatchedHandling;
+  /** Null: its attempt was not registered. */
+  readonly orderId: string | null;
+  readonly provider: string;
+  readonly reference: string;
+  /** Null: the provider has no merchants. */
+  readonly merchantAccount: string | null;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly transactionId: string | null;
+  readonly source: PaidSource;
+  readonly evidence: Readonly<Record<string, unknown>>;
+  readonly now: Date;
+  readonly traceparent?: string | undefined;
+}
