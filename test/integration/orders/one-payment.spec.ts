@@ -4,7 +4,6 @@ import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
 import { paymentSteps } from './payment-steps';
 import { dueOf, eventsOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
 
-const HOUR = 3_600_000;
 const HALF = { amount: 4_000, lines: [{ sku: 'apple', quantity: 1, unitAmount: 4_000 }] };
 
 interface AttemptRow {
