@@ -50,6 +50,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:brokers': optionsIn('scripts/brokers/series.mjs'),
   'test:soak': optionsIn('test/soak/main.ts'),
   stack: optionsIn('scripts/stack.mjs'),
+  api: optionsIn('scripts/api.mjs'),
 };
 
 /** Programs that are not ours, and what of their arguments can be wrong by a change of ours. */
