@@ -32,7 +32,7 @@ export { type ScanRange, ScanWindow } from './scan-window';
 export { storableJson, storableText } from './storable-json';
 export { contentionBackoffMs } from './contention-backoff';
 export { lockPatienceOf, type LockPatience } from './lock-patience';
-export { retryConflicts, runTransaction, runTransactionOnce } from './run-transaction';
+export { retryConflicts, runTransaction } from './run-transaction';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
 export { cancel, hangUp, type PooledClient } from './hang-up';

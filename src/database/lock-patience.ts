@@ -25,19 +25,19 @@ export class LockPatience {
 
   /** A row is known to be locked for long. */
   get isShort(): boolean {
-    return this.limitMs === SHORT_MS;
+    return this.limitMs() === SHORT_MS;
   }
 
-  /** Milliseconds that the next transaction may wait for a lock. */
-  get limitMs(): number {
+  /** Milliseconds that the next transaction may wait for a lock. @param calmMs while no row is known to be locked for long */
+  limitMs(calmMs = LOCK_LIMIT_MS): number {
     const sinceMs = this.clock.monotonic() - this.failedAtMs;
     if (sinceMs < SHORT_FOR_MS) return SHORT_MS;
-    return sinceMs < SHORT_FOR_MS + PROBATION_FOR_MS ? PROBATION_MS : LOCK_LIMIT_MS;
+    return sinceMs < SHORT_FOR_MS + PROBATION_FOR_MS ? Math.min(PROBATION_MS, calmMs) : calmMs;
   }
 
   /** Call it when a wait for a lock failed after `limitMs`. Short waits fail when two of our transactions meet, and say nothing. */
   waitedInVain(limitMs: number): void {
-    const isOnProbation = this.limitMs === PROBATION_MS;
+    const isOnProbation = this.limitMs() === PROBATION_MS;
     if (limitMs >= (isOnProbation ? PROBATION_MS : LOCK_LIMIT_MS)) this.failedAtMs = this.clock.monotonic();
   }
 }

@@ -24,7 +24,9 @@ export function runTransaction<T>(
   caller: EntityManager | undefined,
   work: (tx: EntityManager) => Promise<T>,
 ): Promise<T> {
-  return caller ? caller.transaction(work) : retryConflicts(() => runTransactionOnce(dataSource, work));
+  if (caller) return caller.transaction(work);
+  const patience = lockPatienceOf(dataSource);
+  return retryConflicts(() => ownTransaction(dataSource, work, { lockMs: patience.limitMs(WAIT_MS) }));
 }
 
 /** Repeats a transaction that met a deadlock or a serialization failure, or, for two seconds, a locked row. */
@@ -41,25 +43,5 @@ export async function retryConflicts<T>(transaction: () => Promise<T>): Promise<
         pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
       } else if (!isRetryableConflict(error) || ++conflicts >= CONFLICT_TRIES) throw error;
     }
-  }
-}
-
-/**
- * Runs `work` in a transaction of its own.
- *
- * @param limitMs the longest wait for a lock, milliseconds. @default 500, and 2 while a row is known to be locked for long
- */
-export async function runTransactionOnce<T>(
-  dataSource: DataSource,
-  work: (tx: EntityManager) => Promise<T>,
-  limitMs = Infinity,
-): Promise<T> {
-  const patience = lockPatienceOf(dataSource);
-  const lockMs = Math.min(patience.limitMs, limitMs);
-  try {
-    return await ownTransaction(dataSource, work, { lockMs });
-  } catch (error) {
-    if (isLockTimeout(error)) patience.waitedInVain(lockMs);
-    throw error;
   }
 }

@@ -8,14 +8,8 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import {
-  lockPatienceOf,
-  onOwnConnection,
-  retryConflicts,
-  runTransaction,
-  runTransactionOnce,
-  STATEMENT_MS,
-} from '../../database';
+import { retryConflicts, runTransaction } from '../../database';
+import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from '../sql/read-views';
@@ -88,13 +82,9 @@ export class PlaceDrafts {
     }
   }
 
-  private async placeOnce(drafts: readonly OrderDraft[], lockLimitMs?: number): Promise<Map<string, PlaceResult>> {
-    const { dataSource, inventory } = this.deps;
-    if (lockPatienceOf(dataSource).isShort) {
-      const skus = drafts.flatMap(({ input }) => input.lines.map(({ sku }) => sku));
-      await onOwnConnection(dataSource, STATEMENT_MS, ({ manager }) => inventory.assertFree(manager, skus));
-    }
-    return runTransactionOnce(dataSource, (tx) => this.placeAll(tx, drafts), lockLimitMs);
+  private placeOnce(drafts: readonly OrderDraft[], lockLimitMs?: number): Promise<Map<string, PlaceResult>> {
+    const skus = drafts.flatMap(({ input }) => input.lines.map(({ sku }) => sku));
+    return reserveInTransaction({ ...this.deps, skus, lockLimitMs }, (tx) => this.placeAll(tx, drafts));
   }
 
   /** Lock order: order rows, timeouts, then SKUs. */

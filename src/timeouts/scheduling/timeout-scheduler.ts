@@ -4,7 +4,6 @@ import {
   isDatabaseUnavailable,
   ownQuery,
   ownTransaction,
-  runTransactionOnce,
   type TransactionOptions,
 } from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
@@ -77,7 +76,7 @@ export class TimeoutScheduler {
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
     const { dataSource } = this.deps;
     const write = (tx: EntityManager): Promise<ScheduledTimeout[]> => this.write(tx, callers.flat());
-    const scheduled = await runTransactionOnce(dataSource, write, GROUP_COMMIT.lockLimitMs);
+    const scheduled = await ownTransaction(dataSource, write, { lockMs: GROUP_COMMIT.lockLimitMs });
     const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));
     return callers.map((requests) => lastOfEach(requests).flatMap((request) => byName.get(nameOf(request)) ?? []));
   }

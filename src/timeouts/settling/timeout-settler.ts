@@ -169,7 +169,7 @@ export class TimeoutSettler {
     const { dataSource, idleTimeoutMs: idleMs, statementTimeoutMs: statementMs } = this.deps;
     let isContended = this.patience.isShort;
     for (let tries = 1; ; tries++) {
-      const lockMs = this.patience.limitMs;
+      const lockMs = this.patience.limitMs();
       try {
         return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { statementMs, lockMs, idleMs });
       } catch (error) {
