@@ -13,4 +13,4 @@ export { OutboxRelays } from './outbox-relays';
 export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';
 export { UnsentWakeUps } from './unsent-wake-ups';
-export { keyOfWakeUp, wakeUpBody } from './wake-up-body';
+export { wakeUpBody } from './wake-up-body';

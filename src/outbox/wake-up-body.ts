@@ -14,8 +14,3 @@ export function wakeUpBodySql(dueAt: string): string {
   return `jsonb_build_object('kind', kind, 'key', key, 'generation', generation::text,
                              'dueAt', ceil(extract(epoch FROM ${dueAt}) * 1000))`;
 }
-
-/** The key of the timeout that a wake-up with this body is about. */
-export function keyOfWakeUp(body: string): string {
-  return (JSON.parse(body) as { key: string }).key;
-}

@@ -22,16 +22,16 @@ export async function declareBase(
   await channel.assertExchange(names.commands, 'topic', { durable: true });
 }
 
-/** Declares the work queue of a timeout kind, or of one of its partitions. Returns its name. */
+/** Declares the work queue of a timeout kind. Returns its name. */
 export async function declareWorkQueue(
   channel: Channel,
   names: TopologyNames,
   { queueType }: Options,
-  routingKey: string,
+  kind: string,
 ): Promise<string> {
-  const queue = names.workQueue(routingKey);
+  const queue = names.workQueue(kind);
   await channel.assertQueue(queue, { durable: true, arguments: workQueueArguments(queueType, names) });
-  await channel.bindQueue(queue, names.work, routingKey);
+  await channel.bindQueue(queue, names.work, kind);
   return queue;
 }
 

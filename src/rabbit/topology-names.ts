@@ -20,13 +20,13 @@ export class TopologyNames {
     return `${this.prefix}.parked`;
   }
 
-  /** Direct exchange to the work queues. The routing key is the timeout kind, or one of its partitions. */
+  /** Direct exchange to the work queues. The routing key is the timeout kind. */
   get work(): string {
     return `${this.prefix}.work`;
   }
 
-  workQueue(routingKey: string): string {
-    return `${this.prefix}.work.${routingKey}`;
+  workQueue(kind: string): string {
+    return `${this.prefix}.work.${kind}`;
   }
 
   /** Exchange that carries no messages. It records which database the prefix belongs to. */

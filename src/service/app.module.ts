@@ -35,14 +35,13 @@ export class AppModule {
 }
 
 function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
-  const { http, rateLimits, database, rabbit, transport, ladder, partitions, horizonMs, sweep, orders } = config;
+  const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   return {
     dataSource,
     schema: database.schema,
     rabbit,
     transport,
     ladder,
-    partitions,
     horizonMs,
     sweep,
     orders,

@@ -86,7 +86,6 @@ export const configSchema = z.object({
   DELAY_TRANSPORT: oneOf(['auto', 'delayed-exchange', 'ladder', 'none']).default('auto'),
   LADDER_BASE: integer(2, 100).optional(),
   LADDER_UNIT_MS: integer(1, DAY_MS).optional(),
-  PARTITIONS: integer(1, 64).default(1),
   HORIZON_MS: integer(1_000, 30 * DAY_MS).default(DAY_MS),
   SWEEP_INTERVAL_MS: integer(100, DAY_MS).default(2_000),
   SWEEP_MARGIN_MS: integer(0, DAY_MS).default(3_000),

@@ -28,7 +28,6 @@ export interface ServiceConfig {
   readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
   readonly transport: DelayTransportSetting;
   readonly ladder: { readonly base?: number; readonly unitMs?: number };
-  readonly partitions: number;
   readonly horizonMs: number;
   readonly sweep: { readonly intervalMs: number; readonly marginMs: number };
   readonly orders: OrderPolicyOptions;
@@ -148,7 +147,6 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     },
     transport: settings.DELAY_TRANSPORT,
     ladder: ladderOf(settings),
-    partitions: settings.PARTITIONS,
     horizonMs: settings.HORIZON_MS,
     sweep: { intervalMs: settings.SWEEP_INTERVAL_MS, marginMs: settings.SWEEP_MARGIN_MS },
     orders,

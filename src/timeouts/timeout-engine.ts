@@ -15,7 +15,6 @@ import { DatabaseClock } from './settling/database-clock';
 import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
 import { TimeoutProcessor } from './timeout-processor';
 import { MessagePath } from './message-path/message-path';
-import { Partitions } from './wake-ups/partitions';
 import { type RegisteredHandler } from './handlers/registered-handler';
 import { Sweep } from './sweeping/sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
@@ -154,16 +153,12 @@ export class TimeoutEngine {
     return this.options.transport !== 'none';
   }
 
-  private consume(processor: TimeoutProcessor, prefetchOfAll: number): void {
+  private consume(processor: TimeoutProcessor, prefetch: number): void {
     const { client, observers } = this;
     const { dataSource } = this.options;
-    const partitions = new Partitions(this.options.partitions).of(processor.kind);
-    const prefetch = Math.ceil(prefetchOfAll / partitions.length);
-    for (const partition of partitions) {
-      const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, partition, queue);
-      const deps = { client, processor, partition, prefetch, observers, bind, dataSource };
-      this.consumers.push(new WakeUpConsumer(deps, this.clock));
-    }
+    const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, processor.kind, queue);
+    const deps = { client, processor, prefetch, observers, bind, dataSource };
+    this.consumers.push(new WakeUpConsumer(deps, this.clock));
   }
 
   /** Without a message path a timeout that was just scheduled, and is due soon, would wait for the next tick. */

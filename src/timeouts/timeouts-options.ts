@@ -38,8 +38,6 @@ export interface TimeoutsOptions {
   /** How timeouts wait: `auto` uses the delayed-message plugin where the broker has it, else the ladder. @default 'auto' */
   readonly transport?: DelayTransportSetting;
   readonly ladder?: Pick<LadderOptions, 'base' | 'unitMs'>;
-  /** Work queues of each kind; each key always takes the same one. The same for all instances. @default 1 */
-  readonly partitions?: number;
   /** Only what is due within this time is handed to the broker; the rest waits in PostgreSQL. @default 86400000 */
   readonly horizonMs?: number;
   readonly sweep?: SweepOptions;
@@ -57,7 +55,6 @@ export interface ResolvedTimeoutsOptions {
   readonly schema: string;
   readonly transport: DelayTransportSetting;
   readonly ladder: Pick<LadderOptions, 'base' | 'unitMs'>;
-  readonly partitions: number;
   readonly horizonMs: number;
   readonly sweep: ResolvedSweepOptions;
   readonly consume: boolean;
@@ -72,7 +69,6 @@ export const TIMEOUTS_OPTIONS: readonly string[] = Object.keys({
   schema: true,
   transport: true,
   ladder: true,
-  partitions: true,
   horizonMs: true,
   sweep: true,
   consume: true,
@@ -88,7 +84,6 @@ const SWEEP_OPTIONS = Object.keys({ intervalMs: true, marginMs: true, budgetMs: 
   true
 >);
 const TRANSPORTS: readonly DelayTransportSetting[] = ['auto', 'delayed-exchange', 'ladder', 'none'];
-const MAX_PARTITIONS = 64;
 const DAY_MS = 86_400_000;
 /** The plugin takes at most 49.7 days; a horizon above 30 would bring its limits back. */
 const MAX_HORIZON_MS = 30 * DAY_MS;
@@ -100,7 +95,6 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     schema: 'order_timeout',
     transport: 'auto',
     ladder: {},
-    partitions: 1,
     horizonMs: DAY_MS,
     consume: true,
     shutdownTimeoutMs: 10_000,
@@ -115,7 +109,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
 }
 
 function problemsOf(options: ResolvedTimeoutsOptions): string[] {
-  const { dataSource, rabbit, schema, transport, partitions, horizonMs, sweep, shutdownTimeoutMs } = options;
+  const { dataSource, rabbit, schema, transport, horizonMs, sweep, shutdownTimeoutMs } = options;
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
   problems.push(...findUnknownOptions(sweep, SWEEP_OPTIONS, 'sweep.'));
@@ -129,8 +123,6 @@ function problemsOf(options: ResolvedTimeoutsOptions): string[] {
   problems.push(...findSchemaNameProblems(schema));
   if (!TRANSPORTS.includes(transport))
     problems.push(`transport must be one of ${TRANSPORTS.join(', ')} (got ${String(transport)})`);
-  if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS)
-    problems.push(`partitions must be an integer from 1 to ${MAX_PARTITIONS} (got ${String(partitions)})`);
   within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);
   within('sweep.intervalMs', sweep.intervalMs, 100, DAY_MS);
   within('sweep.marginMs', sweep.marginMs, 0, DAY_MS);

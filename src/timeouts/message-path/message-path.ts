@@ -70,8 +70,8 @@ export class MessagePath {
   }
 
   /** For a work queue that is declared anew. */
-  bind(channel: Channel, partition: string, queue: string): Promise<void> {
-    return this.switch.bind(channel, partition, queue);
+  bind(channel: Channel, kind: string, queue: string): Promise<void> {
+    return this.switch.bind(channel, kind, queue);
   }
 
   /** Call it when a run of the sweep has found timeouts whose wake-ups should have come; `count` tells how many still lack one. */

@@ -9,11 +9,15 @@ import { type WakeUpRepublisher } from './wake-up-republisher';
 export type Path = Pick<DelayTransport, 'name' | 'address'>;
 
 const PAGE = 10_000;
+/**
+ * The record ends in this number, because earlier builds can have several work queues per kind. Without the ending, every
+ * upgrade would publish all pending wake-ups again. Only an upgrade from several queues needs that.
+ */
+const WORK_QUEUES_PER_KIND = 1;
 
 /**
  * Records in the database what the pending wake-ups were handed to, and has them published again when that changes: the
- * transport, prefix, ladder, type of queue or number of partitions. The first of several instances does so, and the others
- * find it done.
+ * transport, prefix, ladder, or type of queue. The first of several instances does so, and the others find it done.
  */
 export class PathRecord {
   private readonly unsent: UnsentWakeUps;
@@ -22,15 +26,15 @@ export class PathRecord {
     private readonly dataSource: DataSource,
     private readonly settings: EngineSettings,
     private readonly republication: WakeUpRepublisher,
-    private readonly deps: { readonly schema: string; readonly partitions: number },
+    schema: string,
   ) {
-    this.unsent = new UnsentWakeUps(deps.schema);
+    this.unsent = new UnsentWakeUps(schema);
   }
 
   /** Records the path. Returns true when what is pending is to be published again. */
   record(path: Path): Promise<boolean> {
     return ownTransaction(this.dataSource, async (tx) => {
-      const value = `${path.address}/${this.deps.partitions}`;
+      const value = `${path.address}/${WORK_QUEUES_PER_KIND}`;
       const previous = await this.settings.lock(tx, 'message-path');
       const name = await this.settings.read(tx, 'delay-transport');
       if (previous === value && name === path.name) return false;

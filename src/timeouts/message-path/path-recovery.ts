@@ -4,7 +4,6 @@ import { type Clock } from '../../clock';
 import { UnsentWakeUps } from '../../outbox';
 import { type RabbitClient } from '../../rabbit';
 import { countWaiting } from './count-waiting';
-import { Partitions } from '../wake-ups/partitions';
 import { PathSuspicion } from './path-suspicion';
 import { type WakeUpRepublisher } from './wake-up-republisher';
 import { type TransportSwitch } from './transport-switch';
@@ -13,7 +12,6 @@ interface RecoveryDependencies {
   readonly client: RabbitClient;
   readonly dataSource: DataSource;
   readonly schema: string;
-  readonly partitions: number;
   readonly switch: Pick<TransportSwitch, 'restore'>;
   readonly republication: WakeUpRepublisher;
 }
@@ -28,7 +26,6 @@ const QUIET_S = 600;
 export class PathRecovery {
   private readonly logger = new Logger(PathRecovery.name);
   private readonly suspicion: PathSuspicion;
-  private readonly partitions: Partitions;
   private readonly unsent: UnsentWakeUps;
   /** Kinds with missed wake-ups that wait for an explanation, and how many still lack one. */
   private readonly questioned = new Map<string, () => number>();
@@ -42,7 +39,6 @@ export class PathRecovery {
     private readonly clock: Clock,
   ) {
     this.suspicion = new PathSuspicion(clock);
-    this.partitions = new Partitions(deps.partitions);
     this.unsent = new UnsentWakeUps(deps.schema);
   }
 
@@ -71,7 +67,7 @@ export class PathRecovery {
     const { client, dataSource } = this.deps;
     // In the order of their way: what moves on meanwhile is seen twice and not missed.
     const unsent = await this.unsent.countOverdue(dataSource, kinds);
-    const queues = kinds.flatMap((kind) => this.partitions.of(kind)).map((key) => client.names.workQueue(key));
+    const queues = kinds.map((kind) => client.names.workQueue(kind));
     const waiting = await countWaiting(client, this.clock, queues).catch(() => 0);
     const count = missed.reduce((sum, [, each]) => sum + each(), 0);
     if (unsent + waiting >= count) this.suspicion.excuse(kinds);

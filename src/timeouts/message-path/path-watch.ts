@@ -50,7 +50,7 @@ export class PathWatch {
     const settings = new EngineSettings(schema);
     const republication = new WakeUpRepublisher(dataSource, settings, schema, horizonMs);
     this.republication = republication;
-    this.record = new PathRecord(dataSource, settings, republication, options);
+    this.record = new PathRecord(dataSource, settings, republication, schema);
     this.prefix = new PrefixWatch({ dataSource, settings, republication, names: client.names }, clock);
     this.recovery = new PathRecovery({ ...options, client, switch: deps.switch, republication }, clock);
     this.loop = new PollingLoop(clock, {

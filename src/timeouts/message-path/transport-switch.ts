@@ -15,7 +15,6 @@ import {
 } from '../../delay';
 import { type OutboxRouter } from '../../outbox';
 import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
-import { Partitions } from '../wake-ups/partitions';
 import { type Path } from './path-record';
 import { routeWakeUp } from '../wake-ups/route-wake-up';
 import { withTemporaryConnection } from './with-temporary-connection';
@@ -42,7 +41,6 @@ const FAILURES = 2;
 /** Decides which delay transport wake-ups take: after every (re)connect, and anew while connected. */
 export class TransportSwitch {
   private readonly logger = new Logger(TransportSwitch.name);
-  private readonly partitions: Partitions;
   private transport: DelayTransport | undefined;
   private leftMs = -Infinity;
   private failures = 0;
@@ -52,7 +50,6 @@ export class TransportSwitch {
     private readonly deps: SwitchDependencies,
     private readonly clock: Clock,
   ) {
-    this.partitions = new Partitions(deps.options.partitions);
     if (deps.options.transport === 'none') this.use(this.create('none'), 'it is configured');
     else deps.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
   }
@@ -71,15 +68,15 @@ export class TransportSwitch {
   get router(): OutboxRouter | undefined {
     const { transport } = this;
     if (!transport || transport.name === 'none') return undefined;
-    return (row, remainingMs) => routeWakeUp(transport, this.partitions, row, remainingMs);
+    return (row, remainingMs) => routeWakeUp(transport, row, remainingMs);
   }
 
   /**
    * Binds a work queue that was declared again. Until the transport is declared on this connection, `declare` does it: the
    * exchange may not exist yet, and a binding to a missing exchange closes the channel.
    */
-  async bind(channel: Channel, partition: string, queue: string): Promise<void> {
-    if (this.deps.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, partition, queue);
+  async bind(channel: Channel, kind: string, queue: string): Promise<void> {
+    if (this.deps.client.wakeUpPublisher.isReady) await this.transport?.bindKind(channel, kind, queue);
   }
 
   /** Looks whether the plugin was enabled, disabled or broken while connected, where the choice is open. */
@@ -165,9 +162,9 @@ export class TransportSwitch {
     const { client } = this.deps;
     await declareBase(model, channel, client.names, client.options);
     await transport.declare(channel);
-    for (const partition of this.deps.kinds().flatMap((kind) => this.partitions.of(kind))) {
-      const queue = await declareWorkQueue(channel, client.names, client.options, partition);
-      await transport.bindKind(channel, partition, queue);
+    for (const kind of this.deps.kinds()) {
+      const queue = await declareWorkQueue(channel, client.names, client.options, kind);
+      await transport.bindKind(channel, kind, queue);
     }
   }
 

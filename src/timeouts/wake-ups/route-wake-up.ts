@@ -1,7 +1,6 @@
 import { type DelayTransport } from '../../delay';
-import { type ClaimedRow, keyOfWakeUp, messageOf } from '../../outbox';
+import { type ClaimedRow, messageOf } from '../../outbox';
 import { type Publication } from '../../rabbit';
-import { type Partitions } from './partitions';
 
 /**
  * Wake-ups are to arrive so much before they are due; the consumer holds them. What the broker needs for its hops, and we
@@ -10,14 +9,8 @@ import { type Partitions } from './partitions';
 export const HEAD_START_MS = 200;
 
 /** The message of one wake-up that is due in `remainingMs` milliseconds. */
-export function routeWakeUp(
-  transport: DelayTransport,
-  partitions: Partitions,
-  row: ClaimedRow,
-  remainingMs: number,
-): Publication {
-  const partition = partitions.for(row.routing_key, keyOfWakeUp(row.body));
-  const route = transport.route(partition, remainingMs - HEAD_START_MS);
+export function routeWakeUp(transport: DelayTransport, row: ClaimedRow, remainingMs: number): Publication {
+  const route = transport.route(row.routing_key, remainingMs - HEAD_START_MS);
   const message = messageOf(row);
   return { ...message, ...route, headers: { ...route.headers, ...message.headers } };
 }

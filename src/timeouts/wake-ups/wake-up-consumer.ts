@@ -17,8 +17,6 @@ import { decodeWakeUp, type WakeUp } from './wake-up';
 interface ConsumerDependencies {
   readonly client: RabbitClient;
   readonly processor: TimeoutProcessor;
-  /** Routing key of the work queue: the kind, or a partition of it. */
-  readonly partition: string;
   readonly prefetch: number;
   readonly observers: TimeoutObservers;
   /** Lets delayed wake-ups reach the queue again after it was deleted and declared anew. */
@@ -37,13 +35,13 @@ export class WakeUpConsumer {
     private readonly deps: ConsumerDependencies,
     clock: Clock,
   ) {
-    const { client, processor, partition } = deps;
-    this.logger = new Logger(`WakeUps:${partition}`);
+    const { client, processor } = deps;
+    this.logger = new Logger(`WakeUps:${processor.kind}`);
     this.consumer = client.consume({
-      queue: client.names.workQueue(partition),
+      queue: client.names.workQueue(processor.kind),
       prefetch: deps.prefetch,
       declare: async (channel) =>
-        deps.bind(channel, await declareWorkQueue(channel, client.names, client.options, partition)),
+        deps.bind(channel, await declareWorkQueue(channel, client.names, client.options, processor.kind)),
       onDelivery: (delivery) => this.take(delivery),
     });
     this.kept = new KeptDeliveries(clock, {

@@ -17,8 +17,6 @@ interface Burst {
   readonly count: number;
   /** Processes of the service. @default 1 */
   readonly instances?: number;
-  /** Work queues of each kind. @default 1 */
-  readonly partitions?: number;
 }
 
 const BULK = 500;
@@ -30,13 +28,13 @@ const leadMs = (ring: Ring): number => (ring.isShort ? 12_000 : 30_000);
 
 /** Orders due at one instant, closed by the service with its default settings; from the instant to the last commit. */
 export async function runBurst(ring: Ring, burst: Burst): Promise<Sample> {
-  const { transport, partitions = 1, prefix, count } = burst;
+  const { transport, prefix, count } = burst;
   const books = await RunBooks.open(ring);
-  const shop = await openShop(ring, transport, { partitions });
+  const shop = await openShop(ring, transport);
   const services: BenchService[] = [];
   try {
     for (let number = 0; number < (burst.instances ?? 1); number += 1) {
-      services.push(await BenchService.start(ring, { ...burst, environment: { PARTITIONS: String(partitions) } }));
+      services.push(await BenchService.start(ring, burst));
     }
     const dueAtMs = Math.ceil((await books.now()) + leadMs(ring));
     const orders = Array.from({ length: count }, (_, n) => newOrder(prefix, n, { expiresAt: new Date(dueAtMs) }));

@@ -12,7 +12,7 @@ describe('what wake-ups are handed to', () => {
     const { dataSource } = database;
     const settings = new EngineSettings('order_timeout');
     const republication = new WakeUpRepublisher(dataSource, settings, 'order_timeout', 60_000);
-    record = new PathRecord(dataSource, settings, republication, { schema: 'order_timeout', partitions: 1 });
+    record = new PathRecord(dataSource, settings, republication, 'order_timeout');
   });
 
   afterEach(() => database.drop());
@@ -24,6 +24,33 @@ describe('what wake-ups are handed to', () => {
     );
     return row?.n ?? -1;
   };
+
+  const setting = async (name: string): Promise<string | undefined> => {
+    const [row] = await database.dataSource.query<{ value: string }[]>(
+      'SELECT value FROM order_timeout.engine_setting WHERE name = $1',
+      [name],
+    );
+    return row?.value;
+  };
+
+  it.each([
+    { workQueues: 1, isPublishedAgain: false },
+    { workQueues: 4, isPublishedAgain: true },
+  ])(
+    'is published again after a build with $workQueues work queues per kind: $isPublishedAgain',
+    async ({ workQueues, isPublishedAgain }) => {
+      await database.dataSource.query(
+        `INSERT INTO order_timeout.engine_setting (name, value)
+         VALUES ('delay-transport', 'ladder'), ('message-path', $1)`,
+        [`order-timeout.v1.delay/${workQueues}`],
+      );
+      const ladder = { name: 'ladder', address: 'order-timeout.v1.delay' } as const;
+      expect(await record.record(ladder)).toBe(isPublishedAgain);
+      expect((await setting('republication')) !== undefined).toBe(isPublishedAgain);
+      expect(await setting('message-path')).toBe('order-timeout.v1.delay/1');
+      expect(await record.record(ladder)).toBe(false);
+    },
+  );
 
   it('is recorded at once when it becomes nothing, and what the outbox holds is deleted in pages', async () => {
     await record.record({ name: 'ladder', address: 'ladder' });

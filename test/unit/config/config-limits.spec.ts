@@ -24,9 +24,9 @@ function isTaken(make: () => unknown): boolean {
 
 /** What AppModule makes of the environment. */
 function resolve(config: ServiceConfig): unknown {
-  const { http, rateLimits, database, rabbit, transport, ladder, partitions, horizonMs, sweep, orders } = config;
+  const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   const { shutdownTimeoutMs } = config;
-  const engine = { dataSource, schema: database.schema, rabbit, transport, ladder, partitions, horizonMs, sweep };
+  const engine = { dataSource, schema: database.schema, rabbit, transport, ladder, horizonMs, sweep };
   return resolveOrderTimeoutOptions({ ...engine, orders, apiKeys: http.apiKeys, rateLimits, shutdownTimeoutMs }, true);
 }
 
@@ -45,7 +45,6 @@ describe('the limits of environment variables', () => {
     ],
     ['RABBITMQ_PREFIX', ['a', 'a'.repeat(100)], ['.a', 'a'.repeat(101), 'a b']],
     ['HTTP_PAYMENT_PROVIDER_NAME', ['a', 'a'.repeat(64), 'constructor'], ['a b', 'a'.repeat(65), 'ä']],
-    numbers('PARTITIONS', 1, 64),
     numbers('LADDER_BASE', 2, 100),
     numbers('LADDER_UNIT_MS', 1, DAY_MS),
     numbers('HORIZON_MS', 1_000, 30 * DAY_MS),

@@ -31,7 +31,6 @@ describe('loadConfig', () => {
       },
       transport: 'auto',
       ladder: {},
-      partitions: 1,
       horizonMs: 86_400_000,
       sweep: { intervalMs: 2_000, marginMs: 3_000 },
       orders: {},
@@ -82,7 +81,6 @@ describe('loadConfig', () => {
   it('treats an empty variable as not set', () => {
     expect(loadConfig({ ...minimal, PORT: '', HORIZON_MS: '' })).toMatchObject({
       http: { port: 3_000 },
-      partitions: 1,
       horizonMs: 86_400_000,
     });
   });

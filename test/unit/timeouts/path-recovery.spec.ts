@@ -21,7 +21,7 @@ function setup() {
   const recovery = new PathRecovery(
     {
       client: client as unknown as RabbitClient,
-      ...{ dataSource, schema: 'order_timeout', partitions: 1 },
+      ...{ dataSource, schema: 'order_timeout' },
       switch: { restore: async () => ({ type: 'works' }) },
       republication: {} as WakeUpRepublisher,
     },

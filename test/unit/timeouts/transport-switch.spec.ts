@@ -70,7 +70,6 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one'], ladder: 
       options: {
         transport,
         rabbit: options,
-        partitions: 1,
         ladder,
         horizonMs: ladder.unitMs ?? 1_000,
       } as ResolvedTimeoutsOptions,
