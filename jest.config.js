@@ -22,7 +22,6 @@ const base = {
   moduleNameMapper: { '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src' },
   modulePathIgnorePatterns: [
     '<rootDir>/dist',
-    '<rootDir>/dist-examples',
     '<rootDir>/packages/[^/]+/dist',
     '<rootDir>/.stack',
   ],

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { DemoError } from './demo-error';
+import { RunError } from '../../test/harness/run-error';
 import { type DemoOptions, parseOptions, USAGE } from './demo-options';
 import { renderReport } from './report/render-report';
 import { runDemo } from './run-demo';
-import { CleanUp } from './servers/clean-up';
+import { CleanUp } from '../../test/harness/servers/clean-up';
 
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -51,7 +51,7 @@ async function runAndShow(options: DemoOptions, cleanUp: CleanUp, controller: Ab
     output: options.json ? process.stderr : process.stdout,
     cleanUp,
     signal: controller.signal,
-    onDeath: (sentence) => controller.abort(new DemoError(sentence)),
+    onDeath: (sentence) => controller.abort(new RunError(sentence)),
   });
   process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `\n${renderReport(report)}`);
   return report.passed ? 0 : 1;
@@ -61,7 +61,7 @@ function readEnvironment(): { databaseUrl: string; rabbitUrls: string[] } {
   const { DATABASE_URL: databaseUrl, RABBITMQ_URLS: rabbitUrls = '' } = process.env;
   const urls = rabbitUrls.split(',').filter((url) => url !== '');
   if (databaseUrl && urls.length > 0) return { databaseUrl, rabbitUrls: urls };
-  throw new DemoError('DATABASE_URL and RABBITMQ_URLS must be set; `npm run demo` sets up both servers and does so');
+  throw new RunError('DATABASE_URL and RABBITMQ_URLS must be set; `npm run demo` sets up both servers and does so');
 }
 
 /** The first signal cleans up; a second one, unless it is an echo of the first (npm passes on what came), ends at once. */
@@ -80,7 +80,7 @@ main().then(
   (code) => process.exit(code),
   (error: unknown) => {
     if (error instanceof Interrupted) process.exit(error.exitCode);
-    const text = error instanceof DemoError ? error.message : error instanceof Error ? error.stack : String(error);
+    const text = error instanceof RunError ? error.message : error instanceof Error ? error.stack : String(error);
     process.stderr.write(`\nThe demo stopped: ${text ?? 'no reason was given'}\n`);
     process.exit(1);
   },

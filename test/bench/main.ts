@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CleanUp } from '../../examples/demo/servers/clean-up';
+import { CleanUp } from '../harness/servers/clean-up';
 import { type BenchOptions, parseOptions, USAGE } from './bench-options';
 import { type Workload } from './contestant';
 import { type BenchReport, makeReport, toJson } from './report/bench-report';

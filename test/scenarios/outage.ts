@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../examples/demo/buyers/random';
-import { until } from '../../examples/demo/servers/until';
+import { Random } from '../harness/buyers/random';
+import { until } from '../harness/servers/until';
 import { readOrders, readTimeouts } from './checks/gather-facts';
 import { type Violation } from './checks/violation';
 import { type Placed } from './playing/placed-order';

@@ -1,4 +1,4 @@
-import { Random } from '../../examples/demo/buyers/random';
+import { Random } from '../harness/buyers/random';
 import { PROVIDERS, type ProviderName, type Scenario } from './scenario';
 import { type Role } from './playing/play-order';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DemoError } from '../demo-error';
+import { RunError } from '../../../test/harness/run-error';
 import { RefusedError } from './refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from './shop-channel';
 
@@ -42,7 +42,7 @@ export class HttpChannel implements ShopChannel {
       const answer = await this.tryOnce(method, path, body);
       if (answer.type === 'accepted') return;
       if (answer.type === 'refused') throw new RefusedError(answer.code, `${method} ${path}: ${answer.reason}`);
-      if (performance.now() > endsAt) throw new DemoError(`${method} ${path} got no answer: ${answer.reason}`);
+      if (performance.now() > endsAt) throw new RunError(`${method} ${path} got no answer: ${answer.reason}`);
       await sleep(PAUSE_MS, undefined, { signal: this.signal });
     }
   }

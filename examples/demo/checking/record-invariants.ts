@@ -1,4 +1,5 @@
-import { type EventFact, type Facts, type HistoryFact, type OrderFact, TERMINAL } from './facts';
+import { type EventFact, type HistoryFact } from '../../../test/harness/checks/facts';
+import { type Facts, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
 import { paidBeforePlaced, unexplained } from './outage';
 

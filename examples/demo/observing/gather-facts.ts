@@ -2,14 +2,14 @@ import { type ChannelModel, type GetMessage } from 'amqplib';
 import { type DemoPlan } from '../buyers/plan-orders';
 import { referenceOf } from '../buyers/planned-order';
 import { type Facts, type LedgerFact, type OrderFact, type RefusalFact } from '../checking/facts';
-import { type PaymentSimulatorProcess } from '../servers/payment-simulator-process';
-import { type DemoRecords, type StoredOrder } from './demo-records';
-import { type EventListener } from './event-listener';
+import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
+import { type Records, type StoredOrder } from '../../../test/harness/checks/records';
+import { type EventListener } from '../../../test/harness/events/event-listener';
 
 interface Sources {
   readonly plan: DemoPlan;
-  readonly records: DemoRecords;
-  readonly simulator: PaymentSimulatorProcess;
+  readonly records: Records;
+  readonly simulator: SimulatorClient;
   readonly listener: EventListener;
   readonly broker: ChannelModel;
   readonly prefix: string;

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { DemoError } from '../demo-error';
+import { RunError } from '../../../test/harness/run-error';
 
 /** A database that only this run knows. */
 export class DemoDatabase {
@@ -14,11 +14,11 @@ export class DemoDatabase {
     this.url = url.toString();
   }
 
-  /** @throws DemoError when the server is unavailable, or refuses. */
+  /** @throws RunError when the server is unavailable, or refuses. */
   async create(): Promise<void> {
     await this.onServer(`CREATE DATABASE ${this.name}`).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new DemoError(
+      throw new RunError(
         `no database could be made on the server of DATABASE_URL (${reason}); is it up, and may its user create databases?`,
       );
     });

@@ -9,17 +9,21 @@ import { AmqpChannel } from '../channels/amqp-channel';
 import { type Stage } from '../channels/drive-orders';
 import { HttpChannel } from '../channels/http-channel';
 import { type Transport } from '../demo-options';
-import { DemoRecords } from '../observing/demo-records';
-import { EventListener } from '../observing/event-listener';
+import { Records } from '../../../test/harness/checks/records';
+import { EventListener } from '../../../test/harness/events/event-listener';
 import { CREATE_BASKET } from '../shop/basket';
 import { openShop } from '../shop/open-shop';
 import { Shop } from '../shop/shop';
 import { clearBroker, connectBroker } from './broker-room';
-import { type CleanUp } from './clean-up';
+import { type CleanUp } from '../../../test/harness/servers/clean-up';
 import { DemoDatabase } from './demo-database';
-import { freePort } from './free-port';
-import { PaymentSimulatorProcess } from './payment-simulator-process';
-import { ServiceProcess } from './service-process';
+import { freePort } from '../../../test/harness/servers/free-port';
+import { programFile } from '../../../test/harness/servers/program-file';
+import { serviceEnvironment } from '../../../test/harness/servers/service-environment';
+import { ServiceProcess } from '../../../test/harness/servers/service-process';
+import { SimulatorProcess } from '../../../test/harness/servers/simulator-process';
+
+const START_LIMIT_MS = 30_000;
 
 interface Setting {
   readonly environment: { readonly databaseUrl: string; readonly rabbitUrls: readonly string[] };
@@ -34,7 +38,7 @@ interface Setting {
 /** Everything that runs, for as long as the demo does. */
 export interface Theatre extends Omit<Stage, 'signal' | 'onPlaced'> {
   readonly service: ServiceProcess;
-  readonly records: DemoRecords;
+  readonly records: Records;
   readonly listener: EventListener;
   readonly broker: ChannelModel;
   readonly prefix: string;
@@ -58,21 +62,25 @@ export async function openStage(setting: Setting): Promise<Theatre> {
   cleanUp.add('closing the connection to the broker', () => broker.close());
   const listener = await EventListener.open(broker, prefix);
 
-  const simulatorSecret = randomBytes(24).toString('hex');
-  const simulator = new PaymentSimulatorProcess(join(logs, 'payment-simulator.log'), simulatorSecret, onDeath);
+  const child = { isBuilt: true, onDeath, signal };
+  const simulator = await SimulatorProcess.start({ ...child, logFile: join(logs, 'payment-simulator.log') });
   cleanUp.add('ending the payment simulator', () => simulator.stop());
-  await simulator.start(signal);
 
   const apiKey = randomBytes(24).toString('hex');
+  const around = { databaseUrl: database.url, rabbitUrls: environment.rabbitUrls.join(), prefix, apiKey };
   const service = new ServiceProcess({
-    ...{ port: await freePort(), apiKey, databaseUrl: database.url, rabbitUrls: environment.rabbitUrls, prefix },
-    ...{ transport: setting.transport, simulatorUrl: simulator.url, simulatorSecret },
-    ...{ logFile: join(logs, 'service.log'), onDeath },
+    ...{ name: 'the service', nodeArguments: programFile('service', true), onDeath, signal },
+    ...{ port: await freePort(), startLimitMs: START_LIMIT_MS, logFile: join(logs, 'service.log') },
+    environment: {
+      ...serviceEnvironment({ ...around, transport: setting.transport }),
+      ...simulator.environmentAt(),
+      LOG_LEVEL: 'info',
+    },
   });
   cleanUp.add('ending the service', () => service.stop());
-  const transportInUse = await service.start(signal);
+  const transportInUse = await service.start();
 
-  const records = await DemoRecords.open(database.url);
+  const records = await Records.open(database.url);
   cleanUp.add('closing the connection to the database', () => records.close());
   await records.execute(CREATE_BASKET);
   const shop = await startShop(setting, ground);

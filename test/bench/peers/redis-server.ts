@@ -1,4 +1,4 @@
-import { OwnServer } from '../../campaign/stage/own-server';
+import { OwnServer } from '../../harness/servers/own-server';
 
 /** When Redis brings what it wrote to the disk. Only `always` is as durable as a commit of PostgreSQL. */
 export type AppendFsync = 'everysec' | 'always';

@@ -36,7 +36,7 @@ export async function runBurst(ring: Ring, burst: Burst): Promise<Sample> {
   const services: BenchService[] = [];
   try {
     for (let number = 0; number < (burst.instances ?? 1); number += 1) {
-      services.push(await BenchService.start(ring, { ...burst, environment: { PARTITIONS: String(partitions) } }));
+      services.push(await BenchService.open(ring, { ...burst, environment: { PARTITIONS: String(partitions) } }));
     }
     const dueAtMs = Math.ceil((await books.now()) + leadMs(ring));
     const orders = Array.from({ length: count }, (_, n) => newOrder(prefix, n, { expiresAt: new Date(dueAtMs) }));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type CleanUp } from '../../../examples/demo/servers/clean-up';
-import { OwnServer } from '../../campaign/stage/own-server';
+import { type CleanUp } from '../../harness/servers/clean-up';
+import { OwnServer } from '../../harness/servers/own-server';
 
 /** One broker of the benchmark. */
 export interface BenchBroker {

@@ -31,7 +31,7 @@ async function run(ring: Ring): Promise<Sample> {
     const claimInTenfoldMs = await timeClaims(ring);
     await books.checkpoint();
     await beginStatistics(ring, books);
-    const service = await BenchService.start(ring, { transport: 'none', name: 'B6' });
+    const service = await BenchService.open(ring, { transport: 'none', name: 'B6' });
     try {
       await books.untilNothingIsPending(CLOSE_LIMIT_MS);
     } finally {

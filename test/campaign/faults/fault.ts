@@ -1,4 +1,4 @@
-import { type Random } from '../../../examples/demo/buyers/random';
+import { type Random } from '../../harness/buyers/random';
 import { type BrokerLink } from '../stream/broker-link';
 import { type Stage } from '../stage/open-stage';
 import { type InjectedFault } from './fault-log';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../../examples/demo/buyers/random';
+import { Random } from '../../harness/buyers/random';
 import * as broker from './broker-faults';
 import * as database from './database-faults';
 import * as failover from './failover-faults';

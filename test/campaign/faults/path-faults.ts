@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Random } from '../../../examples/demo/buyers/random';
+import { type Random } from '../../harness/buyers/random';
 import { type Stage } from '../stage/open-stage';
 import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
 import { LADDER, ladderQueues } from '../stage/ladder-names';

@@ -1,6 +1,6 @@
 import { startThrowAwayPgbouncer } from '../../support/throw-away-pgbouncer';
-import { OwnServer } from './own-server';
-import { TcpProxy } from './tcp-proxy';
+import { OwnServer } from '../../harness/servers/own-server';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 
 /** PostgreSQL as the service meets it: one server, or a primary and its standby. */
 export interface DatabaseServers {
@@ -36,7 +36,7 @@ async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
   const { server, access } = await OwnServer.start('database.mjs', []);
   const primaryUrl = String(access.databaseUrl);
   const pooler = usesPgbouncer ? await startThrowAwayPgbouncer([primaryUrl]) : undefined;
-  const way = await TcpProxy.open(targetOf(pooler?.through(primaryUrl) ?? primaryUrl));
+  const way = await TcpProxy.open(pooler?.through(primaryUrl) ?? primaryUrl);
   const none = (): Promise<never> => Promise.reject(new Error('this run has no standby'));
   return {
     ...{ primaryUrl, way, serviceUrl: way.through(primaryUrl), promote: none, rejoin: none },
@@ -44,7 +44,7 @@ async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
     stopPrimary: () => server.stop(),
     startPrimary: () => server.start(),
     close: async () => {
-      await way.close();
+      await way.shut();
       await pooler?.close();
       await server.close();
     },
@@ -55,7 +55,7 @@ async function startBoth(): Promise<DatabaseServers> {
   const { server, access } = await OwnServer.start('replicated-database.mjs', []);
   const urls = access.urls as readonly string[];
   const ways = new Map<string, TcpProxy>();
-  for (const url of urls) ways.set(url, await TcpProxy.open(targetOf(url)));
+  for (const url of urls) ways.set(url, await TcpProxy.open(url));
   let primaryUrl = String(access.primaryUrl);
   return {
     get primaryUrl() {
@@ -75,7 +75,7 @@ async function startBoth(): Promise<DatabaseServers> {
     },
     rejoin: () => server.tell('rejoin').then(() => undefined),
     close: async () => {
-      for (const way of ways.values()) await way.close();
+      for (const way of ways.values()) await way.shut();
       await server.close();
     },
   };
@@ -86,9 +86,4 @@ function severalHosts(urls: readonly string[]): string {
   const [first = ''] = urls;
   const hosts = urls.map((url) => new URL(url).host).join();
   return `${first.replace(new URL(first).host, hosts)}?target_session_attrs=read-write`;
-}
-
-export function targetOf(url: string): { host: string; port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
-import { PROVIDER } from '../stage/service-environment';
-import { type Simulator } from '../stage/simulator';
+import { type SimulatorClient } from '../../harness/servers/simulator-client';
+import { PROVIDER } from '../../harness/servers/simulator-process';
 import { type BrokerLink } from './broker-link';
 import { CURRENCY, hasAttempt, planOrder, type PlannedOrder, UNIT_AMOUNT } from './plan-order';
 import { type Shop } from './shop';
@@ -13,7 +13,7 @@ interface Stream {
   readonly rate: number;
   readonly shop: Shop;
   readonly link: BrokerLink;
-  readonly simulator: Simulator;
+  readonly simulator: SimulatorClient;
   /** Then every order comes by HTTP. */
   readonly isBrokerDead: boolean;
   readonly signal: AbortSignal;

@@ -1,4 +1,4 @@
-import { type DemoRecords } from '../../../examples/demo/observing/demo-records';
+import { type Records } from '../../harness/checks/records';
 import { type Placed } from '../playing/placed-order';
 import { type Stage } from '../stage/open-stage';
 import {
@@ -49,16 +49,16 @@ function isOfStory(
   );
 }
 
-export function readTimeouts(records: DemoRecords): Promise<TimeoutFact[]> {
+export function readTimeouts(records: Records): Promise<TimeoutFact[]> {
   return read(records, `SELECT kind, key, state, attempts, last_error AS "lastError" FROM ${SCHEMA}.timeout`);
 }
 
-export function readOrders(records: DemoRecords): Promise<StoredFact[]> {
+export function readOrders(records: Records): Promise<StoredFact[]> {
   const expiresAt = '(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAt"';
   return read(records, `SELECT id, status, version, ${expiresAt} FROM ${SCHEMA}.orders`);
 }
 
-function readAttempts(records: DemoRecords): Promise<AttemptFact[]> {
+function readAttempts(records: Records): Promise<AttemptFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", provider, reference, status, paid_amount AS "paidAmount",
@@ -66,14 +66,14 @@ function readAttempts(records: DemoRecords): Promise<AttemptFact[]> {
   );
 }
 
-function readRefunds(records: DemoRecords): Promise<RefundFact[]> {
+function readRefunds(records: Records): Promise<RefundFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", number, provider, reference, amount, status FROM ${SCHEMA}.refund`,
   );
 }
 
-function readUnmatched(records: DemoRecords): Promise<UnmatchedFact[]> {
+function readUnmatched(records: Records): Promise<UnmatchedFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", provider, merchant_account AS "merchantAccount", reference, reason, handling
@@ -81,7 +81,7 @@ function readUnmatched(records: DemoRecords): Promise<UnmatchedFact[]> {
   );
 }
 
-function read<T>(records: DemoRecords, sql: string): Promise<T[]> {
+function read<T>(records: Records, sql: string): Promise<T[]> {
   return records.execute(sql) as Promise<T[]>;
 }
 

@@ -1,6 +1,6 @@
-import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
-import { type EventFact, type HistoryFact, type ReservationFact } from '../../../examples/demo/checking/facts';
+import { type EventFact, type HistoryFact, type ReservationFact } from '../../harness/checks/facts';
 import { type OrderStatus } from '../../../src/orders';
+import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { type Placed } from '../playing/placed-order';
 
 /** A row of payment_attempt. */

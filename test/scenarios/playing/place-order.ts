@@ -1,4 +1,4 @@
-import { type Random } from '../../../examples/demo/buyers/random';
+import { type Random } from '../../harness/buyers/random';
 import { withoutUndefined } from '../../../src/errors';
 import { type ScriptInput } from 'nestjs-order-timeout-payment-simulator';
 import { ACCOUNTS, type PlannedPayment, type ProviderName, type Scenario, type Plan } from '../scenario';

@@ -1,6 +1,6 @@
 import { ORDER_LATE_WATCH } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
-import { type HistoryFact, type UnmatchedFact, type ReservationFact } from '../checking/facts';
+import { type HistoryFact, type UnmatchedFact, type ReservationFact } from './facts';
 
 const SCHEMA = 'order_timeout';
 
@@ -23,11 +23,11 @@ export interface Progress {
 const epochMs = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::float8`;
 
 /** Reads the service's tables, past all of its code. */
-export class DemoRecords {
+export class Records {
   private constructor(private readonly dataSource: DataSource) {}
 
-  static async open(url: string): Promise<DemoRecords> {
-    return new DemoRecords(await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize());
+  static async open(url: string): Promise<Records> {
+    return new Records(await new DataSource({ type: 'postgres', url, poolSize: 2 }).initialize());
   }
 
   close(): Promise<void> {

@@ -1,10 +1,8 @@
-import {
-  type FaultInput,
-  type LedgerEntry,
-  type PaymentInput,
-  type ScriptInput,
-} from 'nestjs-order-timeout-payment-simulator';
-import { httpJson } from './http-json';
+import { type FaultInput, type LedgerEntry, type PaymentInput, type ScriptInput } from 'nestjs-order-timeout-payment-simulator';
+import { RunError } from '../run-error';
+import { httpJson, type JsonAnswer } from '../shop/http-json';
+
+const TRIES = 5;
 
 /** The keys of both sides, by account. */
 export interface SimulatorMerchants {
@@ -51,8 +49,16 @@ export class SimulatorClient {
     return (await this.call('GET', '/script/merchants')) as SimulatorMerchants;
   }
 
+  /** Tried again while the machine is too busy to connect. */
   async create(payment: PaymentInput): Promise<void> {
-    await this.call('POST', '/script/payments', payment);
+    for (let tries = 1; ; tries += 1) {
+      const answer = await httpJson('POST', `${this.url}/script/payments`, payment).catch((error: unknown) => {
+        if (tries === TRIES) throw error;
+      });
+      // Known already: an earlier try got through, and only its answer was lost.
+      if (answer?.status === 201 || (answer?.status === 409 && tries > 1)) return;
+      if (answer) throw refusal('POST', '/script/payments', answer);
+    }
   }
 
   /** From now on another script; what it does not name stays as it was. */
@@ -84,10 +90,14 @@ export class SimulatorClient {
   }
 
   private async call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const { status, text } = await httpJson(method, this.url + path, body);
-    if (status >= 300) throw new Error(`the payment simulator refused ${method} ${path}: ${status} ${text}`);
-    return JSON.parse(text) as unknown;
+    const answer = await httpJson(method, this.url + path, body);
+    if (answer.status >= 300) throw refusal(method, path, answer);
+    return JSON.parse(answer.text) as unknown;
   }
+}
+
+function refusal(method: string, path: string, { status, text }: JsonAnswer): RunError {
+  return new RunError(`the payment simulator refused ${method} ${path}: ${status} ${text}`);
 }
 
 function pathOf({ provider, reference, account }: PaymentKey, action: string): string {

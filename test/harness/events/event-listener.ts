@@ -1,5 +1,5 @@
 import { type ChannelModel, type ConsumeMessage } from 'amqplib';
-import { type EventFact } from '../checking/facts';
+import { type EventFact } from '../checks/facts';
 
 interface EventBody {
   readonly id: string;

@@ -15,10 +15,11 @@ export function httpJson(
   url: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
+  limitMs = LIMIT_MS,
 ): Promise<JsonAnswer> {
   const given = { 'content-type': 'application/json', ...headers };
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: given, agent: false, timeout: LIMIT_MS }, (response) => {
+    const sent = request(url, { method, headers: given, agent: false, timeout: limitMs }, (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, text: answer }), reject);
     });
     sent.on('error', reject);

@@ -7,27 +7,30 @@ interface Pair {
   isDead: boolean;
 }
 
-/** A way to one of the service's peers that can be cut, or become a black hole, at any moment. */
+/** A way to a server that can be cut, shut, made one-way, or become a black hole, at any moment. */
 export class TcpProxy {
   private readonly pairs = new Set<Pair>();
   private isHole = false;
+  private isRefusing = false;
 
   private constructor(
     private readonly server: Server,
-    private readonly target: { readonly host: string; readonly port: number },
-  ) {}
-
-  static async open(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
-    const server = createServer();
-    const proxy = new TcpProxy(server, target);
-    server.on('connection', (client) => proxy.take(client));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return proxy;
+    private readonly port: number,
+    private readonly target: string,
+  ) {
+    server.on('connection', (client) => this.take(client));
   }
 
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+  /** @param target URL of the server */
+  static async open(target: string): Promise<TcpProxy> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TcpProxy(server, (server.address() as AddressInfo).port, target);
+  }
+
+  /** The URL of the server by this way. */
+  get url(): string {
+    return this.through(this.target);
   }
 
   /** The same URL by this way. */
@@ -44,6 +47,43 @@ export class TcpProxy {
       client.resetAndDestroy();
       peer.resetAndDestroy();
     }
+  }
+
+  /** Closes every connection; new ones are let through. */
+  hangUp(): void {
+    for (const { client, peer } of this.pairs) {
+      client.destroy();
+      peer.destroy();
+    }
+  }
+
+  /** The server receives nothing more on open connections, as if it had blocked them. */
+  mute(): void {
+    for (const { client, peer } of this.pairs) client.unpipe(peer).resume();
+  }
+
+  /** Closes every connection, and each new one as soon as it is there. */
+  refuse(): void {
+    this.isRefusing = true;
+    this.hangUp();
+  }
+
+  accept(): void {
+    this.isRefusing = false;
+  }
+
+  /** Closes every connection, and the port. */
+  async shut(): Promise<void> {
+    this.hangUp();
+    if (!this.server.listening) return;
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  /** Listens again on the same port. */
+  async reopen(): Promise<void> {
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
   }
 
   /** Nothing goes through any more, and nobody is told; new connections are taken and not answered either. */
@@ -63,17 +103,10 @@ export class TcpProxy {
     return alive.map((pair) => () => this.deafen(pair));
   }
 
-  async close(): Promise<void> {
-    for (const { client, peer } of this.pairs) {
-      client.destroy();
-      peer.destroy();
-    }
-    this.server.close();
-    await once(this.server, 'close');
-  }
-
   private take(client: Socket): void {
-    const peer = connect(this.target.port, this.target.host);
+    if (this.isRefusing) return void client.destroy();
+    const { hostname, port } = new URL(this.target);
+    const peer = connect(Number(port), hostname);
     const pair: Pair = { client, peer, isDead: false };
     this.pairs.add(pair);
     client.setNoDelay(true);

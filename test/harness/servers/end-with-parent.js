@@ -1,5 +1,5 @@
 /**
- * Loaded into every child before its program: ends it when the demo dies, however the demo dies. The channel between
+ * Loaded into every child before its program: ends it when the owner dies, however the owner dies. The channel between
  * the two is closed by the kernel then.
  */
 const FORCE_MS = 5_000;
