@@ -9,11 +9,10 @@ import { copyBuild } from '../build/copy-build';
 import { HOOKS } from '../build/crash-points';
 import { type Patch } from '../build/patch';
 import { type CampaignTransport } from '../campaign-options';
-import { BrokerControl } from './broker-control';
 import { Database } from './database';
 import { type DatabaseServers, startDatabases } from './database-servers';
 import { Instance, type InstancePlan } from './instance';
-import { OwnServer } from '../../harness/servers/own-server';
+import { OwnBroker } from '../../harness/servers/own-broker';
 import { serviceEnvironment } from '../../harness/servers/service-environment';
 import { SimulatorProcess } from '../../harness/servers/simulator-process';
 import { CAMPAIGN_ENVIRONMENT } from './campaign-environment';
@@ -45,8 +44,7 @@ export interface Stage {
   readonly apiKey: string;
   /** Past the proxy. */
   readonly amqpUrl: string;
-  readonly brokerServer: OwnServer;
-  readonly brokerControl: BrokerControl;
+  readonly broker: OwnBroker;
   readonly databases: DatabaseServers;
   readonly database: Database;
   readonly simulator: SimulatorProcess;
@@ -80,16 +78,14 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   chmodSync(folder, 0o755);
   const dist = copyBuild(folder, [...HOOKS, ...setting.patches]);
   const profile = transport === 'delayed-exchange' ? 'plugin' : 'plain';
-  const brokerDirectory = join(folder, 'broker');
-  const brokerOptions = ['--profile', profile, '--directory', brokerDirectory];
   const [broker, databases] = await Promise.all([
-    OwnServer.start('broker.mjs', [...brokerOptions, '--max-message-size', String(MAX_MESSAGE_BYTES)]),
+    OwnBroker.open({ profile, directory: join(folder, 'broker'), maxMessageSize: MAX_MESSAGE_BYTES }),
     startDatabases(setting),
   ]);
-  cleanUp.add('ending the broker', () => broker.server.close());
+  cleanUp.add('ending the broker', () => broker.close());
   cleanUp.add('ending the database', () => databases.close());
-  const amqpUrl = String(broker.access.amqpUrl);
-  if (setting.isBrokerDead) await broker.server.kill();
+  const { amqpUrl } = broker;
+  if (setting.isBrokerDead) await broker.kill();
   const simulator = await SimulatorProcess.start({ isBuilt: true, signal, logFile: join(folder, 'payment-simulator.log') });
   cleanUp.add('ending the payment simulator', () => simulator.stop());
   const ways = {
@@ -130,27 +126,10 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   const instances = await startInstances(setting.instances, fleet, cleanUp);
   const database = new Database(() => databases.primaryUrl);
   cleanUp.add('closing the connection to the database', () => database.close());
-  const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
-  const brokerControl = new BrokerControl({
-    directory: brokerDirectory,
-    amqpPort: Number(new URL(amqpUrl).port),
-    erlangBin,
-  });
+  const { usesPgbouncer } = setting;
   return {
-    ...{
-      folder,
-      transport,
-      usesPgbouncer: setting.usesPgbouncer,
-      prefix,
-      apiKey,
-      amqpUrl,
-      brokerControl,
-      database,
-      simulator,
-      ways,
-      instances,
-    },
-    ...{ brokerServer: broker.server, databases },
+    ...{ folder, transport, usesPgbouncer, prefix, apiKey, amqpUrl },
+    ...{ broker, databases, database, simulator, ways, instances },
   };
 }
 

@@ -2,48 +2,65 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { ROOT } from './program-file';
 
 interface ServerEvent {
-  readonly event: 'ready' | 'stopped' | 'killed' | 'exited' | 'error' | 'done';
+  readonly event?: string;
   readonly [name: string]: unknown;
 }
 
-const scripts = join(__dirname, '..', '..', '..', 'scripts');
+/** After these there is nothing to go on with. */
+const FATAL: readonly unknown[] = ['error', 'exited'];
 
-/** A broker or database of this run's own, in its own process, to be stopped and killed at will. */
+/** Servers of a run's own, in a process of their own, to be stopped and killed at will; see scripts/stack/throw-away.mjs. */
 export class OwnServer {
+  private readonly child: ChildProcessWithoutNullStreams;
   private readonly lines: AsyncIterator<string, undefined>;
   private readonly exited: Promise<unknown>;
   private stderr = '';
   private queue: Promise<unknown> = Promise.resolve();
+  private access: ServerEvent = {};
 
-  private constructor(private readonly child: ChildProcessWithoutNullStreams) {
-    this.lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]() as AsyncIterator<string, undefined>;
-    this.exited = once(child, 'exit');
-    child.stderr.on('data', (chunk: Buffer) => (this.stderr = (this.stderr + chunk.toString()).slice(-4_000)));
-    child.stdin.on('error', () => undefined);
+  protected constructor(script: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+    const env = { ...process.env, ...environment };
+    this.child = spawn(process.execPath, [join(ROOT, 'scripts', script), ...args], { stdio: 'pipe', env });
+    const { stdout, stderr, stdin } = this.child;
+    this.lines = createInterface({ input: stdout })[Symbol.asyncIterator]() as AsyncIterator<string, undefined>;
+    this.exited = once(this.child, 'exit');
+    stderr.on('data', (chunk: Buffer) => (this.stderr = (this.stderr + chunk.toString()).slice(-4_000)));
+    stdin.on('error', () => undefined);
   }
 
-  /** @param script of scripts/, see scripts/stack/throw-away.mjs. @returns with what it says of itself. */
-  static async start(script: string, args: readonly string[]): Promise<{ server: OwnServer; access: ServerEvent }> {
-    const child = spawn(process.execPath, [join(scripts, script), ...args], { stdio: 'pipe' });
-    const server = new OwnServer(child);
-    return { server, access: await server.next() };
+  /** @param script of scripts/. */
+  static async openScript(script: string, args: readonly string[] = []): Promise<OwnServer> {
+    return new OwnServer(script, args).ready();
+  }
+
+  /** What it has said of itself; undefined: nothing. */
+  told(name: string): unknown {
+    return this.access[name];
+  }
+
+  /** A URL or another text that it has said of itself. @throws Error when it has not. */
+  text(name: string): string {
+    const text = this.access[name];
+    if (typeof text === 'string') return text;
+    throw new Error(`the server has not told its ${name}: ${JSON.stringify(this.access)}`);
   }
 
   /** kill -9. */
-  async kill(): Promise<void> {
-    await this.tell('kill');
+  kill(): Promise<void> {
+    return this.tell('kill');
   }
 
   /** In good order. */
-  async stop(): Promise<void> {
-    await this.tell('stop');
+  stop(): Promise<void> {
+    return this.tell('stop');
   }
 
   /** Resolves when it takes connections again. */
-  async start(): Promise<void> {
-    await this.tell('start');
+  start(): Promise<void> {
+    return this.tell('start');
   }
 
   /** Ends it for good; it removes its data. */
@@ -52,21 +69,23 @@ export class OwnServer {
     await this.exited;
   }
 
-  /** One command after the other. @returns what it says when that is done. */
-  tell(command: string): Promise<ServerEvent> {
-    const done = this.queue.then(() => {
+  /** One command after the other. Resolves when it is done. */
+  protected tell(command: string): Promise<void> {
+    const done = this.queue.then(async () => {
       this.child.stdin.write(`${command}\n`);
-      return this.next();
+      await this.ready();
     });
     this.queue = done.catch(() => undefined);
     return done;
   }
 
-  private async next(): Promise<ServerEvent> {
+  /** Waits for the next event. */
+  protected async ready(): Promise<this> {
     const { value, done } = await this.lines.next();
-    if (done) throw new Error(`a server of the campaign ended: ${this.stderr}`);
+    if (done) throw new Error(`a server of the run ended: ${this.stderr}`);
     const event = JSON.parse(value) as ServerEvent;
-    if (event.event === 'error' || event.event === 'exited') throw new Error(`${value} ${this.stderr}`);
-    return event;
+    if (FATAL.includes(event.event)) throw new Error(`${value} ${this.stderr}`);
+    this.access = { ...this.access, ...event };
+    return this;
   }
 }

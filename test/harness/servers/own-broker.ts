@@ -1,17 +1,84 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrokerPlace, evalOnBroker } from '../../support/broker-eval';
+import { evalOnBroker } from './broker-eval';
+import { OwnServer } from './own-server';
 
 /** What a healthy broker of the campaign has: rabbitmq-server.mjs. */
 const NORMAL_BYTES = 209_715_200;
 /** More than any disk has. */
 const IMPOSSIBLE_BYTES = 10 ** 18;
 
-/** An operator at the broker's own machine. */
-export class BrokerControl {
-  private queue: Promise<unknown> = Promise.resolve();
+interface BrokerPlan {
+  /** `plugin`: with the delayed message exchange. */
+  readonly profile: 'plain' | 'plugin';
+  /** Of its data; one that is removed at the end by default. */
+  readonly directory?: string;
+  /** Bytes. */
+  readonly maxMessageSize?: number;
+}
 
-  constructor(private readonly place: BrokerPlace) {}
+/** A broker of a run's own, and an operator at its machine; the ports stay the same. */
+export class OwnBroker extends OwnServer {
+  private evaluating: Promise<unknown> = Promise.resolve();
+  private isTemporary = false;
+
+  private constructor(
+    private readonly directory: string,
+    args: readonly string[],
+  ) {
+    super('broker.mjs', ['--directory', directory, ...args]);
+  }
+
+  /** Takes 5 to 10 s. */
+  static async open(plan: BrokerPlan): Promise<OwnBroker> {
+    const { profile, directory, maxMessageSize } = plan;
+    const limit = maxMessageSize === undefined ? [] : ['--max-message-size', String(maxMessageSize)];
+    const place = directory ?? mkdtempSync(join(tmpdir(), 'throw-away-broker-'));
+    const broker = new OwnBroker(place, ['--profile', profile, ...limit]);
+    if (directory === undefined) broker.isTemporary = true;
+    return broker.ready();
+  }
+
+  get amqpUrl(): string {
+    return this.text('amqpUrl');
+  }
+
+  get managementUrl(): string {
+    return this.text('managementUrl');
+  }
+
+  /** With the profile `plugin`: the `genuine` plugin, or our in-memory `stand-in`. */
+  get delayedExchange(): string | undefined {
+    return this.told('delayedExchange') as string | undefined;
+  }
+
+  /** Orderly stop and start. */
+  restart(): Promise<void> {
+    return this.tell('restart');
+  }
+
+  /** It answers nothing any more, and its sockets stay open; until `thaw`. */
+  freeze(): void {
+    process.kill(Number(this.told('pid')), 'SIGSTOP');
+  }
+
+  thaw(): void {
+    process.kill(Number(this.told('pid')), 'SIGCONT');
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    if (this.isTemporary) rmSync(this.directory, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** For channels that are opened from now on. */
+  async limitMessages(bytes: number): Promise<void> {
+    // Up to 3.12 a channel reads the first, later the second.
+    await this.eval(
+      `application:set_env(rabbit, max_message_size, ${bytes}), persistent_term:put(max_message_size, ${bytes}).`,
+    );
+  }
 
   async fillDisk(): Promise<void> {
     await this.setDiskLimit(IMPOSSIBLE_BYTES);
@@ -69,10 +136,9 @@ export class BrokerControl {
 
   /** Its data are gone. Call it while the broker is down. */
   wipe(): void {
-    const { directory } = this.place;
-    const data = join(directory, 'mnesia');
+    const data = join(this.directory, 'mnesia');
     for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true, force: true });
-    rmSync(join(directory, 'feature_flags'), { force: true });
+    rmSync(join(this.directory, 'feature_flags'), { force: true });
   }
 
   private onQueue(name: string, work: string): Promise<string> {
@@ -90,8 +156,10 @@ export class BrokerControl {
 
   /** One after the other, as each takes the same ports. @returns the value, as Erlang prints it. */
   private eval(expressions: string): Promise<string> {
-    const result = this.queue.then(() => evalOnBroker(this.place, expressions));
-    this.queue = result.catch(() => undefined);
+    const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
+    const place = { directory: this.directory, amqpPort: Number(new URL(this.amqpUrl).port), erlangBin };
+    const result = this.evaluating.then(() => evalOnBroker(place, expressions));
+    this.evaluating = result.catch(() => undefined);
     return result;
   }
 }
