@@ -12,12 +12,12 @@ import { type FaultKind } from './faults/fault-kind';
 import { hasHistory } from '../support/previous-release';
 import { injectFaults } from './faults/inject';
 import { planFaults } from './faults/plan-faults';
+import { ShopCaller } from '../harness/shop/shop-caller';
 import { openStage, type Stage } from './stage/open-stage';
 import { BrokerLink } from './stream/broker-link';
 import { driveStream, type StreamResult } from './stream/drive-stream';
 import { EventRecord } from './stream/event-record';
 import { PLENTY, SKUS } from './stream/plan-order';
-import { Shop } from './stream/shop';
 
 /** One campaign: its options, and what a trial changes. */
 export interface Run {
@@ -79,7 +79,8 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
   } finally {
     load.stop();
     await link.close();
-    await stage.close();
+    // The result is worth more than what is left behind.
+    await stage.close().catch((error: unknown) => say(String(error)));
   }
 }
 
@@ -100,7 +101,13 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const { options, kinds, signal, say } = run;
   const { stage, link, log, events } = playing;
   const { seed, orders, rate, faults: count, transport, areApart } = options;
-  const shop = new Shop(stage.instances, stage.apiKey, signal);
+  const shop = new ShopCaller({
+    urls: () => stage.instances.filter(({ isRunning }) => isRunning).map(({ url }) => url),
+    ...{ apiKey: stage.apiKey, signal, requestLimitMs: 3_000, pauseMs: 300 },
+    // Longer than any fault of the plan.
+    patienceMs: 120_000,
+    isTemporary: (status) => status >= 500 || status === 429,
+  });
   const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
   await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
   const durationMs = (orders / rate) * 1_000;

@@ -16,7 +16,8 @@ import { openShop } from '../shop/open-shop';
 import { Shop } from '../shop/shop';
 import { clearBroker, connectBroker } from './broker-room';
 import { type CleanUp } from '../../../test/harness/servers/clean-up';
-import { DemoDatabase } from './demo-database';
+import { RunError } from '../../../test/harness/run-error';
+import { onServer, urlOf } from '../../../test/support/database';
 import { freePort } from '../../../test/harness/servers/free-port';
 import { programFile } from '../../../test/harness/servers/program-file';
 import { serviceEnvironment } from '../../../test/harness/servers/service-environment';
@@ -46,7 +47,7 @@ export interface Theatre extends Omit<Stage, 'signal' | 'onPlaced'> {
 }
 
 interface Ground {
-  readonly database: DemoDatabase;
+  readonly databaseUrl: string;
   readonly prefix: string;
   readonly logs: string;
 }
@@ -55,7 +56,7 @@ interface Ground {
 export async function openStage(setting: Setting): Promise<Theatre> {
   const { environment, cleanUp, signal, onDeath } = setting;
   const ground = await prepareGround(setting);
-  const { prefix, logs, database } = ground;
+  const { prefix, logs, databaseUrl } = ground;
   const broker = await connectBroker(environment.rabbitUrls);
   cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
   broker.on('error', (error: Error) => onDeath(`the demo's own connection to the broker broke: ${error.message}`));
@@ -67,7 +68,7 @@ export async function openStage(setting: Setting): Promise<Theatre> {
   cleanUp.add('ending the payment simulator', () => simulator.stop());
 
   const apiKey = randomBytes(24).toString('hex');
-  const around = { databaseUrl: database.url, rabbitUrls: environment.rabbitUrls.join(), prefix, apiKey };
+  const around = { databaseUrl, rabbitUrls: environment.rabbitUrls.join(), prefix, apiKey };
   const service = new ServiceProcess({
     ...{ name: 'the service', nodeArguments: programFile('service', true), onDeath, signal },
     ...{ port: await freePort(), startLimitMs: START_LIMIT_MS, logFile: join(logs, 'service.log') },
@@ -80,7 +81,7 @@ export async function openStage(setting: Setting): Promise<Theatre> {
   cleanUp.add('ending the service', () => service.stop());
   const transportInUse = await service.start();
 
-  const records = await Records.open(database.url);
+  const records = await Records.open(databaseUrl);
   cleanUp.add('closing the connection to the database', () => records.close());
   await records.execute(CREATE_BASKET);
   const shop = await startShop(setting, ground);
@@ -100,20 +101,27 @@ async function prepareGround({ environment, cleanUp, output }: Setting): Promise
   const run = randomBytes(4).toString('hex');
   const logs = mkdtempSync(join(tmpdir(), 'order-timeout-demo-'));
   cleanUp.add('deleting the logs', () => rm(logs, { recursive: true, force: true }), { isEvidence: true });
-  const database = new DemoDatabase(environment.databaseUrl, `order_timeout_demo_${run}`);
-  await database.create();
-  cleanUp.add('dropping the database', () => database.drop());
+  const name = `order_timeout_demo_${run}`;
+  await onServer(`CREATE DATABASE ${name}`, environment.databaseUrl).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RunError(
+      `no database could be made on the server of DATABASE_URL (${reason}); is it up, and may its user create databases?`,
+    );
+  });
+  cleanUp.add('dropping the database', () =>
+    onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, environment.databaseUrl),
+  );
   const prefix = `order-timeout.demo-${run}`;
-  output.write(`  database order_timeout_demo_${run}, broker names ${prefix}.*, logs in ${logs}\n`);
-  return { database, prefix, logs };
+  output.write(`  database ${name}, broker names ${prefix}.*, logs in ${logs}\n`);
+  return { databaseUrl: urlOf(name, environment.databaseUrl), prefix, logs };
 }
 
 async function startShop(
   { environment, transport, cleanUp }: Setting,
-  { database, prefix, logs }: Ground,
+  { databaseUrl, prefix, logs }: Ground,
 ): Promise<INestApplicationContext> {
   const shop = await openShop({
-    databaseUrl: database.url,
+    databaseUrl,
     rabbitUrls: environment.rabbitUrls,
     prefix,
     transport,

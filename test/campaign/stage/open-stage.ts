@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../harness/servers/free-port';
-import { CleanUp } from '../../harness/servers/clean-up';
+import { type CleanUp, openAll } from '../../harness/servers/clean-up';
 import { buildPreviousRelease } from '../build/build-previous-release';
 import { copyBuild } from '../build/copy-build';
 import { HOOKS } from '../build/crash-points';
@@ -54,18 +54,8 @@ export interface Stage {
 }
 
 /** Starts the servers, the provider and the service, each on its own. */
-export async function openStage(setting: Setting): Promise<Stage> {
-  const cleanUp = new CleanUp();
-  const close = async (): Promise<void> => {
-    const failures = await cleanUp.run({ keepsEvidence: setting.keepsLogs });
-    if (failures.length > 0) process.stderr.write(`  not cleaned up: ${failures.join('; ')}\n`);
-  };
-  try {
-    return { ...(await raise(setting, cleanUp)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+export function openStage(setting: Setting): Promise<Stage> {
+  return openAll((cleanUp) => raise(setting, cleanUp), { keepsEvidence: setting.keepsLogs });
 }
 
 async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'close'>> {

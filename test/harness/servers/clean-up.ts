@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RunError } from '../run-error';
 
 interface Step {
   readonly name: string;
@@ -40,5 +41,27 @@ async function runLimited({ run }: Step): Promise<string | undefined> {
     return error instanceof Error ? error.message : String(error);
   } finally {
     timer.abort();
+  }
+}
+
+/**
+ * Opens one thing after the other; when one cannot be opened, those before it are closed again.
+ *
+ * @returns what was opened, and `close`, which rejects with a RunError when something could not be closed
+ */
+export async function openAll<T extends object>(
+  open: (cleanUp: CleanUp) => Promise<T>,
+  { keepsEvidence = false } = {},
+): Promise<T & { close(): Promise<void> }> {
+  const cleanUp = new CleanUp();
+  const close = async (): Promise<void> => {
+    const failures = await cleanUp.run({ keepsEvidence });
+    if (failures.length > 0) throw new RunError(`not cleaned up: ${failures.join('; ')}`);
+  };
+  try {
+    return { ...(await open(cleanUp)), close };
+  } catch (error) {
+    await close().catch((failure: unknown) => process.stderr.write(`  ${String(failure)}\n`));
+    throw error;
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect } from 'amqplib';
 import { Records } from '../../harness/checks/records';
 import { EventListener } from '../../harness/events/event-listener';
-import { CleanUp } from '../../harness/servers/clean-up';
+import { type CleanUp, openAll } from '../../harness/servers/clean-up';
 import { freePort } from '../../harness/servers/free-port';
 import { createDatabase } from '../../support/database';
 import { createVhost } from '../../support/rabbit-vhost';
@@ -38,18 +38,8 @@ export interface Stage {
 }
 
 /** Starts the simulator and the service on a database and a broker's vhost of their own. */
-export async function openStage(providers: readonly ProviderName[], signal: AbortSignal): Promise<Stage> {
-  const cleanUp = new CleanUp();
-  const close = async (): Promise<void> => {
-    const failures = await cleanUp.run({ keepsEvidence: false });
-    if (failures.length > 0) throw new Error(`not cleaned up: ${failures.join('; ')}`);
-  };
-  try {
-    return { ...(await raise(providers, cleanUp, signal)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+export function openStage(providers: readonly ProviderName[], signal: AbortSignal): Promise<Stage> {
+  return openAll((cleanUp) => raise(providers, cleanUp, signal));
 }
 
 async function raise(
