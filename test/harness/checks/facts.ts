@@ -1,3 +1,5 @@
+import { type OrderStatus } from 'nestjs-order-timeout';
+
 /** An entry of the append-only history. Instants are epoch milliseconds by the database's clock. */
 export interface HistoryFact {
   readonly version: number;
@@ -32,4 +34,27 @@ export interface UnmatchedFact {
   readonly orderId: string;
   readonly reason: string;
   readonly says: string;
+}
+
+/** A row of orders. Instants are epoch milliseconds by the database's clock. */
+export interface StoredOrder {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly version: number;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly graceMs: number;
+}
+
+/** Everything that the database says of one order. */
+export interface OrderRecord extends StoredOrder {
+  /** By version. */
+  readonly history: readonly HistoryFact[];
+  readonly reservations: readonly ReservationFact[];
+}
+
+export interface StockLevel {
+  readonly sku: string;
+  readonly onHand: number;
+  readonly reserved: number;
 }

@@ -1,16 +1,15 @@
 import { ORDER_LATE_WATCH } from 'nestjs-order-timeout';
 import { DataSource } from 'typeorm';
-import { type HistoryFact, type UnmatchedFact, type ReservationFact } from './facts';
+import {
+  type HistoryFact,
+  type OrderRecord,
+  type UnmatchedFact,
+  type ReservationFact,
+  type StockLevel,
+  type StoredOrder,
+} from './facts';
 
 const SCHEMA = 'order_timeout';
-
-export interface StoredOrder {
-  readonly id: string;
-  readonly status: string;
-  readonly version: number;
-  readonly expiresAt: number;
-  readonly graceMs: number;
-}
 
 /** How far a run is. */
 export interface Progress {
@@ -68,25 +67,34 @@ export class Records {
 
   orders(): Promise<StoredOrder[]> {
     return this.dataSource.query(
-      `SELECT id, status, version, grace_ms AS "graceMs", ${epochMs('expires_at')} AS "expiresAt" FROM ${SCHEMA}.orders`,
+      `SELECT id, status, version, grace_ms AS "graceMs", ${epochMs('created_at')} AS "createdAt",
+              ${epochMs('expires_at')} AS "expiresAt" FROM ${SCHEMA}.orders`,
     );
   }
 
-  history(): Promise<(HistoryFact & { orderId: string })[]> {
-    return this.dataSource.query(
-      `SELECT order_id AS "orderId", version, from_status AS "from", to_status AS "to", cause,
-              ${epochMs('occurred_at')} AS "occurredAt"
-         FROM ${SCHEMA}.order_history ORDER BY order_id, version`,
+  /** Every order with what hangs on it, by id. */
+  async orderRecords(): Promise<Map<string, OrderRecord>> {
+    const history = groupByOrder<HistoryFact>(
+      await this.dataSource.query(
+        `SELECT order_id AS "orderId", version, from_status AS "from", to_status AS "to", cause,
+                ${epochMs('occurred_at')} AS "occurredAt"
+           FROM ${SCHEMA}.order_history ORDER BY order_id, version`,
+      ),
     );
+    const reservations = groupByOrder<ReservationFact>(
+      await this.dataSource.query(
+        `SELECT order_id AS "orderId", sku, qty AS quantity, state FROM ${SCHEMA}.reservation`,
+      ),
+    );
+    const records = (await this.orders()).map((order) => ({
+      ...order,
+      history: history.get(order.id) ?? [],
+      reservations: reservations.get(order.id) ?? [],
+    }));
+    return new Map(records.map((record) => [record.id, record]));
   }
 
-  reservations(): Promise<(ReservationFact & { orderId: string })[]> {
-    return this.dataSource.query(
-      `SELECT order_id AS "orderId", sku, qty AS quantity, state FROM ${SCHEMA}.reservation`,
-    );
-  }
-
-  stock(): Promise<{ sku: string; onHand: number; reserved: number }[]> {
+  stock(): Promise<StockLevel[]> {
     return this.dataSource.query(`SELECT sku, on_hand AS "onHand", reserved FROM ${SCHEMA}.inventory ORDER BY sku`);
   }
 
@@ -112,4 +120,14 @@ export class Records {
   private async texts(sql: string): Promise<string[]> {
     return (await this.dataSource.query<{ text: string }[]>(sql)).map(({ text }) => text);
   }
+}
+
+export function groupByOrder<T>(rows: readonly (T & { readonly orderId: string })[]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const group = groups.get(row.orderId);
+    if (group) group.push(row);
+    else groups.set(row.orderId, [row]);
+  }
+  return groups;
 }
