@@ -1,7 +1,7 @@
 import { ResilientClient } from '../../src/database';
+import { ReplicatedDatabase } from '../harness/servers/replicated-database';
 import { connectTo } from '../support/database';
 import { until } from '../support/engine';
-import { ReplicatedDatabase } from '../harness/servers/replicated-database';
 import { PayingCustomers } from './paying-customers';
 import { openService, type RunningService } from './running-service';
 

@@ -1,10 +1,10 @@
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
+import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
-import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { anOrder, type Call, callerOf, environmentOf, openService, type RunningService } from './running-service';
 
 describe('health and metrics', () => {

@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
+import { Pgbouncer } from '../harness/servers/pgbouncer';
 import { connectTo, onServer, serverUrl, urlOf } from '../support/database';
 import { until } from '../support/engine';
-import { Pgbouncer } from '../harness/servers/pgbouncer';
 import { anOrder, openService, type RunningService } from './running-service';
 
 const DATABASE = `ot_pgbouncer_${process.pid}`;

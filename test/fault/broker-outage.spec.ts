@@ -1,6 +1,6 @@
+import { OwnBroker } from '../harness/servers/own-broker';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
-import { OwnBroker } from '../harness/servers/own-broker';
 import { createEffectTable, keys, summarise, WriteEffects } from './effects';
 
 jest.setTimeout(120_000);

@@ -1,8 +1,8 @@
 import { SystemClock } from '../../src/clock';
 import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../src/timeouts';
+import { OwnBroker } from '../harness/servers/own-broker';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
-import { OwnBroker } from '../harness/servers/own-broker';
 
 const KIND = 'frozen.single';
 const LIMIT_MS = 3_000;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stockProblems } from '../harness/checks/order-checks';
 import { checkEnding } from './checks/check-ending';
 import { checkMoney } from './checks/check-money';
 import { checkRecords } from './checks/check-records';
-import { stockProblems } from '../harness/checks/order-checks';
 import { checkUntrusted, countUntrusted, type UntrustedCount } from './checks/check-untrusted';
 import { gatherFacts, readTimeouts } from './checks/gather-facts';
 import { type OrderFacts } from './checks/order-facts';

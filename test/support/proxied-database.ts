@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { createDatabase, type TestDatabase } from './database';
 import { TcpProxy } from '../harness/servers/tcp-proxy';
+import { createDatabase, type TestDatabase } from './database';
 
 /** A database of the test's own behind a proxy: it can be unavailable for a while and come back. */
 export interface ProxiedDatabase extends TestDatabase, Pick<TcpProxy, 'refuse' | 'accept'> {}

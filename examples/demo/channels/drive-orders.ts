@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
-import { type RefusalFact } from '../checking/facts';
-import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
 import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
 import { PROVIDER } from '../../../test/harness/servers/simulator-process';
+import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
+import { type RefusalFact } from '../checking/facts';
 import { RefusedError } from './refused-error';
 import { type ShopChannels } from './shop-channel';
 

@@ -1,11 +1,11 @@
 import { type ChannelModel, type GetMessage } from 'amqplib';
-import { type DemoPlan } from '../buyers/plan-orders';
-import { referenceOf } from '../buyers/planned-order';
-import { type Facts, type LedgerFact, type OrderFact, type RefusalFact } from '../checking/facts';
-import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
 import { type OrderRecord } from '../../../test/harness/checks/facts';
 import { type Records } from '../../../test/harness/checks/records';
 import { type EventListener } from '../../../test/harness/events/event-listener';
+import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
+import { type DemoPlan } from '../buyers/plan-orders';
+import { referenceOf } from '../buyers/planned-order';
+import { type Facts, type LedgerFact, type OrderFact, type RefusalFact } from '../checking/facts';
 
 interface Sources {
   readonly plan: DemoPlan;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TERMINAL } from '../checking/facts';
 import { type Records, type Progress } from '../../../test/harness/checks/records';
 import { type EventListener } from '../../../test/harness/events/event-listener';
+import { TERMINAL } from '../checking/facts';
 import { type ProgressView } from './progress-view';
 
 interface Watch {

@@ -1,10 +1,10 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
-import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
-import { type EventRecord } from '../stream/event-record';
-import { type Circumstances, eventAllowedMs } from './lateness';
 import { type OrderRecord } from '../../harness/checks/facts';
 import { historyProblems, reservationProblems } from '../../harness/checks/order-checks';
+import { type EventRecord } from '../stream/event-record';
+import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
+import { type Circumstances, eventAllowedMs } from './lateness';
 import { type Verdict } from './verdict';
 
 const TERMINAL: readonly string[] = ['PAID', 'CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];

@@ -1,5 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type OrderRecord } from '../../harness/checks/facts';
+import { stockProblems } from '../../harness/checks/order-checks';
+import { Records } from '../../harness/checks/records';
 import { type FaultLog, type InjectedFault } from '../faults/fault-log';
 import { type Stage } from '../stage/open-stage';
 import { type StreamResult } from '../stream/drive-stream';
@@ -10,9 +13,6 @@ import { checkUnsendable } from './check-unsendable';
 import { BASE_MS, earlyMs, latenessOf, type OrderNeeds } from './lateness';
 import { type LateOrder, NOTICEABLE_MS } from './lateness-by-kind';
 import { type MachineLoad } from './machine-load';
-import { type OrderRecord } from '../../harness/checks/facts';
-import { stockProblems } from '../../harness/checks/order-checks';
-import { Records } from '../../harness/checks/records';
 import { parkedCommands } from './parked-commands';
 import { Verdict } from './verdict';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Random } from '../../harness/buyers/random';
-import { type Stage } from '../stage/open-stage';
 import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
 import { LADDER, ladderQueues } from '../stage/ladder-names';
+import { type Stage } from '../stage/open-stage';
 import { type Fault, type Scene } from './fault';
 import { onChannel } from './on-channel';
 

@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../harness/servers/free-port';
 import { type CleanUp, openAll } from '../../harness/servers/clean-up';
+import { freePort } from '../../harness/servers/free-port';
+import { OwnBroker } from '../../harness/servers/own-broker';
+import { serviceEnvironment } from '../../harness/servers/service-environment';
+import { SimulatorProcess } from '../../harness/servers/simulator-process';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { buildPreviousRelease } from '../build/build-previous-release';
 import { copyBuild } from '../build/copy-build';
 import { HOOKS } from '../build/crash-points';
 import { type Patch } from '../build/patch';
 import { type CampaignTransport } from '../campaign-options';
+import { CAMPAIGN_ENVIRONMENT } from './campaign-environment';
 import { Database } from './database';
 import { type DatabaseServers, startDatabases } from './database-servers';
 import { Instance, type InstancePlan } from './instance';
-import { OwnBroker } from '../../harness/servers/own-broker';
-import { serviceEnvironment } from '../../harness/servers/service-environment';
-import { SimulatorProcess } from '../../harness/servers/simulator-process';
-import { CAMPAIGN_ENVIRONMENT } from './campaign-environment';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
 
 /** Small, so that a message above it need not be large: RabbitMQ's own limit is 128 MiB, since 4.0 16 MiB. */
 const MAX_MESSAGE_BYTES = 1_048_576;
@@ -76,7 +76,11 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   cleanUp.add('ending the database', () => databases.close());
   const { amqpUrl } = broker;
   if (setting.isBrokerDead) await broker.kill();
-  const simulator = await SimulatorProcess.start({ isBuilt: true, signal, logFile: join(folder, 'payment-simulator.log') });
+  const simulator = await SimulatorProcess.start({
+    isBuilt: true,
+    signal,
+    logFile: join(folder, 'payment-simulator.log'),
+  });
   cleanUp.add('ending the payment simulator', () => simulator.stop());
   const ways = {
     get database(): TcpProxy {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { type SimulatorClient } from '../../harness/servers/simulator-client';
 import { PROVIDER } from '../../harness/servers/simulator-process';
+import { type Answer, type ShopCaller } from '../../harness/shop/shop-caller';
 import { type BrokerLink } from './broker-link';
 import { CURRENCY, hasAttempt, planOrder, type PlannedOrder, UNIT_AMOUNT } from './plan-order';
-import { type Answer, type ShopCaller } from '../../harness/shop/shop-caller';
 
 interface Stream {
   readonly seed: number;

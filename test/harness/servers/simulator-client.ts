@@ -1,4 +1,9 @@
-import { type FaultInput, type LedgerEntry, type PaymentInput, type ScriptInput } from 'nestjs-order-timeout-payment-simulator';
+import {
+  type FaultInput,
+  type LedgerEntry,
+  type PaymentInput,
+  type ScriptInput,
+} from 'nestjs-order-timeout-payment-simulator';
 import { RunError } from '../run-error';
 import { httpJson, type JsonAnswer } from '../shop/http-json';
 

@@ -9,9 +9,9 @@ import {
   resolveRabbitOptions,
   type RabbitOptions,
 } from '../../../src/rabbit';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
 
 const QUEUE = 'consumed';
 const clock = new SystemClock();

@@ -1,7 +1,13 @@
 import { groupByOrder, type Records } from '../../harness/checks/records';
 import { type Placed } from '../playing/placed-order';
 import { type Stage } from '../stage/open-stage';
-import { type AttemptFact, type OrderFacts, type UnmatchedFact, type RefundFact, type TimeoutFact } from './order-facts';
+import {
+  type AttemptFact,
+  type OrderFacts,
+  type UnmatchedFact,
+  type RefundFact,
+  type TimeoutFact,
+} from './order-facts';
 
 const SCHEMA = 'order_timeout';
 

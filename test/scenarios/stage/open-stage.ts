@@ -7,17 +7,17 @@ import { Records } from '../../harness/checks/records';
 import { EventListener } from '../../harness/events/event-listener';
 import { type CleanUp, openAll } from '../../harness/servers/clean-up';
 import { freePort } from '../../harness/servers/free-port';
+import { programFile } from '../../harness/servers/program-file';
+import { serviceEnvironment } from '../../harness/servers/service-environment';
+import { ServiceProcess } from '../../harness/servers/service-process';
+import { type SimulatorClient, type SimulatorMerchants } from '../../harness/servers/simulator-client';
+import { SimulatorProcess } from '../../harness/servers/simulator-process';
 import { createDatabase } from '../../support/database';
 import { createVhost } from '../../support/rabbit-vhost';
 import { ACCOUNTS, BUSY_ACCOUNT, type ProviderName } from '../scenario';
 import { providerConfiguration } from './provider-configuration';
 import { SCENARIO_ENVIRONMENT } from './scenario-environment';
 import { ShopClient } from './shop-client';
-import { programFile } from '../../harness/servers/program-file';
-import { serviceEnvironment } from '../../harness/servers/service-environment';
-import { ServiceProcess } from '../../harness/servers/service-process';
-import { type SimulatorClient, type SimulatorMerchants } from '../../harness/servers/simulator-client';
-import { SimulatorProcess } from '../../harness/servers/simulator-process';
 
 /** Two processes of the service, so that each of them sees what the other one does. */
 const PROCESSES = 2;
