@@ -17,17 +17,20 @@ export async function obtainOnce({ name, limitMs, find, download, missing, signa
   if (found) return found;
   const fail = (/** @type {unknown} */ cause) =>
     new SetupError(missing.code, missing.message, { remedy: missing.remedy, logTail: logTailOf(cause), cause });
+  const downloadOnce = async () => {
+    try {
+      await download();
+    } catch (error) {
+      // What speaks for itself.
+      if (signal?.aborted || codeOf(error) === `SETUP/${missing.code}`) throw error;
+      throw fail(error);
+    }
+  };
   const whileWaiting = noteWhileWaiting(note, 'waiting for the download');
   return withLock(`${name}-download`, { limitMs, signal, whileWaiting }, async () => {
-    if (!find())
-      await download().catch((/** @type {unknown} */ error) => Promise.reject(isFinal(error) ? error : fail(error)));
+    if (!find()) await downloadOnce();
     const made = find();
     if (made) return made;
     throw fail(undefined);
   });
-
-  /** What speaks for itself. @param {unknown} error */
-  function isFinal(error) {
-    return signal?.aborted || codeOf(error) === `SETUP/${missing.code}`;
-  }
 }
