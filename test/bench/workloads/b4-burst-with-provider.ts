@@ -42,7 +42,8 @@ async function runProduct(ring: Ring, transport: DelayTransportSetting): Promise
       // What comes after the closing is not measured.
       LATE_WATCH_OFFSETS_MS: '3600000',
     };
-    const shop = await openShop(ring, transport);
+    // Only the service knows the provider.
+    const shop = await openShop(ring, transport, { orders: { unknownProviders: 'allow' } });
     const service = await BenchService.open(ring, { transport, environment, name });
     try {
       const dueAtMs = Math.ceil((await books.now()) + leadMs(ring));
