@@ -15,9 +15,11 @@ const FOLDERS = {
 /**
  * Arguments of Node that run a program of ours.
  *
- * @param isBuilt the build runs, else the sources
+ * @param isBuilt the build runs, as it is deployed, else the sources
  */
 export function programFile(name: keyof typeof FOLDERS, isBuilt = false): string[] {
   const { src, dist } = FOLDERS[name];
-  return isBuilt ? [join(ROOT, dist, 'main.js')] : ['--require', COMPILER, join(ROOT, src, 'main.ts')];
+  return isBuilt
+    ? ['--enable-source-maps', join(ROOT, dist, 'main.js')]
+    : ['--require', COMPILER, join(ROOT, src, 'main.ts')];
 }

@@ -58,7 +58,7 @@ export class Program {
   spawn({ nodeArguments = this.plan.nodeArguments, environment = {} }: ChangedPlan = {}): void {
     const { name, logFile, onDeath } = this.plan;
     const log = openSync(logFile, 'a');
-    const child = spawn(process.execPath, ['--enable-source-maps', '--require', END_WITH_PARENT, ...nodeArguments], {
+    const child = spawn(process.execPath, ['--require', END_WITH_PARENT, ...nodeArguments], {
       cwd: ROOT,
       env: { ...inherited(), ...this.plan.environment, ...environment },
       stdio: ['ignore', log, log, 'ipc'],
