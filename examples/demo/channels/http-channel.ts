@@ -9,7 +9,7 @@ export class HttpChannel implements ShopChannel {
   constructor(base: string, apiKey: string, signal: AbortSignal) {
     this.caller = new ShopCaller({
       ...{ urls: () => [base], apiKey, signal },
-      // Longer than the service is away when it is killed and started again.
+      // Longer than the service is down when it is killed and started again.
       ...{ patienceMs: 20_000, requestLimitMs: 10_000, pauseMs: 200 },
       isTemporary: (status) => status >= 500,
     });

@@ -15,7 +15,7 @@ export const STOCK_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'reservations-exact',
-    says: "every order's pieces are sold, given back or held, as its status says",
+    says: "every order's pieces are sold, released, or held, as its status says",
     violations: ({ orders }) =>
       orders.flatMap((order) =>
         placedOf(order).flatMap((placed) => reservationProblems(order.plan.id, placed, order.reservations)),

@@ -31,7 +31,7 @@ export function historyProblems(id: string, version: number, history: readonly H
   return breaks.map((entry) => `${id} jumps at version ${entry.version}`);
 }
 
-/** Pure: an order's pieces are sold, given back or held, as its status says. */
+/** Pure: an order's pieces are sold, released, or held, as its status says. */
 export function reservationProblems(
   id: string,
   { status, lines }: Placed,
