@@ -20,12 +20,7 @@ const base = {
   transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
   // From its sources, so that a test sees what was changed without a build.
   moduleNameMapper: { '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src' },
-  modulePathIgnorePatterns: [
-    '<rootDir>/dist',
-    '<rootDir>/dist-examples',
-    '<rootDir>/packages/[^/]+/dist',
-    '<rootDir>/.stack',
-  ],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/packages/[^/]+/dist', '<rootDir>/.stack'],
 };
 const project = (/** @type {string} */ displayName, extra = {}) => ({
   ...base,

@@ -5,7 +5,7 @@ import { obtainSeries } from './brokers/obtain-series.mjs';
 import { runCluster } from './brokers/run-cluster.mjs';
 import { runSeries } from './brokers/run-series.mjs';
 import { allParts, allSeries, cluster, clusterSeries } from './brokers/series.mjs';
-import { ensureBuild, examplesBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
+import { ensureBuilds } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { main } from './setup/main.mjs';
 import { showProgress } from './setup/progress.mjs';
@@ -27,10 +27,8 @@ function readParts(args) {
 /** @param {AbortSignal} signal */
 async function prepare(signal) {
   await ensureDependencies({ signal });
-  // The demo would build them too, and its time would be that of the compiler.
-  await ensureBuild(serviceBuild, { signal });
-  await ensureBuild(simulatorBuild, { signal });
-  await ensureBuild(examplesBuild, { signal });
+  // The demo would build it too, and its time would be that of the compiler.
+  await ensureBuilds({ signal });
   return ensureServers(['postgres'], { signal });
 }
 

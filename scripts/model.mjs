@@ -1,19 +1,9 @@
 // npm run test:model: random interleavings over the real decisions of src/orders, from a bare clone.
-import { join } from 'node:path';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
-import { repository } from './setup/paths.mjs';
-
-// Compiled as it is read: nothing to build, and nothing that could be out of date.
-const compiler = join(repository, 'test', 'integration', 'payments', 'compile-on-require.js');
+import { runTypescript } from './setup/typescript.mjs';
 
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
-  // NestJS is published as ES modules; that Node can require them is still called experimental by Node 20.
-  const flags = ['--disable-warning=ExperimentalWarning', '--enable-source-maps', '-r', compiler];
-  return runInForeground(process.execPath, [...flags, join('test', 'model', 'main.ts'), ...args], {
-    cwd: repository,
-    signal,
-  });
+  return runTypescript('test/model/main.ts', args, { signal });
 });

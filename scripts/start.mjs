@@ -1,15 +1,13 @@
 // npm start: the service on a real broker and database, from a bare clone.
-import { ensureBuild, serviceBuild } from './setup/build.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
+import { serviceBuild } from './setup/build.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
 import { repository } from './setup/paths.mjs';
 import { say } from './setup/progress.mjs';
-import { together } from './setup/together.mjs';
 import { hasDockerEngine } from './stack/choose-source.mjs';
+import { prepareRun } from './stack/prepare-run.mjs';
 import { brokerForService } from './stack/profile.mjs';
 import { localApiKey } from './stack/secrets.mjs';
-import { environmentFor, ensureServers } from './stack/servers.mjs';
 
 const defaultPort = '3000';
 
@@ -33,16 +31,10 @@ const HEAP = { NODE_OPTIONS: '--max-old-space-size=512' };
 
 await main(async ({ args, signal }) => {
   const broker = brokerForService({ isGiven: Boolean(process.env.RABBITMQ_URLS), hasDocker: hasDockerEngine() });
-  const [, servers] = await together(signal, [
-    async (either) => {
-      await ensureDependencies({ signal: either });
-      await ensureBuild(serviceBuild, { signal: either });
-    },
-    (either) => ensureServers([broker, 'postgres'], { signal: either, brokerMayBeDown: true }),
-  ]);
+  const servers = await prepareRun([broker, 'postgres'], { signal, builds: [serviceBuild], brokerMayBeDown: true });
   return runInForeground(process.execPath, ['--enable-source-maps', 'dist/main.js', ...args], {
     cwd: repository,
-    env: { ...HEAP, ...process.env, ...serviceEnvironment(), ...environmentFor(servers) },
+    env: { ...HEAP, ...process.env, ...serviceEnvironment(), ...servers },
     signal,
   });
 });

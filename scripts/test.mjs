@@ -1,7 +1,7 @@
 // npm test: everything that must hold, from a bare clone. With arguments: jest alone, with these arguments.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
+import { ensureBuilds } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
@@ -30,10 +30,7 @@ const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) =>
 
 /** One at a time: each of them fills a core, and the servers start beside them. */
 const checks = {
-  build: async (/** @type {AbortSignal} */ signal) => {
-    await ensureBuild(serviceBuild, { signal });
-    await ensureBuild(simulatorBuild, { signal });
-  },
+  build: (/** @type {AbortSignal} */ signal) => ensureBuilds({ signal }),
   format: npmScript('format:check'),
   lint: npmScript('lint'),
   types: npmScript('typecheck'),

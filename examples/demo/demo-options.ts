@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { DemoError } from './demo-error';
+import { RunError } from '../../test/harness/run-error';
 
 export const TRANSPORTS = ['ladder', 'delayed-exchange', 'none', 'auto'] as const;
 
@@ -31,7 +31,7 @@ export const USAGE = `npm run demo -- [options]
 const MAX_ORDERS = 2_000;
 const MAX_SEED = 2 ** 31 - 1;
 
-/** @returns undefined when only the usage was asked for. @throws DemoError naming the bad argument. */
+/** @returns undefined when only the usage was asked for. @throws RunError naming the bad argument. */
 export function parseOptions(args: readonly string[]): DemoOptions | undefined {
   const { help, transport, orders, seed, json, faults } = parse(args);
   if (help) return undefined;
@@ -58,18 +58,18 @@ function parse(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    throw new DemoError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    throw new RunError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
 }
 
 function oneOf(given: string): Transport {
   const found = TRANSPORTS.find((transport) => transport === given);
-  if (!found) throw new DemoError(`--transport must be one of ${TRANSPORTS.join(', ')} (got "${given}")`);
+  if (!found) throw new RunError(`--transport must be one of ${TRANSPORTS.join(', ')} (got "${given}")`);
   return found;
 }
 
 function integer(name: string, given: string, min: number, max: number): number {
   const value = /^\d{1,10}$/.test(given) ? Number(given) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw new DemoError(`${name} must be an integer from ${min} to ${max} (got "${given}")`);
+  throw new RunError(`${name} must be an integer from ${min} to ${max} (got "${given}")`);
 }

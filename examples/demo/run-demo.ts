@@ -1,3 +1,4 @@
+import { type CleanUp } from '../../test/harness/servers/clean-up';
 import { type DemoPlan, planOrders } from './buyers/plan-orders';
 import { driveOrders, type Stage } from './channels/drive-orders';
 import { type RefusalFact } from './checking/facts';
@@ -6,7 +7,6 @@ import { gatherFacts } from './observing/gather-facts';
 import { openProgress } from './observing/progress-view';
 import { watchRun } from './observing/watch-run';
 import { type DemoReport, reportOn } from './report/demo-report';
-import { type CleanUp } from './servers/clean-up';
 import { killAndRestart } from './servers/kill-and-restart';
 import { openStage, type Theatre } from './servers/open-stage';
 

@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withLock } from '../setup/lock.mjs';
-import { noteWhileWaiting } from '../setup/progress.mjs';
 import { npm } from '../setup/npm.mjs';
 import { run } from '../setup/run.mjs';
-import { logTailOf, SetupError } from '../setup/setup-error.mjs';
+import { obtainOnce } from '../stack/obtain-once.mjs';
 
 const limitMs = 5 * 60_000;
 // The oldest that graphile-worker 0.18 runs on; pg-boss 12 takes an older one.
 const oldestNode = /** @type {const} */ ([22, 18]);
 const nodeVersion = '24.21.0';
+
+const missing = {
+  code: 'NO_PEERS',
+  message: 'the packages of the peers are not to be had from npm',
+  remedy: 'look whether the npm registry can be reached',
+};
 
 const versions = {
   amqplib: '2.3.1',
@@ -35,12 +39,11 @@ export async function obtainPeerPackages({ home, signal, note }) {
   const key = createHash('sha256').update(JSON.stringify(packages)).digest('hex').slice(0, 12);
   const parent = join(home, 'bench-peers');
   const folder = join(parent, key);
-  const whileWaiting = noteWhileWaiting(note, 'waiting for the download');
-  if (!existsSync(folder)) {
-    await withLock('peers-download', { limitMs, signal, whileWaiting }, async () => {
-      if (!existsSync(folder)) await install(packages, { parent, folder, signal, note });
-    });
-  }
+  await obtainOnce({
+    ...{ name: 'peers', limitMs, missing, signal, note },
+    find: () => existsSync(folder),
+    download: () => install(packages, { parent, folder, signal, note }),
+  });
   const node = nodePackage ? join(folder, 'node_modules', nodePackage, 'bin', 'node') : process.execPath;
   return { folder, node };
 }
@@ -65,13 +68,6 @@ async function install(packages, { parent, folder, signal, note }) {
   try {
     await run(...npm(['install', '--no-audit', '--no-fund', '--ignore-scripts']), { cwd: aside, limitMs, signal });
     renameSync(aside, folder);
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new SetupError('NO_PEERS', 'the packages of the peers are not to be had from npm', {
-      remedy: 'look whether the npm registry can be reached',
-      logTail: logTailOf(error),
-      cause: error,
-    });
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }

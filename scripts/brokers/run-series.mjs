@@ -3,6 +3,7 @@ import { repository, stackFolder } from '../setup/paths.mjs';
 import { showProgress } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
 import { describeError } from '../setup/setup-error.mjs';
+import { typescript } from '../setup/typescript.mjs';
 import { ownSpecs, runJest } from './run-jest.mjs';
 import { startNode } from './start-node.mjs';
 
@@ -94,9 +95,8 @@ const asMain = (/** @type {RabbitmqAccess} */ { url, managementUrl }) => ({
 async function runDemo(name, profile, env, signal) {
   const suite = `demo, ${profile}`;
   const logFile = join(stackFolder('log'), `brokers-${name}-demo-${profile}.log`);
-  // What was built at the start: with `npm run demo` somebody's edit would show as a slow demo.
-  const program = ['--enable-source-maps', join(repository, 'dist-examples', 'demo', 'main.js')];
-  const args = [...program, '--transport', 'auto', '--orders', '150'];
+  // With `npm run demo` somebody's edit of src would be built first, and show as a slow demo.
+  const args = typescript('examples/demo/main.ts', ['--transport', 'auto', '--orders', '150']);
   const options = { cwd: repository, env: { ...process.env, ...env }, limitMs: demoLimitMs, signal, logFile };
   const beganAt = performance.now();
   const result = (/** @type {string[]} */ failures) => {

@@ -15,7 +15,7 @@ const configuration = ['package.json', 'package-lock.json', 'nest-cli.json', 'ts
 /** @type {Build} */
 export const serviceBuild = { script: 'build:service', output: 'dist', inputs: ['src', ...configuration] };
 /** @type {Build} */
-export const simulatorBuild = {
+const simulatorBuild = {
   script: 'build:simulator',
   output: 'packages/payment-simulator/dist',
   // Not the whole folder, as the output is in it.
@@ -26,13 +26,6 @@ export const simulatorBuild = {
     ...configuration,
   ],
 };
-/** Compiled against the types of the other two builds. @type {Build} */
-export const examplesBuild = {
-  script: 'build:examples',
-  output: 'dist-examples',
-  inputs: ['examples', 'src', 'packages/payment-simulator/src', ...configuration],
-};
-
 // Inside the output, so that deleting the output deletes the claim that it is up to date.
 const stampFile = (/** @type {Build} */ { output }) => join(repository, output, '.content-stamp');
 
@@ -47,7 +40,7 @@ function isUpToDate(build, stamp) {
  * @param {Build} build
  * @param {{ signal?: AbortSignal | undefined }} [options]
  */
-export async function ensureBuild(build, { signal } = {}) {
+async function ensureBuild(build, { signal } = {}) {
   if (isUpToDate(build, contentStamp(repository, build.inputs))) return;
   await showProgress(`npm run ${build.script}`, (note) =>
     withLock(
@@ -56,6 +49,11 @@ export async function ensureBuild(build, { signal } = {}) {
       () => make(build, signal),
     ),
   );
+}
+
+/** @param {{ signal?: AbortSignal | undefined, builds?: Build[] }} [options] */
+export async function ensureBuilds({ signal, builds = [serviceBuild, simulatorBuild] } = {}) {
+  for (const build of builds) await ensureBuild(build, { signal });
 }
 
 /** @param {Build} build @param {AbortSignal | undefined} signal */

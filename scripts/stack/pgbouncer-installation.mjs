@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { withLock } from '../setup/lock.mjs';
-import { noteWhileWaiting } from '../setup/progress.mjs';
-import { logTailOf, SetupError } from '../setup/setup-error.mjs';
 import { newPackages, unpackPackages } from './debian-packages.mjs';
+import { obtainOnce } from './obtain-once.mjs';
 import { findLibraryFolders } from './rabbitmq-installation.mjs';
 
 /** @typedef {{ command: string, libraryFolders: string[] }} PgbouncerInstallation */
 
-const remedy = 'install PgBouncer (apt-get install pgbouncer)';
+const missing = {
+  code: 'NO_PGBOUNCER',
+  message: 'PgBouncer is neither installed nor to be had from apt',
+  remedy: 'install PgBouncer (apt-get install pgbouncer)',
+};
 
 /** @param {string} root @returns {PgbouncerInstallation | undefined} */
 function findPgbouncer(root) {
@@ -28,31 +30,11 @@ async function resolvePackages(apt) {
  * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  * @returns {Promise<PgbouncerInstallation>}
  */
-export async function obtainPgbouncer({ home, shared, signal, note }) {
+export function obtainPgbouncer({ home, ...options }) {
   const target = join(home, 'pgbouncer');
-  const find = () => findPgbouncer('/') ?? findPgbouncer(target);
-  const found = find();
-  if (found) return found;
-  const whileWaiting = noteWhileWaiting(note, 'waiting for the download');
-  return withLock('pgbouncer-download', { limitMs: 6 * 60_000, signal, whileWaiting }, async () => {
-    if (!find()) await download({ target, shared, signal, note });
-    const made = find();
-    if (!made) throw noPgbouncer();
-    return made;
+  return obtainOnce({
+    ...{ ...options, name: 'pgbouncer', limitMs: 6 * 60_000, missing },
+    find: () => findPgbouncer('/') ?? findPgbouncer(target),
+    download: () => unpackPackages({ ...options, target, log: 'pgbouncer-download', resolve: resolvePackages }),
   });
-}
-
-/** @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options */
-async function download(options) {
-  try {
-    await unpackPackages({ ...options, log: 'pgbouncer-download', resolve: resolvePackages });
-  } catch (error) {
-    throw options.signal?.aborted ? error : noPgbouncer(error);
-  }
-}
-
-/** @param {unknown} [cause] */
-function noPgbouncer(cause) {
-  const what = 'PgBouncer is neither installed nor to be had from apt';
-  return new SetupError('NO_PGBOUNCER', what, { remedy, logTail: logTailOf(cause), cause });
 }

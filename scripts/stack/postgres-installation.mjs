@@ -2,16 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
 import { readJson } from '../setup/files.mjs';
-import { withLock } from '../setup/lock.mjs';
-import { noteWhileWaiting } from '../setup/progress.mjs';
 import { npm } from '../setup/npm.mjs';
 import { run } from '../setup/run.mjs';
-import { logTailOf, SetupError } from '../setup/setup-error.mjs';
+import { obtainOnce } from './obtain-once.mjs';
 
 const embeddedVersion = '18.4.0-beta.17';
 const limitMs = 5 * 60_000;
-const postgresRemedy =
-  'start a Docker engine, or install PostgreSQL (apt-get install postgresql), or set DATABASE_URL to a running one';
+const missing = {
+  code: 'NO_POSTGRES',
+  message: 'PostgreSQL is neither installed nor to be had from npm',
+  remedy:
+    'start a Docker engine, or install PostgreSQL (apt-get install postgresql), or set DATABASE_URL to a running one',
+};
 
 /** @typedef {{ bin: string, version: string }} PostgresInstallation */
 
@@ -51,15 +53,12 @@ const embeddedBin = (/** @type {string} */ target) => join(target, 'node_modules
  * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  * @returns {Promise<PostgresInstallation>}
  */
-export async function obtainPostgres({ home, shared, signal, note }) {
+export function obtainPostgres({ home, ...options }) {
   const target = join(home, 'postgres-binaries');
-  const find = () => findPostgres([...installedFolders(), embeddedBin(target)]);
-  const found = find();
-  if (found) return found;
-  const whileWaiting = noteWhileWaiting(note, 'waiting for the download');
-  return withLock('postgres-download', { limitMs, signal, whileWaiting }, async () => {
-    if (!find()) await download({ target, shared, signal, note });
-    return find() ?? fail();
+  return obtainOnce({
+    ...{ ...options, name: 'postgres', limitMs, missing },
+    find: () => findPostgres([...installedFolders(), embeddedBin(target)]),
+    download: () => download({ ...options, target }),
   });
 }
 
@@ -77,9 +76,6 @@ async function download({ target, shared, signal, note }) {
     restoreLinks(join(aside, 'node_modules', packageName()));
     if (shared) await run('chmod', ['-R', 'a+rX', aside], { limitMs, signal });
     renameSync(aside, target);
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    fail(error);
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
@@ -92,13 +88,4 @@ function restoreLinks(folder) {
     const path = join(folder, target);
     if (!existsSync(path)) symlinkSync(relative(dirname(path), join(folder, source)), path);
   }
-}
-
-/** @param {unknown} [cause] @returns {never} */
-function fail(cause) {
-  throw new SetupError('NO_POSTGRES', 'PostgreSQL is neither installed nor to be had from npm', {
-    remedy: postgresRemedy,
-    logTail: logTailOf(cause),
-    cause,
-  });
 }

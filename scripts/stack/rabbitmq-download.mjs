@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../setup/error-code.mjs';
-import { logTailOf, SetupError } from '../setup/setup-error.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
 import { newPackages, unpackPackages } from './debian-packages.mjs';
 
-const rabbitmqRemedy =
-  'start a Docker engine, or install RabbitMQ (apt-get install rabbitmq-server), or set RABBITMQ_URLS to a running one';
+/** What is said when it cannot be had. */
+export const noRabbitmq = {
+  code: 'NO_RABBITMQ',
+  message: 'RabbitMQ is neither installed nor to be had from apt',
+  remedy:
+    'start a Docker engine, or install RabbitMQ (apt-get install rabbitmq-server), or set RABBITMQ_URLS to a running one',
+};
 
 /** @param {string[]} names */
 export const brokerPackages = (names) => names.filter((name) => /^(rabbitmq-server$|erlang-)/.test(name));
@@ -16,19 +20,10 @@ async function resolvePackages(apt) {
   // As if nothing were installed: half an Erlang on the machine is of no use to a relocated one.
   const all = await apt([...install, '-o', 'Dir::State::status=/dev/null', 'rabbitmq-server']);
   const wanted = brokerPackages(newPackages(all));
-  if (!wanted.includes('rabbitmq-server')) throw noRabbitmq();
+  if (!wanted.includes('rabbitmq-server')) throw new SetupError(noRabbitmq.code, noRabbitmq.message, noRabbitmq);
   const erlang = wanted.filter((name) => name !== 'rabbitmq-server');
   const missing = newPackages(await apt([...install, ...erlang]));
   return [...wanted, ...missing.filter((name) => name.startsWith('lib'))];
-}
-
-/** @param {unknown} [cause] */
-export function noRabbitmq(cause) {
-  return new SetupError('NO_RABBITMQ', 'RabbitMQ is neither installed nor to be had from apt', {
-    remedy: rabbitmqRemedy,
-    logTail: logTailOf(cause),
-    cause,
-  });
 }
 
 /** Debian's erl knows its place by heart. @param {string} unpacked @param {string} target */
@@ -41,13 +36,7 @@ function relocateErlang(unpacked, target) {
 /**
  * @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options
  */
-export async function downloadRabbitmq(options) {
-  const { target, signal } = options;
-  const relocate = (/** @type {string} */ unpacked) => relocateErlang(unpacked, target);
-  try {
-    await unpackPackages({ ...options, log: 'rabbitmq-download', resolve: resolvePackages, relocate });
-  } catch (error) {
-    if (signal?.aborted || codeOf(error) === 'SETUP/NO_RABBITMQ') throw error;
-    throw noRabbitmq(error);
-  }
+export function downloadRabbitmq(options) {
+  const relocate = (/** @type {string} */ unpacked) => relocateErlang(unpacked, options.target);
+  return unpackPackages({ ...options, log: 'rabbitmq-download', resolve: resolvePackages, relocate });
 }

@@ -1,8 +1,8 @@
-import { setMaxListeners } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CleanUp } from '../../examples/demo/servers/clean-up';
+import { runMain } from '../harness/run-main';
+import { CleanUp } from '../harness/servers/clean-up';
 import { type BenchOptions, parseOptions, USAGE } from './bench-options';
 import { type Workload } from './contestant';
 import { type BenchReport, makeReport, toJson } from './report/bench-report';
@@ -14,26 +14,7 @@ import { type RingSetting } from './servers/open-ring';
 import { openServers } from './servers/open-servers';
 import { WORKLOADS } from './workloads';
 
-/** Servers and contestants end with their owner, whatever becomes of the clean-up. */
-const STOP_MS = 20_000;
-
 const say = (line: string): void => void process.stdout.write(`  ${line}\n`);
-
-async function main(args: readonly string[]): Promise<number> {
-  if (args.includes('--help')) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const ids = WORKLOADS.map(({ id }) => id);
-  const options = parseOptions(args, ids);
-  const controller = new AbortController();
-  setMaxListeners(0, controller.signal);
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(name, () => stop(controller));
-  const report = await measure(chosen(options), options, controller.signal);
-  process.stdout.write(`\n${renderReport(report)}`);
-  if (options.json !== undefined) writeFileSync(options.json, toJson(report));
-  return report.results.some(({ failures }) => failures.length > 0) ? 1 : 0;
-}
 
 function chosen({ only, contestants: names }: BenchOptions): Workload[] {
   const workloads = WORKLOADS.filter(({ id }) => only?.includes(id) ?? true);
@@ -80,18 +61,15 @@ function folders(options: BenchOptions, cleanUp: CleanUp): Pick<RingSetting, 'fo
   return { folder, profileFolder };
 }
 
-/** In good order, or not at all. */
-function stop(controller: AbortController): void {
-  controller.abort();
-  setTimeout(() => process.exit(1), STOP_MS).unref();
-}
-
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    process.stderr.write(
-      `the benchmark stopped: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exit(1);
+runMain({
+  name: 'the benchmark',
+  usage: USAGE,
+  run: async ({ args, signal }) => {
+    const ids = WORKLOADS.map(({ id }) => id);
+    const options = parseOptions(args, ids);
+    const report = await measure(chosen(options), options, signal);
+    process.stdout.write(`\n${renderReport(report)}`);
+    if (options.json !== undefined) writeFileSync(options.json, toJson(report));
+    return report.results.some(({ failures }) => failures.length > 0) ? 1 : 0;
   },
-);
+});

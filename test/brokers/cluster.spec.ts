@@ -6,7 +6,7 @@ import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
 import { createEffectTable, keys, summarise, WriteEffects } from '../fault/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
-import { type BrokerCluster, startBrokerCluster } from './broker-cluster';
+import { BrokerCluster } from './broker-cluster';
 
 jest.setTimeout(240_000);
 
@@ -24,7 +24,7 @@ describe('a cluster of three nodes with quorum queues', () => {
 
   beforeAll(async () => {
     [cluster, database] = await Promise.all([
-      startBrokerCluster(process.env.BROKER_SERIES ?? '3.10'),
+      BrokerCluster.open(process.env.BROKER_SERIES ?? '3.10'),
       createDatabase(),
     ]);
     await createEffectTable(database);
@@ -118,11 +118,11 @@ describe('a cluster of three nodes with quorum queues', () => {
     expect(leader).toBe(createdOn);
     const done = async (): Promise<number> => (await summarise(database, `${prefix}-`)).keys;
     await until(async () => (await done()) > 200, 60_000);
-    await cluster.kill(leader);
+    await cluster.killNode(leader);
     const handledAtKill = await done();
     const killedAt = performance.now();
     await until(() => performance.now() - killedAt > BACK_AFTER_MS, 60_000);
-    await cluster.start(leader);
+    await cluster.startNode(leader);
     await until(async () => (await done()) === TIMEOUTS, 120_000);
 
     const { latestMs, ...summary } = await summarise(database, `${prefix}-`);

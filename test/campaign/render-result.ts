@@ -1,4 +1,4 @@
-import { textTable } from '../../examples/demo/report/text-table';
+import { textTable } from '../harness/report/text-table';
 import { type CampaignOptions } from './campaign-options';
 import { latenessByKind } from './checks/lateness-by-kind';
 import { COLUMNS } from './checks/verdict';

@@ -1,15 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CampaignOptions } from './campaign-options';
+import { ShopCaller } from '../harness/shop/shop-caller';
+import { hasHistory } from '../support/previous-release';
 import { BARE_POOL } from './build/bare-pool';
 import { type Patch } from './build/patch';
-import { eventsInOutbox } from './checks/events-in-outbox';
+import { type CampaignOptions } from './campaign-options';
 import { checkRun, type Findings } from './checks/check-run';
+import { eventsInOutbox } from './checks/events-in-outbox';
 import { MachineLoad } from './checks/machine-load';
 import { untilDrained } from './checks/until-drained';
-import { FaultLog } from './faults/fault-log';
 import { type FaultKind } from './faults/fault-kind';
-import { hasHistory } from '../support/previous-release';
+import { FaultLog } from './faults/fault-log';
 import { injectFaults } from './faults/inject';
 import { planFaults } from './faults/plan-faults';
 import { openStage, type Stage } from './stage/open-stage';
@@ -17,7 +18,6 @@ import { BrokerLink } from './stream/broker-link';
 import { driveStream, type StreamResult } from './stream/drive-stream';
 import { EventRecord } from './stream/event-record';
 import { PLENTY, SKUS } from './stream/plan-order';
-import { Shop } from './stream/shop';
 
 /** One campaign: its options, and what a trial changes. */
 export interface Run {
@@ -79,7 +79,8 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
   } finally {
     load.stop();
     await link.close();
-    await stage.close();
+    // The result is worth more than what is left behind.
+    await stage.close().catch((error: unknown) => say(String(error)));
   }
 }
 
@@ -100,7 +101,13 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const { options, kinds, signal, say } = run;
   const { stage, link, log, events } = playing;
   const { seed, orders, rate, faults: count, transport, areApart } = options;
-  const shop = new Shop(stage.instances, stage.apiKey, signal);
+  const shop = new ShopCaller({
+    urls: () => stage.instances.filter(({ isRunning }) => isRunning).map(({ url }) => url),
+    ...{ apiKey: stage.apiKey, signal, requestLimitMs: 3_000, pauseMs: 300 },
+    // Longer than any fault of the plan.
+    patienceMs: 120_000,
+    isTemporary: (status) => status >= 500 || status === 429,
+  });
   const values = SKUS.map((_, index) => `($${index + 2}, $1)`).join(', ');
   await stage.database.query(`INSERT INTO order_timeout.inventory (sku, on_hand) VALUES ${values}`, [PLENTY, ...SKUS]);
   const durationMs = (orders / rate) * 1_000;

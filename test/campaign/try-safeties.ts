@@ -1,4 +1,4 @@
-import { textTable } from '../../examples/demo/report/text-table';
+import { textTable } from '../harness/report/text-table';
 import { type Patch } from './build/patch';
 import { SAFETIES } from './build/safeties';
 import { type Safety } from './build/safety';

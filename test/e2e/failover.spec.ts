@@ -1,7 +1,7 @@
 import { ResilientClient } from '../../src/database';
+import { ReplicatedDatabase } from '../harness/servers/replicated-database';
 import { connectTo } from '../support/database';
 import { until } from '../support/engine';
-import { type ReplicatedDatabase, startReplicatedDatabase } from '../support/replicated-database';
 import { PayingCustomers } from './paying-customers';
 import { openService, type RunningService } from './running-service';
 
@@ -12,7 +12,7 @@ describe('the service on a primary with a synchronous standby', () => {
   let service: RunningService;
 
   beforeAll(async () => {
-    servers = await startReplicatedDatabase();
+    servers = await ReplicatedDatabase.open();
     // As a host connects: the client finds the primary among the servers of the URL.
     const dataSource = await connectTo(servers.databaseUrl, 2, { Client: ResilientClient });
     const drop = (): Promise<void> => dataSource.destroy();

@@ -1,10 +1,10 @@
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
+import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
-import { Gate } from './gate';
 import { anOrder, type Call, callerOf, environmentOf, openService, type RunningService } from './running-service';
 
 describe('health and metrics', () => {
@@ -69,12 +69,11 @@ describe('a database that becomes unavailable', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let app: NestExpressApplication;
-  let gate: Gate;
+  let gate: TcpProxy;
 
   beforeAll(async () => {
     [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
-    gate = await Gate.to(database.url);
-    await gate.open();
+    gate = await TcpProxy.open(database.url);
     const config = loadConfig(environmentOf(gate.url, vhost.url));
     app = await createService(config);
     await startService(app, config.http);
@@ -100,7 +99,7 @@ describe('a database that becomes unavailable', () => {
     await call('get', '/health/live').expect(200);
     const { text } = await call('get', '/metrics').expect(200);
     expect(text).toContain('order_timeout_database_up 0');
-    await gate.open();
+    await gate.reopen();
     await until(ready(200));
     await call('get', '/orders/o-1').expect(404);
   });
@@ -110,11 +109,12 @@ describe('a broker that is unavailable', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
   let app: NestExpressApplication;
-  let gate: Gate;
+  let gate: TcpProxy;
 
   beforeAll(async () => {
     [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
-    gate = await Gate.to(vhost.url);
+    gate = await TcpProxy.open(vhost.url);
+    await gate.shut();
     const config = loadConfig(environmentOf(database.url, gate.url));
     app = await createService(config);
     await startService(app, config.http);
@@ -138,7 +138,7 @@ describe('a broker that is unavailable', () => {
     await call('post', '/orders', order).expect(201);
     await until(async () => (await call('get', `/orders/${order.id}`)).body.status === 'CLOSED');
 
-    await gate.open();
+    await gate.reopen();
     await until(async () => (await health()).status === 'ready');
     await until(async () => (await call('get', '/metrics')).text.includes('order_timeout_outbox_rows 0'));
   });

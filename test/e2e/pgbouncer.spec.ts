@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
+import { Pgbouncer } from '../harness/servers/pgbouncer';
 import { connectTo, onServer, serverUrl, urlOf } from '../support/database';
 import { until } from '../support/engine';
-import { startThrowAwayPgbouncer, type ThrowAwayPgbouncer } from '../support/throw-away-pgbouncer';
 import { anOrder, openService, type RunningService } from './running-service';
 
 const DATABASE = `ot_pgbouncer_${process.pid}`;
@@ -11,7 +11,7 @@ const SETTINGS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_sess
 const PLANNING = ['plan_cache_mode', 'enable_seqscan', 'jit', 'enable_bitmapscan'];
 
 describe('the service behind PgBouncer, which pools by transaction', () => {
-  let bouncer: ThrowAwayPgbouncer;
+  let bouncer: Pgbouncer;
   let service: RunningService;
   let other: DataSource;
 
@@ -21,7 +21,7 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
     await onServer(`CREATE ROLE ${OTHER} LOGIN PASSWORD '${OTHER}'`);
     const otherUrl = new URL(urlOf(DATABASE));
     [otherUrl.username, otherUrl.password] = [OTHER, OTHER];
-    bouncer = await startThrowAwayPgbouncer([serverUrl(), otherUrl.href]);
+    bouncer = await Pgbouncer.open(serverUrl(), otherUrl.href);
     const url = bouncer.through(urlOf(DATABASE));
     const dataSource = await connectTo(url, 4);
     other = await connectTo(bouncer.through(otherUrl.href), 4);

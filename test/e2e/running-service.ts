@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { type Channel, connect, type ConsumeMessage } from 'amqplib';
 import request from 'supertest';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
+import { apiKeyEntry } from '../harness/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
@@ -11,13 +11,10 @@ import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 export const PREFIX = 'order-timeout.v1';
 export const KEYS = { all: 'key-of-everything', reader: 'key-of-reader', stock: 'key-of-stock' };
 
-const entry = (name: string, key: string, scopes: string): string =>
-  `${name}:${createHash('sha256').update(key).digest('hex')}:${scopes}`;
-
 export const API_KEYS = [
-  entry('shop', KEYS.all, '*'),
-  entry('reader', KEYS.reader, 'orders:read'),
-  entry('stock', KEYS.stock, 'inventory:write'),
+  apiKeyEntry('shop', KEYS.all, '*'),
+  apiKeyEntry('reader', KEYS.reader, 'orders:read'),
+  apiKeyEntry('stock', KEYS.stock, 'inventory:write'),
 ].join(',');
 
 /** The members that tests read as what they are; all others are unknown. */

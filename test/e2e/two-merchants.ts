@@ -1,5 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { refundNumber } from '../../src/orders/unmatched/refund';
+import { apiKeyEntry } from '../harness/servers/service-environment';
 import { API_KEYS, anOrder, type Call, type Method, openService, type RunningService } from './running-service';
 
 /** In everything of B that A must not see. */
@@ -41,7 +42,7 @@ export interface World {
 
 function keyOf(name: string, scopes: string): { key: string; entry: string } {
   const key = `key-of-${name}`;
-  return { key, entry: `${name}:${createHash('sha256').update(key).digest('hex')}:${scopes}` };
+  return { key, entry: apiKeyEntry(name, key, scopes) };
 }
 
 const THEIR_ROWS = [

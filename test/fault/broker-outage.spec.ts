@@ -1,17 +1,17 @@
+import { OwnBroker } from '../harness/servers/own-broker';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
-import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
 import { createEffectTable, keys, summarise, WriteEffects } from './effects';
 
 jest.setTimeout(120_000);
 
 describe('while the broker fails', () => {
-  let broker: ThrowAwayBroker;
+  let broker: OwnBroker;
   let database: TestDatabase;
   let engine: TestEngine | undefined;
 
   beforeAll(async () => {
-    [broker, database] = await Promise.all([startThrowAwayBroker('plain'), createDatabase()]);
+    [broker, database] = await Promise.all([OwnBroker.open({ profile: 'plain' }), createDatabase()]);
     await createEffectTable(database);
   });
 

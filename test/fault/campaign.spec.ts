@@ -5,7 +5,7 @@ import { HOOKS } from '../campaign/build/crash-points';
 import { SAFETIES } from '../campaign/build/safeties';
 
 const root = join(__dirname, '..', '..');
-const COMPILER = join(root, 'test', 'integration', 'payments', 'compile-on-require.js');
+const COMPILER = join(root, 'test', 'harness', 'compile-on-require.js');
 const MAIN = join(root, 'test', 'campaign', 'main.ts');
 /** One of each that needs no Erlang tools and ends within seconds; `npm run test:faults` injects them all, for long. */
 const QUICK = [

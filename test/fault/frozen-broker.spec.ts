@@ -1,8 +1,8 @@
 import { SystemClock } from '../../src/clock';
 import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../src/timeouts';
+import { OwnBroker } from '../harness/servers/own-broker';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
-import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
 
 const KIND = 'frozen.single';
 const LIMIT_MS = 3_000;
@@ -16,12 +16,12 @@ class Single implements TimeoutHandlerSingle {
 }
 
 describe('a broker that is frozen', () => {
-  let broker: ThrowAwayBroker;
+  let broker: OwnBroker;
   let database: TestDatabase;
   let engine: TestEngine;
 
   beforeAll(async () => {
-    [broker, database] = await Promise.all([startThrowAwayBroker('plain'), createDatabase()]);
+    [broker, database] = await Promise.all([OwnBroker.open({ profile: 'plain' }), createDatabase()]);
     engine = await startEngine(database, broker.amqpUrl, [new Single()], { shutdownTimeoutMs: LIMIT_MS });
     await until(() => engine.engine.isMessagePathUp);
   }, 120_000);

@@ -1,6 +1,6 @@
 import { DelayedExchange, Ladder, type DelayTransport } from '../../src/delay';
 import { type TopologyNames } from '../../src/rabbit';
-import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
+import { OwnBroker } from '../harness/servers/own-broker';
 import { DelayRig, type Handled } from '../integration/delay/delay-rig';
 
 const measures = { base: 4, unitMs: 500, horizonMs: 60_000 };
@@ -38,11 +38,11 @@ const cases: Case[] = [
 /** Boot takes 5–10 s: one wait ends before the broker goes, most while it is down, one about when it is up again. */
 const DELAYS = [10, 1_000, 3_250, 8_990];
 
-describe('all transports on a broker that becomes unavailable', () => {
-  let broker: ThrowAwayBroker;
+describe('all transports on a broker that goes away', () => {
+  let broker: OwnBroker;
 
   beforeAll(async () => {
-    broker = await startThrowAwayBroker('plugin');
+    broker = await OwnBroker.open({ profile: 'plugin' });
     // A quorum queue that was declared seconds before a kill may be left without a leader for good (3.10.8), which is
     // another matter: test/outage/unavailable-queue.spec.ts. An orderly stop writes everything down.
     const declared = await Promise.all(cases.map((each) => openWith(broker, each)));
@@ -81,7 +81,7 @@ function schedule(rig: DelayRig): Promise<string[]> {
   return Promise.all(DELAYS.map((delayMs) => rig.wake('order.payment', delayMs)));
 }
 
-function openWith(broker: ThrowAwayBroker, { transportOf, queueType, title }: Case): Promise<DelayRig> {
+function openWith(broker: OwnBroker, { transportOf, queueType, title }: Case): Promise<DelayRig> {
   return DelayRig.open(broker.amqpUrl, transportOf, { queueType, prefix: title });
 }
 

@@ -4,7 +4,7 @@ import { SystemClock } from '../../src/clock';
 import { RabbitClient, resolveRabbitOptions, TopologyNames } from '../../src/rabbit';
 import { workQueueArguments } from '../../src/rabbit/queue-arguments';
 import { until } from '../support/engine';
-import { startThrowAwayBroker, type ThrowAwayBroker } from '../support/throw-away-broker';
+import { OwnBroker } from '../harness/servers/own-broker';
 
 const names = new TopologyNames('order-timeout.v1');
 const HEALTHY = names.workQueue('healthy');
@@ -12,7 +12,7 @@ const SICK = names.workQueue('sick');
 
 /** A broker that is killed right after a quorum queue was declared leaves it without a leader (3.10.8: 5 of 5). */
 describe('a work queue without a leader', () => {
-  let broker: ThrowAwayBroker;
+  let broker: OwnBroker;
   let direct: ChannelModel;
   let client: RabbitClient;
   let said: string[];
@@ -21,7 +21,7 @@ describe('a work queue without a leader', () => {
     said = [];
     const say = (message: unknown): void => void said.push(String(message));
     Logger.overrideLogger({ log: () => undefined, warn: say, error: say });
-    broker = await startThrowAwayBroker('plain');
+    broker = await OwnBroker.open({ profile: 'plain' });
     await declareAndKill();
     direct = await connect(broker.amqpUrl);
     client = new RabbitClient(resolveRabbitOptions({ urls: [broker.amqpUrl] }), new SystemClock());

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../../examples/demo/buyers/random';
-import { until } from '../../examples/demo/servers/until';
-import { readOrders, readTimeouts } from './checks/gather-facts';
+import { Random } from '../harness/buyers/random';
+import { until } from '../harness/servers/until';
+import { readTimeouts } from './checks/gather-facts';
 import { type Violation } from './checks/violation';
 import { type Placed } from './playing/placed-order';
 import { playOrder, type Playing } from './playing/play-order';
@@ -54,7 +54,7 @@ export async function playOutage(
   }
   const orders = [...byId.values()];
   const isOurs = ({ id }: { readonly id: string }): boolean => byId.has(id);
-  const statuses = async () => (await readOrders(stage.records)).filter(isOurs).map(({ status }) => status);
+  const statuses = async () => (await stage.records.orders()).filter(isOurs).map(({ status }) => status);
   await until('the closing of every order', LIMIT_MS, signal, async () =>
     (await statuses()).every((status) => status !== 'PENDING') ? true : undefined,
   );

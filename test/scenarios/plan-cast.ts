@@ -1,6 +1,6 @@
-import { Random } from '../../examples/demo/buyers/random';
-import { PROVIDERS, type ProviderName, type Scenario } from './scenario';
+import { Random } from '../harness/buyers/random';
 import { type Role } from './playing/play-order';
+import { PROVIDERS, type ProviderName, type Scenario } from './scenario';
 
 interface Wanted {
   readonly seed: number;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stockProblems } from '../harness/checks/order-checks';
 import { checkEnding } from './checks/check-ending';
 import { checkMoney } from './checks/check-money';
 import { checkRecords } from './checks/check-records';
-import { checkStock } from './checks/check-stock';
 import { checkUntrusted, countUntrusted, type UntrustedCount } from './checks/check-untrusted';
-import { gatherFacts, readOrders, readTimeouts } from './checks/gather-facts';
+import { gatherFacts, readTimeouts } from './checks/gather-facts';
 import { type OrderFacts } from './checks/order-facts';
 import { type Violation } from './checks/violation';
 import { type OutageResult, playOutage } from './outage';
@@ -66,7 +66,9 @@ export async function runScenarios({ options, signal, say }: Run): Promise<RunRe
     const facts = await gatherFacts(stage, orders);
     const untrusted = await countUntrusted(stage, orders);
     violations.push(...checkUntrusted(untrusted), ...(outage?.violations ?? []));
-    violations.push(...checkStock(await stage.records.stock(), initialStock, facts));
+    const ended = facts.flatMap(({ order: { lines }, stored }) => (stored ? [{ status: stored.status, lines }] : []));
+    const stock = stockProblems(await stage.records.stock(), initialStock, ended);
+    violations.push(...stock.map((says): Violation => ({ kind: 'stock-wrong', says })));
     const results = facts.map((one) => ({
       facts: one,
       violations: [...checkEnding(one), ...checkMoney(one), ...checkRecords(one)],
@@ -119,7 +121,7 @@ async function untilQuiet(stage: Stage, { signal, say }: Pick<Run, 'signal' | 's
     const pending = (await readTimeouts(stage.records)).filter(({ state }) => state === 'pending').length;
     // An order without a timeout is never decided: waiting on would not help it.
     if (pending === 0 && outboxRows === 0) return;
-    const undecided = (await readOrders(stage.records)).filter(({ status }) => isUndecided(status)).length;
+    const undecided = (await stage.records.orders()).filter(({ status }) => isUndecided(status)).length;
     if (look % 20 === 0) say(`${undecided} orders undecided, ${pending} timeouts pending`);
     await sleep(LOOK_EVERY_MS, undefined, { signal });
   }

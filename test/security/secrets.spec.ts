@@ -5,8 +5,8 @@ import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'amqplib';
-import { Gate } from '../e2e/gate';
 import { anOrder, environmentOf } from '../e2e/running-service';
+import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { createDatabase, onServer, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
@@ -23,7 +23,7 @@ jest.setTimeout(120_000);
 describe('secrets', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
-  let gate: Gate;
+  let gate: TcpProxy;
   let provider: Server;
   let secrets: MarkedSecrets;
   let environment: Record<string, string>;
@@ -43,8 +43,7 @@ describe('secrets', () => {
     await onServer(`CREATE ROLE ${ROLE} LOGIN SUPERUSER PASSWORD '${secrets.database}'`);
     await vhost.manage('PUT', `/users/${ROLE}`, { password: secrets.broker, tags: '' });
     await vhost.manage('PUT', `/permissions/${vhost.name}/${ROLE}`, { configure: '.*', write: '.*', read: '.*' });
-    gate = await Gate.to(withLogin(database.url, secrets.database));
-    await gate.open();
+    gate = await TcpProxy.open(withLogin(database.url, secrets.database));
     const file = join(folder, 'providers.json');
     writeFileSync(file, JSON.stringify(secrets.providers));
     environment = {
@@ -154,7 +153,7 @@ describe('secrets', () => {
 
     await gate.shut();
     expect(await call('GET', '/orders/x')).toBe(503);
-    await gate.open();
+    await gate.reopen();
     service.child.kill('SIGTERM');
     await service.exited;
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { migrate } from '../../src/module';
 import { environmentOf } from '../e2e/running-service';
@@ -29,16 +32,18 @@ async function run(): Promise<number> {
   const [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
   await migrate(database.dataSource);
   const env = { ...environmentOf(database.url, vhost.url), LOG_LEVEL: 'info', REMINDER_OFFSETS_MS: '1000' };
-  const { service, url } = await SoakedService.start(env);
-  const load = new ShopLoad(url, rate);
+  const folder = mkdtempSync(join(tmpdir(), 'order-timeout-soak-'));
+  const service = await SoakedService.open(env, join(folder, 'service.log'));
+  const load = new ShopLoad(service.url, rate);
   await load.open();
   load.start();
   const samples = await collect(service, minutes * 60_000);
   await load.stop();
   const open = await unfinished(database);
-  const isStopped = await service.stop();
+  const isStopped = await service.stopInOrder();
   await database.drop();
   await vhost.drop();
+  rmSync(folder, { recursive: true });
   say(
     `${load.placed} orders; answers ${JSON.stringify(Object.fromEntries(load.answers))}; ${open} left open; ${isStopped ? 'stopped in order' : 'DID NOT STOP IN ORDER'}`,
   );

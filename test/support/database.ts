@@ -17,8 +17,8 @@ export function serverUrl(): string {
   return url;
 }
 
-export function urlOf(database: string): string {
-  const url = new URL(serverUrl());
+export function urlOf(database: string, server = serverUrl()): string {
+  const url = new URL(server);
   url.pathname = `/${database}`;
   return url.toString();
 }
@@ -28,8 +28,8 @@ export function connectTo(url: string, poolSize = 20, extra: object = {}): Promi
 }
 
 /** Runs one statement on the server's own database, where CREATE DATABASE is allowed. */
-export async function onServer(sql: string): Promise<void> {
-  const server = await connectTo(serverUrl(), 1);
+export async function onServer(sql: string, url = serverUrl()): Promise<void> {
+  const server = await connectTo(url, 1);
   try {
     await server.query(sql);
   } finally {

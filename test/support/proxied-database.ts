@@ -1,13 +1,13 @@
 import { DataSource } from 'typeorm';
+import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from './database';
-import { startServerProxy, type ServerProxy } from './server-proxy';
 
 /** A database of the test's own behind a proxy: it can be unavailable for a while and come back. */
-export interface ProxiedDatabase extends TestDatabase, Pick<ServerProxy, 'refuse' | 'accept'> {}
+export interface ProxiedDatabase extends TestDatabase, Pick<TcpProxy, 'refuse' | 'accept'> {}
 
 export async function createProxiedDatabase(): Promise<ProxiedDatabase> {
   const database = await createDatabase();
-  const proxy = await startServerProxy(database.url);
+  const proxy = await TcpProxy.open(database.url);
   const dataSource = await new DataSource({
     type: 'postgres',
     url: proxy.url,
@@ -20,7 +20,7 @@ export async function createProxiedDatabase(): Promise<ProxiedDatabase> {
     accept: () => proxy.accept(),
     drop: async () => {
       await dataSource.destroy();
-      await proxy.close();
+      await proxy.shut();
       await database.drop();
     },
   };

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { request, type RequestOptions } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { httpJson } from '../harness/shop/http-json';
 
 /** A virtual host of its own on one of the test brokers. */
 export interface TestVhost {
@@ -51,24 +50,13 @@ export async function createVhostOn(broker: Broker): Promise<TestVhost> {
 function managementOf(broker: Broker): TestVhost['manage'] {
   const url = new URL(broker.managementUrl);
   const { username, password } = url.username ? url : new URL(broker.amqpUrl);
-  const auth = `${decodeURIComponent(username) || 'guest'}:${decodeURIComponent(password) || 'guest'}`;
+  const login = `${decodeURIComponent(username) || 'guest'}:${decodeURIComponent(password) || 'guest'}`;
+  const headers = { authorization: `Basic ${Buffer.from(login).toString('base64')}` };
   return async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-    const headers = { 'content-type': 'application/json' };
-    const { status, answer } = await ask(`${url.origin}/api${path}`, { method, auth, headers }, body);
-    if (status >= 400) throw new Error(`${method} /api${path}: ${status} ${answer}`);
-    return (answer === '' ? undefined : JSON.parse(answer)) as T;
+    const { status, text } = await httpJson(method, `${url.origin}/api${path}`, body, headers);
+    if (status >= 400) throw new Error(`${method} /api${path}: ${status} ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
   };
-}
-
-/** Without a keep-alive agent, and so without fetch: an idle socket is a leak to the leak guard. */
-function ask(url: string, options: RequestOptions, body: unknown): Promise<{ status: number; answer: string }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { ...options, agent: false }, (response) => {
-      text(response).then((answer) => resolve({ status: response.statusCode ?? 0, answer }), reject);
-    });
-    sent.on('error', reject);
-    sent.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
-  });
 }
 
 function required(name: string): string {

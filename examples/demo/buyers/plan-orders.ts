@@ -1,6 +1,6 @@
+import { Random } from '../../../test/harness/buyers/random';
 import { type BuyerGroup, BUYER_GROUPS, GROUP_NAMES } from './buyer-group';
 import { CHANNELS, type PlannedLine, type PlannedOrder } from './planned-order';
-import { Random } from './random';
 import { scriptBuyer } from './script-buyer';
 
 /** Several orders share each. */

@@ -1,6 +1,6 @@
+import { type Random } from '../../../test/harness/buyers/random';
 import { type BuyerGroup } from './buyer-group';
 import { type PlannedFault, type PlannedOrder } from './planned-order';
-import { type Random } from './random';
 
 /** What makes an order one of its group. */
 export type BuyerScript = Pick<PlannedOrder, 'windowMs' | 'payment' | 'action'>;

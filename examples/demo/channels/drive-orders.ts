@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
-import { type RefusalFact } from '../checking/facts';
+import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
+import { PROVIDER } from '../../../test/harness/servers/simulator-process';
 import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
-import { type PaymentSimulatorProcess, PROVIDER } from '../servers/payment-simulator-process';
+import { type RefusalFact } from '../checking/facts';
 import { RefusedError } from './refused-error';
 import { type ShopChannels } from './shop-channel';
 
 export interface Stage {
   readonly channels: ShopChannels;
-  readonly simulator: PaymentSimulatorProcess;
+  readonly simulator: SimulatorClient;
   /** Where the provider tells the shop of a payment. */
   readonly notifyUrl: (orderId: string) => string;
   readonly notifyHeaders: Readonly<Record<string, string>>;

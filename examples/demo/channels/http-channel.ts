@@ -1,71 +1,42 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DemoError } from '../demo-error';
+import { ShopCaller } from '../../../test/harness/shop/shop-caller';
 import { RefusedError } from './refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from './shop-channel';
 
-/** Longer than the service is down when it is killed and started again. */
-const PATIENCE_MS = 20_000;
-const PAUSE_MS = 200;
-const REQUEST_LIMIT_MS = 10_000;
-
 /** A shop that speaks HTTP. Repeats what got no answer: every request is idempotent. */
 export class HttpChannel implements ShopChannel {
-  constructor(
-    private readonly base: string,
-    private readonly apiKey: string,
-    private readonly signal: AbortSignal,
-  ) {}
+  private readonly caller: ShopCaller;
 
-  async place(order: OrderRequest): Promise<void> {
-    await this.send('POST', '/orders', order);
+  constructor(base: string, apiKey: string, signal: AbortSignal) {
+    this.caller = new ShopCaller({
+      ...{ urls: () => [base], apiKey, signal },
+      // Longer than the service is down when it is killed and started again.
+      ...{ patienceMs: 20_000, requestLimitMs: 10_000, pauseMs: 200 },
+      isTemporary: (status) => status >= 500,
+    });
   }
 
-  async reportPaid({ orderId, ...payment }: PaymentReport): Promise<void> {
-    await this.send('POST', `/orders/${orderId}/paid`, payment);
+  place(order: OrderRequest): Promise<void> {
+    return this.send('POST', '/orders', order);
   }
 
-  async cancel(orderId: string): Promise<void> {
-    await this.send('POST', `/orders/${orderId}/cancel`, { reason: 'the buyer changed his mind' });
+  reportPaid({ orderId, ...payment }: PaymentReport): Promise<void> {
+    return this.send('POST', `/orders/${orderId}/paid`, payment);
   }
 
-  async moveDeadline(orderId: string, expiresAt: Date): Promise<void> {
-    await this.send('POST', `/orders/${orderId}/extend`, { expiresAt });
+  cancel(orderId: string): Promise<void> {
+    return this.send('POST', `/orders/${orderId}/cancel`, { reason: 'the buyer changed his mind' });
   }
 
-  async setStock(sku: string, onHand: number): Promise<void> {
-    await this.send('PUT', `/inventory/${encodeURIComponent(sku)}`, { onHand });
+  moveDeadline(orderId: string, expiresAt: Date): Promise<void> {
+    return this.send('POST', `/orders/${orderId}/extend`, { expiresAt });
+  }
+
+  setStock(sku: string, onHand: number): Promise<void> {
+    return this.send('PUT', `/inventory/${encodeURIComponent(sku)}`, { onHand });
   }
 
   private async send(method: string, path: string, body: unknown): Promise<void> {
-    const endsAt = performance.now() + PATIENCE_MS;
-    for (;;) {
-      const answer = await this.tryOnce(method, path, body);
-      if (answer.type === 'accepted') return;
-      if (answer.type === 'refused') throw new RefusedError(answer.code, `${method} ${path}: ${answer.reason}`);
-      if (performance.now() > endsAt) throw new DemoError(`${method} ${path} got no answer: ${answer.reason}`);
-      await sleep(PAUSE_MS, undefined, { signal: this.signal });
-    }
-  }
-
-  private async tryOnce(method: string, path: string, body: unknown): Promise<HttpAnswer> {
-    const headers = { 'content-type': 'application/json', 'x-api-key': this.apiKey };
-    try {
-      const signal = AbortSignal.any([this.signal, AbortSignal.timeout(REQUEST_LIMIT_MS)]);
-      const response = await fetch(this.base + path, { method, headers, body: JSON.stringify(body), signal });
-      const text = await response.text();
-      if (response.ok) return { type: 'accepted' };
-      if (response.status >= 500) return { type: 'again', reason: `${response.status} ${text}` };
-      const { code, detail } = JSON.parse(text) as { code: string; detail?: string };
-      return { type: 'refused', code, reason: `${response.status} ${code}: ${detail ?? ''}` };
-    } catch (error) {
-      this.signal.throwIfAborted();
-      return { type: 'again', reason: error instanceof Error ? error.message : String(error) };
-    }
+    const answer = await this.caller.send(method, path, body);
+    if (answer.type === 'refused') throw new RefusedError(answer.code, answer.says);
   }
 }
-
-type HttpAnswer =
-  | { readonly type: 'accepted' }
-  | { readonly type: 'refused'; readonly code: string; readonly reason: string }
-  /** Nobody answered, or the service had trouble. */
-  | { readonly type: 'again'; readonly reason: string };

@@ -1,4 +1,5 @@
-import { type HistoryFact, type OrderFact } from './facts';
+import { type HistoryFact } from '../../../test/harness/checks/facts';
+import { type OrderFact } from './facts';
 
 /** How late something was, milliseconds. */
 export interface Lateness {

@@ -1,4 +1,5 @@
-import { type HistoryFact, type OrderFact, TERMINAL } from './facts';
+import { type HistoryFact } from '../../../test/harness/checks/facts';
+import { type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
 import { unexplained } from './outage';
 

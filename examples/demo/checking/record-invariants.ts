@@ -1,4 +1,6 @@
-import { type EventFact, type Facts, type HistoryFact, type OrderFact, TERMINAL } from './facts';
+import { type EventFact, type HistoryFact } from '../../../test/harness/checks/facts';
+import { historyProblems } from '../../../test/harness/checks/order-checks';
+import { type Facts, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
 import { paidBeforePlaced, unexplained } from './outage';
 
@@ -20,7 +22,8 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'history-gapless',
     says: 'history versions run from 1 to the version of the order, and each entry starts where the last one ended',
-    violations: ({ orders }) => orders.flatMap(gaps),
+    violations: ({ orders }) =>
+      orders.flatMap(({ plan, stored, history }) => historyProblems(plan.id, stored?.version ?? 0, history)),
   },
   {
     name: 'events-delivered',
@@ -61,16 +64,6 @@ function terminalProblems({ plan, stored, history }: OrderFact): string[] {
   return ends[0] === stored?.status
     ? []
     : [`${plan.id} is ${stored?.status ?? 'missing'}, its history says ${ends[0]}`];
-}
-
-function gaps({ plan, stored, history }: OrderFact): string[] {
-  const versions = history.map(({ version }) => version);
-  const isGapless = versions.every((version, index) => version === index + 1);
-  if (!isGapless || versions.length !== (stored?.version ?? 0)) {
-    return [`${plan.id} has version ${stored?.version ?? 0} and history ${versions.join(', ') || 'none'}`];
-  }
-  const breaks = history.filter((entry, index) => entry.from !== (history[index - 1]?.to ?? null));
-  return breaks.map(({ version }) => `${plan.id} jumps at version ${version}`);
 }
 
 const eventKey = (orderId: string, version: number, type: string): string => `${type} of ${orderId} v${version}`;

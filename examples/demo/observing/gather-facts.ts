@@ -1,15 +1,16 @@
 import { type ChannelModel, type GetMessage } from 'amqplib';
+import { type OrderRecord } from '../../../test/harness/checks/facts';
+import { type Records } from '../../../test/harness/checks/records';
+import { type EventListener } from '../../../test/harness/events/event-listener';
+import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
 import { type DemoPlan } from '../buyers/plan-orders';
 import { referenceOf } from '../buyers/planned-order';
 import { type Facts, type LedgerFact, type OrderFact, type RefusalFact } from '../checking/facts';
-import { type PaymentSimulatorProcess } from '../servers/payment-simulator-process';
-import { type DemoRecords, type StoredOrder } from './demo-records';
-import { type EventListener } from './event-listener';
 
 interface Sources {
   readonly plan: DemoPlan;
-  readonly records: DemoRecords;
-  readonly simulator: PaymentSimulatorProcess;
+  readonly records: Records;
+  readonly simulator: SimulatorClient;
   readonly listener: EventListener;
   readonly broker: ChannelModel;
   readonly prefix: string;
@@ -22,11 +23,11 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
   const { plan, records, listener, broker, prefix, refusals, wasKilled } = sources;
   const { outboxRows, pendingTimeouts } = await records.progress();
   const levels = await records.stock();
-  const stored = await records.orders();
+  const stored = await records.orderRecords();
   const planned = new Set(plan.orders.map(({ id }) => id));
   return {
     orders: await orderFacts(sources, stored),
-    unplannedOrders: stored.map(({ id }) => id).filter((id) => !planned.has(id)),
+    unplannedOrders: [...stored.keys()].filter((id) => !planned.has(id)),
     stock: levels.map((level) => ({ ...level, initial: plan.stock.get(level.sku) ?? 0 })),
     events: listener.facts(),
     baskets: await records.baskets(),
@@ -40,10 +41,10 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
   };
 }
 
-async function orderFacts({ plan, records, simulator }: Sources, rows: readonly StoredOrder[]): Promise<OrderFact[]> {
-  const stored = new Map(rows.map((row) => [row.id, row]));
-  const history = groupByOrder(await records.history());
-  const reservations = groupByOrder(await records.reservations());
+async function orderFacts(
+  { plan, simulator }: Sources,
+  stored: ReadonlyMap<string, OrderRecord>,
+): Promise<OrderFact[]> {
   const ledger = new Map((await simulator.ledger()).map((entry) => [entry.reference, entry]));
   return plan.orders.map((planned) => {
     const row = stored.get(planned.id);
@@ -55,18 +56,12 @@ async function orderFacts({ plan, records, simulator }: Sources, rows: readonly 
     };
     return {
       plan: planned,
-      history: history.get(planned.id) ?? [],
-      reservations: reservations.get(planned.id) ?? [],
+      history: row?.history ?? [],
+      reservations: row?.reservations ?? [],
       ...(row && { stored: row }),
       ...(books && { ledger: books }),
     };
   });
-}
-
-function groupByOrder<T extends { readonly orderId: string }>(rows: readonly T[]): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) groups.set(row.orderId, [...(groups.get(row.orderId) ?? []), row]);
-  return groups;
 }
 
 /** Takes them off the queue, which is deleted at the end anyway. */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Records, type Progress } from '../../../test/harness/checks/records';
+import { type EventListener } from '../../../test/harness/events/event-listener';
 import { TERMINAL } from '../checking/facts';
-import { type DemoRecords, type Progress } from './demo-records';
-import { type EventListener } from './event-listener';
 import { type ProgressView } from './progress-view';
 
 interface Watch {
   readonly total: number;
-  readonly records: DemoRecords;
+  readonly records: Records;
   readonly listener: EventListener;
   readonly view: ProgressView;
   readonly placed: () => number;

@@ -1,8 +1,8 @@
+import { textTable } from '../../../test/harness/report/text-table';
 import { TERMINAL } from '../checking/facts';
 import { type CheckResult } from '../checking/invariant';
 import { type Lateness } from '../checking/lateness';
 import { type DemoReport } from './demo-report';
-import { textTable } from './text-table';
 
 /** More of one kind tell nothing new. */
 const SHOWN_VIOLATIONS = 5;

@@ -1,5 +1,5 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
-import { DemoError } from '../demo-error';
+import { RunError } from '../../../test/harness/run-error';
 
 /** Everything that the service declares below a prefix; deleting what is not there is no error. */
 const EXCHANGES = [
@@ -30,7 +30,7 @@ const LADDER_VALUES = 63;
 /** Channels that delete side by side: a quorum queue takes a while each. */
 const CHANNELS = 8;
 
-/** Connects to the first broker that answers. @throws DemoError when none does. */
+/** Connects to the first broker that answers. @throws RunError when none does. */
 export async function connectBroker(urls: readonly string[]): Promise<ChannelModel> {
   let reason = 'RABBITMQ_URLS is empty';
   for (const url of urls) {
@@ -40,7 +40,7 @@ export async function connectBroker(urls: readonly string[]): Promise<ChannelMod
       reason = error instanceof Error ? error.message : String(error);
     }
   }
-  throw new DemoError(`no broker of RABBITMQ_URLS can be reached (${reason}); is it up, and is the password right?`);
+  throw new RunError(`no broker of RABBITMQ_URLS can be reached (${reason}); is it up, and is the password right?`);
 }
 
 /** Deletes everything that a run has declared below its prefix. */

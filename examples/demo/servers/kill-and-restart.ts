@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServiceProcess } from './service-process';
+import { type ServiceProcess } from '../../../test/harness/servers/service-process';
 
 const DEAD_MS = 1_000;
 
@@ -14,6 +14,6 @@ export async function killAndRestart(
   await service.kill();
   say('the service was killed (-9)');
   await sleep(DEAD_MS, undefined, { signal });
-  await service.start(signal);
+  await service.start();
   say('the service runs again');
 }

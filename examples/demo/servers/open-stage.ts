@@ -5,21 +5,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type INestApplicationContext } from '@nestjs/common';
 import { type ChannelModel } from 'amqplib';
+import { Records } from '../../../test/harness/checks/records';
+import { EventListener } from '../../../test/harness/events/event-listener';
+import { RunError } from '../../../test/harness/run-error';
+import { type CleanUp } from '../../../test/harness/servers/clean-up';
+import { freePort } from '../../../test/harness/servers/free-port';
+import { programFile } from '../../../test/harness/servers/program-file';
+import { serviceEnvironment } from '../../../test/harness/servers/service-environment';
+import { ServiceProcess } from '../../../test/harness/servers/service-process';
+import { SimulatorProcess } from '../../../test/harness/servers/simulator-process';
+import { onServer, urlOf } from '../../../test/support/database';
 import { AmqpChannel } from '../channels/amqp-channel';
 import { type Stage } from '../channels/drive-orders';
 import { HttpChannel } from '../channels/http-channel';
 import { type Transport } from '../demo-options';
-import { DemoRecords } from '../observing/demo-records';
-import { EventListener } from '../observing/event-listener';
 import { CREATE_BASKET } from '../shop/basket';
 import { openShop } from '../shop/open-shop';
 import { Shop } from '../shop/shop';
 import { clearBroker, connectBroker } from './broker-room';
-import { type CleanUp } from './clean-up';
-import { DemoDatabase } from './demo-database';
-import { freePort } from './free-port';
-import { PaymentSimulatorProcess } from './payment-simulator-process';
-import { ServiceProcess } from './service-process';
+
+const START_LIMIT_MS = 30_000;
 
 interface Setting {
   readonly environment: { readonly databaseUrl: string; readonly rabbitUrls: readonly string[] };
@@ -34,7 +39,7 @@ interface Setting {
 /** Everything that runs, for as long as the demo does. */
 export interface Theatre extends Omit<Stage, 'signal' | 'onPlaced'> {
   readonly service: ServiceProcess;
-  readonly records: DemoRecords;
+  readonly records: Records;
   readonly listener: EventListener;
   readonly broker: ChannelModel;
   readonly prefix: string;
@@ -42,7 +47,7 @@ export interface Theatre extends Omit<Stage, 'signal' | 'onPlaced'> {
 }
 
 interface Ground {
-  readonly database: DemoDatabase;
+  readonly databaseUrl: string;
   readonly prefix: string;
   readonly logs: string;
 }
@@ -51,28 +56,32 @@ interface Ground {
 export async function openStage(setting: Setting): Promise<Theatre> {
   const { environment, cleanUp, signal, onDeath } = setting;
   const ground = await prepareGround(setting);
-  const { prefix, logs, database } = ground;
+  const { prefix, logs, databaseUrl } = ground;
   const broker = await connectBroker(environment.rabbitUrls);
   cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
   broker.on('error', (error: Error) => onDeath(`the demo's own connection to the broker broke: ${error.message}`));
   cleanUp.add('closing the connection to the broker', () => broker.close());
   const listener = await EventListener.open(broker, prefix);
 
-  const simulatorSecret = randomBytes(24).toString('hex');
-  const simulator = new PaymentSimulatorProcess(join(logs, 'payment-simulator.log'), simulatorSecret, onDeath);
+  const child = { isBuilt: true, onDeath, signal };
+  const simulator = await SimulatorProcess.start({ ...child, logFile: join(logs, 'payment-simulator.log') });
   cleanUp.add('ending the payment simulator', () => simulator.stop());
-  await simulator.start(signal);
 
   const apiKey = randomBytes(24).toString('hex');
+  const around = { databaseUrl, rabbitUrls: environment.rabbitUrls.join(), prefix, apiKey };
   const service = new ServiceProcess({
-    ...{ port: await freePort(), apiKey, databaseUrl: database.url, rabbitUrls: environment.rabbitUrls, prefix },
-    ...{ transport: setting.transport, simulatorUrl: simulator.url, simulatorSecret },
-    ...{ logFile: join(logs, 'service.log'), onDeath },
+    ...{ name: 'the service', nodeArguments: programFile('service', true), onDeath, signal },
+    ...{ port: await freePort(), startLimitMs: START_LIMIT_MS, logFile: join(logs, 'service.log') },
+    environment: {
+      ...serviceEnvironment({ ...around, transport: setting.transport }),
+      ...simulator.environmentAt(),
+      LOG_LEVEL: 'info',
+    },
   });
   cleanUp.add('ending the service', () => service.stop());
-  const transportInUse = await service.start(signal);
+  const transportInUse = await service.start();
 
-  const records = await DemoRecords.open(database.url);
+  const records = await Records.open(databaseUrl);
   cleanUp.add('closing the connection to the database', () => records.close());
   await records.execute(CREATE_BASKET);
   const shop = await startShop(setting, ground);
@@ -92,20 +101,27 @@ async function prepareGround({ environment, cleanUp, output }: Setting): Promise
   const run = randomBytes(4).toString('hex');
   const logs = mkdtempSync(join(tmpdir(), 'order-timeout-demo-'));
   cleanUp.add('deleting the logs', () => rm(logs, { recursive: true, force: true }), { isEvidence: true });
-  const database = new DemoDatabase(environment.databaseUrl, `order_timeout_demo_${run}`);
-  await database.create();
-  cleanUp.add('dropping the database', () => database.drop());
+  const name = `order_timeout_demo_${run}`;
+  await onServer(`CREATE DATABASE ${name}`, environment.databaseUrl).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RunError(
+      `no database could be made on the server of DATABASE_URL (${reason}); is it up, and may its user create databases?`,
+    );
+  });
+  cleanUp.add('dropping the database', () =>
+    onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, environment.databaseUrl),
+  );
   const prefix = `order-timeout.demo-${run}`;
-  output.write(`  database order_timeout_demo_${run}, broker names ${prefix}.*, logs in ${logs}\n`);
-  return { database, prefix, logs };
+  output.write(`  database ${name}, broker names ${prefix}.*, logs in ${logs}\n`);
+  return { databaseUrl: urlOf(name, environment.databaseUrl), prefix, logs };
 }
 
 async function startShop(
   { environment, transport, cleanUp }: Setting,
-  { database, prefix, logs }: Ground,
+  { databaseUrl, prefix, logs }: Ground,
 ): Promise<INestApplicationContext> {
   const shop = await openShop({
-    databaseUrl: database.url,
+    databaseUrl,
     rabbitUrls: environment.rabbitUrls,
     prefix,
     transport,

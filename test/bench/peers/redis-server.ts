@@ -1,4 +1,4 @@
-import { OwnServer } from '../../campaign/stage/own-server';
+import { OwnServer } from '../../harness/servers/own-server';
 
 /** When Redis brings what it wrote to the disk. Only `always` is as durable as a commit of PostgreSQL. */
 export type AppendFsync = 'everysec' | 'always';
@@ -11,6 +11,6 @@ export interface RedisServer {
 
 /** Starts one with an append-only file in a folder that it removes at the end. */
 export async function startRedis(appendFsync: AppendFsync): Promise<RedisServer> {
-  const { server, access } = await OwnServer.start('bench/redis.mjs', ['--appendfsync', appendFsync]);
-  return { url: String(access.redisUrl), close: () => server.close() };
+  const server = await OwnServer.openScript('bench/redis.mjs', ['--appendfsync', appendFsync]);
+  return { url: server.text('redisUrl'), close: () => server.close() };
 }

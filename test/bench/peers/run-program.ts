@@ -3,14 +3,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { COMPILER, END_WITH_PARENT } from '../../harness/servers/program-file';
 import { type Ring, type Sample } from '../contestant';
 import { fromBench } from './from-bench';
 import { type AppendFsync, startRedis } from './redis-server';
 
-const root = join(__dirname, '..', '..', '..');
 const program = join(__dirname, 'program.mjs');
-const compiler = join(root, 'test/integration/payments/compile-on-require.js');
-const endWithBench = join(__dirname, '..', 'product', 'end-with-bench.js');
 const STDERR_TAIL = 2_000;
 
 /** Who does a shape: a module of this folder, and what only that one has to know. */
@@ -52,7 +50,7 @@ export async function runProgram(runner: Runner, shape: Shape, ring: Ring): Prom
 async function tell({ peer }: Runner, task: object, ring: Ring): Promise<Sample> {
   // The product runs on the Node of its user, and its sources are compiled as they are loaded.
   const node = peer === 'product' ? process.execPath : fromBench('OT_BENCH_NODE');
-  const preload = ['--require', endWithBench, ...(peer === 'product' ? ['--require', compiler] : [])];
+  const preload = ['--require', END_WITH_PARENT, ...(peer === 'product' ? ['--require', COMPILER] : [])];
   const { signal, profileFolder } = ring;
   const profile =
     profileFolder === undefined || peer !== 'product' ? [] : ['--cpu-prof', '--cpu-prof-dir', profileFolder];

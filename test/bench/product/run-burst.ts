@@ -34,7 +34,7 @@ export async function runBurst(ring: Ring, burst: Burst): Promise<Sample> {
   const services: BenchService[] = [];
   try {
     for (let number = 0; number < (burst.instances ?? 1); number += 1) {
-      services.push(await BenchService.start(ring, burst));
+      services.push(await BenchService.open(ring, burst));
     }
     const dueAtMs = Math.ceil((await books.now()) + leadMs(ring));
     const orders = Array.from({ length: count }, (_, n) => newOrder(prefix, n, { expiresAt: new Date(dueAtMs) }));

@@ -1,4 +1,4 @@
-import { textTable } from '../../../examples/demo/report/text-table';
+import { textTable } from '../../harness/report/text-table';
 import { type Contestant, type Metric } from '../contestant';
 import { type BenchReport, type JudgedTarget } from './bench-report';
 import { type Machine } from './machine';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { onServer, urlOf } from '../../support/database';
 import { createVhostOn } from '../../support/rabbit-vhost';
 import { type Contestant, type Ring } from '../contestant';
 import { type BenchServers } from './open-servers';
@@ -18,31 +18,20 @@ export async function openRing(
   const broker = contestant.broker === 'plugin' ? servers.plugin : servers.plain;
   if (!broker) throw new Error('no broker with delayed exchange was started');
   const name = `ot_bench_${randomUUID().replaceAll('-', '').slice(0, 16)}`;
-  await onServer(servers.databaseUrl, [`CREATE DATABASE ${name}`]);
+  await onServer(`CREATE DATABASE ${name}`, servers.databaseUrl);
   const vhost = await createVhostOn(broker);
-  const databaseUrl = new URL(servers.databaseUrl);
-  databaseUrl.pathname = `/${name}`;
   return {
     ...setting,
     folder: mkdtempSync(join(setting.folder, 'run-')),
-    databaseUrl: databaseUrl.href,
+    databaseUrl: urlOf(name, servers.databaseUrl),
     amqpUrl: vhost.url,
     managementUrl: broker.managementUrl,
     brokerFolder: broker.folder,
     close: async () => {
       await vhost.drop();
+      await onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, servers.databaseUrl);
       // The next one must not pay for this one's pages.
-      await onServer(servers.databaseUrl, [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, 'CHECKPOINT']);
+      await onServer('CHECKPOINT', servers.databaseUrl);
     },
   };
-}
-
-async function onServer(url: string, statements: readonly string[]): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type CleanUp } from '../../../examples/demo/servers/clean-up';
-import { OwnServer } from '../../campaign/stage/own-server';
+import { type CleanUp } from '../../harness/servers/clean-up';
+import { OwnBroker } from '../../harness/servers/own-broker';
+import { OwnServer } from '../../harness/servers/own-server';
 
 /** One broker of the benchmark. */
 export interface BenchBroker {
@@ -49,9 +50,9 @@ export async function openServers(wanted: Wanted, cleanUp: CleanUp): Promise<Ben
 }
 
 async function openDatabase(statementStatistics: boolean, cleanUp: CleanUp): Promise<string> {
-  const { server, access } = await OwnServer.start('database.mjs', []);
+  const server = await OwnServer.openScript('database.mjs');
   cleanUp.add('ending the database', () => server.close());
-  const databaseUrl = String(access.databaseUrl);
+  const databaseUrl = server.text('databaseUrl');
   const settings = {
     ...POSTGRES_SETTINGS,
     ...(statementStatistics && { shared_preload_libraries: 'pg_stat_statements' }),
@@ -67,13 +68,8 @@ async function openDatabase(statementStatistics: boolean, cleanUp: CleanUp): Pro
 
 async function openBroker(profile: 'plain' | 'plugin', parent: string, cleanUp: CleanUp): Promise<BenchBroker> {
   const folder = join(parent, `broker-${profile}`);
-  const { server, access } = await OwnServer.start('broker.mjs', ['--profile', profile, '--directory', folder]);
-  cleanUp.add('ending the broker', () => server.close());
-  const { delayedExchange } = access;
-  return {
-    amqpUrl: String(access.amqpUrl),
-    managementUrl: String(access.managementUrl),
-    folder,
-    delayedExchange: typeof delayedExchange === 'string' ? delayedExchange : undefined,
-  };
+  const broker = await OwnBroker.open({ profile, directory: folder });
+  cleanUp.add('ending the broker', () => broker.close());
+  const { amqpUrl, managementUrl, delayedExchange } = broker;
+  return { amqpUrl, managementUrl, delayedExchange, folder };
 }

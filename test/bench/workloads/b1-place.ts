@@ -73,7 +73,7 @@ async function runHttp(ring: Ring, transport: DelayTransportSetting): Promise<Sa
   await shop.close();
   const books = await RunBooks.open(ring);
   const environment = { RATE_LIMIT_PER_SECOND: '0', REMINDER_OFFSETS_MS: '' };
-  const service = await BenchService.start(ring, { transport, environment, name: `B1-http-${transport}` });
+  const service = await BenchService.open(ring, { transport, environment, name: `B1-http-${transport}` });
   const caller = new HttpCaller(service.url, { 'x-api-key': service.apiKey }, CALLERS);
   try {
     await runCallers(CALLERS, CALLERS, (n) => caller.call('POST', '/orders', order('warm', n)));

@@ -63,7 +63,7 @@ async function measure(
   const books = await RunBooks.open(ring);
   const shop = await openShop(ring, transport);
   try {
-    const service = await BenchService.start(ring, { transport, name: `${name}-${transport}` });
+    const service = await BenchService.open(ring, { transport, name: `${name}-${transport}` });
     try {
       await beginStatistics(ring, books);
       const cpuBefore = service.cpuMs();

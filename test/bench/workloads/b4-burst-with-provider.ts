@@ -8,7 +8,8 @@ import { checkClosed } from '../product/check-closed';
 import { HttpCaller } from '../product/http-caller';
 import { newOrder } from '../product/new-orders';
 import { openShop, placeInBulk } from '../product/open-shop';
-import { PROVIDER, ProviderProcess } from '../product/provider-process';
+import { PROVIDER } from '../../harness/servers/simulator-process';
+import { ProviderProcess } from '../product/provider-process';
 import { RunBooks } from '../product/run-books';
 import { runCallers } from '../product/run-callers';
 import { beginStatistics, writeStatistics } from '../product/statement-statistics';
@@ -30,19 +31,20 @@ const references = (ring: Ring): string[] => Array.from({ length: ordersIn(ring)
 
 async function runProduct(ring: Ring, transport: DelayTransportSetting): Promise<Sample> {
   const name = `B4-${transport}`;
-  const provider = await ProviderProcess.start();
+  const provider = await ProviderProcess.start(ring);
   const books = await RunBooks.open(ring);
   try {
     await provider.create(references(ring), AMOUNT, CURRENCY);
     await provider.moveAway(AWAY_MS);
     const resilience = { ratePerSecond: 10_000, burst: 10_000, concurrency: CONCURRENCY, queueLimit: 10_000 };
     const environment = {
-      PAYMENT_PROVIDERS_FILE: provider.writeConfiguration(ring, resilience),
+      PAYMENT_PROVIDERS_FILE: provider.writeConfiguration(resilience),
       // What comes after the closing is not measured.
       LATE_WATCH_OFFSETS_MS: '3600000',
     };
-    const shop = await openShop(ring, transport);
-    const service = await BenchService.start(ring, { transport, environment, name });
+    // Only the service knows the provider.
+    const shop = await openShop(ring, transport, { orders: { unknownProviders: 'allow' } });
+    const service = await BenchService.open(ring, { transport, environment, name });
     try {
       const dueAtMs = Math.ceil((await books.now()) + leadMs(ring));
       await placeInBulk(shop, attempted(ring, dueAtMs), BULK);
@@ -92,13 +94,19 @@ async function checkLedger(provider: ProviderProcess, expected: number): Promise
 
 /** The two calls that an order needs, signed, over kept connections, and nothing else. */
 async function runFloor(ring: Ring): Promise<Sample> {
-  const provider = await ProviderProcess.start();
-  const caller = new HttpCaller(provider.url, {}, CONCURRENCY);
+  const provider = await ProviderProcess.start(ring);
+  const caller = new HttpCaller(provider.simulator.url, {}, CONCURRENCY);
   const ask = (method: string, path: string): Promise<string> => {
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const nonce = randomUUID();
     const { timestamp: at, nonce: once, signature } = SIGNATURE_HEADERS;
-    const signed = signHttpRequest(provider.secret, { timestamp, method, path, nonce, body: Buffer.alloc(0) });
+    const signed = signHttpRequest(provider.simulator.secret, {
+      timestamp,
+      method,
+      path,
+      nonce,
+      body: Buffer.alloc(0),
+    });
     return caller.call(method, path, undefined, { [at]: timestamp, [once]: nonce, [signature]: signed });
   };
   try {

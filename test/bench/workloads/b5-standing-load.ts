@@ -38,7 +38,7 @@ async function run(ring: Ring, transport: DelayTransportSetting): Promise<Sample
   const { pending, tenth, flowSeconds } = sizesOf(ring);
   const books = await RunBooks.open(ring);
   const shop = await openShop(ring, transport);
-  const service = await BenchService.start(ring, { transport, name: `B5-${transport}` });
+  const service = await BenchService.open(ring, { transport, name: `B5-${transport}` });
   try {
     await sleep(SETTLE_MS);
     const before = await brokerUsage(ring);

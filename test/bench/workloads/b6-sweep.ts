@@ -31,7 +31,7 @@ async function run(ring: Ring): Promise<Sample> {
     const claimInTenfoldMs = await timeClaims(ring);
     await books.checkpoint();
     await beginStatistics(ring, books);
-    const service = await BenchService.start(ring, { transport: 'none', name: 'B6' });
+    const service = await BenchService.open(ring, { transport: 'none', name: 'B6' });
     try {
       await books.untilNothingIsPending(CLOSE_LIMIT_MS);
     } finally {
@@ -58,7 +58,7 @@ async function timeClaims(ring: Ring): Promise<number> {
     await books.checkpoint();
     await books.query(PLAN_BY_INDEX);
     const { lockOverdue } = new SettlementQueries('order_timeout');
-    const page = ['order.payment', 0, '-infinity', '', PAGE];
+    const page = ['order.payment', 0, '-infinity', '', 'infinity', PAGE];
     const rows = await books.query<{ key: string }>(lockOverdue, page);
     if (rows.length !== PAGE) throw new Error(`a claim found ${rows.length} rows`);
     const keys = rows.map(({ key }) => key);

@@ -29,7 +29,7 @@ async function runProduct(ring: Ring): Promise<Sample> {
   await shop.close();
   const books = await RunBooks.open(ring);
   const broker = await connect(ring.amqpUrl);
-  const service = await BenchService.start(ring, { transport: 'none', name: 'B7' });
+  const service = await BenchService.open(ring, { transport: 'none', name: 'B7' });
   try {
     await bindQueue(broker);
     await beginStatistics(ring, books);

@@ -1,9 +1,10 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
-import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
+import { type OrderRecord } from '../../harness/checks/facts';
+import { historyProblems, reservationProblems } from '../../harness/checks/order-checks';
 import { type EventRecord } from '../stream/event-record';
+import { hasAttempt, type PlannedOrder } from '../stream/plan-order';
 import { type Circumstances, eventAllowedMs } from './lateness';
-import { type OrderRecord } from './order-record';
 import { type Verdict } from './verdict';
 
 const TERMINAL: readonly string[] = ['PAID', 'CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];
@@ -35,38 +36,30 @@ function checkMoney(order: OrderRecord, plan: PlannedOrder, entry: LedgerEntry |
   const says = `${order.id} is ${order.status}, the provider holds ${held} of ${plan.amount}`;
   if (hasAttempt(plan) !== (entry !== undefined)) verdict.add('paid-unpaid', `${order.id}: the books do not know it`);
   if (order.status !== 'PAID' && held !== 0) verdict.add('closed-though-paid', says);
-  const wasClosed = order.history?.some(({ from, to }) => from === 'CLOSED' && to === 'PAID') ?? false;
-  // The watch corrects it, but only a provider that lied about its close may have led to it.
+  const wasClosed = order.history.some(({ from, to }) => from === 'CLOSED' && to === 'PAID');
+  // The watch mends it, but only a provider that lied about its close may have led to it.
   if (wasClosed && plan.deed.type !== 'pays-after-close')
     verdict.add('closed-though-paid', `${says}, after it was closed`);
   if (order.status === 'PAID' && held !== plan.amount) verdict.add('paid-unpaid', says);
 }
 
 function checkHistory({ id, status, version, history }: OrderRecord, verdict: Verdict): void {
-  const steps = history ?? [];
-  const isChain = steps.every((step, index) => {
-    return step.version === index + 1 && step.from === (steps[index - 1]?.to ?? null);
-  });
-  const last = steps.at(-1);
-  if (!isChain || last?.version !== version || last.to !== status) {
-    verdict.add('double-effects', `${id}: history ${JSON.stringify(steps)} does not lead to ${version} ${status}`);
-  }
+  for (const says of historyProblems(id, version, history)) verdict.add('double-effects', says);
+  const last = history.at(-1)?.to;
+  if (last !== status) verdict.add('double-effects', `${id}: history ends with ${last ?? 'nothing'}, it is ${status}`);
   for (const to of ['CLOSED', 'PAID', 'CANCELLED', 'CLOSING']) {
-    const times = steps.filter((step) => step.to === to && step.from !== to).length;
+    const times = history.filter((step) => step.to === to && step.from !== to).length;
     if (times > 1) verdict.add('double-effects', `${id}: ${times} times ${to}`);
   }
 }
 
-function checkReservations({ id, status, reservations }: OrderRecord, plan: PlannedOrder, verdict: Verdict): void {
+function checkReservations({ id, status, reservations }: OrderRecord, { lines }: PlannedOrder, verdict: Verdict): void {
   if (!TERMINAL.includes(status)) return;
-  const state = status === 'PAID' ? 'COMMITTED' : 'RELEASED';
-  const expected = plan.lines.map(({ sku, quantity }) => `${sku} ${quantity} ${state}`).sort();
-  const found = (reservations ?? []).map(({ sku, qty, state: is }) => `${sku} ${qty} ${is}`).sort();
-  if (found.join() !== expected.join()) verdict.add('stock-drift', `${id} (${status}): ${found.join()}`);
+  for (const says of reservationProblems(id, { status, lines }, reservations)) verdict.add('stock-drift', says);
 }
 
 function checkEvents({ id, history }: OrderRecord, events: EventRecord, verdict: Verdict): void {
-  for (const { from, to, version } of history ?? []) {
+  for (const { from, to, version } of history) {
     if (from === to) continue;
     const type = EVENT_OF_STATUS[to as keyof typeof EVENT_OF_STATUS];
     if (!type || type === 'order.refunded') continue;
@@ -78,12 +71,13 @@ function checkEvents({ id, history }: OrderRecord, events: EventRecord, verdict:
 }
 
 function checkPunctuality({ id, history }: OrderRecord, events: EventRecord, around: Circumstances, to: Verdict): void {
-  for (const step of history ?? []) {
+  for (const step of history) {
     const type = EVENT_OF_STATUS[step.to as keyof typeof EVENT_OF_STATUS];
     const seenAt = type && step.from !== step.to ? events.firstSeen(id, step.version, type) : undefined;
     if (seenAt === undefined) continue;
-    const allowedMs = eventAllowedMs(step.at, seenAt, around);
-    const lateMs = seenAt - step.at;
-    if (lateMs > allowedMs) to.add('late-events', `${id}: ${type} after ${lateMs} ms, ${allowedMs} are allowed`);
+    const allowedMs = eventAllowedMs(step.occurredAt, seenAt, around);
+    const lateMs = seenAt - step.occurredAt;
+    if (lateMs > allowedMs)
+      to.add('late-events', `${id}: ${type} after ${Math.round(lateMs)} ms, ${allowedMs} are allowed`);
   }
 }

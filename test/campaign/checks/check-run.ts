@@ -1,16 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type OrderRecord } from '../../harness/checks/facts';
+import { stockProblems } from '../../harness/checks/order-checks';
+import { Records } from '../../harness/checks/records';
 import { type FaultLog, type InjectedFault } from '../faults/fault-log';
 import { type Stage } from '../stage/open-stage';
 import { type StreamResult } from '../stream/drive-stream';
 import { type EventRecord } from '../stream/event-record';
-import { hasAttempt, planOrder, PLENTY } from '../stream/plan-order';
+import { hasAttempt, planOrder, type PlannedOrder, PLENTY } from '../stream/plan-order';
 import { checkOrder } from './check-order';
 import { checkUnsendable } from './check-unsendable';
 import { BASE_MS, earlyMs, latenessOf, type OrderNeeds } from './lateness';
 import { type LateOrder, NOTICEABLE_MS } from './lateness-by-kind';
 import { type MachineLoad } from './machine-load';
-import { type OrderRecord, readOrders } from './order-record';
 import { parkedCommands } from './parked-commands';
 import { Verdict } from './verdict';
 
@@ -60,30 +62,30 @@ export async function checkRun(sources: Sources): Promise<Findings> {
   const times = new Times(log.faults, sources.load);
   const circumstances = sources.isBrokerDead ? undefined : times;
   const byStatus = new Map<string, number>();
-  const sold = new Map<string, number>();
   const missing = new Set(stream.accepted);
-  let orders = 0;
-  for await (const order of readOrders(stage.database)) {
+  const records = await Records.open(stage.databases.primaryUrl);
+  const orders = await records.orderRecords();
+  const [stock, parked] = [await records.stock(), await records.parkedTimeouts()];
+  await records.close();
+  const placed: { status: string; lines: PlannedOrder['lines'] }[] = [];
+  for (const order of orders.values()) {
     const number = Number(order.id.split('-')[1]);
     const plan = planOrder(seed, number);
     missing.delete(number);
-    orders += 1;
+    placed.push({ status: order.status, lines: plan.lines });
     byStatus.set(order.status, (byStatus.get(order.status) ?? 0) + 1);
     checkOrder(order, { plan, entry: ledger.get(order.id), events, circumstances }, verdict);
     times.check(order, { asks: hasAttempt(plan), skus: plan.lines.map(({ sku }) => sku) }, verdict);
-    if (order.status === 'PAID') {
-      for (const { sku, quantity } of plan.lines) sold.set(sku, (sold.get(sku) ?? 0) + quantity);
-    }
   }
   for (const number of missing) verdict.add('unclosed', `order ${number} was accepted and is not there`);
   checkUnplaced(sources, verdict);
-  await checkStock(stage, sold, verdict);
-  await checkParked(stage, events, verdict);
+  for (const says of stockProblems(stock, () => PLENTY, placed)) verdict.add('stock-drift', says);
+  checkParked(parked, events, verdict);
   await checkUnsendable(stage.database, verdict);
   for (const says of sources.isBrokerDead ? [] : await parkedCommands(stage)) verdict.add('parked', says);
   for (const { column, says } of log.faults.flatMap(({ breaches }) => breaches)) verdict.add(column, says);
   checkAcks(stage, verdict);
-  return { verdict, orders, byStatus, ...times.result() };
+  return { verdict, orders: orders.size, byStatus, ...times.result() };
 }
 
 /** Every order was either accepted or is among the refusals. */
@@ -109,14 +111,14 @@ class Times {
 
   check(order: OrderRecord, needs: OrderNeeds, verdict: Verdict): void {
     const early = earlyMs(order);
-    if (early > 0) verdict.add('early', `${order.id} was closed ${early} ms before its deadline`);
+    if (early > 0) verdict.add('early', `${order.id} was closed ${early.toFixed(3)} ms before its deadline`);
     const lateness = latenessOf(order, this, needs);
     if (!lateness) return;
     const { lateMs, allowedMs } = lateness;
     this.late.push(lateMs);
     if (lateMs > NOTICEABLE_MS) this.lateOrders.push({ ...lateness, asks: needs.asks });
-    const steps = (order.history ?? [])
-      .map(({ to, cause, at }) => `${to} by ${cause} at ${at - order.expiresAt}`)
+    const steps = order.history
+      .map(({ to, cause, occurredAt }) => `${to} by ${cause} at ${Math.round(occurredAt - order.expiresAt)}`)
       .join(', ');
     if (lateMs > BASE_MS) this.excused.push({ id: order.id, lateMs, allowedMs, steps });
     const isHit = this.brokerKills.some(({ beganAt, endedAt }) => {
@@ -128,9 +130,12 @@ class Times {
       ({ beganAt, endedAt }) => beganAt <= order.expiresAt + lateMs && endedAt >= order.createdAt,
     );
     const says = of
-      .map(({ kind, says: what, beganAt }) => `${kind} ${what} at ${beganAt - order.expiresAt}`)
+      .map(({ kind, says: what, beganAt }) => `${kind} ${what} at ${Math.round(beganAt - order.expiresAt)}`)
       .join('; ');
-    verdict.add('late', `${order.id}: ${lateMs} ms, ${allowedMs} are allowed (${steps}); ${says}`);
+    verdict.add(
+      'late',
+      `${order.id}: ${Math.round(lateMs)} ms, ${Math.round(allowedMs)} are allowed (${steps}); ${says}`,
+    );
   }
 
   result(): Pick<Findings, 'lateness' | 'latestAfterBrokerKill' | 'excused' | 'lateOrders'> {
@@ -147,21 +152,8 @@ function checkAcks({ folder }: Stage, verdict: Verdict): void {
   }
 }
 
-async function checkStock({ database }: Stage, sold: ReadonlyMap<string, number>, verdict: Verdict): Promise<void> {
-  const rows = await database.query<{ sku: string; on_hand: number; reserved: number }>(
-    'SELECT sku, on_hand, reserved FROM order_timeout.inventory ORDER BY sku',
-  );
-  for (const { sku, on_hand: onHand, reserved } of rows) {
-    const expected = PLENTY - (sold.get(sku) ?? 0);
-    if (onHand === expected && reserved === 0) continue;
-    verdict.add('stock-drift', `${sku}: ${onHand} on hand, ${reserved} reserved, instead of ${expected} and 0`);
-  }
-}
-
-async function checkParked({ database }: Stage, events: EventRecord, verdict: Verdict): Promise<void> {
-  const rows = await database.query<{ kind: string; key: string; last_error: string | null }>(
-    `SELECT kind, key, last_error FROM order_timeout.timeout WHERE state = 'parked'`,
-  );
-  for (const { kind, key, last_error: error } of rows) verdict.add('parked', `${kind} ${key}: ${error ?? ''}`);
-  for (let more = rows.length; more < events.parked; more += 1) verdict.add('parked', 'an event timeout.parked');
+/** Each of them is also an event. */
+function checkParked(parked: readonly string[], events: EventRecord, verdict: Verdict): void {
+  for (const says of parked) verdict.add('parked', says);
+  for (let more = parked.length; more < events.parked; more += 1) verdict.add('parked', 'an event timeout.parked');
 }

@@ -1,7 +1,7 @@
+import { type OrderRecord } from '../../harness/checks/facts';
 import { type InjectedFault } from '../faults/fault-log';
 import { EVENT_EXCUSES, EXCUSES } from './excuses';
 import { type MachineLoad } from './machine-load';
-import { type OrderRecord } from './order-record';
 
 /** How late an order ended, and how late the faults of its time let it be; milliseconds. */
 export interface Lateness {
@@ -42,12 +42,13 @@ export function latenessOf(
   { faults, load }: Circumstances,
   needs: OrderNeeds,
 ): Lateness | undefined {
-  const end = order.history?.find(({ to }) => TERMINAL.includes(to));
+  const end = order.history.find(({ to }) => TERMINAL.includes(to));
   const dueAt = dueOf(order);
-  if (!end || end.at <= dueAt) return undefined;
+  if (!end || end.occurredAt <= dueAt) return undefined;
+  const endedAt = end.occurredAt;
   const mine = faults.filter((fault) => {
     const { withinMs = Infinity } = EXCUSES[fault.kind];
-    const isThen = fault.beganAt <= end.at && fault.endedAt >= order.createdAt && dueAt <= fault.endedAt + withinMs;
+    const isThen = fault.beganAt <= endedAt && fault.endedAt >= order.createdAt && dueAt <= fault.endedAt + withinMs;
     return isThen && (fault.sku === undefined || needs.skus.includes(fault.sku));
   });
   const afterMs = afterEffectsMs(mine, dueAt, ({ kind }) => EXCUSES[kind].afterMs);
@@ -55,20 +56,20 @@ export function latenessOf(
     const { stops } = EXCUSES[kind];
     return stops === 'everything' || (stops === 'questions' && needs.asks);
   });
-  const allowedMs = BASE_MS * load.factorAt(end.at) + afterMs + coveredMs(stopped, dueAt, end.at);
-  return { lateMs: end.at - dueAt, allowedMs, dueAt, endedAt: end.at, faults: mine };
+  const allowedMs = BASE_MS * load.factorAt(endedAt) + afterMs + coveredMs(stopped, dueAt, endedAt);
+  return { lateMs: endedAt - dueAt, allowedMs, dueAt, endedAt, faults: mine };
 }
 
 /** The shop may have moved the deadline to a moment that had passed when it was heard: then it counts from there. */
 function dueOf({ expiresAt, history }: OrderRecord): number {
-  const moved = (history ?? []).filter(({ to }) => to === 'PENDING').map(({ at }) => at);
+  const moved = history.filter(({ to }) => to === 'PENDING').map(({ occurredAt }) => occurredAt);
   return Math.max(expiresAt, ...moved);
 }
 
 /** Closed by the engine before the time it had promised. */
 export function earlyMs({ history, expiresAt }: OrderRecord): number {
-  const begin = history?.find(({ to, cause }) => (to === 'CLOSING' || to === 'CLOSED') && !BY_SHOP.includes(cause));
-  return begin ? expiresAt - begin.at : 0;
+  const begin = history.find(({ to, cause }) => (to === 'CLOSING' || to === 'CLOSED') && !BY_SHOP.includes(cause));
+  return begin ? expiresAt - begin.occurredAt : 0;
 }
 
 /** How late an event may come that tells of something at `from` and was seen at `to`. */

@@ -5,14 +5,14 @@ import { type Fault, type Scene } from './fault';
 import { onChannel } from './on-channel';
 
 export const killBroker: Fault = async ({ stage, signal }, random) => {
-  await stage.brokerServer.kill();
+  await stage.broker.kill();
   await sleep(random.between(0, 2_000), undefined, { signal });
-  await stage.brokerServer.start();
+  await stage.broker.start();
 };
 
 export const restartBroker: Fault = async ({ stage }) => {
-  await stage.brokerServer.stop();
-  await stage.brokerServer.start();
+  await stage.broker.stop();
+  await stage.broker.start();
 };
 
 /** An operator purges what waits: the work queues, or those of the ladder. */
@@ -53,11 +53,11 @@ export const deleteDelayExchange: Fault = (scene, random, entry) =>
 
 /** Publishers are blocked: the broker reads nothing from them. */
 export const raiseDiskAlarm: Fault = async ({ stage, signal }, random) => {
-  await stage.brokerControl.fillDisk();
+  await stage.broker.fillDisk();
   try {
     await sleep(random.between(1_000, 6_000), undefined, { signal });
   } finally {
-    await stage.brokerControl.freeDisk();
+    await stage.broker.freeDisk();
   }
 };
 

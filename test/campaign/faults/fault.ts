@@ -1,6 +1,6 @@
-import { type Random } from '../../../examples/demo/buyers/random';
-import { type BrokerLink } from '../stream/broker-link';
+import { type Random } from '../../harness/buyers/random';
 import { type Stage } from '../stage/open-stage';
+import { type BrokerLink } from '../stream/broker-link';
 import { type InjectedFault } from './fault-log';
 
 /** What a fault needs to do its harm. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Random } from '../../harness/buyers/random';
 import { CRASH_POINTS } from '../build/crash-points';
 import { type Instance } from '../stage/instance';
 import { type Fault, type Scene } from './fault';
-import { type Random } from '../../../examples/demo/buyers/random';
 import { withInstance } from './with-instance';
 
 /** How long an armed instance may take to come to its point; some are passed rarely. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Random } from '../../../examples/demo/buyers/random';
-import { type Stage } from '../stage/open-stage';
+import { type Random } from '../../harness/buyers/random';
 import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
 import { LADDER, ladderQueues } from '../stage/ladder-names';
+import { type Stage } from '../stage/open-stage';
 import { type Fault, type Scene } from './fault';
 import { onChannel } from './on-channel';
 
@@ -23,10 +23,10 @@ export const suspendQueue: Fault = async ({ stage, signal }, random, entry) => {
   const names = stage.transport === 'ladder' && random.next() < 0.5 ? ladderQueues() : WAKE_UP_KINDS.map(workQueue);
   const name = `${stage.prefix}.${names[random.between(0, names.length - 1)]}`;
   const ms = random.between(3_000, 20_000);
-  const isThere = await stage.brokerControl.suspendQueue(name);
+  const isThere = await stage.broker.suspendQueue(name);
   entry.says = isThere ? `${name} for ${ms} ms` : `${name} is not there`;
   if (!isThere) return;
-  await sleep(ms, undefined, { signal }).finally(() => stage.brokerControl.resumeQueue(name));
+  await sleep(ms, undefined, { signal }).finally(() => stage.broker.resumeQueue(name));
 };
 
 /** Wake-ups vanish while the broker, the connection and every queue with a consumer are fine. */
@@ -55,9 +55,9 @@ export const replaceBroker: Fault = async (scene) => {
     // No more confirms for events that the subscriber would not get.
     stage.ways.broker.swallow();
     await untilFetched(scene, 'campaign-subscriber');
-    await stage.brokerServer.kill();
-    stage.brokerControl.wipe();
-    await stage.brokerServer.start();
+    await stage.broker.kill();
+    stage.broker.wipe();
+    await stage.broker.start();
   } finally {
     stage.ways.broker.cut();
     stage.ways.broker.restore();
@@ -70,8 +70,8 @@ export const replaceBroker: Fault = async (scene) => {
 export const failPublishes: Fault = async ({ stage, signal }, random, entry) => {
   const ms = random.between(5_000, 20_000);
   entry.says = `for ${ms} ms`;
-  await stage.brokerControl.failPublishes(true);
-  await sleep(ms, undefined, { signal }).finally(() => stage.brokerControl.failPublishes(false));
+  await stage.broker.failPublishes(true);
+  await sleep(ms, undefined, { signal }).finally(() => stage.broker.failPublishes(false));
 };
 
 interface Way {
@@ -90,10 +90,10 @@ const nothing = (): Promise<void> => Promise.resolve();
 const UNBOUND: Way = {
   says: 'the work queue of payments is bound to nothing',
   open: async (scene) => {
-    const { prefix, transport, brokerControl } = scene.stage;
+    const { prefix, transport, broker } = scene.stage;
     const exchange = `${prefix}.${transport === 'ladder' ? `${LADDER}.delivery` : 'delayed'}`;
     const queue = `${prefix}.${workQueue(WAKE_UP_KINDS[0])}`;
-    const keys = await brokerControl.bindingKeys(exchange, queue);
+    const keys = await broker.bindingKeys(exchange, queue);
     await onChannel(scene, async (channel) => {
       for (const key of keys) await channel.unbindQueue(queue, exchange, key);
     });
@@ -113,15 +113,15 @@ const UNDELIVERED: Way = {
 
 const EXPIRED: Way = {
   says: 'a policy lets the queues of the ladder expire',
-  open: ({ stage }) => stage.brokerControl.expireQueues(`^${stage.prefix}[.]delay`, EXPIRE_MS),
-  mend: ({ stage }) => stage.brokerControl.dropPolicy(),
+  open: ({ stage }) => stage.broker.expireQueues(`^${stage.prefix}[.]delay`, EXPIRE_MS),
+  mend: ({ stage }) => stage.broker.dropPolicy(),
 };
 
 /** Resolves when everything in the queue has been taken and settled. @throws when that takes too long: then it must not be lost. */
 async function untilFetched({ stage, signal }: Scene, name: string): Promise<void> {
   const endsAt = performance.now() + PATIENCE_MS;
   for (;;) {
-    const count = await stage.brokerControl.messagesIn(`${stage.prefix}.${name}`);
+    const count = await stage.broker.messagesIn(`${stage.prefix}.${name}`);
     if (count === 0) return;
     if (performance.now() > endsAt) throw new Error(`${count} messages are still in ${name} after ${PATIENCE_MS} ms`);
     await sleep(LOOK_MS, undefined, { signal });

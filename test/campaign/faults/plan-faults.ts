@@ -1,4 +1,4 @@
-import { Random } from '../../../examples/demo/buyers/random';
+import { Random } from '../../harness/buyers/random';
 import { type CampaignTransport } from '../campaign-options';
 import { FAULT_KINDS, type FaultKind } from './fault-kind';
 

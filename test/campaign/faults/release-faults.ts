@@ -8,7 +8,7 @@ export const runOldRelease: Fault = (scene, random, entry) =>
     const ms = random.between(5_000, 12_000);
     entry.says = `instance ${instance.number} for ${ms} ms`;
     await instance.stop();
-    await instance.start('previous');
+    await instance.startPrevious();
     await sleep(ms, undefined, { signal: scene.signal });
     await instance.stop();
     await instance.start();

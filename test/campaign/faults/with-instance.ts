@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Random } from '../../../examples/demo/buyers/random';
+import { type Random } from '../../harness/buyers/random';
 import { type Instance } from '../stage/instance';
 import { type Scene } from './fault';
 

@@ -4,7 +4,7 @@
 
 /**
  * @typedef {{ on(event: 'close', listener: () => void): unknown, checkQueue(name: string): Promise<unknown> }} Channel
- * @typedef {{ arm?: string, skip?: number, disarm?: boolean, hang?: number, jumpMs?: number, breakChannel?: number }}
+ * @typedef {{ arm?: string, skip?: number, hang?: number, jumpMs?: number, breakChannel?: number }}
  *   Instruction  of instance.ts
  */
 
@@ -62,7 +62,6 @@ Object.assign(globalThis, {
 process.on('message', (received) => {
   const message = /** @type {Instruction} */ (received);
   if (message.arm) armed.set(message.arm, message.skip ?? 0);
-  if (message.disarm) armed.clear();
   if (message.hang !== undefined) hangs = message.hang;
   if (message.jumpMs !== undefined) jumpMs = message.jumpMs;
   if (message.breakChannel !== undefined) {
@@ -72,5 +71,3 @@ process.on('message', (received) => {
     chosen?.channel.checkQueue(`order-timeout.nowhere-${process.pid}`).catch(() => undefined);
   }
 });
-process.once('disconnect', () => process.exit(1));
-process.channel?.unref();

@@ -1,6 +1,7 @@
-import { startThrowAwayPgbouncer } from '../../support/throw-away-pgbouncer';
-import { OwnServer } from './own-server';
-import { TcpProxy } from './tcp-proxy';
+import { OwnServer } from '../../harness/servers/own-server';
+import { Pgbouncer } from '../../harness/servers/pgbouncer';
+import { ReplicatedDatabase } from '../../harness/servers/replicated-database';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 
 /** PostgreSQL as the service meets it: one server, or a primary and its standby. */
 export interface DatabaseServers {
@@ -33,10 +34,10 @@ export function startDatabases({ hasStandby, usesPgbouncer }: DatabaseWish): Pro
 }
 
 async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
-  const { server, access } = await OwnServer.start('database.mjs', []);
-  const primaryUrl = String(access.databaseUrl);
-  const pooler = usesPgbouncer ? await startThrowAwayPgbouncer([primaryUrl]) : undefined;
-  const way = await TcpProxy.open(targetOf(pooler?.through(primaryUrl) ?? primaryUrl));
+  const server = await OwnServer.openScript('database.mjs');
+  const primaryUrl = server.text('databaseUrl');
+  const pooler = usesPgbouncer ? await Pgbouncer.open(primaryUrl) : undefined;
+  const way = await TcpProxy.open(pooler?.through(primaryUrl) ?? primaryUrl);
   const none = (): Promise<never> => Promise.reject(new Error('this run has no standby'));
   return {
     ...{ primaryUrl, way, serviceUrl: way.through(primaryUrl), promote: none, rejoin: none },
@@ -44,7 +45,7 @@ async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
     stopPrimary: () => server.stop(),
     startPrimary: () => server.start(),
     close: async () => {
-      await way.close();
+      await way.shut();
       await pooler?.close();
       await server.close();
     },
@@ -52,30 +53,26 @@ async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
 }
 
 async function startBoth(): Promise<DatabaseServers> {
-  const { server, access } = await OwnServer.start('replicated-database.mjs', []);
-  const urls = access.urls as readonly string[];
+  const server = await ReplicatedDatabase.open();
   const ways = new Map<string, TcpProxy>();
-  for (const url of urls) ways.set(url, await TcpProxy.open(targetOf(url)));
-  let primaryUrl = String(access.primaryUrl);
+  for (const url of server.urls) ways.set(url, await TcpProxy.open(url));
   return {
     get primaryUrl() {
-      return primaryUrl;
+      return server.primaryUrl;
     },
     get way() {
-      const way = ways.get(primaryUrl);
-      if (!way) throw new Error(`no way leads to ${primaryUrl}`);
+      const way = ways.get(server.primaryUrl);
+      if (!way) throw new Error(`no way leads to ${server.primaryUrl}`);
       return way;
     },
     serviceUrl: severalHosts([...ways].map(([url, way]) => way.through(url))),
-    killPrimary: () => server.tell('kill-primary').then(() => undefined),
-    stopPrimary: () => server.tell('stop-primary').then(() => undefined),
-    startPrimary: () => server.tell('start-primary').then(() => undefined),
-    promote: async () => {
-      primaryUrl = String((await server.tell('promote')).primaryUrl);
-    },
-    rejoin: () => server.tell('rejoin').then(() => undefined),
+    killPrimary: () => server.killPrimary(),
+    stopPrimary: () => server.stopPrimary(),
+    startPrimary: () => server.startPrimary(),
+    promote: () => server.promote(),
+    rejoin: () => server.rejoin(),
     close: async () => {
-      for (const way of ways.values()) await way.close();
+      for (const way of ways.values()) await way.shut();
       await server.close();
     },
   };
@@ -86,9 +83,4 @@ function severalHosts(urls: readonly string[]): string {
   const [first = ''] = urls;
   const hosts = urls.map((url) => new URL(url).host).join();
   return `${first.replace(new URL(first).host, hosts)}?target_session_attrs=read-write`;
-}
-
-export function targetOf(url: string): { host: string; port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) };
 }

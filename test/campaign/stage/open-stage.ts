@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../../examples/demo/servers/free-port';
-import { CleanUp } from '../../../examples/demo/servers/clean-up';
+import { type CleanUp, openAll } from '../../harness/servers/clean-up';
+import { freePort } from '../../harness/servers/free-port';
+import { OwnBroker } from '../../harness/servers/own-broker';
+import { serviceEnvironment } from '../../harness/servers/service-environment';
+import { SimulatorProcess } from '../../harness/servers/simulator-process';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { buildPreviousRelease } from '../build/build-previous-release';
 import { copyBuild } from '../build/copy-build';
 import { HOOKS } from '../build/crash-points';
 import { type Patch } from '../build/patch';
 import { type CampaignTransport } from '../campaign-options';
-import { BrokerControl } from './broker-control';
+import { CAMPAIGN_ENVIRONMENT } from './campaign-environment';
 import { Database } from './database';
-import { type DatabaseServers, startDatabases, targetOf } from './database-servers';
+import { type DatabaseServers, startDatabases } from './database-servers';
 import { Instance, type InstancePlan } from './instance';
-import { OwnServer } from './own-server';
-import { serviceEnvironment } from './service-environment';
-import { Simulator } from './simulator';
-import { TcpProxy } from './tcp-proxy';
 
 /** Small, so that a message above it need not be large: RabbitMQ's own limit is 128 MiB, since 4.0 16 MiB. */
 const MAX_MESSAGE_BYTES = 1_048_576;
@@ -44,29 +44,18 @@ export interface Stage {
   readonly apiKey: string;
   /** Past the proxy. */
   readonly amqpUrl: string;
-  readonly brokerServer: OwnServer;
-  readonly brokerControl: BrokerControl;
+  readonly broker: OwnBroker;
   readonly databases: DatabaseServers;
   readonly database: Database;
-  readonly simulator: Simulator;
+  readonly simulator: SimulatorProcess;
   readonly ways: Readonly<Record<'database' | 'broker' | 'provider', TcpProxy>>;
   readonly instances: readonly Instance[];
   close(): Promise<void>;
 }
 
 /** Starts the servers, the provider and the service, each on its own. */
-export async function openStage(setting: Setting): Promise<Stage> {
-  const cleanUp = new CleanUp();
-  const close = async (): Promise<void> => {
-    const failures = await cleanUp.run({ keepsEvidence: setting.keepsLogs });
-    if (failures.length > 0) process.stderr.write(`  not cleaned up: ${failures.join('; ')}\n`);
-  };
-  try {
-    return { ...(await raise(setting, cleanUp)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+export function openStage(setting: Setting): Promise<Stage> {
+  return openAll((cleanUp) => raise(setting, cleanUp), { keepsEvidence: setting.keepsLogs });
 }
 
 async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'close'>> {
@@ -79,36 +68,38 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   chmodSync(folder, 0o755);
   const dist = copyBuild(folder, [...HOOKS, ...setting.patches]);
   const profile = transport === 'delayed-exchange' ? 'plugin' : 'plain';
-  const brokerDirectory = join(folder, 'broker');
-  const brokerOptions = ['--profile', profile, '--directory', brokerDirectory];
   const [broker, databases] = await Promise.all([
-    OwnServer.start('broker.mjs', [...brokerOptions, '--max-message-size', String(MAX_MESSAGE_BYTES)]),
+    OwnBroker.open({ profile, directory: join(folder, 'broker'), maxMessageSize: MAX_MESSAGE_BYTES }),
     startDatabases(setting),
   ]);
-  cleanUp.add('ending the broker', () => broker.server.close());
+  cleanUp.add('ending the broker', () => broker.close());
   cleanUp.add('ending the database', () => databases.close());
-  const amqpUrl = String(broker.access.amqpUrl);
-  if (setting.isBrokerDead) await broker.server.kill();
-  const secret = randomBytes(24).toString('hex');
-  const simulator = await Simulator.start(secret);
+  const { amqpUrl } = broker;
+  if (setting.isBrokerDead) await broker.kill();
+  const simulator = await SimulatorProcess.start({
+    isBuilt: true,
+    signal,
+    logFile: join(folder, 'payment-simulator.log'),
+  });
   cleanUp.add('ending the payment simulator', () => simulator.stop());
   const ways = {
     get database(): TcpProxy {
       return databases.way;
     },
-    broker: await TcpProxy.open(targetOf(amqpUrl)),
-    provider: await TcpProxy.open(targetOf(simulator.url)),
+    broker: await TcpProxy.open(amqpUrl),
+    provider: await TcpProxy.open(simulator.url),
   };
-  for (const way of [ways.broker, ways.provider]) cleanUp.add('closing a proxy', () => way.close());
+  for (const way of [ways.broker, ways.provider]) cleanUp.add('closing a proxy', () => way.shut());
   const prefix = 'order-timeout.faults';
   const apiKey = randomBytes(24).toString('hex');
   const environment = {
     ...serviceEnvironment({
-      ...{ transport, prefix, apiKey, simulatorSecret: secret },
+      ...{ transport, prefix, apiKey },
       databaseUrl: databases.serviceUrl,
-      rabbitUrl: ways.broker.through(amqpUrl),
-      simulatorUrl: ways.provider.through(simulator.url),
+      rabbitUrls: ways.broker.through(amqpUrl),
     }),
+    ...simulator.environmentAt(ways.provider.through(simulator.url)),
+    ...CAMPAIGN_ENVIRONMENT,
     // The oldest PgBouncer that distributions have cannot prepare statements in this mode.
     ...(setting.usesPgbouncer && { DATABASE_PREPARED_STATEMENTS: 'off' }),
     ...setting.environment,
@@ -129,24 +120,10 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   const instances = await startInstances(setting.instances, fleet, cleanUp);
   const database = new Database(() => databases.primaryUrl);
   cleanUp.add('closing the connection to the database', () => database.close());
-  const { port } = targetOf(amqpUrl);
-  const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
-  const brokerControl = new BrokerControl({ directory: brokerDirectory, amqpPort: port, erlangBin });
+  const { usesPgbouncer } = setting;
   return {
-    ...{
-      folder,
-      transport,
-      usesPgbouncer: setting.usesPgbouncer,
-      prefix,
-      apiKey,
-      amqpUrl,
-      brokerControl,
-      database,
-      simulator,
-      ways,
-      instances,
-    },
-    ...{ brokerServer: broker.server, databases },
+    ...{ folder, transport, usesPgbouncer, prefix, apiKey, amqpUrl },
+    ...{ broker, databases, database, simulator, ways, instances },
   };
 }
 

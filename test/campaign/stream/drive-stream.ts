@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
-import { PROVIDER } from '../stage/service-environment';
-import { type Simulator } from '../stage/simulator';
+import { type SimulatorClient } from '../../harness/servers/simulator-client';
+import { PROVIDER } from '../../harness/servers/simulator-process';
+import { type Answer, type ShopCaller } from '../../harness/shop/shop-caller';
 import { type BrokerLink } from './broker-link';
 import { CURRENCY, hasAttempt, planOrder, type PlannedOrder, UNIT_AMOUNT } from './plan-order';
-import { type Shop } from './shop';
 
 interface Stream {
   readonly seed: number;
   readonly orders: number;
   /** Orders per second. */
   readonly rate: number;
-  readonly shop: Shop;
+  readonly shop: ShopCaller;
   readonly link: BrokerLink;
-  readonly simulator: Simulator;
+  readonly simulator: SimulatorClient;
   /** Then every order comes by HTTP. */
   readonly isBrokerDead: boolean;
   readonly signal: AbortSignal;
@@ -85,7 +85,7 @@ async function act({ shop, link, isBrokerDead, signal }: Stream, order: PlannedO
 }
 
 /** A command may still be on its way when the buyer wants something else of its order. */
-function expectAccepted(answer: Awaited<ReturnType<Shop['send']>>, what: string, channel = 'http'): void {
+function expectAccepted(answer: Answer, what: string, channel = 'http'): void {
   if (answer.type === 'accepted' || TOO_LATE.has(answer.code)) return;
   if (channel === 'amqp' && answer.code === 'ORDER_NOT_FOUND') return;
   throw new Error(`${what} was refused: ${answer.code}`);

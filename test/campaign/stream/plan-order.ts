@@ -1,4 +1,4 @@
-import { Random } from '../../../examples/demo/buyers/random';
+import { Random } from '../../harness/buyers/random';
 
 /** What the buyer, or the shop for him, does. */
 export type Deed =

@@ -3,9 +3,9 @@ import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { uuidv7 } from 'uuidv7';
 import { Outbox } from '../../../src/outbox';
 import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../../src/timeouts';
+import { OwnBroker } from '../../harness/servers/own-broker';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
-import { startThrowAwayBroker, type ThrowAwayBroker } from '../../support/throw-away-broker';
 
 const KIND = 'sick.single';
 /** Where what is due in 16 to 24 s waits first. */
@@ -25,7 +25,7 @@ const MAX_BYTES = 100_000;
 describe('on a broker in trouble', () => {
   const outbox = new Outbox({ schema: 'order_timeout', horizonMs: 60_000 });
   let database: TestDatabase;
-  let broker: ThrowAwayBroker;
+  let broker: OwnBroker;
   let engine: TestEngine;
   let direct: ChannelModel;
   let channel: Channel;
@@ -33,7 +33,7 @@ describe('on a broker in trouble', () => {
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
-    [database, broker] = await Promise.all([createDatabase(), startThrowAwayBroker('plain')]);
+    [database, broker] = await Promise.all([createDatabase(), OwnBroker.open({ profile: 'plain' })]);
     await broker.limitMessages(MAX_BYTES);
     direct = await connect(broker.amqpUrl);
     channel = await direct.createChannel();
@@ -91,7 +91,7 @@ describe('on a broker in trouble', () => {
 
   it('events are as quick as before beside a sick queue, come once, and the path counts as down until its confirms are back', async () => {
     came.length = 0;
-    await broker.suspendQueue(SICK);
+    expect(await broker.suspendQueue(SICK)).toBe(true);
     const sent: string[] = [];
     const until25s = Date.now() + 25_000;
     for (let n = 0; Date.now() < until25s; n++) {

@@ -18,7 +18,7 @@ const without = (sdk: string): string => `
 
 async function outputOf(program: string): Promise<unknown> {
   const options = { cwd: root, timeout: 25_000 };
-  const preload = join(__dirname, 'compile-on-require.js');
+  const preload = join(root, 'test/harness/compile-on-require.js');
   const { stdout } = await run(process.execPath, ['-r', preload, '-e', program], options);
   return JSON.parse(stdout);
 }

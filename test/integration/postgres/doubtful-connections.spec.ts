@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { onOwnConnection } from '../../../src/database';
-import { TcpProxy } from '../../campaign/stage/tcp-proxy';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 
 const POOL = 5;
@@ -12,14 +12,13 @@ describe('a pool whose connections have all fallen silent', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    const { hostname, port } = new URL(database.url);
-    proxy = await TcpProxy.open({ host: hostname, port: Number(port) });
-    pool = await connectTo(proxy.through(database.url), POOL);
+    proxy = await TcpProxy.open(database.url);
+    pool = await connectTo(proxy.url, POOL);
   });
 
   afterAll(async () => {
     await pool.destroy();
-    await proxy.close();
+    await proxy.shut();
     await database.drop();
   });
 

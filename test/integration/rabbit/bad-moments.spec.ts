@@ -9,9 +9,9 @@ import {
   resolveRabbitOptions,
   type RabbitOptions,
 } from '../../../src/rabbit';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { type ServerProxy, startServerProxy } from '../../support/server-proxy';
 
 const QUEUE = 'consumed';
 const clock = new SystemClock();
@@ -33,7 +33,7 @@ class WatchedClock extends SystemClock {
 
 describe('the broker client at bad moments', () => {
   let vhost: TestVhost;
-  let proxy: ServerProxy;
+  let proxy: TcpProxy;
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
@@ -41,10 +41,10 @@ describe('the broker client at bad moments', () => {
   });
 
   beforeEach(async () => {
-    proxy = await startServerProxy(vhost.url);
+    proxy = await TcpProxy.open(vhost.url);
   });
 
-  afterEach(() => proxy.close());
+  afterEach(() => proxy.shut());
 
   afterAll(() => vhost.drop());
 
@@ -74,7 +74,7 @@ describe('the broker client at bad moments', () => {
     proxy.mute();
     const publishing = client.publisher.publish(Array.from({ length: 100 }, event));
     await new Promise((resolve) => setImmediate(resolve));
-    proxy.cut();
+    proxy.hangUp();
     const outcomes = await withTimeout<unknown>(clock, 3_000, publishing, 'pending');
     await client.close();
     expect(outcomes).not.toBe('pending');

@@ -2,15 +2,15 @@ import { Logger } from '@nestjs/common';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { SystemClock } from '../../../src/clock';
 import { type Delivery, type ManualAckConsumer, RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { type ServerProxy, startServerProxy } from '../../support/server-proxy';
 
 const QUEUE = 'consumed';
 
 describe('the consumer with manual acknowledgement', () => {
   let vhost: TestVhost;
-  let proxy: ServerProxy;
+  let proxy: TcpProxy;
   let direct: ChannelModel;
   let channel: Channel;
   let client: RabbitClient;
@@ -20,7 +20,7 @@ describe('the consumer with manual acknowledgement', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     vhost = await createVhost();
-    proxy = await startServerProxy(vhost.url);
+    proxy = await TcpProxy.open(vhost.url);
     direct = await connect(vhost.url);
     channel = await direct.createChannel();
   });
@@ -45,7 +45,7 @@ describe('the consumer with manual acknowledgement', () => {
 
   afterAll(async () => {
     await direct.close();
-    await proxy.close();
+    await proxy.shut();
     await vhost.drop();
   });
 
@@ -73,7 +73,7 @@ describe('the consumer with manual acknowledgement', () => {
   it('acknowledges no other message if an acknowledgment comes after a reconnect', async () => {
     send('old');
     const [old] = await taken(1);
-    proxy.cut();
+    proxy.hangUp();
     await until(() => !consumer.isConsuming);
     await until(() => consumer.isConsuming);
     const [again] = await taken(1);
@@ -112,7 +112,7 @@ describe('the consumer with manual acknowledgement', () => {
 
   it('consumes again after each of several lost connections', async () => {
     for (const round of ['first', 'second']) {
-      proxy.cut();
+      proxy.hangUp();
       await until(() => !consumer.isConsuming);
       await until(() => consumer.isConsuming);
       send(round);
@@ -129,7 +129,7 @@ describe('the consumer with manual acknowledgement', () => {
     await consumer.suspend();
     send('while suspended');
     expect(client.isUp).toBe(true);
-    proxy.cut();
+    proxy.hangUp();
     await until(() => !client.isUp);
     await until(() => client.isUp);
     expect(consumer.isConsuming).toBe(false);

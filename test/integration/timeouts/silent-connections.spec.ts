@@ -1,6 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutOutcome } from '../../../src/timeouts';
-import { TcpProxy } from '../../campaign/stage/tcp-proxy';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
@@ -25,16 +25,15 @@ describe('the engine in the pool of a host that sets no limits', () => {
 
   beforeAll(async () => {
     [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
-    const { hostname, port } = new URL(database.url);
-    proxy = await TcpProxy.open({ host: hostname, port: Number(port) });
-    pool = await connectTo(proxy.through(database.url), 10);
+    proxy = await TcpProxy.open(database.url);
+    pool = await connectTo(proxy.url, 10);
     engine = await startEngine({ ...database, dataSource: pool }, vhost.url, [new ByAHost()]);
     await until(() => engine.engine.isMessagePathUp && engine.engine.isReady);
   });
   afterAll(async () => {
     await engine.close();
     await pool.destroy();
-    await proxy.close();
+    await proxy.shut();
     await database.drop();
     await vhost.drop();
   });

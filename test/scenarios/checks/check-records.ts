@@ -1,4 +1,5 @@
 import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
+import { historyProblems, reservationProblems } from '../../harness/checks/order-checks';
 import { type OrderFacts } from './order-facts';
 import { type Violation } from './violation';
 
@@ -10,16 +11,11 @@ export function checkRecords(facts: OrderFacts): Violation[] {
 }
 
 function checkHistory({ stored, history }: OrderFacts): Violation[] {
-  const problems = history.flatMap(({ version, from }, index) => {
-    const before = history[index - 1];
-    const isNext = version === index + 1 && (from ?? undefined) === before?.to;
-    return isNext ? [] : [other(`history has version ${version} from ${from ?? 'nothing'} as number ${index + 1}`)];
-  });
-  const last = history.at(-1);
-  if (stored && (last?.version !== stored.version || last.to !== stored.status)) {
-    problems.push(other(`history ends with version ${last?.version ?? 0}, the order is at ${stored.version}`));
-  }
-  return problems;
+  if (!stored) return [];
+  const to = history.at(-1)?.to;
+  const problems = historyProblems(stored.id, stored.version, history);
+  if (to !== stored.status) problems.push(`history ends with ${to ?? 'nothing'}, the order is ${stored.status}`);
+  return problems.map(other);
 }
 
 function checkEvents({ history, refunds, unmatched, events }: OrderFacts): Violation[] {
@@ -39,10 +35,7 @@ function checkEvents({ history, refunds, unmatched, events }: OrderFacts): Viola
   return [other(`events [${found.join(', ')}] instead of [${expected.join(', ')}]`)];
 }
 
-function checkReservations({ stored, order, reservations }: OrderFacts): Violation[] {
-  const state = stored?.status === 'PAID' ? 'COMMITTED' : 'RELEASED';
-  const expected = order.lines.map(({ sku, quantity }) => `${sku} ${quantity} ${state}`).sort();
-  const found = reservations.map(({ sku, quantity, state: is }) => `${sku} ${quantity} ${is}`).sort();
-  if (found.join() === expected.join()) return [];
-  return [{ kind: 'stock-wrong', says: `reservations [${found.join(', ')}] instead of [${expected.join(', ')}]` }];
+function checkReservations({ stored, order: { id, lines }, reservations }: OrderFacts): Violation[] {
+  const problems = stored ? reservationProblems(id, { status: stored.status, lines }, reservations) : [];
+  return problems.map((says) => ({ kind: 'stock-wrong', says }));
 }

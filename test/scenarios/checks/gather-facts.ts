@@ -1,4 +1,4 @@
-import { type DemoRecords } from '../../../examples/demo/observing/demo-records';
+import { groupByOrder, type Records } from '../../harness/checks/records';
 import { type Placed } from '../playing/placed-order';
 import { type Stage } from '../stage/open-stage';
 import {
@@ -6,7 +6,6 @@ import {
   type OrderFacts,
   type UnmatchedFact,
   type RefundFact,
-  type StoredFact,
   type TimeoutFact,
 } from './order-facts';
 
@@ -15,20 +14,18 @@ const SCHEMA = 'order_timeout';
 /** Asks everybody who knows something: the database, the provider, and the subscriber of events. */
 export async function gatherFacts(stage: Stage, orders: readonly Placed[]): Promise<OrderFacts[]> {
   const { records, simulator, listener } = stage;
-  const stored = new Map((await readOrders(records)).map((row) => [row.id, row]));
-  const history = group(await records.history());
-  const reservations = group(await records.reservations());
-  const attempts = group(await readAttempts(records));
-  const refunds = group(await readRefunds(records));
+  const stored = await records.orderRecords();
+  const attempts = groupByOrder(await readAttempts(records));
+  const refunds = groupByOrder(await readRefunds(records));
   const unmatched = await readUnmatched(records);
   const timeouts = await readTimeouts(records);
   const ledger = await simulator.ledger();
-  const events = group(listener.facts());
+  const events = groupByOrder(listener.facts());
   return orders.map((order) => {
     const numbers = new Set((refunds.get(order.id) ?? []).map(({ number }) => number));
     return {
-      ...{ order, stored: stored.get(order.id), history: history.get(order.id) ?? [] },
-      ...{ reservations: reservations.get(order.id) ?? [], attempts: attempts.get(order.id) ?? [] },
+      ...{ order, stored: stored.get(order.id), history: stored.get(order.id)?.history ?? [] },
+      ...{ reservations: stored.get(order.id)?.reservations ?? [], attempts: attempts.get(order.id) ?? [] },
       ...{ refunds: refunds.get(order.id) ?? [], events: events.get(order.id) ?? [] },
       unmatched: unmatched.filter((one) => one.orderId === order.id || isOfStory(order, one)),
       timeouts: timeouts.filter(({ key }) => key === order.id || numbers.has(key)),
@@ -49,16 +46,11 @@ function isOfStory(
   );
 }
 
-export function readTimeouts(records: DemoRecords): Promise<TimeoutFact[]> {
+export function readTimeouts(records: Records): Promise<TimeoutFact[]> {
   return read(records, `SELECT kind, key, state, attempts, last_error AS "lastError" FROM ${SCHEMA}.timeout`);
 }
 
-export function readOrders(records: DemoRecords): Promise<StoredFact[]> {
-  const expiresAt = '(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAt"';
-  return read(records, `SELECT id, status, version, ${expiresAt} FROM ${SCHEMA}.orders`);
-}
-
-function readAttempts(records: DemoRecords): Promise<AttemptFact[]> {
+function readAttempts(records: Records): Promise<AttemptFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", provider, reference, status, paid_amount AS "paidAmount",
@@ -66,14 +58,14 @@ function readAttempts(records: DemoRecords): Promise<AttemptFact[]> {
   );
 }
 
-function readRefunds(records: DemoRecords): Promise<RefundFact[]> {
+function readRefunds(records: Records): Promise<RefundFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", number, provider, reference, amount, status FROM ${SCHEMA}.refund`,
   );
 }
 
-function readUnmatched(records: DemoRecords): Promise<UnmatchedFact[]> {
+function readUnmatched(records: Records): Promise<UnmatchedFact[]> {
   return read(
     records,
     `SELECT order_id AS "orderId", provider, merchant_account AS "merchantAccount", reference, reason, handling
@@ -81,12 +73,6 @@ function readUnmatched(records: DemoRecords): Promise<UnmatchedFact[]> {
   );
 }
 
-function read<T>(records: DemoRecords, sql: string): Promise<T[]> {
+function read<T>(records: Records, sql: string): Promise<T[]> {
   return records.execute(sql) as Promise<T[]>;
-}
-
-function group<T extends { readonly orderId: string }>(rows: readonly T[]): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) groups.set(row.orderId, [...(groups.get(row.orderId) ?? []), row]);
-  return groups;
 }

@@ -1,6 +1,5 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
-import { type EventFact, type HistoryFact, type ReservationFact } from '../../../examples/demo/checking/facts';
-import { type OrderStatus } from '../../../src/orders';
+import { type EventFact, type HistoryFact, type ReservationFact, type StoredOrder } from '../../harness/checks/facts';
 import { type Placed } from '../playing/placed-order';
 
 /** A row of payment_attempt. */
@@ -42,17 +41,10 @@ export interface TimeoutFact {
   readonly lastError: string | null;
 }
 
-export interface StoredFact {
-  readonly id: string;
-  readonly status: OrderStatus;
-  readonly version: number;
-  readonly expiresAt: number;
-}
-
 /** Everything that anybody knows of one order at the end. */
 export interface OrderFacts {
   readonly order: Placed;
-  readonly stored: StoredFact | undefined;
+  readonly stored: StoredOrder | undefined;
   readonly history: readonly HistoryFact[];
   readonly reservations: readonly ReservationFact[];
   readonly attempts: readonly AttemptFact[];

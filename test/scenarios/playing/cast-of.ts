@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../../../examples/demo/servers/until';
 import { type OrderStatus } from '../../../src/orders';
-import { httpJson } from '../stage/http-json';
-import { type PaymentKey } from '../stage/simulator-client';
+import { type PaymentKey } from '../../harness/servers/simulator-client';
+import { until } from '../../harness/servers/until';
+import { httpJson } from '../../harness/shop/http-json';
 import { type Cast } from './cast';
 import { handMadeNotification } from './hand-made-notification';
 import { keptSql, parkedSql, statusSql } from './look-up';

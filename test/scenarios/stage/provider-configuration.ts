@@ -1,6 +1,6 @@
 import { STRIPE_RESILIENCE_DEFAULTS } from '../../../src/payments/stripe/stripe-resilience-defaults';
+import { type SimulatorMerchants } from '../../harness/servers/simulator-client';
 import { type ProviderName } from '../scenario';
-import { type SimulatorMerchants } from './simulator-client';
 
 /** Answers that are untrusted or missing are part of the run, so a provider is left alone for a moment only. */
 const RESILIENCE = { ratePerSecond: 1_000, breakerOpenMs: 500 };

@@ -1,4 +1,4 @@
-import { httpJson } from './http-json';
+import { httpJson } from '../../harness/shop/http-json';
 
 interface Attempt {
   readonly provider: string;

@@ -1,5 +1,6 @@
 import { type PlannedOrder } from '../../../examples/demo/buyers/planned-order';
-import { type EventFact, type Facts, type HistoryFact, type OrderFact } from '../../../examples/demo/checking/facts';
+import { type Facts, type OrderFact } from '../../../examples/demo/checking/facts';
+import { type EventFact, type HistoryFact } from '../../harness/checks/facts';
 
 const DEADLINE = 1_000_000;
 
