@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import { ensureBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
+import { ensureBuilds } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
 import { repository } from './setup/paths.mjs';
 import { say } from './setup/progress.mjs';
@@ -85,8 +85,7 @@ function compare(localBuild, reportTempFolder) {
 }
 
 await main(async ({ args, signal }) => {
-  await ensureBuild(serviceBuild, { signal });
-  await ensureBuild(simulatorBuild, { signal });
+  await ensureBuilds({ signal });
   const isUpdate = args.includes('--update');
   mkdirSync(reportFolder, { recursive: true });
   const temporary = mkdtempSync(join(tmpdir(), 'public-api-'));
