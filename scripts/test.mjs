@@ -35,7 +35,6 @@ const checks = {
   lint: npmScript('lint'),
   types: npmScript('typecheck'),
   'public API': npmScript('api'),
-  exports: npmScript('exports'),
   'set-up tests': node('--test', ...ownTests),
 };
 
