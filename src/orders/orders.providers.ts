@@ -3,6 +3,7 @@ import { Outbox } from '../outbox';
 import { Inventory } from '../inventory';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../timeouts';
+import { construct, constructWith } from './construct';
 import { PaymentLookups } from './lookup/payment-lookups';
 import { CancelOrder } from './close/cancel-order';
 import { CheckPayment } from './pay/check-payment';
@@ -92,22 +93,8 @@ const useCases: Provider[] = [
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
     useFactory: ({ dataSource, schema }: Base) => new ReadHistory(dataSource, schema),
   },
-  {
-    provide: RegisterAttempt,
-    inject: [OrderTransaction, OrderPolicies, PaymentProviders],
-    useFactory: (desk: OrderTransaction, policies: OrderPolicies, providers: PaymentProviders) =>
-      new RegisterAttempt(desk, policies, providers),
-  },
-  {
-    provide: MarkPaid,
-    inject: [OrderTransaction, HandleUnmatched, PaymentWatch, PaymentProviders],
-    useFactory: (
-      desk: OrderTransaction,
-      unmatched: HandleUnmatched,
-      watch: PaymentWatch,
-      providers: PaymentProviders,
-    ) => new MarkPaid(desk, unmatched, watch, providers),
-  },
+  construct(RegisterAttempt, OrderTransaction, OrderPolicies, PaymentProviders),
+  construct(MarkPaid, OrderTransaction, HandleUnmatched, PaymentWatch, PaymentProviders),
   {
     provide: HandleWebhook,
     inject: [PaymentProviders, PaymentObservers, OrderStore, RESOLVED_TIMEOUTS_OPTIONS, MarkPaid, TimeoutScheduler],
@@ -120,54 +107,29 @@ const useCases: Provider[] = [
       scheduler: TimeoutScheduler,
     ) => new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler }),
   },
-  {
-    provide: CheckPayment,
-    inject: [OrderStore, PaymentLookups, MarkPaid, ReadOrder],
-    useFactory: (store: OrderStore, ask: PaymentLookups, markPaid: MarkPaid, read: ReadOrder) =>
-      new CheckPayment(store, ask, markPaid, read),
-  },
-  {
-    provide: ExtendDeadline,
-    inject: [OrderTransaction, OrderPolicies],
-    useFactory: (desk: OrderTransaction, policies: OrderPolicies) => new ExtendDeadline(desk, policies),
-  },
-  {
-    provide: CancelOrder,
-    inject: [OrderTransaction, PaymentWatch],
-    useFactory: (desk: OrderTransaction, watch: PaymentWatch) => new CancelOrder(desk, watch),
-  },
-  { provide: SetAutoClose, inject: [OrderTransaction], useFactory: (desk: OrderTransaction) => new SetAutoClose(desk) },
+  construct(CheckPayment, OrderStore, PaymentLookups, MarkPaid, ReadOrder),
+  construct(ExtendDeadline, OrderTransaction, OrderPolicies),
+  construct(CancelOrder, OrderTransaction, PaymentWatch),
+  construct(SetAutoClose, OrderTransaction),
 ];
 
 const deadlines: Provider[] = [
-  {
-    provide: PaymentLookups,
-    inject: [PaymentProviders],
-    useFactory: (providers: PaymentProviders) => new PaymentLookups(providers),
-  },
-  {
-    provide: CloseUnpaidOrders,
-    inject: [OrderStore, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney, PaymentWatch],
-    useFactory: (
-      store: OrderStore,
-      providers: PaymentLookups,
-      policies: OrderPolicies,
-      unmatched: HandleUnmatched,
-      found: NoteUnmatchedMoney,
-      watch: PaymentWatch,
-    ) => new CloseUnpaidOrders({ store, providers, policies, unmatched, found, watch }),
-  },
-  {
-    provide: ReconcilePayments,
-    inject: [OrderStore, PaymentLookups, MarkPaid, HandleUnmatched],
-    useFactory: (store: OrderStore, providers: PaymentLookups, markPaid: MarkPaid, unmatched: HandleUnmatched) =>
-      new ReconcilePayments({ store, providers, markPaid, unmatched }),
-  },
-  {
-    provide: RemindBeforeDeadline,
-    inject: [OrderStore, Outbox],
-    useFactory: (store: OrderStore, outbox: Outbox) => new RemindBeforeDeadline(store, outbox),
-  },
+  construct(PaymentLookups, PaymentProviders),
+  constructWith(CloseUnpaidOrders, {
+    store: OrderStore,
+    providers: PaymentLookups,
+    policies: OrderPolicies,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+    watch: PaymentWatch,
+  }),
+  constructWith(ReconcilePayments, {
+    store: OrderStore,
+    providers: PaymentLookups,
+    markPaid: MarkPaid,
+    unmatched: HandleUnmatched,
+  }),
+  construct(RemindBeforeDeadline, OrderStore, Outbox),
 ];
 
 /** All providers of the orders. They also need ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. */

@@ -2,6 +2,7 @@ import { type Provider } from '@nestjs/common';
 import { Inventory } from '../../inventory';
 import { PaymentProviders } from '../../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { construct, constructWith } from '../construct';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch } from '../unmatched/payment-watch';
@@ -23,17 +24,8 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
     useFactory: ({ schema }: ResolvedTimeoutsOptions) => new UnmatchedRows(schema),
   },
-  {
-    provide: SettleUnmatched,
-    inject: [OrderTransaction, UnmatchedRows],
-    useFactory: (desk: OrderTransaction, rows: UnmatchedRows) => new SettleUnmatched(desk, rows),
-  },
-  {
-    provide: AssignUnmatched,
-    inject: [OrderTransaction, UnmatchedRows, MarkPaid, PaymentProviders],
-    useFactory: (desk: OrderTransaction, rows: UnmatchedRows, markPaid: MarkPaid, providers: PaymentProviders) =>
-      new AssignUnmatched(desk, rows, markPaid, providers),
-  },
+  construct(SettleUnmatched, OrderTransaction, UnmatchedRows),
+  construct(AssignUnmatched, OrderTransaction, UnmatchedRows, MarkPaid, PaymentProviders),
   {
     provide: UnmatchedPayments,
     inject: [RESOLVED_TIMEOUTS_OPTIONS, UnmatchedRows, AssignUnmatched, SettleUnmatched],
@@ -44,32 +36,20 @@ export const OPERATOR_PROVIDERS: Provider[] = [
       settling: SettleUnmatched,
     ) => new UnmatchedPayments({ dataSource, rows, assigning, settling }),
   },
-  {
-    provide: RefundPayment,
-    inject: [OrderTransaction, HandleUnmatched, NoteUnmatchedMoney, MarkPaid, PaymentLookups, PaymentProviders],
-    useFactory: (
-      desk: OrderTransaction,
-      unmatched: HandleUnmatched,
-      found: NoteUnmatchedMoney,
-      markPaid: MarkPaid,
-      ask: PaymentLookups,
-      providers: PaymentProviders,
-    ) => new RefundPayment({ desk, unmatched, found, markPaid, ask, providers }),
-  },
-  {
-    provide: ReviveOrder,
-    inject: [OrderTransaction, HandleUnmatched, NoteUnmatchedMoney, Inventory, UnmatchedRows],
-    useFactory: (
-      desk: OrderTransaction,
-      unmatched: HandleUnmatched,
-      found: NoteUnmatchedMoney,
-      inventory: Inventory,
-      rows: UnmatchedRows,
-    ) => new ReviveOrder({ desk, unmatched, found, inventory, rows }),
-  },
-  {
-    provide: CloseOrder,
-    inject: [OrderTransaction, PaymentWatch],
-    useFactory: (desk: OrderTransaction, watch: PaymentWatch) => new CloseOrder(desk, watch),
-  },
+  constructWith(RefundPayment, {
+    desk: OrderTransaction,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+    markPaid: MarkPaid,
+    ask: PaymentLookups,
+    providers: PaymentProviders,
+  }),
+  constructWith(ReviveOrder, {
+    desk: OrderTransaction,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+    inventory: Inventory,
+    rows: UnmatchedRows,
+  }),
+  construct(CloseOrder, OrderTransaction, PaymentWatch),
 ];

@@ -2,6 +2,7 @@ import { type Provider } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
+import { construct } from '../construct';
 import { OrderTransaction } from '../order-transaction';
 import { ErasePersonalData } from './erase-personal-data';
 import { Purge } from './purge';
@@ -39,11 +40,7 @@ export function retentionProviders(options: symbol): Provider[] {
       inject: [options],
       useFactory: ({ retention }: { retention?: RetentionOptions }) => resolveRetention(retention),
     },
-    {
-      provide: ErasePersonalData,
-      inject: [OrderTransaction],
-      useFactory: (desk: OrderTransaction) => new ErasePersonalData(desk),
-    },
+    construct(ErasePersonalData, OrderTransaction),
     {
       provide: Purge,
       inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, RESOLVED_RETENTION, CLOCK],

@@ -1,6 +1,7 @@
 import { type Provider } from '@nestjs/common';
 import { Outbox } from '../../outbox';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../../timeouts';
+import { construct, constructWith } from '../construct';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderPolicies } from '../order-policies';
 import { OrderStore } from '../sql/order-store';
@@ -18,42 +19,21 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
     useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new RefundRows(dataSource, schema),
   },
-  {
-    provide: NoteUnmatchedMoney,
-    inject: [OrderStore],
-    useFactory: (store: OrderStore) => new NoteUnmatchedMoney(store),
-  },
-  {
-    provide: HandleUnmatched,
-    inject: [OrderStore, TimeoutScheduler, OrderPolicies, RefundRows, NoteUnmatchedMoney],
-    useFactory: (
-      store: OrderStore,
-      scheduler: TimeoutScheduler,
-      policies: OrderPolicies,
-      refunds: RefundRows,
-      found: NoteUnmatchedMoney,
-    ) => new HandleUnmatched({ store, scheduler, policies, refunds, found }),
-  },
-  {
-    provide: PaymentWatch,
-    inject: [TimeoutScheduler, OrderPolicies],
-    useFactory: (scheduler: TimeoutScheduler, policies: OrderPolicies) => new PaymentWatch(scheduler, policies),
-  },
-  {
-    provide: WatchEndedOrders,
-    inject: [OrderStore, PaymentLookups, OrderPolicies, HandleUnmatched, NoteUnmatchedMoney],
-    useFactory: (
-      store: OrderStore,
-      providers: PaymentLookups,
-      policies: OrderPolicies,
-      unmatched: HandleUnmatched,
-      found: NoteUnmatchedMoney,
-    ) => new WatchEndedOrders({ store, providers, policies, unmatched, found }),
-  },
-  {
-    provide: RefundPayments,
-    inject: [OrderStore, RefundRows, PaymentLookups, Outbox],
-    useFactory: (store: OrderStore, refunds: RefundRows, providers: PaymentLookups, outbox: Outbox) =>
-      new RefundPayments({ store, refunds, providers, outbox }),
-  },
+  construct(NoteUnmatchedMoney, OrderStore),
+  constructWith(HandleUnmatched, {
+    store: OrderStore,
+    scheduler: TimeoutScheduler,
+    policies: OrderPolicies,
+    refunds: RefundRows,
+    found: NoteUnmatchedMoney,
+  }),
+  construct(PaymentWatch, TimeoutScheduler, OrderPolicies),
+  constructWith(WatchEndedOrders, {
+    store: OrderStore,
+    providers: PaymentLookups,
+    policies: OrderPolicies,
+    unmatched: HandleUnmatched,
+    found: NoteUnmatchedMoney,
+  }),
+  constructWith(RefundPayments, { store: OrderStore, refunds: RefundRows, providers: PaymentLookups, outbox: Outbox }),
 ];
