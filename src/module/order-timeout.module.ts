@@ -16,7 +16,6 @@ import { OrderCommandsController } from '../api/amqp';
 import {
   InventoryController,
   OrderActionsController,
-  OrderErasureController,
   OrderOperatorController,
   OrdersController,
   ParkedTimeoutsController,
@@ -30,7 +29,6 @@ import { retryWhileUnavailable } from '../database';
 const HTTP_CONTROLLERS = [
   OrdersController,
   OrderActionsController,
-  OrderErasureController,
   OrderOperatorController,
   InventoryController,
   ParkedTimeoutsController,

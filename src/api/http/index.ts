@@ -2,7 +2,6 @@ export { API_KEYS } from './api-key.guard';
 export { ApiKeys, findApiKeyProblems } from './api-keys';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
-export { OrderErasureController } from './order-erasure.controller';
 export { OrderOperatorController } from './order-operator.controller';
 export { OrdersController } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';

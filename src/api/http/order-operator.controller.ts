@@ -19,6 +19,7 @@ const { reason, provider, reference, merchantAccount, flag } = fields;
 const orderId = new InputPipe(fields.orderId);
 const refund = z.strictObject({ provider, reference, merchantAccount: merchantAccount.optional(), reason });
 const revival = z.strictObject({ reason });
+const erasure = z.strictObject({ reason });
 const close = z.strictObject({ reason, attemptsAreClosed: flag.optional() });
 
 /** Operator actions on one order. */
@@ -59,5 +60,16 @@ export class OrderOperatorController {
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
     return accepted(id, await this.orders.close({ ...request, orderId: id }, { by })).order;
+  }
+
+  @Post('erase')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async erase(
+    @Param('id', orderId) id: string,
+    @Body(new InputPipe(erasure)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+  ): Promise<OrderView> {
+    return accepted(id, await this.orders.erasePersonalData({ orderId: id, reason }, { by })).order;
   }
 }
