@@ -60,6 +60,14 @@ export function isLockTimeout(error: unknown): boolean {
   return chain(error).some(({ code }) => code === '55P03');
 }
 
+/**
+ * True when a statement was canceled. PostgreSQL reports even a lock time-out so, with 57014 and not 55P03, if the lock is
+ * granted at that very moment and the statement then waits for another one.
+ */
+export function isCanceled(error: unknown): boolean {
+  return chain(error).some(({ code }) => code === '57014');
+}
+
 /** True when another session was in the way: no attempt is counted for it. */
 export function isContention(error: unknown): boolean {
   return chain(error).some(({ code }) => typeof code === 'string' && CONTENTION.has(code));

@@ -5,17 +5,25 @@ const FORMER = 'orphan_payment';
 const NAME = 'unmatched_payment';
 
 const CONSTRAINTS = `
-  SELECT conname AS text FROM pg_constraint WHERE conrelid = $1::regclass AND starts_with(conname::text, $2)`;
+  SELECT quote_ident(conname) AS name, quote_ident($3 || substr(conname, length($2) + 1)) AS renamed
+    FROM pg_constraint WHERE conrelid = $1::regclass AND starts_with(conname::text, $2)`;
 const INDEXES = `
-  SELECT c.relname AS text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  SELECT quote_ident(c.relname) AS name, quote_ident($3 || substr(c.relname, length($2) + 1)) AS renamed
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
    WHERE i.indrelid = $1::regclass AND starts_with(c.relname::text, $2)`;
-const OWNER = 'SELECT quote_ident(pg_get_userbyid(relowner)) AS text FROM pg_class WHERE oid = $1::regclass';
+const OWNER = 'SELECT quote_ident(pg_get_userbyid(relowner)) AS owner FROM pg_class WHERE oid = $1::regclass';
 const GRANTS = `
   SELECT g.privilege_type AS privilege,
          CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS grantee
     FROM pg_class t, aclexplode(t.relacl) g
    WHERE t.oid = $1::regclass AND g.grantee <> t.relowner
      AND g.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')`;
+
+interface Rename {
+  /** Quoted where SQL needs it, because a host may have added an index or a constraint. */
+  readonly name: string;
+  readonly renamed: string;
+}
 
 interface Grant {
   readonly privilege: string;
@@ -48,11 +56,11 @@ export function renameUnmatchedPayment(schema: string): new () => MigrationInter
 
 /** Renames the constraints and indexes of a table that begin with `from`. The index of a constraint goes with it. */
 async function renameParts(runner: QueryRunner, table: string, from: string, to: string): Promise<void> {
-  for (const name of await textsOf(runner, CONSTRAINTS, [table, from]))
-    await runner.query(`ALTER TABLE ${table} RENAME CONSTRAINT ${name} TO ${name.replace(from, to)}`);
+  for (const { name, renamed } of await runner.manager.query<Rename[]>(CONSTRAINTS, [table, from, to]))
+    await runner.query(`ALTER TABLE ${table} RENAME CONSTRAINT ${name} TO ${renamed}`);
   const [schema] = table.split('.');
-  for (const name of await textsOf(runner, INDEXES, [table, from]))
-    await runner.query(`ALTER INDEX ${schema}.${name} RENAME TO ${name.replace(from, to)}`);
+  for (const { name, renamed } of await runner.manager.query<Rename[]>(INDEXES, [table, from, to]))
+    await runner.query(`ALTER INDEX ${schema}.${name} RENAME TO ${renamed}`);
 }
 
 /**
@@ -60,13 +68,8 @@ async function renameParts(runner: QueryRunner, table: string, from: string, to:
  * may be neither of the roles that use the view.
  */
 async function copyRights(runner: QueryRunner, table: string, view: string): Promise<void> {
-  const [owner] = await textsOf(runner, OWNER, [table]);
-  await runner.query(`ALTER VIEW ${view} OWNER TO ${present(owner, `the owner of ${table}`)}`);
+  const [owned] = await runner.manager.query<{ owner: string }[]>(OWNER, [table]);
+  await runner.query(`ALTER VIEW ${view} OWNER TO ${present(owned, `the owner of ${table}`).owner}`);
   for (const { privilege, grantee } of await runner.manager.query<Grant[]>(GRANTS, [table]))
     await runner.query(`GRANT ${privilege} ON ${view} TO ${grantee}`);
-}
-
-async function textsOf(runner: QueryRunner, sql: string, parameters: readonly string[]): Promise<string[]> {
-  const rows = await runner.manager.query<{ text: string }[]>(sql, [...parameters]);
-  return rows.map(({ text }) => text);
 }

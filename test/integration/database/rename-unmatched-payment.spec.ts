@@ -70,6 +70,19 @@ describe('the migration that renames the table of unmatched payments', () => {
     expect(await namesLike('unmatched%')).toEqual([]);
   });
 
+  it('renames what a host has added to the table under names that SQL takes in quotes only', async () => {
+    await dataSource.query(`CREATE INDEX "orphan_payment_orderId_idx" ON s.orphan_payment (order_id)`);
+    await dataSource.query(`ALTER TABLE s.orphan_payment ADD CONSTRAINT "orphan_payment_by-host" CHECK (amount < 9)`);
+    const expected = ['constraint unmatched_payment_by-host', 'i unmatched_payment_orderId_idx'];
+    await migrate(dataSource, 's');
+    expect(await namesLike('unmatched%')).toEqual(expect.arrayContaining(expected));
+    expect(await namesLike('orphan%')).toEqual(['v orphan_payment']);
+    await takeBack();
+    expect(await namesLike('orphan%')).toEqual(
+      expect.arrayContaining(expected.map((name) => name.replace('unmatched', 'orphan'))),
+    );
+  });
+
   it('keeps the payments, and shows through the view what is written to the table', async () => {
     await dataSource.query(KEEP, ['before']);
     await migrate(dataSource, 's');
