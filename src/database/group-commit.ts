@@ -4,7 +4,7 @@ export const GROUP_COMMIT = {
   size: 100,
   /** Two keep two cores busy; each more makes the groups smaller. */
   lanes: 2,
-  /** Ten times what a group takes. Who holds a lock longer, a host's transaction for instance, is waited for alone. */
+  /** Ten times as long as a group takes. If a lock is held longer, for example by a host's transaction, items wait for it alone. */
   lockLimitMs: 200,
 } as const;
 
@@ -38,7 +38,7 @@ interface Waiting<T, R> {
 export class GroupCommit<T, R> {
   private waiting: Waiting<T, R>[] = [];
   private running = 0;
-  /** Names in a lane: who shares one comes after it, in the order of coming. */
+  /** Names of the items in running groups. An item that shares a name waits, in order of arrival. */
   private readonly inLanes = new Set<string>();
 
   constructor(private readonly deps: GroupDependencies<T, R>) {}
@@ -80,7 +80,7 @@ export class GroupCommit<T, R> {
     else this.deps.runAlone(item).then(resolve, reject);
   }
 
-  /** First come, first served; who shares a name with somebody before it waits for the next group. */
+  /** First come, first served. An item that shares a name with an earlier one waits for a later group. */
   private takeGroup(): Waiting<T, R>[] {
     const group: Waiting<T, R>[] = [];
     const passed: Waiting<T, R>[] = [];

@@ -49,13 +49,13 @@ export async function ownTransaction<T>(
  */
 async function begin(runner: QueryRunner, limits: TransactionLimits): Promise<void> {
   const setLimits = limitsSql(limits);
-  let isSaid = false;
+  let hasNamedLevel = false;
   let isLimited = false;
   const restore = interceptQueries(runner, (send) => (sql, ...rest) => {
-    if (isSaid && sql === `SET TRANSACTION ISOLATION LEVEL ${LEVEL}`) return Promise.resolve();
-    isSaid = sql === 'START TRANSACTION';
-    isLimited ||= isSaid;
-    return send(isSaid ? `START TRANSACTION ISOLATION LEVEL ${LEVEL}; ${setLimits}` : sql, ...rest);
+    if (hasNamedLevel && sql === `SET TRANSACTION ISOLATION LEVEL ${LEVEL}`) return Promise.resolve();
+    hasNamedLevel = sql === 'START TRANSACTION';
+    isLimited ||= hasNamedLevel;
+    return send(hasNamedLevel ? `START TRANSACTION ISOLATION LEVEL ${LEVEL}; ${setLimits}` : sql, ...rest);
   });
   try {
     await runner.startTransaction(LEVEL);

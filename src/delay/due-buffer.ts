@@ -4,7 +4,7 @@ import { DueHeap } from './due-heap';
 /** A correction of the clock during a wait is noticed after this time at the latest. */
 const LONGEST_NAP_MS = 1_000;
 
-interface HoldDependencies<T> {
+interface BufferDependencies<T> {
   /** Due times are compared with this: epoch milliseconds by the database's clock. */
   nowMs(): number;
   /** Receives all items that have become due, earliest first. Must not throw. */
@@ -23,7 +23,7 @@ export class DueBuffer<T> {
 
   constructor(
     private readonly clock: Clock,
-    private readonly deps: HoldDependencies<T>,
+    private readonly deps: BufferDependencies<T>,
   ) {}
 
   get size(): number {

@@ -63,9 +63,10 @@ export class Inventory {
   }
 
   /**
-   * Like `lockAll`, but does not wait: returns the orders that have a SKU locked by another transaction. If two batches
-   * share a popular SKU, one of them gets none of its orders, so use this only after a wait for the lock has failed.
+   * Like `lockAll`, but locks only stock that no other transaction has locked, without waiting. If two batches share a
+   * popular SKU, one of them gets none of its orders, so use this only after a wait for the lock has failed.
    *
+   * @returns ids of the orders that have a SKU locked by another transaction. Their free SKUs are locked all the same.
    * @internal
    */
   async lockFree(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -9,7 +9,7 @@ import { moneyReceived } from './pay/money-received';
 import { runTransaction } from '../database';
 import { ReadViews } from './sql/read-views';
 
-interface DeskDependencies {
+interface OrderTransactionDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly store: OrderStore;
@@ -17,7 +17,7 @@ interface DeskDependencies {
 }
 
 /** An order under its lock, with the context to work on it. */
-export interface OpenFile {
+export interface LockedOrderContext {
   readonly tx: EntityManager;
   readonly order: LockedOrder;
   /** The database's time, read under the lock. */
@@ -39,7 +39,7 @@ export class OrderTransaction {
   readonly scheduler: TimeoutScheduler;
   private readonly views: ReadViews;
 
-  constructor(deps: DeskDependencies) {
+  constructor(deps: OrderTransactionDependencies) {
     this.dataSource = deps.dataSource;
     this.schema = deps.schema;
     this.store = deps.store;
@@ -51,7 +51,7 @@ export class OrderTransaction {
   withOrder<T>(
     orderId: string,
     caller: EntityManager | undefined,
-    work: (file: OpenFile) => Promise<T>,
+    work: (locked: LockedOrderContext) => Promise<T>,
     missing: (tx: EntityManager, now: Date) => Promise<T> | T,
   ): Promise<T> {
     return runTransaction(this.dataSource, caller, async (tx) => {

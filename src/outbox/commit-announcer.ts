@@ -3,7 +3,7 @@ import { type OutboxRoute } from './outbox-entry';
 
 const MARK = 'order-timeout:announced';
 
-/** A wake-up that the transaction has written, for a process that has to be its own clock. */
+/** A wake-up that the transaction has written. While the message path is down, this process triggers it itself. */
 export interface AnnouncedWakeUp {
   readonly kind: string;
   readonly key: string;
@@ -39,7 +39,7 @@ export function announceAfterCommit(
 
 type Listener = (wakeUps: readonly AnnouncedWakeUp[], routes: ReadonlySet<OutboxRoute>) => void;
 
-/** One subscriber per DataSource, as the first one to see a mark takes it away. */
+/** One subscriber per DataSource, because the first one that sees a mark removes it. */
 const listenersOf = new WeakMap<DataSource, Set<Listener>>();
 
 /**

@@ -24,8 +24,9 @@ export interface OutboxBacklog {
 const LONGEST_HOLD = '2 minutes';
 
 /**
- * The transactional outbox: what is appended reaches the broker if, and only if, the transaction commits. It is
- * the only way to the broker; nothing that must arrive is ever kept in memory.
+ * The transactional outbox: what is appended reaches the broker if, and only if, the transaction commits. Events and
+ * wake-ups take no other way, so none exists in memory only. Copies to the parked queue and the probe's test messages
+ * are published directly.
  */
 export class Outbox {
   private readonly insert: string;

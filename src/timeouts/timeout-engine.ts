@@ -135,7 +135,7 @@ export class TimeoutEngine {
   private work(handler: RegisteredHandler): void {
     const { dataSource, schema, sweep: options, ladder } = this.options;
     const { outbox, databaseClock, observers: observer, writesWakeUps } = this;
-    // Longer than the ladder's unit and the head start: what is less early than that could only come back at once.
+    // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
     const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
     const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs };
     const processor = new TimeoutProcessor(handler, shared, this.clock);

@@ -1,7 +1,7 @@
 import { applyStep } from '../apply-step';
 import { checkRequest } from '../input/check-new-order';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
@@ -31,72 +31,72 @@ export class CancelOrder {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
   ) {
-    this.amend = new AmendOrder(desk.schema);
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: Cancellation, { by = BY_API, tx }: ActionOptions = {}): Promise<CancelOrderResult> {
     checkRequest('cancellation', request);
-    const result = await this.desk.withOrder<CancelOrderResult>(
+    const result = await this.transaction.withOrder<CancelOrderResult>(
       request.orderId,
       tx,
-      (file) => this.cancel(file, request.reason ?? 'cancelled', by),
+      (locked) => this.cancel(locked, request.reason ?? 'cancelled', by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.
-    if (result.outcome === 'cancelling' && !tx) this.desk.scheduler.wake([paymentTimeout(request.orderId)]);
+    if (result.outcome === 'cancelling' && !tx) this.transaction.scheduler.wake([paymentTimeout(request.orderId)]);
     return result;
   }
 
-  private async cancel(file: OpenFile, reason: string, by: ActionContext): Promise<CancelOrderResult> {
-    const { tx, order } = file;
+  private async cancel(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<CancelOrderResult> {
+    const { tx, order } = locked;
     switch (order.status) {
       case 'PENDING': {
         const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
-        await (isClear ? this.end(file, reason, by) : this.beginClosing(file, reason, by));
-        return { outcome: isClear ? 'cancelled' : 'cancelling', order: await this.desk.view(tx, order.id) };
+        await (isClear ? this.end(locked, reason, by) : this.beginClosing(locked, reason, by));
+        return { outcome: isClear ? 'cancelled' : 'cancelling', order: await this.transaction.view(tx, order.id) };
       }
       case 'CLOSING':
-        if (order.closingReason !== 'cancelled') await this.callOff(file, reason, by);
-        return { outcome: 'cancelling', order: await this.desk.view(tx, order.id) };
+        if (order.closingReason !== 'cancelled') await this.callOff(locked, reason, by);
+        return { outcome: 'cancelling', order: await this.transaction.view(tx, order.id) };
       case 'CANCELLED':
-        return { outcome: 'already-cancelled', order: await this.desk.view(tx, order.id) };
+        return { outcome: 'already-cancelled', order: await this.transaction.view(tx, order.id) };
       default:
         return { outcome: 'rejected', code: 'ORDER_NOT_CANCELLABLE', status: order.status };
     }
   }
 
   /** Its deadline had started the closing. A canceled order is not revived by a late payment. */
-  private async callOff({ tx, order }: OpenFile, reason: string, by: ActionContext): Promise<void> {
+  private async callOff({ tx, order }: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
     const why = { by, reason, evidence: { closingReason: 'cancelled' } };
     await this.amend.execute(tx, order, { closingReason: 'cancelled' }, why);
   }
 
-  private async end(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
-    await this.desk.scheduler.cancel(allTimeouts(file.order), { tx: file.tx });
+  private async end(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
+    await this.transaction.scheduler.cancel(allTimeouts(locked.order), { tx: locked.tx });
     // Lock timeout rows before stock; the transition ends with the stock.
-    await this.watch.begin(file.tx, [{ ...file.order, status: 'CANCELLED' }], file.now, by.traceparent);
-    await this.write(file, 'CANCELLED', reason, by);
+    await this.watch.begin(locked.tx, [{ ...locked.order, status: 'CANCELLED' }], locked.now, by.traceparent);
+    await this.write(locked, 'CANCELLED', reason, by);
   }
 
-  private async beginClosing(file: OpenFile, reason: string, by: ActionContext): Promise<void> {
-    const { tx, order } = file;
+  private async beginClosing(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
+    const { tx, order } = locked;
     const [, ...reminders] = allTimeouts(order);
-    await this.desk.scheduler.cancel(reminders, { tx });
-    await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
-    await this.write(file, 'CLOSING', reason, by);
+    await this.transaction.scheduler.cancel(reminders, { tx });
+    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.write(locked, 'CLOSING', reason, by);
   }
 
   private async write(
-    { tx, order, now }: OpenFile,
+    { tx, order, now }: LockedOrderContext,
     to: 'CANCELLED' | 'CLOSING',
     reason: string,
     by: ActionContext,
   ): Promise<void> {
     const step = transition(order, to, { by, now, reason, closingReason: 'cancelled' });
-    await applyStep(this.desk.store, tx, step);
+    await applyStep(this.transaction.store, tx, step);
   }
 }

@@ -53,12 +53,12 @@ interface Dependencies {
 export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
   constructor(private readonly deps: Dependencies) {}
 
-  async handleBatch(asked: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
+  async handleBatch(timeouts: readonly Due[], tx: EntityManager, run?: SettlementRun): Promise<TimeoutOutcome[]> {
     const { store, unmatched } = this.deps;
-    const ids = asked.map((timeout) => timeout.key);
+    const ids = timeouts.map((timeout) => timeout.key);
     const batch = await store.adoptUnmatched(tx, await store.lock(tx, ids, 'skip-locked'));
-    const left = await this.deps.found.withoutTaken(asked, batch, tx);
-    const due = asked.map((one) => withAnswer(one, left.get(one.key)));
+    const left = await this.deps.found.withoutTaken(timeouts, batch, tx);
+    const due = timeouts.map((one) => withAnswer(one, left.get(one.key)));
     const planned = await this.parkDisputed(
       due.map((timeout) => this.stepFor(timeout, batch)),
       batch,
@@ -117,7 +117,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const ids = steps.flatMap(({ plan }) =>
       plan && (movesStock(plan) || unmatched.revives(plan.after)) ? plan.after.id : [],
     );
-    const held = await store.heldStock(tx, ids);
+    const held = await store.ordersWithLockedStock(tx, ids);
     return steps.map((step) => {
       const { due } = step;
       return held.has(due.key) ? { due, outcome: busyOutcome(due, batch.now, 'stock of the order') } : step;
@@ -126,8 +126,8 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
 
   private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {
     const [first] = steps;
-    const asked = steps.flatMap(({ plan }) => plan ?? []);
-    if (first) await this.deps.found.execute(asked, { tx, by: causeOf(first.due), now });
+    const plans = steps.flatMap(({ plan }) => plan ?? []);
+    if (first) await this.deps.found.execute(plans, { tx, by: causeOf(first.due), now });
   }
 
   /** Handles the money of orders that have ended. Nearly all orders have none. */

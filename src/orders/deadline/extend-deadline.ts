@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { checkRequest } from '../input/check-new-order';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type Order } from '../order';
 import { type OrderPolicies } from '../order-policies';
 import { allTimeouts, deadlineTimeouts } from '../order-timeouts';
@@ -31,25 +31,29 @@ export class ExtendDeadline {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly policies: OrderPolicies,
   ) {
-    this.amend = new AmendOrder(desk.schema);
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the deadline is invalid. */
   async execute(deadline: NewDeadline, { by = BY_API, tx }: ActionOptions = {}): Promise<ExtendDeadlineResult> {
     checkRequest('deadline', deadline);
-    return this.desk.withOrder<ExtendDeadlineResult>(
+    return this.transaction.withOrder<ExtendDeadlineResult>(
       deadline.orderId,
       tx,
-      (file) => this.move(file, deadline, by),
+      (locked) => this.move(locked, deadline, by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }
 
-  private async move(file: OpenFile, deadline: NewDeadline, by: ActionContext): Promise<ExtendDeadlineResult> {
-    const { tx, order, now } = file;
+  private async move(
+    locked: LockedOrderContext,
+    deadline: NewDeadline,
+    by: ActionContext,
+  ): Promise<ExtendDeadlineResult> {
+    const { tx, order, now } = locked;
     if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
     const expiresAt = deadline.expiresAt ?? new Date(order.expiresAt.getTime() + (deadline.byMs ?? 0));
     const latest = new Date(order.createdAt.getTime() + this.policies.of(order.merchantId).maxPaymentWindowMs);
@@ -58,11 +62,11 @@ export class ExtendDeadline {
     const reason = deadline.reason ?? 'deadline moved';
     const moved = await this.amend.execute(tx, order, { expiresAt }, { by, reason, evidence });
     await this.reschedule(tx, moved, now, by);
-    return { outcome: 'extended', order: await this.desk.view(tx, order.id) };
+    return { outcome: 'extended', order: await this.transaction.view(tx, order.id) };
   }
 
   private async reschedule(tx: EntityManager, order: Order, now: Date, by: ActionContext): Promise<void> {
-    const { scheduler } = this.desk;
+    const { scheduler } = this.transaction;
     const wanted = deadlineTimeouts(order, now, by.traceparent);
     const keys = new Set(wanted.map((timeout) => timeout.key));
     await scheduler.cancel(

@@ -1,7 +1,7 @@
 import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
 import { moneyReceived } from '../pay/money-received';
 import { checkRequest } from '../input/check-new-order';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
@@ -22,41 +22,45 @@ export type SetAutoCloseResult =
 export class SetAutoClose {
   private readonly amend: AmendOrder;
 
-  constructor(private readonly desk: OrderTransaction) {
-    this.amend = new AmendOrder(desk.schema);
+  constructor(private readonly transaction: OrderTransaction) {
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: AutoCloseChange, { by = BY_API, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
     checkRequest('autoClose', request);
-    return this.desk.withOrder<SetAutoCloseResult>(
+    return this.transaction.withOrder<SetAutoCloseResult>(
       request.orderId,
       tx,
-      (file) => this.set(file, request.enabled, by),
+      (locked) => this.set(locked, request.enabled, by),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }
 
   /** From now on, no deadline decides about the order or about a partial payment. */
-  private async leaveToPerson({ tx, order, now }: OpenFile, { traceparent }: ActionContext): Promise<void> {
-    await this.desk.scheduler.cancel([paymentTimeout(order.id)], { tx });
+  private async leaveToPerson({ tx, order, now }: LockedOrderContext, { traceparent }: ActionContext): Promise<void> {
+    await this.transaction.scheduler.cancel([paymentTimeout(order.id)], { tx });
     const money = moneyReceived(order, order.attempts);
     if (money.type !== 'insufficient') return;
     const why = { reason: money.reason, handling: 'kept', now, traceparent } as const;
     const parts = order.attempts
       .filter(({ status }) => status === 'PAID')
       .map((part) => unmatchedFromAttempt(part, why));
-    await this.desk.store.keepUnmatched(tx, parts);
+    await this.transaction.store.keepUnmatched(tx, parts);
   }
 
-  private async set({ tx, order, now }: OpenFile, enabled: boolean, by: ActionContext): Promise<SetAutoCloseResult> {
+  private async set(
+    { tx, order, now }: LockedOrderContext,
+    enabled: boolean,
+    by: ActionContext,
+  ): Promise<SetAutoCloseResult> {
     if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
     if (order.autoClose !== enabled) {
       const why = { by, reason: enabled ? 'auto-close on' : 'auto-close off', evidence: { autoClose: enabled } };
       const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
-      if (enabled) await this.desk.scheduler.schedule(deadlineTimeouts(amended, now, by.traceparent), { tx });
+      if (enabled) await this.transaction.scheduler.schedule(deadlineTimeouts(amended, now, by.traceparent), { tx });
       else await this.leaveToPerson({ tx, order, now }, by);
     }
-    return { outcome: 'set', order: await this.desk.view(tx, order.id) };
+    return { outcome: 'set', order: await this.transaction.view(tx, order.id) };
   }
 }

@@ -1,7 +1,7 @@
 import { applyStep } from '../apply-step';
 import { checkRequest } from '../input/check-new-order';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
@@ -48,63 +48,63 @@ export class CloseOrder {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
   ) {
-    this.amend = new AmendOrder(desk.schema);
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
   async execute(request: ManualClose, { by, tx }: OperatorOptions = {}): Promise<CloseOrderResult> {
     checkRequest('close', request);
     const { orderId, reason, attemptsAreClosed = false } = request;
-    const result = await this.desk.withOrder<CloseOrderResult>(
+    const result = await this.transaction.withOrder<CloseOrderResult>(
       orderId,
       tx,
-      (file) => this.decide(file, attemptsAreClosed, { by: byOperator(by), reason }),
+      (locked) => this.decide(locked, attemptsAreClosed, { by: byOperator(by), reason }),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.
-    if (result.outcome === 'closing' && !tx) this.desk.scheduler.wake([paymentTimeout(orderId)], 'operator');
+    if (result.outcome === 'closing' && !tx) this.transaction.scheduler.wake([paymentTimeout(orderId)], 'operator');
     return result;
   }
 
-  private async decide(file: OpenFile, attemptsAreClosed: boolean, why: Why): Promise<CloseOrderResult> {
-    const { tx, order } = file;
+  private async decide(locked: LockedOrderContext, attemptsAreClosed: boolean, why: Why): Promise<CloseOrderResult> {
+    const { tx, order } = locked;
     const decision = decideManualClose(order, attemptsAreClosed);
     switch (decision.type) {
       case 'refuse':
         return { outcome: 'rejected', ...decision.refusal };
       case 'already-closed':
-        return { outcome: 'already-closed', order: await this.desk.view(tx, order.id) };
+        return { outcome: 'already-closed', order: await this.transaction.view(tx, order.id) };
       case 'look-up':
-        await this.beginClosing(file, why);
-        return { outcome: 'closing', order: await this.desk.view(tx, order.id) };
+        await this.beginClosing(locked, why);
+        return { outcome: 'closing', order: await this.transaction.view(tx, order.id) };
       case 'close':
-        await this.end(file, decision, why);
-        return { outcome: 'closed', order: await this.desk.view(tx, order.id) };
+        await this.end(locked, decision, why);
+        return { outcome: 'closed', order: await this.transaction.view(tx, order.id) };
     }
   }
 
   /** The usual pipeline does the rest. A parked timeout starts again. */
-  private async beginClosing({ tx, order, now }: OpenFile, { by, reason }: Why): Promise<void> {
+  private async beginClosing({ tx, order, now }: LockedOrderContext, { by, reason }: Why): Promise<void> {
     const [, ...reminders] = allTimeouts(order);
-    await this.desk.scheduler.cancel(reminders, { tx });
-    await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.transaction.scheduler.cancel(reminders, { tx });
+    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (order.status === 'PENDING') {
       const details = { reason: 'operator' };
       const step = transition(order, 'CLOSING', { by, now, reason, closingReason: 'expired', details });
-      return applyStep(this.desk.store, tx, step);
+      return applyStep(this.transaction.store, tx, step);
     }
     await this.amend.execute(tx, order, {}, { by, reason, evidence: { close: 'asked again' } });
   }
 
   private async end(
-    { tx, order, now }: OpenFile,
+    { tx, order, now }: LockedOrderContext,
     { to, declared }: Extract<ManualCloseDecision, { type: 'close' }>,
     { by, reason }: Why,
   ): Promise<void> {
-    const { store, scheduler } = this.desk;
+    const { store, scheduler } = this.transaction;
     const after = declareClosed(order, declared);
     const changed = after.attempts.filter((attempt) => !order.attempts.includes(attempt));
     const evidence = { declaredBy: by.actor ?? null, reason };

@@ -37,7 +37,7 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     ) => new UnmatchedPayments({ dataSource, rows, assigning, settling }),
   },
   constructWith(RefundPayment, {
-    desk: OrderTransaction,
+    transaction: OrderTransaction,
     unmatched: HandleUnmatched,
     found: NoteUnmatchedMoney,
     markPaid: MarkPaid,
@@ -45,7 +45,7 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     providers: PaymentProviders,
   }),
   constructWith(ReviveOrder, {
-    desk: OrderTransaction,
+    transaction: OrderTransaction,
     unmatched: HandleUnmatched,
     found: NoteUnmatchedMoney,
     inventory: Inventory,

@@ -7,7 +7,7 @@ import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type MarkPaid } from '../pay/mark-paid';
 import { type LockedOrder } from '../order';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
@@ -46,7 +46,7 @@ export type RefundPaymentResult =
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_CONFIRMED'; readonly says: string } & Named);
 
 interface Dependencies {
-  readonly desk: OrderTransaction;
+  readonly transaction: OrderTransaction;
   readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
   readonly markPaid: MarkPaid;
@@ -62,7 +62,7 @@ export class RefundPayment {
   private readonly amend: AmendOrder;
 
   constructor(private readonly deps: Dependencies) {
-    this.amend = new AmendOrder(deps.desk.schema);
+    this.amend = new AmendOrder(deps.transaction.schema);
   }
 
   /**
@@ -85,10 +85,10 @@ export class RefundPayment {
     };
     const operator = byOperator(by);
     const says = await this.confirm(request.orderId, names, operator, signal);
-    return this.deps.desk.withOrder<RefundPaymentResult>(
+    return this.deps.transaction.withOrder<RefundPaymentResult>(
       request.orderId,
       undefined,
-      (file) => this.decide(file, names, says, { by: operator, reason: request.reason }),
+      (locked) => this.decide(locked, names, says, { by: operator, reason: request.reason }),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }
@@ -100,8 +100,8 @@ export class RefundPayment {
     by: ActionContext,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { desk, ask, markPaid } = this.deps;
-    const { now, attempts } = await desk.store.attemptsOf(orderId, isUnconfirmed);
+    const { transaction, ask, markPaid } = this.deps;
+    const { now, attempts } = await transaction.store.attemptsOf(orderId, isUnconfirmed);
     const attempt = findPayment({ attempts }, names);
     if (!attempt) return undefined;
     const [found] = await ask.query([attempt], now, signal);
@@ -112,12 +112,12 @@ export class RefundPayment {
   }
 
   private async decide(
-    file: OpenFile,
+    locked: LockedOrderContext,
     names: PaymentNames,
     says: string | undefined,
     why: { readonly by: ActionContext; readonly reason: string },
   ): Promise<RefundPaymentResult> {
-    const { tx, order } = file;
+    const { tx, order } = locked;
     const { provider, reference } = names;
     const decision = decideManualRefund(order, names);
     switch (decision.type) {
@@ -130,25 +130,25 @@ export class RefundPayment {
       case 'refund': {
         const [disputed] = await this.deps.found.disputed(tx, [decision.attempt]);
         if (disputed) return { outcome: 'rejected', code: 'PAYMENT_TAKEN', provider, reference };
-        await this.beginRefunds(file, decision.attempt, why);
-        return { outcome: 'refunding', order: await this.deps.desk.view(tx, order.id) };
+        await this.beginRefunds(locked, decision.attempt, why);
+        return { outcome: 'refunding', order: await this.deps.transaction.view(tx, order.id) };
       }
       default:
-        return { outcome: decision.type, order: await this.deps.desk.view(tx, order.id) };
+        return { outcome: decision.type, order: await this.deps.transaction.view(tx, order.id) };
     }
   }
 
   private async beginRefunds(
-    file: OpenFile,
+    locked: LockedOrderContext,
     attempt: PaymentAttempt,
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
-    const { tx, order, now } = file;
-    const { desk, unmatched } = this.deps;
+    const { tx, order, now } = locked;
+    const { transaction, unmatched } = this.deps;
     const context = { tx, by, now };
     const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
     // The rest may be nothing, so the closing decides again.
-    if (isDue(order, now)) await desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    if (isDue(order, now)) await transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (await unmatched.enterRefunding(order, refunds, context, reason)) return;
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     await this.amend.execute(tx, order, {}, { by, reason, evidence });

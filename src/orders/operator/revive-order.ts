@@ -3,7 +3,7 @@ import { type Inventory, type StockShortage } from '../../inventory';
 import { checkRequest } from '../input/check-new-order';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { type OperatorOptions } from '../action-options';
 import { type ActionContext } from '../transition-cause';
@@ -25,7 +25,7 @@ export type ReviveOrderResult =
   | ({ readonly outcome: 'rejected' } & RevivalRefusal);
 
 interface Dependencies {
-  readonly desk: OrderTransaction;
+  readonly transaction: OrderTransaction;
   readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
   readonly inventory: Pick<Inventory, 'read'>;
@@ -42,32 +42,33 @@ export class ReviveOrder {
   /** @throws InvalidOrderError if the request is invalid. */
   execute(request: Revival, { by, tx }: OperatorOptions = {}): Promise<ReviveOrderResult> {
     checkRequest('revival', request);
-    return this.deps.desk.withOrder<ReviveOrderResult>(
+    return this.deps.transaction.withOrder<ReviveOrderResult>(
       request.orderId,
       tx,
-      (file) => this.decide(file, { by: byOperator(by), reason: request.reason }),
+      (locked) => this.decide(locked, { by: byOperator(by), reason: request.reason }),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }
 
   private async decide(
-    { tx, order, now }: OpenFile,
+    { tx, order, now }: LockedOrderContext,
     { by, reason }: { readonly by: ActionContext; readonly reason: string },
   ): Promise<ReviveOrderResult> {
-    const { desk, unmatched, found, rows } = this.deps;
+    const { transaction, unmatched, found, rows } = this.deps;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
     const decision = decideRevival(order, await found.disputed(tx, paid));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
-    if (decision.type === 'already-paid') return { outcome: 'already-paid', order: await desk.view(tx, order.id) };
+    if (decision.type === 'already-paid')
+      return { outcome: 'already-paid', order: await transaction.view(tx, order.id) };
     if (!(await unmatched.reviveWith(order, decision.attempts, { tx, by, now }, reason))) {
       return { outcome: 'rejected', code: 'OUT_OF_STOCK', shortages: await this.shortagesOf(tx, order.id) };
     }
     await rows.reviveLate(tx, order.id, { by, reason });
-    return { outcome: 'revived', order: await desk.view(tx, order.id) };
+    return { outcome: 'revived', order: await transaction.view(tx, order.id) };
   }
 
   private async shortagesOf(tx: EntityManager, orderId: string): Promise<StockShortage[]> {
-    const { lines } = await this.deps.desk.view(tx, orderId);
+    const { lines } = await this.deps.transaction.view(tx, orderId);
     const wanted = new Map<string, number>();
     for (const { sku, quantity } of lines) wanted.set(sku, (wanted.get(sku) ?? 0) + quantity);
     const levels = await this.deps.inventory.read(tx, [...wanted.keys()]);

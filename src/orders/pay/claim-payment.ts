@@ -1,7 +1,7 @@
 import { type Booking, type Money } from './book-money';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
-import { type OpenFile } from '../order-transaction';
+import { type LockedOrderContext } from '../order-transaction';
 import { type OrderStore } from '../sql/order-store';
 import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { isSameAttempt } from '../payment-attempt';
@@ -10,7 +10,7 @@ import { type ActionContext } from '../transition-cause';
 
 /** A payment that was reported for a locked order. */
 export interface Claim {
-  readonly file: OpenFile;
+  readonly locked: LockedOrderContext;
   readonly payment: ReportedPayment;
   readonly money: Money;
   readonly by: ActionContext;
@@ -33,12 +33,12 @@ export class ClaimPayment {
    * payment is refunded automatically.
    */
   async execute(claim: Claim, { wasBooked }: Booking): Promise<boolean> {
-    const { file, money } = claim;
-    const same = await this.store.samePayments(file.tx, [money]);
-    const others = same.attempts.filter(({ orderId }) => orderId !== file.order.id);
-    if (money.source === 'provider') await this.store.closeUnmatched(file.tx, same.unmatched);
+    const { locked, money } = claim;
+    const same = await this.store.samePayments(locked.tx, [money]);
+    const others = same.attempts.filter(({ orderId }) => orderId !== locked.order.id);
+    if (money.source === 'provider') await this.store.closeUnmatched(locked.tx, same.unmatched);
     if (others.length === 0 || wasBooked) return true;
-    const known = file.order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
+    const known = locked.order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
     const isOutweighed = others.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
     if (!known || !isOutweighed || money.source !== 'provider') return false;
     await this.keep(claim, 'attempt-mismatch');
@@ -46,8 +46,8 @@ export class ClaimPayment {
   }
 
   /** Keeps the money for a person to decide, and reports it. */
-  keep({ file, payment, money, by }: Claim, reason: UnmatchedReason): Promise<void> {
-    const { tx, order, now } = file;
+  keep({ locked, payment, money, by }: Claim, reason: UnmatchedReason): Promise<void> {
+    const { tx, order, now } = locked;
     const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
     const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
     return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);

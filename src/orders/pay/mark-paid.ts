@@ -45,12 +45,12 @@ export class MarkPaid {
   private readonly claims: ClaimPayment;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly unmatched: HandleUnmatched,
     private readonly watch: PaymentWatch,
     private readonly providers: Pick<PaymentProviders, 'get'>,
   ) {
-    this.claims = new ClaimPayment(desk.store, unmatched);
+    this.claims = new ClaimPayment(transaction.store, unmatched);
   }
 
   /**
@@ -102,41 +102,41 @@ export class MarkPaid {
 
   private bookOnce(payment: ReportedPayment, by: ActionContext, how: Booked): Promise<MarkPaidResult> {
     const account = how.account === undefined ? accountOf(payment, this.providers) : how.account;
-    return this.desk.withOrder<MarkPaidResult>(
+    return this.transaction.withOrder<MarkPaidResult>(
       payment.orderId,
       how.tx,
-      (file) => {
-        const known = how.account === undefined ? accountIn(file.order, payment, account) : account;
-        const told = moneyOf(payment, known, how.source, file.now);
+      (locked) => {
+        const known = how.account === undefined ? accountIn(locked.order, payment, account) : account;
+        const told = moneyOf(payment, known, how.source, locked.now);
         const money = { ...told, isAssigned: how.isAssigned ?? false };
         const { verified = false, handlesUnmatchedLater = false, waitsForStock = false } = how;
-        return this.bookOn({ file, payment, money, by, verified, handlesUnmatchedLater, waitsForStock });
+        return this.bookOn({ locked, payment, money, by, verified, handlesUnmatchedLater, waitsForStock });
       },
       async (tx, now) => {
         const money = moneyOf(payment, account, how.source, now);
-        await this.desk.store.keepUnmatched(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
+        await this.transaction.store.keepUnmatched(tx, [unmatchedMoney(payment, money, 'unknown-order', by, now)]);
         return { outcome: 'unknown-order' };
       },
     );
   }
 
   private async bookOn(report: Report): Promise<MarkPaidResult> {
-    const { tx, order } = report.file;
+    const { tx, order } = report.locked;
     const booking = bookMoney(order, report.money);
     const isOurs = await this.claims.execute(report, booking);
     const outcome = isOurs ? await this.write(report, booking) : 'attempt-mismatch';
     if (!isOurs || booking.isDisputed) await this.claims.keep(report, 'attempt-mismatch');
     if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(report, outcome);
-    return { outcome, order: await this.desk.view(tx, order.id) };
+    return { outcome, order: await this.transaction.view(tx, order.id) };
   }
 
   private async write(
     report: Report,
     booking: Booking,
   ): Promise<Exclude<MarkPaidResult['outcome'], 'unknown-order' | 'attempt-mismatch'>> {
-    const { file, payment, by } = report;
-    const { tx, now, order } = file;
-    if (!(await writeBooking(this.desk.store, tx, booking, evidenceOf(payment)))) {
+    const { locked, payment, by } = report;
+    const { tx, now, order } = locked;
+    if (!(await writeBooking(this.transaction.store, tx, booking, evidenceOf(payment)))) {
       throw new Error(
         `attempt ${payment.reference} of ${payment.provider} was registered for another order in the meantime; repeat the request`,
       );
@@ -162,22 +162,22 @@ export class MarkPaid {
   }
 
   /** The closing may have been parked because this payment was not confirmed. */
-  private async decideAnew({ file: { tx, order }, money }: Report): Promise<void> {
+  private async decideAnew({ locked: { tx, order }, money }: Report): Promise<void> {
     if (order.status !== 'CLOSING' || money.source !== 'provider') return;
-    await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
   }
 
   private async handleUnmatched(
     order: LockedOrder,
-    { file, by, verified, handlesUnmatchedLater }: Report,
+    { locked, by, verified, handlesUnmatchedLater }: Report,
   ): Promise<void> {
-    if (!handlesUnmatchedLater) await this.unmatched.execute(order, { tx: file.tx, by, now: file.now, verified });
+    if (!handlesUnmatchedLater) await this.unmatched.execute(order, { tx: locked.tx, by, now: locked.now, verified });
   }
 
   private async pay(report: Report, after: LockedOrder): Promise<'paid' | 'booked'> {
-    const { file, payment, by } = report;
-    const { tx, order, now } = file;
-    const { scheduler, store } = this.desk;
+    const { locked, payment, by } = report;
+    const { tx, order, now } = locked;
+    const { scheduler, store } = this.transaction;
     if (report.waitsForStock) {
       await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
       return 'booked';

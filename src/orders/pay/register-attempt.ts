@@ -2,7 +2,7 @@ import { type PaymentProviders } from '../../payments';
 import { draftAttempt } from './attempt-draft';
 import { checkNewAttempt } from '../input/check-new-order';
 import { type NewAttempt, type OrderAttempt } from '../place/new-order';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
 import { isPayable, type OrderView } from '../order-view';
@@ -43,37 +43,41 @@ export class RegisterAttempt {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly policies: OrderPolicies,
     private readonly providers: PaymentProviders,
   ) {
-    this.insert = new InsertAttempt(desk.schema);
-    this.amend = new AmendOrder(desk.schema);
+    this.insert = new InsertAttempt(transaction.schema);
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the attempt is invalid. */
   async execute(attempt: OrderAttempt, { by = BY_API, tx }: ActionOptions = {}): Promise<RegisterAttemptResult> {
     checkNewAttempt(attempt);
     const { orderId } = attempt;
-    const result = await this.desk.withOrder<RegisterAttemptResult>(
+    const result = await this.transaction.withOrder<RegisterAttemptResult>(
       orderId,
       tx,
-      (file) => this.register(file, attempt, by),
+      (locked) => this.register(locked, attempt, by),
       () => rejected('ORDER_NOT_FOUND'),
     );
     const isExpired = result.outcome === 'rejected' && result.code === 'ORDER_EXPIRED';
-    if (isExpired) this.desk.scheduler.wake([paymentTimeout(orderId)], 'passive');
+    if (isExpired) this.transaction.scheduler.wake([paymentTimeout(orderId)], 'passive');
     return result;
   }
 
-  private async register(file: OpenFile, input: NewAttempt, by: ActionContext): Promise<RegisterAttemptResult> {
-    const { tx, order, now } = file;
+  private async register(
+    locked: LockedOrderContext,
+    input: NewAttempt,
+    by: ActionContext,
+  ): Promise<RegisterAttemptResult> {
+    const { tx, order, now } = locked;
     const attempt = draftAttempt(order, withAccount(input, this.providers), now);
     const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
     const isLimited = known !== undefined && isLimitedLater(known, attempt);
     if (isLimited) await this.insert.limitTime(tx, attempt);
     if (!isPayable(order, now)) {
-      if (isLimited) return { outcome: 'replayed', order: await this.desk.view(tx, order.id) };
+      if (isLimited) return { outcome: 'replayed', order: await this.transaction.view(tx, order.id) };
       return rejected(order.status === 'PENDING' ? 'ORDER_EXPIRED' : 'ORDER_NOT_PAYABLE');
     }
     if (known && !asksTheSame(known, attempt)) return rejected('ATTEMPT_EXISTS');
@@ -82,11 +86,12 @@ export class RegisterAttempt {
     if (!known || known.status === 'CREATED') {
       const written = await this.insert.asOpen(tx, attempt);
       if (!written) return rejected('ATTEMPT_EXISTS');
-      await this.raiseGrace(file, attempt, by);
+      await this.raiseGrace(locked, attempt, by);
       // Its payment was reported before. The closing now checks the order and finds it paid.
-      if (written.hasMoney) await this.desk.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      if (written.hasMoney)
+        await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
-    return { outcome: known ? 'replayed' : 'registered', order: await this.desk.view(tx, order.id) };
+    return { outcome: known ? 'replayed' : 'registered', order: await this.transaction.view(tx, order.id) };
   }
 
   /** Why this order accepts no further attempt of this provider. */
@@ -98,7 +103,7 @@ export class RegisterAttempt {
 
   /** Some payment methods report a payment in time only later. The order waits for the slowest of its methods. */
   private async raiseGrace(
-    { tx, order, now }: OpenFile,
+    { tx, order, now }: LockedOrderContext,
     { provider }: PaymentAttempt,
     by: ActionContext,
   ): Promise<void> {
@@ -107,7 +112,7 @@ export class RegisterAttempt {
     const evidence = { provider, graceMs };
     const raised = await this.amend.execute(tx, order, { graceMs }, { by, reason: 'grace of the method', evidence });
     const timeouts = deadlineTimeouts({ ...raised, reminderOffsetsMs: [] }, now, by.traceparent);
-    await this.desk.scheduler.schedule(timeouts, { tx });
+    await this.transaction.scheduler.schedule(timeouts, { tx });
   }
 }
 

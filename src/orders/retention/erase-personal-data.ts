@@ -33,17 +33,17 @@ export class ErasePersonalData {
   private readonly openItems: OpenItems;
   private readonly rows: EraseRows;
 
-  constructor(private readonly desk: OrderTransaction) {
-    this.openItems = new OpenItems(desk.schema);
-    this.rows = new EraseRows(desk.schema);
+  constructor(private readonly transaction: OrderTransaction) {
+    this.openItems = new OpenItems(transaction.schema);
+    this.rows = new EraseRows(transaction.schema);
   }
 
   /** Idempotent. The history gets an entry with the cause `operator`, the actor, and the reason. */
   execute(request: ErasureRequest, { by = {}, tx: caller }: OperatorOptions = {}): Promise<ErasePersonalDataResult> {
-    return runTransaction(this.desk.dataSource, caller, async (tx) => {
+    return runTransaction(this.transaction.dataSource, caller, async (tx) => {
       // Does not adopt money that arrived before its order, unlike other actions: such money is an open item, and the
       // erasure is rejected.
-      const { orders } = await this.desk.store.lock(tx, [request.orderId], 'wait');
+      const { orders } = await this.transaction.store.lock(tx, [request.orderId], 'wait');
       const order = orders.get(request.orderId);
       if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };
       return this.erase(tx, order, request.reason, by);
@@ -61,8 +61,9 @@ export class ErasePersonalData {
     }
     const open = (await this.openItems.execute(tx, [id])).get(id) ?? [];
     if (open.length > 0) return { outcome: 'rejected', code: 'ORDER_HAS_OPEN_ITEMS', open };
-    if (await this.rows.isErased(tx, id)) return { outcome: 'already-erased', order: await this.desk.view(tx, id) };
+    if (await this.rows.isErased(tx, id))
+      return { outcome: 'already-erased', order: await this.transaction.view(tx, id) };
     await this.rows.execute(tx, { id, version }, reason, by);
-    return { outcome: 'erased', order: await this.desk.view(tx, id) };
+    return { outcome: 'erased', order: await this.transaction.view(tx, id) };
   }
 }

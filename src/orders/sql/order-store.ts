@@ -115,7 +115,7 @@ export class OrderStore {
   /**
    * Locks the stock of these orders without waiting, and returns the orders whose stock another transaction has locked.
    */
-  heldStock(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
+  ordersWithLockedStock(tx: EntityManager, orderIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.inventory.lockFree(tx, orderIds);
   }
 

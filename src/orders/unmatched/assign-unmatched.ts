@@ -2,7 +2,7 @@ import { type PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-new-order';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
 import { moneyOf } from '../pay/money-of';
-import { type OpenFile, type OrderTransaction } from '../order-transaction';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { type OperatorOptions } from '../action-options';
@@ -41,44 +41,44 @@ export class AssignUnmatched {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
     private readonly markPaid: MarkPaid,
     private readonly providers: Pick<PaymentProviders, 'get'>,
   ) {
-    this.amend = new AmendOrder(desk.schema);
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
   execute(request: UnmatchedAssignment, { by, tx }: OperatorOptions = {}): Promise<AssignUnmatchedResult> {
     checkUnmatched('assignment', request);
-    return this.desk.withOrder<AssignUnmatchedResult>(
+    return this.transaction.withOrder<AssignUnmatchedResult>(
       request.orderId,
       tx,
-      (file) => this.decide(file, request, byOperator(by)),
+      (locked) => this.decide(locked, request, byOperator(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }
 
   private async decide(
-    file: OpenFile,
+    locked: LockedOrderContext,
     { id, reason }: UnmatchedAssignment,
     by: ActionContext,
   ): Promise<AssignUnmatchedResult> {
-    const { tx, order, now } = file;
+    const { tx, order, now } = locked;
     const payment = await this.rows.lock(tx, id);
     if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
     const report = reportOf(payment, order.id);
     const told = moneyOf(report, accountOf(report, this.providers), payment.source, now);
-    const { attempts } = await this.desk.store.samePayments(tx, [told]);
+    const { attempts } = await this.transaction.store.samePayments(tx, [told]);
     const decision = decideAssignment(order, payment, { ...told, isAssigned: true }, attempts);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
-    if (decision.type === 'assign') return this.assign(file, payment, { by, reason });
-    return { outcome: 'already-assigned', order: await this.desk.view(tx, order.id) };
+    if (decision.type === 'assign') return this.assign(locked, payment, { by, reason });
+    return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };
   }
 
   private async assign(
-    { tx, order }: OpenFile,
+    { tx, order }: LockedOrderContext,
     payment: UnmatchedPayment,
     why: { readonly by: ActionContext; readonly reason: string },
   ): Promise<AssignUnmatchedResult> {

@@ -33,16 +33,16 @@ export class SettleUnmatched {
   private readonly amend: AmendOrder;
 
   constructor(
-    private readonly desk: OrderTransaction,
+    private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
   ) {
-    this.amend = new AmendOrder(desk.schema);
+    this.amend = new AmendOrder(transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
   execute(request: UnmatchedSettlement, { by, tx: caller }: OperatorOptions = {}): Promise<SettleUnmatchedResult> {
     checkUnmatched('settlement', request);
-    return runTransaction(this.desk.dataSource, caller, async (tx) => {
+    return runTransaction(this.transaction.dataSource, caller, async (tx) => {
       const order = await this.lockOrder(tx, request.id);
       const payment = await this.rows.lock(tx, request.id);
       if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
@@ -57,7 +57,7 @@ export class SettleUnmatched {
   /** Does not adopt its money, unlike other actions: the operator says that it is handled already. */
   private async lockOrder(tx: EntityManager, id: string): Promise<LockedOrder | undefined> {
     const orderId = (await this.rows.find(tx, id))?.orderId ?? undefined;
-    const { orders } = await this.desk.store.lock(tx, orderId === undefined ? [] : [orderId], 'wait');
+    const { orders } = await this.transaction.store.lock(tx, orderId === undefined ? [] : [orderId], 'wait');
     return orderId === undefined ? undefined : orders.get(orderId);
   }
 

@@ -19,14 +19,14 @@ export class HandlerAdapter {
     return outcomes;
   }
 
-  /** Asks the handler's remote question. Only called after its outcome was `look-up`. */
+  /** Calls the handler's `lookUp`. Only called after its outcome was `look-up`. */
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
     if (!isBatchHandler(this.handler) || !this.handler.lookUp)
       throw new HandlerContractError(this.kind, 'has no lookUp() method');
     return this.handler.lookUp(due, signal);
   }
 
-  /** @throws HandlerFailure for what the handler threw of its own; errors of the database as they are. */
+  /** @throws HandlerFailure if the handler's own code failed. An error of the database is thrown unchanged. */
   private async run(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {
     try {
       return isBatchHandler(this.handler) ? await this.handler.handleBatch(due, tx, run) : await this.oneByOne(due, tx);
@@ -47,7 +47,7 @@ export class HandlerAdapter {
       throw new HandlerContractError(this.kind, `returned ${outcomes.length} outcomes for ${due.length} timeouts`);
     }
     const asksAgain = outcomes.some((outcome, index) => outcome.type === 'look-up' && isAnswered(due[index]));
-    if (asksAgain) throw new HandlerContractError(this.kind, 'asked again after it was given an answer; return retry');
+    if (asksAgain) throw new HandlerContractError(this.kind, 'asked again although it has the answer; return retry');
     const canAsk = isBatchHandler(this.handler) && this.handler.lookUp !== undefined;
     if (!canAsk && outcomes.some((outcome) => outcome.type === 'look-up')) {
       throw new HandlerContractError(this.kind, 'returned "look-up" but has no lookUp() method');
@@ -55,7 +55,7 @@ export class HandlerAdapter {
   }
 }
 
-/** An answer may be undefined; that it was given counts. */
+/** Whether the timeout carries an answer, which may be undefined. */
 function isAnswered(due: DueTimeout | undefined): boolean {
   return due !== undefined && 'answer' in due;
 }

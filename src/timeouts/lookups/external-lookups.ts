@@ -32,7 +32,7 @@ export class ExternalLookups {
     this.answers = new AnswerSettlement(deps, clock);
   }
 
-  /** As many are open as may be: started, and their answers not written yet. */
+  /** Whether `lookUpConcurrency` look-ups are open. A look-up is open until its answer is written. */
   get isFull(): boolean {
     return this.open.size >= this.deps.lookUpConcurrency;
   }

@@ -39,7 +39,7 @@ export class PathSuspicion {
     return nowMs - before <= WINDOW_MS || nowMs - this.clearedMs <= PROBATION_MS;
   }
 
-  /** Returns true when it was not suspect before. */
+  /** Makes the path suspect, or replaces the reason. Returns whether it was not suspect before. */
   suspect(cause: string): boolean {
     this.reason = cause;
     if (this.isSuspect) return false;

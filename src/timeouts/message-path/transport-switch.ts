@@ -114,7 +114,7 @@ export class TransportSwitch {
     );
   }
 
-  /** Chooses, then declares the waiting room. A rejection makes the channel try again. */
+  /** Chooses the transport, then declares its exchanges and queues. A rejection makes the channel try again. */
   private async declare(channel: Channel, model: ChannelModel): Promise<void> {
     const { transport, rabbit } = this.deps.options;
     const probe = asksTheBroker(transport, rabbit.urls) ? this.believed(await this.probePlugin()) : undefined;

@@ -6,15 +6,15 @@ import { type LockedRow } from './locked-timeout';
 export interface LockedRows {
   /** Handled in this transaction. */
   readonly due: readonly LockedRow[];
-  /** Not due yet, or held by another transaction. */
+  /** Not due yet, leased, or locked by another transaction. */
   readonly early?: readonly LockedRow[];
 }
 
-/** The rows of one transaction: those of wake-ups, those of answers to look-ups, or a page of what is overdue. */
+/** The rows of one transaction: those that wake-ups name, those whose look-ups were answered, or a page of overdue ones. */
 export interface BatchSelection {
-  /** Locks the rows; the first statement of the transaction. */
+  /** Locks the rows. It runs the first statement of the transaction. */
   lock(tx: EntityManager): Promise<LockedRows>;
-  /** What brought this row here. */
+  /** What triggered the timeout of this row. */
   causeOf(row: LockedRow): TimeoutCause;
   /** Answers to look-ups, by key. */
   readonly answers?: ReadonlyMap<string, unknown>;

@@ -9,13 +9,13 @@ export const GATHER = { waitMs: 10, besideMs: 20 } as const;
 interface BatcherDependencies<T> {
   /** Most items in one run. */
   readonly size: number;
-  /** How long the first item waits for company, milliseconds. */
+  /** How long the first item waits for others to join its batch, milliseconds. */
   readonly waitMs: number;
-  /** The same while another run is under way; its end ends the wait, too. */
+  /** The same while another run is in progress. The end of that run ends the wait, too. */
   readonly besideMs: number;
   /** Runs at once. */
   readonly concurrency: number;
-  /** False holds further runs back until `poke`, e.g. while too many remote questions are open. */
+  /** False: no further run begins until `poke`, for example while too many look-ups are open. */
   mayRun?(): boolean;
   /** Must not reject: it settles its items itself. */
   run(items: T[]): Promise<void>;
@@ -37,7 +37,7 @@ export class MicroBatcher<T> {
     private readonly deps: BatcherDependencies<T>,
   ) {}
 
-  /** Items waiting or running. */
+  /** No item waits or is being run. */
   get isIdle(): boolean {
     return this.queue.length === 0 && this.running === 0;
   }

@@ -37,15 +37,15 @@ export class OutcomeRecorder {
     const { kind, queries } = this.deps;
     const done = ofType(recorded, 'done');
     if (done.length > 0) await tx.query(queries.finish, [kind, ...identities(done)]);
-    // By clock_timestamp(): the transaction may have begun long before, and the lease must cover all of the asking.
-    const asked = ofType(recorded, 'look-up');
-    if (asked.length > 0) await tx.query(queries.lease, [kind, ...identities(asked), lease, this.deps.leaseMs]);
+    // The lease counts from clock_timestamp(), because the transaction may have begun long before the look-up.
+    const leased = ofType(recorded, 'look-up');
+    if (leased.length > 0) await tx.query(queries.lease, [kind, ...identities(leased), lease, this.deps.leaseMs]);
     await this.retry(tx, ofType(recorded, 'retry'));
     await this.reschedule(tx, ofType(recorded, 'reschedule'));
     await this.park(tx, ofType(recorded, 'park'));
   }
 
-  /** Sends rows round once more that were woken too early to be held, or that another worker holds. */
+  /** Writes a new wake-up for each of these rows, whose next time is too far ahead for the process to hold the delivery. */
   async wakeLater(tx: EntityManager, next: readonly NextWakeUp[]): Promise<void> {
     const { kind, outbox } = this.deps;
     announceAfterCommit(

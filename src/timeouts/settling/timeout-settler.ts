@@ -42,10 +42,10 @@ interface SettlerDependencies {
   readonly statementTimeoutMs: number;
 }
 
-/** Why a row is not settled, and when it comes again. */
+/** Why a row could not be settled, and when it is tried again. */
 export interface Failure {
   readonly reason: string;
-  /** Writes it down only while this lease still holds. */
+  /** If given, the failure is recorded only while this lease still holds. */
   readonly lease?: string | undefined;
   /** Whether it counts as an attempt. @default true */
   readonly counted?: boolean;
@@ -64,7 +64,7 @@ const CONFLICT_TRIES = 3;
 /** A second try after a wait for a lock failed, for what can be settled without that lock. */
 const LOCK_TRIES = 2;
 
-/** The batch processor: one transaction over rows of one kind. Lock → handler → outcomes → commit → observers. */
+/** Settles rows of one kind in one transaction: lock → handler → outcomes → commit. Then it tells the observers. */
 export class TimeoutSettler {
   private readonly logger: Logger;
   private readonly patience: LockPatience;

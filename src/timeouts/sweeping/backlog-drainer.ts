@@ -16,34 +16,35 @@ interface BacklogDependencies {
   readonly pages: Pick<OverduePages, 'settle'>;
 }
 
-/** So many batches of due wake-ups wait: they come faster than they are worked off. */
+/** If so many batches of due wake-ups wait, they come faster than they are settled. */
 const BATCHES_BEHIND = 2;
 /** A wake-up of a small batch costs as much as its timeout, so there is nothing to gain. */
 const LEAST_PAGE = 20;
-/** Received deliveries are not acknowledged meanwhile, and the broker's patience ends after 30 min. */
+/** Received deliveries are not acknowledged meanwhile, and the broker closes the channel after 30 min (`consumer_timeout`). */
 const BUDGET_MS = 20_000;
 
 /**
- * Behind a backlog the timeouts are read from the table, longest overdue first, and their wake-ups, received or still on
- * the broker, find nothing left to do. So the broker does its part, a third of the work of a burst, after it. The
- * wake-ups that wait at the end of a pass have their turn before there is another one.
+ * Behind a backlog, settles timeouts from the table, longest overdue first. Their wake-ups, received or still on the
+ * broker, then find no row. So the broker's part, a third of the work of a burst, comes after the closings. The wake-ups
+ * that wait at the end of a pass are settled before the next pass begins.
  */
 export class BacklogDrainer {
-  private owed = 0;
+  /** Wake-ups that waited when the last pass ended, and must be settled before the next one. */
+  private leftByLastPass = 0;
 
   constructor(
     private readonly deps: BacklogDependencies,
     private readonly clock: Clock,
   ) {}
 
-  /** Works off what is overdue while there is a backlog, before these of its wake-ups are looked at. Never rejects. */
+  /** Settles what is overdue if there is a backlog. Call it before settling these wake-ups. Never rejects. */
   async workOff(items: readonly WorkItem[]): Promise<void> {
-    this.owed = Math.max(this.owed - items.length, 0);
-    if (this.owed > 0 || !this.isBehind() || items.some(isForOne)) return;
+    this.leftByLastPass = Math.max(this.leftByLastPass - items.length, 0);
+    if (this.leftByLastPass > 0 || !this.isBehind() || items.some(isForOne)) return;
     const cause = items.some(({ wakeUp }) => wakeUp.cause === 'message') ? 'message' : 'sweep';
-    // A fault is met again, and told, where the wake-ups are looked at.
+    // The settling of the wake-ups meets the same error and reports it.
     await this.read(cause).catch(() => undefined);
-    this.owed = this.deps.queue.waiting;
+    this.leftByLastPass = this.deps.queue.waiting;
   }
 
   private isBehind(): boolean {
@@ -51,7 +52,7 @@ export class BacklogDrainer {
     return pageSize >= LEAST_PAGE && this.deps.queue.waiting >= BATCHES_BEHIND * pageSize;
   }
 
-  /** What was overdue at its beginning: a row that is put off meanwhile must not be met again and again. */
+  /** Settles only what was overdue when it began, so that a row that is postponed meanwhile is not read again and again. */
   private async read(cause: TimeoutCause): Promise<void> {
     const beganAt = this.clock.monotonic();
     let range: ScanRange | undefined;
@@ -66,7 +67,7 @@ export class BacklogDrainer {
   }
 }
 
-/** A read or an operator means one timeout, never those that happen to be overdue beside it. */
+/** Whether a read or an operator asked for this timeout. Then no other timeout is settled with it. */
 function isForOne({ wakeUp }: WorkItem): boolean {
   return wakeUp.cause !== 'message' && wakeUp.cause !== 'sweep';
 }

@@ -28,7 +28,7 @@ interface ConsumerDependencies {
 export class WakeUpConsumer {
   private readonly logger: Logger;
   private readonly consumer: ManualAckConsumer;
-  /** What could not be written, until the database is there again. */
+  /** Deliveries that could not be written, until the database is available again. */
   private readonly kept: KeptDeliveries;
 
   constructor(
@@ -55,7 +55,7 @@ export class WakeUpConsumer {
     });
   }
 
-  /** Wake-ups come, and are wanted. */
+  /** The broker delivers, and consuming is not paused because of the database. */
   get isConsuming(): boolean {
     return this.consumer.isConsuming;
   }

@@ -4,7 +4,7 @@ import { type WakeUp } from './wake-up';
 
 /**
  * How a wake-up ended. `finished`: what it led to is committed, or there was nothing to do.
- * `unwritten`: it could not even be written down, somebody has to come back.
+ * `unwritten`: nothing could be written, so its source must keep it and try again.
  */
 export type WakeUpResult = 'finished' | 'unwritten';
 
@@ -14,7 +14,7 @@ export interface WorkItem {
   finish(result: WakeUpResult): void;
 }
 
-/** A row that was found in the table; it is in the database, so nobody has to hear how it ended. */
+/** A row that was found in the table. It has no delivery to acknowledge, so `finish` does nothing. */
 export function overdueItem(row: LockedRow, cause: TimeoutCause): WorkItem {
   const { key, generation } = row;
   return { wakeUp: { key, generation, dueAtMs: row.due_at.getTime(), cause }, finish: () => undefined };

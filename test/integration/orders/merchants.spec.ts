@@ -26,12 +26,12 @@ describe('several merchants of one provider with equal references', () => {
       notifications: { read: async () => told, reply: (verdict) => ({ status: 200, body: verdict }) },
     };
     const providers = new PaymentProviders([provider]);
-    const { dataSource, store, scheduler, desk, handleUnmatched, watch, policies } = shop;
-    const markPaid = new MarkPaid(desk, handleUnmatched, watch, providers);
+    const { dataSource, store, scheduler, transaction, handleUnmatched, watch, policies } = shop;
+    const markPaid = new MarkPaid(transaction, handleUnmatched, watch, providers);
     const observers = new PaymentObservers();
     const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });
     take = async () => (await useCase.execute('many', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
-    register = new RegisterAttempt(desk, policies, providers);
+    register = new RegisterAttempt(transaction, policies, providers);
   });
   afterAll(() => shop.database.drop());
 

@@ -72,16 +72,16 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const provider = new FakeProvider('fake', dataSource);
   const providers = new PaymentProviders([provider]);
   const ask = new PaymentLookups(providers);
-  const desk = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
+  const transaction = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
   const refunds = new RefundRows(dataSource, SCHEMA);
   const found = new NoteUnmatchedMoney(store);
   const handleUnmatched = new HandleUnmatched({ store, scheduler, policies: resolved, refunds, found });
   const watch = new PaymentWatch(scheduler, resolved);
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
-  const markPaid = new MarkPaid(desk, handleUnmatched, watch, providers);
+  const markPaid = new MarkPaid(transaction, handleUnmatched, watch, providers);
   const rows = new UnmatchedRows(SCHEMA);
-  const settling = new SettleUnmatched(desk, rows);
-  const assigning = new AssignUnmatched(desk, rows, markPaid, providers);
+  const settling = new SettleUnmatched(transaction, rows);
+  const assigning = new AssignUnmatched(transaction, rows, markPaid, providers);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
   return {
     database,
@@ -92,7 +92,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     failures,
     inventory,
     store,
-    desk,
+    transaction,
     handleUnmatched,
     watch,
     policies: resolved,
@@ -100,17 +100,17 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     markPaid,
     readOrder,
     place: new PlaceOrders({ dataSource, schema: SCHEMA, scheduler, inventory, policies: resolved, providers }),
-    register: new RegisterAttempt(desk, resolved, providers),
+    register: new RegisterAttempt(transaction, resolved, providers),
     check: new CheckPayment(store, ask, markPaid, readOrder),
-    extend: new ExtendDeadline(desk, resolved),
-    cancel: new CancelOrder(desk, watch),
-    setAutoClose: new SetAutoClose(desk),
+    extend: new ExtendDeadline(transaction, resolved),
+    cancel: new CancelOrder(transaction, watch),
+    setAutoClose: new SetAutoClose(transaction),
     unmatched: new UnmatchedPayments({ dataSource, rows, assigning, settling }),
     settleUnmatched: settling,
     assign: assigning,
-    refund: new RefundPayment({ desk, unmatched: handleUnmatched, found, markPaid, ask, providers }),
-    revive: new ReviveOrder({ desk, unmatched: handleUnmatched, found, inventory, rows }),
-    close: new CloseOrder(desk, watch),
+    refund: new RefundPayment({ transaction, unmatched: handleUnmatched, found, markPaid, ask, providers }),
+    revive: new ReviveOrder({ transaction, unmatched: handleUnmatched, found, inventory, rows }),
+    close: new CloseOrder(transaction, watch),
     history: new ReadHistory(dataSource, SCHEMA),
     closing: new CloseUnpaidOrders({
       store,
