@@ -5,8 +5,8 @@ import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
-import { paymentsFound } from '../lookup/with-findings';
+import { isBooked, isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { paymentsFound, withFindings } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
 import { unmatchedFromAttempt } from './unmatched-from-attempt';
 
@@ -42,7 +42,8 @@ export class NoteUnmatchedMoney {
 
   /**
    * Returns the findings of the answered look-ups, by order, without payments that another order has confirmed or
-   * registered, because a payment pays one order only. A person is told, and decides. One statement for all orders.
+   * registered, because a payment pays one order only. A person is told, and decides. One statement for all orders: what
+   * the look-ups of one order confirm counts as confirmed for the orders after it, although it is not written yet.
    */
   async withoutTaken(
     due: readonly DueTimeout<AttemptFinding[]>[],
@@ -55,9 +56,11 @@ export class NoteUnmatchedMoney {
     });
     const money = answered.flatMap(({ findings }) => paymentsFound(findings));
     const { attempts } = money.length > 0 ? await this.store.samePayments(tx, money) : { attempts: [] };
+    let known: readonly PaymentAttempt[] = attempts;
     const split = answered.map(({ order, findings, traceparent }) => {
       const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
-      const { left, taken } = splitTaken(order, findings, attempts);
+      const { left, taken } = splitTaken(order, findings, known);
+      known = known.concat(withFindings(order, left).attempts.filter(isBooked));
       return {
         id: order.id,
         left,
@@ -88,7 +91,9 @@ function splitTaken(
   const others = attempts.filter(
     (other) => other.orderId !== order.id && (other.registered || other.paidSource === 'provider'),
   );
-  const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => isSamePayment(other, names));
+  const holds = (other: PaymentAttempt, names: Money): boolean =>
+    isSameAttempt(other, names) || (isBooked(other) && isSamePayment(other, names));
+  const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => holds(other, names));
   const isHere = (names: Money): boolean => bookMoney(order, names).wasBooked;
   const taken = paymentsFound(findings).filter((names) => holderOf(names) && !isHere(names));
   const left = findings.map((found) => {

@@ -2,7 +2,18 @@ import { type PaidOutcome } from '../../../src/payments';
 import { until } from '../../support/engine';
 import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
 import { paymentSteps } from './payment-steps';
-import { dueOf, eventsOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
+import {
+  dueOf,
+  eventsOf,
+  fill,
+  newOrder,
+  openShop,
+  reconcile,
+  SCHEMA,
+  settle,
+  settleUntilDone,
+  type Shop,
+} from './shop';
 
 const HALF = { amount: 4_000, lines: [{ sku: 'apple', quantity: 1, unitAmount: 4_000 }] };
 
@@ -78,6 +89,16 @@ describe('one payment that is reported under several names by several sources', 
     await reconcile(shop, id);
     expect((await rowsOf(id)).filter(({ status }) => status === 'PAID')).toHaveLength(1);
     expect(await unmatchedOf(id)).toContainEqual({ reason: 'amount-mismatch', handling: 'kept' });
+  });
+
+  it('pays only one of two orders whose look-ups find it in one batch, and leaves the other one to a person', async () => {
+    const ids = [await placed({ attempt: attempt('twin_a') }), await placed({ attempt: attempt('twin_b') })];
+    for (const reference of ['twin_a', 'twin_b']) found(reference, 'pi_twin');
+    for (const id of ids) await expire(id);
+    const outcomes = await settle(shop, ids);
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['PAID', 'CLOSING']);
+    expect(outcomes.map(({ type }) => type)).toEqual(['done', 'retry']);
+    expect(await unmatchedOf(ids[1] ?? '')).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
   });
 
   it('never refunds a reference that only a report has linked to its transaction id', async () => {
