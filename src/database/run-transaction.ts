@@ -9,7 +9,7 @@ const CONFLICT_TRIES = 3;
 const WAIT_MS = 2_000;
 /** Before the second try, + 0-100 %, and twice as long before each further one. No lock and no connection is held meanwhile. */
 const PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 100;
 
 const clock = new SystemClock();
 
