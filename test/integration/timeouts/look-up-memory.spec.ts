@@ -1,32 +1,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import {
-  LOOK_UP,
-  DONE,
-  type DueTimeout,
-  TimeoutHandler,
-  type TimeoutHandlerBatch,
-  type TimeoutOutcome,
-} from '../../../src/timeouts';
+import { TimeoutHandler } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, until } from '../../support/engine';
+import { LookUpHandler } from '../../support/look-up-handler';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 const COUNT = 200;
 
 @TimeoutHandler('remembered')
-class Asking implements TimeoutHandlerBatch<string> {
-  readonly signals: WeakRef<AbortSignal>[] = [];
-
-  async handleBatch(due: readonly DueTimeout<string>[]): Promise<TimeoutOutcome[]> {
-    return due.map(({ answer }) => (answer === undefined ? LOOK_UP : DONE));
-  }
-
-  async lookUp(_due: DueTimeout, signal: AbortSignal): Promise<string> {
-    this.signals.push(new WeakRef(signal));
-    return 'yes';
-  }
-}
+class Asking extends LookUpHandler {}
 
 describe('the questions of a running engine', () => {
   let database: TestDatabase;
@@ -44,7 +27,11 @@ describe('the questions of a running engine', () => {
   it('take no memory after their end', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const handler = new Asking();
+    const signals: WeakRef<AbortSignal>[] = [];
+    const handler = new Asking(async (signal) => {
+      signals.push(new WeakRef(signal));
+      return 'yes';
+    });
     const engine = await startEngine(database, vhost.url, [handler], { transport: 'none' });
     await database.dataSource.transaction((tx) =>
       engine.scheduler.schedule(
@@ -54,8 +41,8 @@ describe('the questions of a running engine', () => {
     );
     await engine.settled.done(COUNT);
     engine.settled.rows.length = 0;
-    const kept = (): number => handler.signals.filter((signal) => signal.deref() !== undefined).length;
-    expect(handler.signals).toHaveLength(COUNT);
+    const kept = (): number => signals.filter((signal) => signal.deref() !== undefined).length;
+    expect(signals).toHaveLength(COUNT);
     // A few may be held by the last turn of the event loop.
     await until(() => {
       collect();
