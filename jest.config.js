@@ -18,8 +18,12 @@ const base = {
   testEnvironment: 'node',
   transform: { '^.+\\.[cm]?[jt]s$': swc },
   transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
-  // From its sources, so that a test sees what was changed without a build.
-  moduleNameMapper: { '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src' },
+  // From the sources, so that a test sees what was changed without a build.
+  moduleNameMapper: {
+    '^nestjs-order-timeout$': '<rootDir>/src',
+    '^nestjs-order-timeout/testing$': '<rootDir>/src/testing',
+    '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src',
+  },
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/packages/[^/]+/dist', '<rootDir>/.stack'],
 };
 const project = (/** @type {string} */ displayName, extra = {}) => ({

@@ -1,5 +1,15 @@
-export { type OrderTimeoutOptions, type OrderTimeoutExtras } from './order-timeout-options';
+export {
+  type OrderTimeoutOptions,
+  type OrderTimeoutExtras,
+  type ResolvedOrderTimeoutOptions,
+  resolveOrderTimeoutOptions,
+} from './order-timeout-options';
 export { OrderTimeoutModule } from './order-timeout.module';
-export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './order-timeout.module-definition';
+export {
+  ORDER_TIMEOUT_OPTIONS,
+  type OrderTimeoutModuleAsyncOptions,
+  type OrderTimeoutModuleOptions,
+  RAW_ORDER_TIMEOUT_OPTIONS,
+} from './order-timeout.module-definition';
 export { migrate } from './migrate';
 export { orderTimeoutMigrations } from './migrations';

@@ -50,7 +50,8 @@ const tables: Provider[] = [
   {
     provide: OrderStore,
     inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory],
-    useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new OrderStore(dataSource, schema, stock),
+    useFactory: ({ dataSource, schema, hasOutboxReader }: Base, stock: Inventory) =>
+      new OrderStore(dataSource, schema, stock, hasOutboxReader),
   },
   {
     provide: OrderMerchants,

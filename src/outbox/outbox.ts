@@ -8,6 +8,8 @@ interface OutboxOptions {
   readonly schema: string;
   /** Rows are handed to the broker only when due within this time, milliseconds. */
   readonly horizonMs: number;
+  /** False: there is no broker, so nobody would take what is appended. @default true */
+  readonly hasReader?: boolean;
 }
 
 /** State of the outbox. */
@@ -26,7 +28,7 @@ const LONGEST_HOLD = '2 minutes';
 /**
  * The transactional outbox: what is appended reaches the broker if, and only if, the transaction commits. Events and
  * wake-ups take no other way, so none exists in memory only. Copies to the parked queue and the probe's test messages
- * are published directly.
+ * are published directly. Without a broker nothing is written.
  */
 export class Outbox {
   private readonly insert: string;
@@ -51,7 +53,7 @@ export class Outbox {
 
   /** Appends rows in the caller's transaction; the relay is woken when it commits. */
   async append(tx: EntityManager, entries: readonly OutboxEntry[]): Promise<void> {
-    if (entries.length === 0) return;
+    if (entries.length === 0 || this.options.hasReader === false) return;
     await tx.query(this.insert, [
       entries.map((entry) => entry.id),
       entries.map((entry) => entry.route),

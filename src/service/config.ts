@@ -8,6 +8,12 @@ import { type RateLimitOptions } from '../api/http';
 import { type QueueType } from '../rabbit';
 import { type TrustedProxies } from './read-trusted-proxies';
 
+interface BrokerConfig {
+  readonly urls: readonly string[];
+  readonly prefix: string;
+  readonly queueType: QueueType;
+}
+
 /** The configuration of the service; see docs/configuration.md. */
 export interface ServiceConfig {
   readonly http: {
@@ -25,7 +31,8 @@ export interface ServiceConfig {
     /** Whether statements are prepared, once per connection. */
     readonly prepares: boolean;
   };
-  readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
+  /** Undefined: there is no broker. */
+  readonly rabbit: BrokerConfig | undefined;
   readonly transport: DelayTransportSetting;
   readonly ladder: { readonly base?: number; readonly unitMs?: number };
   readonly horizonMs: number;
@@ -82,10 +89,17 @@ function policyProblems(orders: OrderPolicyOptions): readonly string[] {
 
 function problemsAcross(settings: Settings): string[] {
   const ladder = findLadderProblems({ ...ladderOf(settings), horizonMs: settings.HORIZON_MS });
+  const { RABBITMQ_URLS: urls, DELAY_TRANSPORT: transport } = settings;
+  const needsBroker = urls.length === 0 && transport !== 'auto' && transport !== 'none';
   const hasUrl = settings.HTTP_PAYMENT_PROVIDER_URL !== undefined;
   const hasSecret = settings.HTTP_PAYMENT_PROVIDER_SECRET !== undefined;
-  if (hasUrl === hasSecret) return ladder.map((problem) => `ladder: ${problem}`);
-  return [...ladder, 'HTTP_PAYMENT_PROVIDER_URL and HTTP_PAYMENT_PROVIDER_SECRET must be set together'];
+  return [
+    ...ladder.map((problem) => `ladder: ${problem}`),
+    ...(needsBroker ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`] : []),
+    ...(hasUrl === hasSecret
+      ? []
+      : ['HTTP_PAYMENT_PROVIDER_URL and HTTP_PAYMENT_PROVIDER_SECRET must be set together']),
+  ];
 }
 
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
@@ -120,6 +134,11 @@ function retentionOf(settings: Settings): RetentionOptions {
   });
 }
 
+function brokerOf(settings: Settings): BrokerConfig | undefined {
+  const { RABBITMQ_URLS: urls, RABBITMQ_PREFIX: prefix, RABBITMQ_QUEUE_TYPE: queueType } = settings;
+  return urls.length > 0 ? { urls, prefix, queueType } : undefined;
+}
+
 function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
   const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
   return {
@@ -140,11 +159,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
       schema: settings.DATABASE_SCHEMA,
       prepares: settings.DATABASE_PREPARED_STATEMENTS === 'on',
     },
-    rabbit: {
-      urls: settings.RABBITMQ_URLS,
-      prefix: settings.RABBITMQ_PREFIX,
-      queueType: settings.RABBITMQ_QUEUE_TYPE,
-    },
+    rabbit: brokerOf(settings),
     transport: settings.DELAY_TRANSPORT,
     ladder: ladderOf(settings),
     horizonMs: settings.HORIZON_MS,

@@ -26,7 +26,9 @@ export { refuseSecondImport } from './startup/refuse-second-import';
 export { refuseCurrentSchema, refuseSharedSchema } from './startup/refuse-shared-schema';
 export { type SettledRow } from './settling/settled-batch';
 export { TimeoutsModule } from './timeouts.module';
+export { TIMEOUTS_OPTIONS as RAW_TIMEOUTS_OPTIONS } from './timeouts.module-definition';
 export {
+  DRIVEN_BY_TESTS,
   OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,

@@ -16,6 +16,7 @@ import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
 import { TimeoutProcessor } from './timeout-processor';
 import { MessagePath } from './message-path/message-path';
 import { type RegisteredHandler } from './handlers/registered-handler';
+import { DueRuns } from './sweeping/due-runs';
 import { Sweep } from './sweeping/sweep';
 import { MissingTimeoutHandlerError } from './timeout-errors';
 import { type TimeoutObservers } from './timeout-observer';
@@ -26,6 +27,9 @@ import { type TimeoutCause, type TimeoutRef } from './timeout';
 
 /** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
 const SOON_MS = 2_000;
+const NO_BROKER =
+  'no broker is configured: PostgreSQL alone triggers timeouts, no events are sent to other programs, ' +
+  'and no commands are taken over AMQP';
 
 /** Runs the clocks: consumers, sweeps and the relay, in one order up and in the opposite order down. */
 export class TimeoutEngine {
@@ -33,6 +37,8 @@ export class TimeoutEngine {
   private readonly databaseClock: DatabaseClock;
   /** How wake-ups come through the broker, and what an operator can do about it. */
   readonly path: MessagePath;
+  /** @internal What the test kit drives. */
+  readonly dueRuns: DueRuns;
   private readonly relays: OutboxRelays;
   private readonly processors = new Map<string, TimeoutProcessor>();
   private readonly sweeps = new Map<string, Sweep>();
@@ -59,6 +65,7 @@ export class TimeoutEngine {
       'wake-up': { publisher: client.wakeUpPublisher, router: () => this.path.router },
     };
     this.relays = new OutboxRelays({ dataSource, schema, lanes }, clock);
+    this.dueRuns = new DueRuns({ dataSource, schema, processors: this.processors }, clock);
   }
 
   /** The kinds that have a handler in this process. */
@@ -78,6 +85,7 @@ export class TimeoutEngine {
 
   /** Started, and everything that was overdue at the start has been handled once. */
   get isReady(): boolean {
+    if (this.options.isDrivenByTests) return this.phase === 'running';
     return this.phase === 'running' && [...this.sweeps.values()].every((sweep) => sweep.hasCaughtUp);
   }
 
@@ -92,18 +100,23 @@ export class TimeoutEngine {
     if (this.options.consume) await retryWhileUnavailable(this.clock, () => this.refuseMissingHandlers());
     await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler);
-    this.client.start();
-    this.relays.start();
-    this.path.start();
-    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
-    for (const sweep of this.sweeps.values()) sweep.start();
+    if (!this.options.isDrivenByTests) this.run();
     this.phase = 'running';
     this.logger.log(`started for ${this.kinds.join(', ') || 'scheduling only'}`);
   }
 
+  private run(): void {
+    if (this.options.hasBroker) this.relays.start();
+    else this.logger.warn(NO_BROKER);
+    this.client.start();
+    this.path.start();
+    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
+    for (const sweep of this.sweeps.values()) sweep.start();
+  }
+
   /** Handles these now if they are due, in this process; for reads and operators. */
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void {
-    if (this.phase !== 'running') return;
+    if (this.phase !== 'running' || this.options.isDrivenByTests) return;
     const dueAtMs = this.databaseClock.nowMs();
     for (const { kind, key } of refs) {
       this.processors.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });

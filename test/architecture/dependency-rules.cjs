@@ -14,7 +14,7 @@ const rooms = {
   api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
   module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api'],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module'],
-  testing: ['payments'],
+  testing: ['outbox', 'timeouts', 'payments', 'orders', 'module'],
 };
 /** The ground floor, which every room stands on. */
 const free = ['clock', 'errors', 'database'];

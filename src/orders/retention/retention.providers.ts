@@ -56,10 +56,10 @@ export function retentionProviders(options: symbol): Provider[] {
       inject: [Purge, RESOLVED_TIMEOUTS_OPTIONS, RESOLVED_RETENTION, CLOCK],
       useFactory: (
         purge: Purge,
-        { consume }: ResolvedTimeoutsOptions,
+        { consume, isDrivenByTests }: ResolvedTimeoutsOptions,
         { intervalMs }: ResolvedRetentionOptions,
         clock: Clock,
-      ) => new PurgeLoop(purge, { intervalMs, isOn: consume }, clock),
+      ) => new PurgeLoop(purge, { intervalMs, isOn: consume && !isDrivenByTests }, clock),
     },
   ];
 }

@@ -16,11 +16,12 @@ export class ApplyTransitions {
   constructor(
     schema: string,
     private readonly inventory: Inventory,
+    writesEvents: boolean,
   ) {
     this.sql = {
-      none: transitionSql(schema, 'none'),
-      release: transitionSql(schema, 'release'),
-      commit: transitionSql(schema, 'commit'),
+      none: transitionSql(schema, 'none', writesEvents),
+      release: transitionSql(schema, 'release', writesEvents),
+      commit: transitionSql(schema, 'commit', writesEvents),
     };
   }
 
@@ -80,7 +81,7 @@ function parameters(steps: readonly Transition[]): unknown[] {
   ];
 }
 
-function transitionSql(schema: string, effect: StockEffect | 'none'): string {
+function transitionSql(schema: string, effect: StockEffect | 'none', writesEvents: boolean): string {
   // The money rule, checked by the statement that closes: no attempt may be able to take money, or have money that is
   // not being refunded.
   const moneyRule = `AND NOT EXISTS (
@@ -114,6 +115,6 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
              (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
       SELECT id, version, from_status, to_status, cause, actor, reason, evidence::jsonb, traceparent FROM moved),
     event AS (
-      ${insertEvents(schema, { from: 'moved', id: 'event_id', type: 'event_type' })})${effect === 'commit' ? completed : ''}
+      ${insertEvents(schema, { from: 'moved', id: 'event_id', type: 'event_type' }, writesEvents)})${effect === 'commit' ? completed : ''}
     SELECT id FROM moved`;
 }

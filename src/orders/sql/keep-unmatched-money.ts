@@ -12,7 +12,7 @@ import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 export class KeepUnmatchedMoney {
   private readonly sql: string;
 
-  constructor(schema: string) {
+  constructor(schema: string, writesEvents: boolean) {
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isReopened = `(o.handling = 'settled' AND ${isOther})`;
@@ -45,7 +45,7 @@ export class KeepUnmatchedMoney {
          WHERE ${isEscalated} OR ${isReopened} OR ${isConfirmed}
                OR (o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
         RETURNING provider, reference, merchant_account, reason)
-      ${insertEvents(schema, { from: unreported, id: 'm.id', type: `'order.payment_late'` })}`;
+      ${insertEvents(schema, { from: unreported, id: 'm.id', type: `'order.payment_late'` }, writesEvents)}`;
   }
 
   async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {

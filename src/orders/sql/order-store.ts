@@ -30,13 +30,14 @@ export class OrderStore {
     private readonly dataSource: DataSource,
     schema: string,
     private readonly inventory: Inventory,
+    writesEvents = true,
   ) {
     this.lockOrders = new LockOrders(schema);
-    this.applyTransitions = new ApplyTransitions(schema, inventory);
+    this.applyTransitions = new ApplyTransitions(schema, inventory, writesEvents);
     this.write = new WriteAttempts(schema);
     this.insert = new InsertAttempt(schema);
     this.findSame = new FindSamePayments(schema);
-    this.keepMoney = new KeepUnmatchedMoney(schema);
+    this.keepMoney = new KeepUnmatchedMoney(schema, writesEvents);
     this.adopt = new AdoptUnmatched(this);
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `
