@@ -11,7 +11,6 @@ export { type JsonObject, type OutboxEntry } from './outbox-entry';
 export { type OutboxRouter } from './outbox-relay';
 export { OutboxRelays } from './outbox-relays';
 export { takeEvents } from './take-events';
-export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';
 export { UnsentWakeUps } from './unsent-wake-ups';
 export { wakeUpBody } from './wake-up-body';

@@ -87,7 +87,7 @@ export class TimeoutProcessor {
 
   /** Settles one page of rows overdue by at least `marginMs`. @throws if the database does not answer. */
   sweepPage(range: ScanRange | undefined, marginMs: number): Promise<SweptPage> {
-    return this.pages.settle(range, marginMs, 'sweep');
+    return this.pages.settlePage(range, marginMs, 'sweep');
   }
 
   /** Resolves when nothing that is due waits or is being settled, and no look-up is open. */
