@@ -17,7 +17,7 @@ export class Checkout {
 
 @Module({
   imports: [
-    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL }),
+    TypeOrmModule.forRoot({ type: 'postgres', url: process.env.DATABASE_URL ?? 'postgresql://localhost/shop_test' }),
     OrderTimeoutModule.forRootAsync({
       inject: [DataSource],
       useFactory: (dataSource: DataSource) => ({

@@ -98,7 +98,7 @@ export class EndlessTimeoutsError extends CodedError {
   constructor(pages: number) {
     super(
       'ENDLESS_TIMEOUTS',
-      `after ${pages} transactions there is still a due timeout; does a handler reschedule to a time in the past?`,
+      `after ${pages} batches there is still a due timeout; does a handler reschedule to a time in the past?`,
     );
   }
 }

@@ -31,7 +31,7 @@ describe('a host without a broker', () => {
   const said: string[] = [];
   const keep = (message: unknown): unknown => said.push(String(message));
   const logger: LoggerService = { log: keep, warn: keep, error: keep };
-  let connecting: jest.SpyInstance<unknown, unknown[]>;
+  const connecting = jest.spyOn(Socket.prototype, 'connect');
   let database: TestDatabase;
   let app: INestApplication;
   let server: Server;
@@ -39,7 +39,6 @@ describe('a host without a broker', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    connecting = jest.spyOn(Socket.prototype, 'connect');
     const { dataSource } = database;
     const reminderOffsetsMs = [100];
     @Module({
