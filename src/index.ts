@@ -140,7 +140,14 @@ export {
 
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './outbox';
-export { type QueueType, RABBIT_TRANSPORT, RabbitContext, type RabbitOptions, RabbitServer } from './rabbit';
+export {
+  EventDeserializer,
+  type QueueType,
+  RABBIT_TRANSPORT,
+  RabbitContext,
+  type RabbitOptions,
+  RabbitServer,
+} from './rabbit';
 
 // Operations
 export {
