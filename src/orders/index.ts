@@ -23,6 +23,7 @@ export {
   type PlaceRejection,
   type PlaceResult,
 } from './place/new-order';
+export { deliveryLimits } from './listeners/delivery-limits';
 export { OnOrder, type OrderDelivery } from './listeners/on-order.decorator';
 export { OnOrderInTransaction } from './listeners/on-order-in-transaction.decorator';
 export {

@@ -23,7 +23,7 @@ export interface WebhookEndpoint {
   readonly secrets: readonly string[];
   /** @default all order events */
   readonly events?: readonly OrderEventType[];
-  /** Requests at once in this process. @default 10 */
+  /** Requests at once in this process. The sweep may add half as many. @default 10 */
   readonly concurrency?: number;
   /** Whether the URL may lead to a private or loopback address. @default false */
   readonly allowPrivateNetwork?: boolean;

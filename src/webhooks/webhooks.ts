@@ -1,6 +1,6 @@
 import { type OnApplicationShutdown } from '@nestjs/common';
 import { type Clock } from '../clock';
-import { type OrderListeners } from '../orders';
+import { deliveryLimits, type OrderListeners } from '../orders';
 import { registeredHandler, type TimeoutEngine, type TimeoutScheduler } from '../timeouts';
 import { RemovedEndpointHandler } from './removed-endpoint-handler';
 import { type ResolvedEndpoint, type ResolvedWebhookOptions } from './resolve-webhook-options';
@@ -8,9 +8,6 @@ import { WebhookHandler } from './webhook-handler';
 
 /** Start of the kinds whose timeouts are webhook deliveries. The rest is the endpoint's name. */
 export const WEBHOOK_KIND = 'order-webhook.';
-
-/** The engine ends a look-up this long before its lease. */
-const LEASE_MARGIN_MS = 2_000;
 
 interface Dependencies {
   readonly options: ResolvedWebhookOptions | undefined;
@@ -52,12 +49,8 @@ export class Webhooks implements OnApplicationShutdown {
     const { retryDelaysMs, timeoutMs } = options;
     const kind = `${WEBHOOK_KIND}${endpoint.name}`;
     const handler = new WebhookHandler(endpoint, retryDelaysMs, clock);
-    const limits = {
-      lookUpConcurrency: endpoint.concurrency,
-      leaseMs: timeoutMs + LEASE_MARGIN_MS,
-      maxAttempts: retryDelaysMs.length + 1,
-    };
-    engine.register([registeredHandler(kind, handler, limits)]);
+    const limits = { concurrency: endpoint.concurrency, timeoutMs, maxAttempts: retryDelaysMs.length + 1 };
+    engine.register([registeredHandler(kind, handler, deliveryLimits(limits))]);
     listeners.subscribe(endpoint.events, kind);
     this.handlers.push(handler);
   }

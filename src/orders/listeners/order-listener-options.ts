@@ -1,5 +1,6 @@
 import { findUnknownOptions, InvalidOptionsError, withoutUndefined } from '../../errors';
 import { type TimeoutHandlerOptions } from '../../timeouts';
+import { deliveryLimits } from './delivery-limits';
 
 /** Options of `@OnOrder`. */
 export interface OrderListenerOptions {
@@ -7,7 +8,7 @@ export interface OrderListenerOptions {
    * Stable name; what is undelivered belongs to it. Letters, digits, `.`, `_`, `-`; at most 80. @default 'Class.method'
    */
   readonly name?: string;
-  /** Calls at once in this process. @default 10 */
+  /** Calls at once in this process. The sweep may add half as many. @default 10 */
   readonly concurrency?: number;
   /** How long one call may take, milliseconds. Then an attempt is counted. @default 15000 */
   readonly timeoutMs?: number;
@@ -23,9 +24,6 @@ const RANGES: Record<keyof typeof DEFAULTS, readonly [number, number]> = {
   maxAttempts: [1, 1_000],
 };
 
-/** The engine ends a look-up this long before its lease. */
-const LEASE_MARGIN_MS = 2_000;
-
 /** @throws InvalidOptionsError naming every value out of range. */
 export function handlerOptionsOf(listener: string, options: OrderListenerOptions): TimeoutHandlerOptions {
   const { concurrency, timeoutMs, maxAttempts } = { ...DEFAULTS, ...withoutUndefined(options) };
@@ -38,5 +36,5 @@ export function handlerOptionsOf(listener: string, options: OrderListenerOptions
     problems.push(`${name} must be an integer from ${min} to ${max} (got ${String(value)})`);
   }
   if (problems.length > 0) throw new InvalidOptionsError(`the order listener ${listener}`, problems);
-  return { lookUpConcurrency: concurrency, leaseMs: timeoutMs + LEASE_MARGIN_MS, maxAttempts };
+  return deliveryLimits(given);
 }

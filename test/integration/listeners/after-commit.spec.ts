@@ -37,6 +37,20 @@ class Ledger {
   }
 }
 
+/** Takes a while, and counts how many of its calls run at once. */
+@Injectable()
+class Slow {
+  most = 0;
+  private running = 0;
+
+  @OnOrder('closed', { name: 'slow', concurrency: 4 })
+  async work(): Promise<void> {
+    this.most = Math.max(this.most, ++this.running);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    this.running--;
+  }
+}
+
 /** Ends a transaction after the rows of the deliveries are written. */
 @Injectable()
 class Veto {
@@ -55,7 +69,8 @@ describe.each<DelayTransportSetting>(['none', 'ladder'])('listeners after the co
   beforeAll(async () => {
     [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
     hosts = [];
-    for (let n = 0; n < 2; n++) hosts.push(await startHost(database, vhost, [Mailer, Ledger, Veto], { transport }));
+    for (let n = 0; n < 2; n++)
+      hosts.push(await startHost(database, vhost, [Mailer, Ledger, Slow, Veto], { transport }));
     [host] = hosts as [ListeningHost];
     if (transport !== 'none') await until(() => hosts.every(({ app }) => app.get(TimeoutEngine).isMessagePathUp));
   });
@@ -80,6 +95,9 @@ describe.each<DelayTransportSetting>(['none', 'ladder'])('listeners after the co
       { event: { type: 'order.paid', merchantId: 'default', amount: 1_999, cause: 'api' }, delivery: { attempt: 1 } },
     ]);
     expect(new Set(heard.map(({ event }) => event.id)).size).toBe(31);
+    const most = hosts.map(({ app }) => app.get(Slow).most);
+    expect(Math.max(...most)).toBeGreaterThan(1);
+    expect(Math.max(...most)).toBeLessThanOrEqual(6);
   });
 
   it('run again after an error, with the same event', async () => {
