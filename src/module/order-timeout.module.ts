@@ -23,8 +23,10 @@ import {
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
-import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutsModule } from '../timeouts';
+import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
+import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
+import { Webhooks } from '../webhooks';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -49,6 +51,10 @@ export class OrderTimeoutModule implements OnModuleInit {
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
     @Inject(CLOCK) private readonly clock: Clock,
+    private readonly engine: TimeoutEngine,
+    private readonly explorer: OrderListenerExplorer,
+    private readonly listeners: OrderListeners,
+    private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
     refuseSecondImport(modules, OrderTimeoutModule);
@@ -71,7 +77,10 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
+    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
+    await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
   }
 
   private async prepareTables(): Promise<void> {

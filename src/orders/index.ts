@@ -23,7 +23,27 @@ export {
   type PlaceRejection,
   type PlaceResult,
 } from './place/new-order';
-export { type OrderEventType } from './order-events';
+export { deliveryLimits } from './listeners/delivery-limits';
+export { OnOrder, type OrderDelivery } from './listeners/on-order.decorator';
+export { OnOrderInTransaction } from './listeners/on-order-in-transaction.decorator';
+export {
+  type OrderEvent,
+  type OrderEventFacts,
+  type OrderEventHead,
+  type OrderEventName,
+} from './listeners/order-event';
+export {
+  type OrderChangeFacts,
+  type OrderFacts,
+  type RefundFacts,
+  type ReminderFacts,
+  type UnmatchedPaymentFacts,
+} from './listeners/order-event';
+export { OrderListenerExplorer } from './listeners/order-listener.explorer';
+export { type OrderListenerOptions } from './listeners/order-listener-options';
+export { OrderListeners } from './listeners/order-listeners';
+export { registerListeners } from './listeners/register-listeners';
+export { ORDER_EVENT_TYPES, type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';

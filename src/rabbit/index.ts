@@ -1,5 +1,6 @@
 export { type Channel, type ChannelModel, type ConfirmChannel } from 'amqplib';
 export { ConfirmedPublisher } from './confirmed-publisher';
+export { EventDeserializer } from './event.deserializer';
 export { declareBase, declareWorkQueue } from './declare-topology';
 export { Delivery } from './delivery';
 export { KeptDeliveries } from './kept-deliveries';

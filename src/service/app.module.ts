@@ -10,6 +10,7 @@ import { ProblemFilter } from '../api/http';
 import { HttpPaymentProvider } from '../payments';
 import { OWNS_DATABASE } from '../timeouts';
 import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
+import { loadWebhooks } from './load-webhooks';
 import { typeOrmOptions } from './type-orm-options';
 
 /** The stand-alone service: OrderTimeoutModule with a database connection, HTTP, and operations. */
@@ -36,6 +37,7 @@ export class AppModule {
 
 function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
+  const webhooks = loadWebhooks(config);
   return {
     dataSource,
     schema: database.schema,
@@ -47,6 +49,7 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
     orders,
     retention: config.retention,
     ...providersOf(config),
+    ...(webhooks && { webhooks }),
     apiKeys: http.apiKeys,
     rateLimits,
     shutdownTimeoutMs: config.shutdownTimeoutMs,

@@ -104,6 +104,9 @@ export const configSchema = z.object({
   HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
   HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   PAYMENT_PROVIDERS_FILE: z.string().optional(),
+  WEBHOOK_URL: url(/^https$/, 'an https:// URL').optional(),
+  WEBHOOK_SECRETS: list.optional(),
+  WEBHOOKS_FILE: z.string().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
   SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
 });

@@ -42,6 +42,10 @@ export interface ServiceConfig {
   readonly paymentProvider: { readonly name: string; readonly baseUrl: string; readonly secret: string } | undefined;
   /** Path of a JSON file; see loadPaymentProviders. */
   readonly paymentProvidersFile: string | undefined;
+  /** The endpoint of the environment. */
+  readonly webhook: { readonly url: string; readonly secrets: readonly string[] } | undefined;
+  /** Path of a JSON file; see loadWebhooks. */
+  readonly webhooksFile: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownTimeoutMs: number;
 }
@@ -91,14 +95,15 @@ function problemsAcross(settings: Settings): string[] {
   const ladder = findLadderProblems({ ...ladderOf(settings), horizonMs: settings.HORIZON_MS });
   const { RABBITMQ_URLS: urls, DELAY_TRANSPORT: transport } = settings;
   const needsBroker = urls.length === 0 && transport !== 'auto' && transport !== 'none';
-  const hasUrl = settings.HTTP_PAYMENT_PROVIDER_URL !== undefined;
-  const hasSecret = settings.HTTP_PAYMENT_PROVIDER_SECRET !== undefined;
+  const pairs = [
+    ['HTTP_PAYMENT_PROVIDER_URL', 'HTTP_PAYMENT_PROVIDER_SECRET'],
+    ['WEBHOOK_URL', 'WEBHOOK_SECRETS'],
+  ] as const;
+  const halves = pairs.filter(([one, other]) => (settings[one] === undefined) !== (settings[other] === undefined));
   return [
     ...ladder.map((problem) => `ladder: ${problem}`),
     ...(needsBroker ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`] : []),
-    ...(hasUrl === hasSecret
-      ? []
-      : ['HTTP_PAYMENT_PROVIDER_URL and HTTP_PAYMENT_PROVIDER_SECRET must be set together']),
+    ...halves.map(([one, other]) => `${one} and ${other} must be set together`),
   ];
 }
 
@@ -141,6 +146,7 @@ function brokerOf(settings: Settings): BrokerConfig | undefined {
 
 function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
   const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
+  const { WEBHOOK_URL: url, WEBHOOK_SECRETS: secrets } = settings;
   return {
     http: {
       port: settings.PORT,
@@ -168,6 +174,8 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     retention: retentionOf(settings),
     paymentProvider: baseUrl && secret ? { name: settings.HTTP_PAYMENT_PROVIDER_NAME, baseUrl, secret } : undefined,
     paymentProvidersFile: settings.PAYMENT_PROVIDERS_FILE,
+    webhook: url && secrets ? { url, secrets } : undefined,
+    webhooksFile: settings.WEBHOOKS_FILE,
     logLevel: settings.LOG_LEVEL,
     shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
   };

@@ -14,8 +14,10 @@ export {
 export { TimeoutEngine } from './timeout-engine';
 export { InvalidTimeoutError, UnknownTimeoutKindError } from './timeout-errors';
 export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';
+export { registeredHandler } from './handlers/registered-handler';
 export { TimeoutHandler, type TimeoutHandlerOptions } from './handlers/timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
+export { payloadsOf } from './scheduling/payloads-of';
 export { timeoutExists } from './scheduling/timeout-exists';
 export { LOOK_UP, DONE, type TimeoutOutcome } from './handlers/timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './scheduling/timeout-scheduler';

@@ -18,7 +18,7 @@ import { MessagePath } from './message-path/message-path';
 import { type RegisteredHandler } from './handlers/registered-handler';
 import { DueRuns } from './sweeping/due-runs';
 import { Sweep } from './sweeping/sweep';
-import { MissingTimeoutHandlerError } from './timeout-errors';
+import { DuplicateTimeoutHandlerError, MissingTimeoutHandlerError } from './timeout-errors';
 import { type TimeoutObservers } from './timeout-observer';
 import { TimeoutQueries } from './scheduling/timeout-queries';
 import { HEAD_START_MS } from './wake-ups/route-wake-up';
@@ -89,8 +89,17 @@ export class TimeoutEngine {
     return this.phase === 'running' && [...this.sweeps.values()].every((sweep) => sweep.hasCaughtUp);
   }
 
+  /**
+   * Adds handlers. Call it before the start.
+   *
+   * @throws DuplicateTimeoutHandlerError
+   */
   register(handlers: readonly RegisteredHandler[]): void {
-    this.handlers = handlers;
+    for (const { kind, handler } of handlers) {
+      const other = this.handlers.find((one) => one.kind === kind)?.handler;
+      if (other) throw new DuplicateTimeoutHandlerError(kind, other.constructor.name, handler.constructor.name);
+    }
+    this.handlers = [...this.handlers, ...handlers];
   }
 
   /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */

@@ -10,10 +10,11 @@ const rooms = {
   inventory: [],
   payments: [],
   orders: ['timeouts', 'outbox', 'payments', 'inventory'],
+  webhooks: ['timeouts', 'orders'],
   operations: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
   api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
-  module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api'],
-  service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module'],
+  module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api', 'webhooks'],
+  service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'webhooks'],
   testing: ['outbox', 'timeouts', 'payments', 'orders', 'module'],
 };
 /** The ground floor, which every room stands on. */

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery, ownTransaction } from '../../database';
 import { type Inventory } from '../../inventory';
+import { type OrderListeners } from '../listeners/order-listeners';
 import { type OrderStatus } from '../order-status';
 import { OpenItems } from './open-items';
 import { PAGE_SIZE, type PurgedPage, type PurgeStep } from './purge-step';
@@ -45,8 +46,9 @@ export class PurgeOrders implements PurgeStep {
     schema: string,
     private readonly inventory: Inventory,
     private readonly keepMs: number,
+    listeners: Pick<OrderListeners, 'kinds'>,
   ) {
-    this.openItems = new OpenItems(schema);
+    this.openItems = new OpenItems(schema, () => listeners.kinds);
     const finished = FINISHED_STATUSES.map((status) => `'${status}'`).join(', ');
     const isDue = `o.status IN (${finished}) AND o.updated_at < now() - $2 * interval '1 millisecond'`;
     this.pageSql = `

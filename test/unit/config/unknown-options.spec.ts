@@ -22,7 +22,7 @@ const ofTimeouts = (extra: object): readonly string[] =>
 
 const MODULE_OPTIONS =
   'dataSource, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
-  'orders, retention, providers, resilience, apiKeys, rateLimits, migrate';
+  'orders, retention, providers, resilience, apiKeys, rateLimits, webhooks, migrate';
 
 describe('an option that does not exist', () => {
   it('is reported, with those that do', () => {
