@@ -1,7 +1,8 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import { type MomentaryState, ServiceState } from './service-state';
 
-interface Readiness extends Omit<MomentaryState, 'isReady'> {
+/** What `/health/ready` answers with. */
+export interface Readiness extends Omit<MomentaryState, 'isReady'> {
   /** `degraded`: requests are served, but events are delayed or closings are less punctual. */
   readonly status: 'ready' | 'degraded' | 'not-ready';
   readonly engine: 'ready' | 'starting-or-stopping';

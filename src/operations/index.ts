@@ -1,3 +1,4 @@
+export { HealthController, type Readiness } from './health.controller';
 export { Metrics } from './metrics';
 export { type MetricsRegistry, type OperationsOptions } from './operations-options';
 export { OperationsModule } from './operations.module';

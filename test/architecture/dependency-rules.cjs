@@ -12,7 +12,8 @@ const rooms = {
   orders: ['timeouts', 'outbox', 'payments', 'inventory'],
   operations: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
   api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
-  module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api'],
+  contract: ['rabbit', 'timeouts', 'inventory', 'orders', 'operations', 'api'],
+  module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api', 'contract'],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module'],
   testing: ['payments'],
 };

@@ -22,4 +22,11 @@ export const stockChangeSchema = z
   .refine(({ add, expected }) => add === undefined || expected === undefined, {
     path: ['expected'],
     error: 'can be used only with onHand',
+  })
+  // In the API documents.
+  .meta({
+    if: { required: ['add'] },
+    then: { not: { anyOf: [{ required: ['onHand'] }, { required: ['expected'] }] } },
+    else: { required: ['onHand'] },
+    description: 'Exactly one of `add` and `onHand`; `expected` only with `onHand`',
   });
