@@ -28,7 +28,11 @@ describe('the example clients', () => {
       timeout: 25_000,
     });
     // Ids are random, and events of two orders may come in any order.
-    return stdout.trim().split('\n').map((line) => line.replace(/-[\w-]{10,}/, '')).sort();
+    return stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/-[\w-]{10,}/, ''))
+      .sort();
   }
 
   it('place over HTTP and over AMQP, and hear of both closings, in Node.js', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fields } from '../../orders/input';
+import { bothOrNeither, fields } from '../../orders/input';
 
 const shape = {
   onHand: fields.onHand.optional(),
@@ -25,8 +25,6 @@ export const stockChangeSchema = z
   })
   // In the API documents.
   .meta({
-    if: { required: ['add'] },
-    then: { not: { anyOf: [{ required: ['onHand'] }, { required: ['expected'] }] } },
-    else: { required: ['onHand'] },
+    not: { anyOf: [...bothOrNeither('onHand', 'add'), { required: ['add', 'expected'] }] },
     description: 'Exactly one of `add` and `onHand`; `expected` only with `onHand`',
   });

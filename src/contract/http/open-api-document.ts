@@ -30,9 +30,8 @@ export function openApiDocument({ version, hasHealth }: OpenApiOptions): Compone
     info: {
       title: 'nestjs-order-timeout',
       version,
-      summary: 'Closes unpaid orders on time.',
       description:
-        'Money is in minor units. Times are ISO 8601. Unknown fields of requests are rejected; ignore unknown fields of answers.',
+        'Closes unpaid orders on time. Money is in minor units. Times are ISO 8601. Unknown fields of requests are rejected; ignore unknown fields of answers.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Relative to the place of the document, so that it is right behind any prefix.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bothOrNeither } from './both-or-neither';
 import { type Fields, fields } from './fields';
 import { moduleFields } from './module-fields';
 
@@ -13,11 +14,9 @@ const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and 
 const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
   (expiresAt === undefined) !== (byMs === undefined);
 
-/** The same condition in the API documents. Generators of clients ignore `if`, and most cannot use `oneOf` here. */
+/** The same condition in the API documents. */
 const DOCUMENTED = {
-  if: { required: ['expiresAt'] },
-  then: { not: { required: ['byMs'] } },
-  else: { required: ['byMs'] },
+  not: { anyOf: bothOrNeither('expiresAt', 'byMs') },
   description: 'Exactly one of `expiresAt` and `byMs`',
 };
 
