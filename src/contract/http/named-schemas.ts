@@ -24,6 +24,7 @@ import { problemSchemas } from './problem-schemas';
 /** Every body, by the name of its type in generated clients. */
 export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   NewOrder: newOrderSchema,
+  NewOrderLine: newOrderSchema.shape.lines.element,
   NewOrders: newOrdersSchema,
   NewAttempt: newAttemptSchema,
   ReportedPayment: reportedPaymentSchema,
@@ -36,6 +37,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Assignment: assignmentSchema,
   StockChange: stockChangeSchema,
   ChosenTimeouts: chosenTimeoutsSchema,
+  ChosenTimeout: chosenTimeoutsSchema.shape.timeouts.element,
   Order: orderAnswer,
   OrderLine: orderLineAnswer,
   Attempt: attemptAnswer,

@@ -31,7 +31,7 @@ export function openApiDocument({ version, hasHealth }: OpenApiOptions): Compone
       title: 'nestjs-order-timeout',
       version,
       description:
-        'Closes unpaid orders on time. Money is in minor units. Times are ISO 8601. Unknown fields of requests are rejected; ignore unknown fields of answers.',
+        'Closes unpaid orders on time. Money is in minor units. Times are ISO 8601. Unknown fields of requests are rejected; ignore unknown fields of answers. The W3C header `traceparent` is stored in the history, and continued in the events.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Relative to the place of the document, so that it is right behind any prefix.

@@ -15,7 +15,7 @@ def new_order(order_id):
         amount=4200,
         currency="EUR",
         payment_window_ms=600_000,
-        lines=[order_timeout.NewOrderLines(sku="python-apple", quantity=1, unit_amount=4200)],
+        lines=[order_timeout.NewOrderLine(sku="python-apple", quantity=1, unit_amount=4200)],
     )
 
 

@@ -51,6 +51,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:soak': optionsIn('test/soak/main.ts'),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
+  contract: optionsIn('test/contract/main.ts'),
 };
 
 /** Programs that are not ours, and what of their arguments can be wrong by a change of ours. */
@@ -62,6 +63,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
     for (const name of names) expect(read('docker-compose.yml')).toContain(`\n  ${name}:\n`);
   },
   git: () => undefined,
+  node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };
