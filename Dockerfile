@@ -5,8 +5,9 @@ RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
 # The SDKs of the payment providers are optional peers; the image has them all, as it cannot know which are configured.
+# swagger-ui-dist is the page at /docs.
 RUN npx nest build \
-  && SDKS=$(node -p "const {devDependencies: d} = require('./package.json'); ['alipay-sdk', 'stripe', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
+  && SDKS=$(node -p "const {devDependencies: d} = require('./package.json'); ['alipay-sdk', 'stripe', 'swagger-ui-dist', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
   && npm install --save-prod --omit=dev --ignore-scripts $SDKS
 
 FROM node:22-bookworm-slim

@@ -4,7 +4,7 @@ const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'cl
 
 export default tseslint.config(
   {
-    ignores: ['dist', 'packages/*/dist', 'coverage', '.stack', 'test/architecture/fixtures'],
+    ignores: ['dist', 'packages/*/dist', 'coverage', '.stack', 'test/architecture/fixtures', 'test/clients/programs'],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {

@@ -17,7 +17,7 @@ const swc = [
 const base = {
   testEnvironment: 'node',
   transform: { '^.+\\.[cm]?[jt]s$': swc },
-  transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
+  transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|@seriousme|load-esm|file-type)/)'],
   // From the sources, so that a test sees what was changed without a build.
   moduleNameMapper: {
     '^nestjs-order-timeout$': '<rootDir>/src',

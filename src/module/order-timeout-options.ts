@@ -49,6 +49,12 @@ export interface OrderTimeoutExtras {
   readonly isGlobal?: boolean;
   /** Whether to serve the HTTP API under /orders, /inventory, /payments, and /timeouts. @default false */
   readonly http?: boolean;
+  /**
+   * Whether to serve /openapi.json, /asyncapi.json, and /docs, a page to try the HTTP API, without a key. Needs `http`.
+   *
+   * @default false
+   */
+  readonly contract?: boolean;
 }
 
 export interface ResolvedOrderTimeoutOptions {
@@ -78,7 +84,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
 ];
 
 /** Names of the options that are given beside useFactory. */
-export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true } satisfies Record<
+export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true, contract: true } satisfies Record<
   keyof OrderTimeoutExtras,
   true
 >);

@@ -17,7 +17,7 @@ const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({
   optionsInjectionToken: RAW_ORDER_TIMEOUT_OPTIONS,
 })
   .setClassMethodName('forRoot')
-  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false }, (given, { http = false }) => ({
+  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false, contract: false }, (given, { http = false }) => ({
     ...given,
     providers: [...(given.providers ?? []), resolved(http)],
     exports: [ORDER_TIMEOUT_OPTIONS],

@@ -23,6 +23,8 @@ import {
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
+import { ContractController } from '../contract';
+import { InvalidOptionsError } from '../errors';
 import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
@@ -64,7 +66,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** Give `http` and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
+  /** Give `http`, `isGlobal`, and `contract` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
@@ -91,7 +93,11 @@ export class OrderTimeoutModule implements OnModuleInit {
   }
 }
 
-function compose(options: DynamicModule, { isGlobal = true, http = false }: OrderTimeoutExtras): DynamicModule {
+function compose(
+  options: DynamicModule,
+  { isGlobal = true, http = false, contract = false }: OrderTimeoutExtras,
+): DynamicModule {
+  if (contract && !http) throw new InvalidOptionsError('OrderTimeoutModule', ['contract needs http: true']);
   const timeouts = TimeoutsModule.forRootAsync({
     isGlobal,
     imports: [options],
@@ -103,7 +109,11 @@ function compose(options: DynamicModule, { isGlobal = true, http = false }: Orde
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts],
     providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
+    controllers: [
+      ...(http ? HTTP_CONTROLLERS : []),
+      ...(contract ? [ContractController] : []),
+      OrderCommandsController,
+    ],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }

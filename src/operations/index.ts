@@ -1,3 +1,5 @@
+export { type Readiness } from './assess-readiness';
+export { HealthController } from './health.controller';
 export { Metrics } from './metrics';
 export { type MetricsRegistry, type OperationsOptions } from './operations-options';
 export { type OrderTimeoutHealth, OrderTimeoutHealthIndicator } from './order-timeout-health-indicator';

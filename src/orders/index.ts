@@ -47,7 +47,7 @@ export { ORDER_EVENT_TYPES, type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
-export { type OrderStatus } from './order-status';
+export { ORDER_STATUSES, type OrderStatus } from './order-status';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {
   ORDER_LATE_WATCH,
@@ -58,7 +58,7 @@ export {
 } from './order-timeouts';
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
-export { type AttemptStatus } from './attempt-status';
+export { ATTEMPT_STATUSES, type AttemptStatus } from './attempt-status';
 export { type HistoryEntry } from './read/read-history';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
@@ -66,6 +66,6 @@ export { type OpenItem } from './retention/open-items';
 export { Purge, type PurgeCounts, type PurgeRun } from './retention/purge';
 export { resolveRetention, type RetentionOptions } from './retention/retention-options';
 export { type AutoCloseChange, type SetAutoCloseResult } from './deadline/set-auto-close';
-export { type ActionContext, type Actor, type TransitionCause } from './transition-cause';
+export { type ActionContext, type Actor, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';
 export { OrderMerchants } from './sql/order-merchants';
 export { merchantTimeouts } from './sql/merchant-timeouts';

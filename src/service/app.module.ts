@@ -23,6 +23,7 @@ export class AppModule {
         TypeOrmModule.forRoot(typeOrmOptions(config.database)),
         OrderTimeoutModule.forRootAsync({
           http: true,
+          contract: true,
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
         }),

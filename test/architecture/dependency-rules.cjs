@@ -13,7 +13,11 @@ const rooms = {
   webhooks: ['timeouts', 'orders'],
   operations: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
   api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
-  module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api', 'webhooks'],
+  contract: ['rabbit', 'timeouts', 'inventory', 'orders', 'operations', 'api'],
+  module: [
+    ...['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api', 'webhooks'],
+    'contract',
+  ],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'webhooks'],
   testing: ['outbox', 'timeouts', 'payments', 'orders', 'module'],
 };

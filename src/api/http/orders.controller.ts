@@ -23,7 +23,8 @@ interface StatusSetter {
   status(code: number): unknown;
 }
 
-interface BulkResult {
+/** What became of one order of a bulk request. */
+export interface BulkResult {
   readonly id: string;
   readonly outcome: PlaceResult['outcome'];
   readonly code?: string;

@@ -51,6 +51,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:soak': optionsIn('test/soak/main.ts'),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
+  contract: optionsIn('test/contract/main.ts'),
 };
 
 /** Programs that are not ours, and what of their arguments can be wrong by a change of ours. */
