@@ -44,8 +44,9 @@ const allClosed = new Promise((resolve, reject) => {
   void channel.consume(
     queue,
     (message) => {
-      /** @type {{ orderId: string, reason: string }} */
-      const event = JSON.parse(message?.content.toString() ?? '{}');
+      const event = /** @type {{ orderId: string, reason: string }} */ (
+        JSON.parse(message?.content.toString() ?? '{}')
+      );
       // Events may arrive twice, and are about the orders of others too.
       if (!waiting.delete(event.orderId)) return;
       console.log(`${event.orderId} is closed: ${event.reason}`);

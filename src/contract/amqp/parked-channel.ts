@@ -14,11 +14,11 @@ export const parkedMessage = {
 } as const;
 
 /** Where such messages are kept. @param name of the exchange and the queue. */
-export function parkedChannel(name: string) {
+export function parkedChannel(name: string): Readonly<Record<string, unknown>> {
   return {
     address: name,
     summary: 'Messages that could not be processed',
     messages: { parked: { $ref: '#/components/messages/parked' } },
     bindings: { amqp: { is: 'queue', queue: { name, durable: true }, bindingVersion: '0.3.0' } },
-  } as const;
+  };
 }

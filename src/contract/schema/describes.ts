@@ -12,13 +12,12 @@ type Within<A, B> = [A] extends [B] ? true : false;
 
 type Differences<A, B> = [Within<A, B>, Within<B, A>, Within<Full<A>, Full<B>>, Within<Full<B>, Full<A>>];
 
+type IsSame<A, B> = Differences<A, B> extends [true, true, true, true] ? unknown : 'the schema differs from the type';
+
 /**
  * Returns the schema, and does not compile unless it describes T as JSON carries it: an answer with another member, or
  * without one, needs another schema.
  */
 export function describes<T>() {
-  return <S extends z.ZodType>(
-    schema: S,
-    ..._: Differences<z.output<S>, Json<T>> extends [true, true, true, true] ? [] : ['the schema differs from the type']
-  ): S => schema;
+  return <S extends z.ZodType>(schema: S & IsSame<z.output<S>, Json<T>>): S => schema;
 }

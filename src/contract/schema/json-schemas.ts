@@ -23,8 +23,7 @@ export function jsonSchemas(named: Named, at: string, dialect: Dialect): Readonl
 
 /** Pure: the JSON Schema of one schema, which refers to no other. */
 export function jsonSchema(schema: z.ZodType, dialect: Dialect): JsonSchema {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, options(dialect));
-  return rest;
+  return withoutIdentity(z.toJSONSchema(schema, options(dialect)));
 }
 
 function options(dialect: Dialect) {
@@ -43,6 +42,7 @@ function options(dialect: Dialect) {
   };
 }
 
-function withoutIdentity({ $schema: _, $id: __, ...schema }: JsonSchema): JsonSchema {
-  return schema;
+/** The document says which dialect it has, and where its schemas are. */
+function withoutIdentity(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id'));
 }
