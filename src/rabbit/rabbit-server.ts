@@ -63,8 +63,7 @@ const LONGEST_REDELIVERY_MS = 60_000;
  * Transport strategy for `app.connectMicroservice({ strategy })`. Commands arrive through a topic exchange as plain
  * JSON, the routing key is the pattern, and a message is acknowledged only after its handler has finished. Unlike the
  * built-in RMQ transport, it needs no envelope and loses nothing: messages that cannot be processed are parked with the
- * reason. Only handlers that specify RABBIT_TRANSPORT receive commands, one handler per command. Without a broker it
- * listens to nothing.
+ * reason. Only handlers that specify RABBIT_TRANSPORT receive commands, one handler per command.
  */
 export class RabbitServer extends Server implements CustomTransportStrategy {
   override readonly transportId = RABBIT_TRANSPORT;
@@ -95,7 +94,6 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   listen(callback: (error?: unknown) => void): void {
     const { client, clock, prefetch } = this.deps;
-    if (!client.isConfigured) return callback();
     const consumer = client.consume({
       queue: client.names.commands,
       prefetch,

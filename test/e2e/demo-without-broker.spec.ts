@@ -21,11 +21,10 @@ interface Report {
 }
 
 /** Runs a script with the look-up of a broker turned off. */
-async function run(script: string, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
-  const { RABBITMQ_URLS: _, RABBITMQ_PLUGIN_URLS: __, ...env } = process.env;
+async function run(script: string, args: readonly string[]) {
   const child = spawn(process.execPath, [join(REPOSITORY, 'scripts', script), ...args], {
     cwd: REPOSITORY,
-    env: { ...env, DATABASE_URL: serverUrl(), RABBITMQ_URLS: 'none', ...more },
+    env: { ...process.env, DATABASE_URL: serverUrl(), RABBITMQ_URLS: 'none' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);

@@ -40,7 +40,6 @@ class FakeQueue {
 
   readonly names = { commands: 'commands' };
   readonly options = {};
-  readonly isConfigured = true;
 
   consume(plan: Plan): unknown {
     this.plan = plan;

@@ -19,7 +19,7 @@ class Bench implements PaymentProviderBench {
 
 describe('the scripted payment provider', () => {
   const bench = new Bench();
-  for (const { name, run } of describePaymentProvider(() => bench)) it(`keeps the contract: ${name}`, run);
+  for (const one of describePaymentProvider(() => bench)) it(`keeps the contract: ${one.name}`, () => one.run());
 
   const attempt = anAttempt({ reference: 'a', amount: 500n });
   let bank: ScriptedPaymentProvider;
