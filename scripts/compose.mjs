@@ -24,9 +24,8 @@ const docker = (env, args, signal) => run('docker', args, { cwd: repository, env
 /** @param {ImageSources} images */
 function explain({ standIns, missing }) {
   if (standIns.length === 0) return say(`Images: ${baseImages().join(', ')}.`);
-  say(
-    `Images: stand-ins from Debian packages for ${standIns.join(', ')}; none for ${missing.join(', ') || 'no other'}.`,
-  );
+  say(`Images: stand-ins from Debian packages for ${standIns.join(', ')}.`);
+  if (missing.length > 0) say(`Not tested, as there is no stand-in: ${missing.join(', ')}.`);
 }
 
 /** @param {Engine} engine @param {ImageSources} images */
@@ -57,7 +56,7 @@ async function testOn(engine, args, signal) {
   const images = await showProgress('base images', (note) => obtainBaseImages(engine, { signal, note }));
   explain(images);
   const plugin = await pluginFor(engine, images);
-  const files = [join(repository, 'docker-compose.yml'), ...(plugin ? [writeOverride(engine, plugin)] : [])];
+  const files = [join(repository, 'docker-compose.yml'), ...(engine.isOwn ? [writeOverride(engine, plugin)] : [])];
   const env = environmentFor(engine, images, files);
   try {
     await showProgress('docker compose build', () =>

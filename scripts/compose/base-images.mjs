@@ -37,6 +37,8 @@ export const canStandIn = (image) => (image.split(':')[0] ?? '') in standIns;
  * @returns {Promise<ImageSources>}
  */
 export async function obtainBaseImages(engine, { signal, note }) {
+  // Compose comes out of it too.
+  if (engine.isOwn) await makeBaseImage(engine, { signal, note });
   const images = baseImages();
   note?.(`pulling ${images.join(', ')}`);
   const pulled = await Promise.all(images.map((image) => isPulled(engine, image, signal)));
@@ -47,7 +49,6 @@ export async function obtainBaseImages(engine, { signal, note }) {
       remedy: 'pull them, or use OT_STACK=private (Debian, root), which makes stand-ins in an engine of its own',
     });
   }
-  await makeBaseImage(engine, { signal, note });
   const made = absent.filter(canStandIn);
   for (const image of made) await makeStandIn(engine, image, { signal, note });
   return { standIns: made, missing: absent.filter((image) => !canStandIn(image)) };

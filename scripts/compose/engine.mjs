@@ -29,13 +29,9 @@ export async function ensureEngine(options) {
   const folder = openFolder(join(stackFolder('docker')));
   if (hasDockerEngine()) return { env: process.env, isOwn: false, folder, stop: () => Promise.resolve() };
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    throw new SetupError(
-      'NO_DOCKER',
-      'no Docker engine with compose answers, and one can be started here by root on Linux only',
-      {
-        remedy: 'start Docker; `docker info` and `docker compose version` must both succeed',
-      },
-    );
+    throw new SetupError('NO_DOCKER', 'no Docker engine with compose answers, and only root on Linux can start one', {
+      remedy: 'start Docker; `docker info` and `docker compose version` must both succeed',
+    });
   }
   return startEngine(folder, options);
 }
@@ -43,6 +39,7 @@ export async function ensureEngine(options) {
 /** @param {string} folder @param {import('../setup/progress.mjs').StepOptions} options @returns {Promise<Engine>} */
 async function startEngine(folder, { signal, note }) {
   const tools = await obtainTools(folder, { signal, note });
+  await assertForwarding(tools);
   note?.('starting dockerd');
   // Sockets have short paths only.
   const place = mkdtempSync(join(tmpdir(), 'ot-docker-'));
@@ -58,11 +55,22 @@ async function startEngine(folder, { signal, note }) {
   return { env, isOwn: true, folder, stop };
 }
 
+/** An engine that has run here leaves a rule that keeps our containers from each other. @param {NodeJS.ProcessEnv} env */
+async function assertForwarding(env) {
+  const rules = await run('iptables', ['-S', 'FORWARD'], { env, limitMs: 10_000 });
+  if (!rules.includes('-P FORWARD DROP')) return;
+  throw new SetupError('NO_FORWARDING', 'iptables drops what containers send each other (-P FORWARD DROP)', {
+    remedy: 'start the Docker engine of this machine, or run: iptables -P FORWARD ACCEPT',
+  });
+}
+
 /** @param {string} place @param {string} folder @param {NodeJS.ProcessEnv} env */
 function startDaemon(place, folder, env) {
   const log = openSync(join(stackFolder('log'), 'dockerd.log'), 'w');
   const args = ['--host', env.DOCKER_HOST ?? '', '--data-root', join(folder, 'data')];
   args.push('--exec-root', join(place, 'exec'), '--pidfile', join(place, 'dockerd.pid'));
+  // It leaves no bridge, no rules, and no setting on the machine. Published ports go through its proxies.
+  args.push('--bridge=none', '--iptables=false', '--ip-forward=false');
   const child = spawnWithLifeline('dockerd', args, { env, owns: 'process', stdio: ['ignore', log, log] });
   closeSync(log);
   return child;

@@ -11,16 +11,16 @@ const brokers = ['RABBITMQ', 'RABBITMQ_PLAIN', 'RABBITMQ_CLUSTER'];
 export const project = 'order-timeout-test';
 
 /**
- * For builds on an engine of our own: they use the network of this machine, which is all that a bridge may not reach.
+ * For builds on an engine of our own: they use the network of this machine, as its bridges lead nowhere.
  *
  * @param {import('./engine.mjs').Engine} engine
- * @param {{ url: string, sha256: string }} plugin
+ * @param {{ url: string, sha256: string } | undefined} plugin  undefined: the genuine one
  * @returns {string} path of a Compose file to put on top of docker-compose.yml
  */
 export function writeOverride({ folder }, plugin) {
   const path = join(folder, 'override.json');
-  const args = { PLUGIN_URL: plugin.url, PLUGIN_SHA256: plugin.sha256 };
-  const build = (/** @type {string} */ name) => ({ network: 'host', ...(name === 'rabbitmq' && { args }) });
+  const args = plugin && { PLUGIN_URL: plugin.url, PLUGIN_SHA256: plugin.sha256 };
+  const build = (/** @type {string} */ name) => ({ network: 'host', ...(name === 'rabbitmq' && args && { args }) });
   const services = [...builders, ...nodes].map((name) => /** @type {const} */ ([name, { build: build(name) }]));
   writeJson(path, { services: Object.fromEntries(services) });
   return path;

@@ -67,7 +67,7 @@ export async function makeStandIn(engine, image, { signal, note }) {
   cpSync(join(sources, name), context, { recursive: true });
   if (name === 'node') await addNode(context, image, signal);
   if (name === 'rabbitmq') addDelayedExchange(context);
-  await run('docker', ['build', '--tag', image, context], { env: engine.env, limitMs, signal });
+  await run('docker', ['build', '--network', 'none', '--tag', image, context], { env: engine.env, limitMs, signal });
   rmSync(context, { recursive: true, force: true });
 }
 

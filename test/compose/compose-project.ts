@@ -69,7 +69,7 @@ export async function urlOf(service: string, port = 3000): Promise<string> {
 /** Ends the main process of a container from outside, as a crash would: Docker restarts it by itself. */
 export async function crash(service: string): Promise<void> {
   const { State, Config } = await container(service);
-  const run = 'docker run --rm --pid host --user 0 --entrypoint kill';
+  const run = 'docker run --rm --network none --pid host --user 0 --entrypoint kill';
   await inShell(`${run} ${Config.Image} -KILL ${State.Pid}`);
 }
 
