@@ -35,6 +35,8 @@ const WINDOW_MS = 120_000;
   it('keeps the orders, and closes one by the wake-up that the release before has left on the broker', async () => {
     const COMPOSE_FILE = await filesOfPrevious();
     await inShell(UP, { COMPOSE_FILE });
+    // Built in advance, so that the order waits for the upgrade and not for a compiler.
+    await inShell('docker compose --profile plain build rabbitmq-plain service-plain');
     const before = await container('service-plain');
     await shop.untilReady();
     const id = await shop.place(WINDOW_MS);
