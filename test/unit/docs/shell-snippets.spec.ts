@@ -59,7 +59,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   // test/e2e/documented-requests.spec.ts sends what goes to the service.
   curl: (args) => (args.includes('-d') ? (JSON.parse(args[args.indexOf('-d') + 1] ?? '') as unknown) : undefined),
   docker: (args) => {
-    const names = args.filter((arg) => arg === 'postgres' || /^(rabbitmq|service)/.test(arg));
+    const names = args.filter((arg) => arg === 'postgres' || /^(rabbitmq(?!ctl)|service)/.test(arg));
     for (const name of names) expect(read('docker-compose.yml')).toContain(`\n  ${name}:\n`);
   },
   git: () => undefined,
