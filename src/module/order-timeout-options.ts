@@ -46,6 +46,11 @@ export interface OrderTimeoutExtras {
   readonly isGlobal?: boolean;
   /** Whether to serve the HTTP API under /orders, /inventory, /payments, and /timeouts. @default false */
   readonly http?: boolean;
+  /**
+   * Path in front of the routes of the HTTP API, such as `shop/v1`. It follows the host's global prefix.
+   * @default '', for none
+   */
+  readonly path?: string;
 }
 
 export interface ResolvedOrderTimeoutOptions {
@@ -73,7 +78,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
 ];
 
 /** Names of the options that are given beside useFactory. */
-export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true } satisfies Record<
+export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true, path: true } satisfies Record<
   keyof OrderTimeoutExtras,
   true
 >);

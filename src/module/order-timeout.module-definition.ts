@@ -14,7 +14,7 @@ const resolved = (http: boolean): Provider => ({
 
 const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({ optionsInjectionToken: RAW_OPTIONS })
   .setClassMethodName('forRoot')
-  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false }, (given, { http = false }) => ({
+  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false, path: '' }, (given, { http = false }) => ({
     ...given,
     providers: [...(given.providers ?? []), resolved(http)],
     exports: [ORDER_TIMEOUT_OPTIONS],

@@ -25,6 +25,7 @@ import {
 } from '../api/http';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
+import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -58,7 +59,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** Give `http` and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
+  /** Give `http`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
@@ -82,7 +83,8 @@ export class OrderTimeoutModule implements OnModuleInit {
   }
 }
 
-function compose(options: DynamicModule, { isGlobal = true, http = false }: OrderTimeoutExtras): DynamicModule {
+function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicModule {
+  const { isGlobal = true, http = false } = extras;
   const timeouts = TimeoutsModule.forRootAsync({
     isGlobal,
     imports: [options],
@@ -92,7 +94,7 @@ function compose(options: DynamicModule, { isGlobal = true, http = false }: Orde
   return {
     module: OrderTimeoutModule,
     global: isGlobal,
-    imports: [DiscoveryModule, options, timeouts],
+    imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
     providers: ORDER_TIMEOUT_PROVIDERS,
     controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],

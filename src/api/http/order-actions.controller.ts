@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import { z } from 'zod';
 import {
   type ActionContext,
@@ -22,7 +22,7 @@ const cancellation = z.strictObject({ reason: fields.reason.optional() }).defaul
 const autoClose = z.strictObject({ enabled: fields.flag });
 
 /** Actions on one order. */
-@Controller('orders/:id')
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderActionsController {

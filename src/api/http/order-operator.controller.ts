@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import { z } from 'zod';
 import { accepted, InputPipe } from '../input';
 import { fields } from '../../orders/input';
@@ -23,7 +23,7 @@ const erasure = z.strictObject({ reason });
 const close = z.strictObject({ reason, attemptsAreClosed: flag.optional() });
 
 /** Operator actions on one order. */
-@Controller('orders/:id')
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderOperatorController {
