@@ -4,11 +4,11 @@ COPY package.json package-lock.json ./
 RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
-# The SDKs of the payment providers are optional peers; the image has them all, as it cannot know which are configured.
-# swagger-ui-dist is the page at /docs.
+# Optional peers: the HTTP server, which a host brings, the SDKs of the payment providers, and swagger-ui-dist, which is the
+# page at /docs. The image has all of them, as it cannot know which are configured.
 RUN npx nest build \
-  && SDKS=$(node -p "const {devDependencies: d} = require('./package.json'); ['alipay-sdk', 'stripe', 'swagger-ui-dist', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
-  && npm install --save-prod --omit=dev --ignore-scripts $SDKS
+  && PEERS=$(node -p "const {devDependencies: d} = require('./package.json'); ['@nestjs/platform-express', 'alipay-sdk', 'stripe', 'swagger-ui-dist', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
+  && npm install --save-prod --omit=dev --ignore-scripts $PEERS
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production

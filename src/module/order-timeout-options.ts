@@ -55,6 +55,11 @@ export interface OrderTimeoutExtras {
    * @default false
    */
   readonly contract?: boolean;
+  /**
+   * Path in front of the routes of the HTTP API, such as `shop/v1`. It follows the host's global prefix.
+   * @default '', for none
+   */
+  readonly path?: string;
 }
 
 export interface ResolvedOrderTimeoutOptions {
@@ -84,10 +89,12 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
 ];
 
 /** Names of the options that are given beside useFactory. */
-export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true, contract: true } satisfies Record<
-  keyof OrderTimeoutExtras,
-  true
->);
+export const EXTRAS: readonly string[] = Object.keys({
+  http: true,
+  isGlobal: true,
+  contract: true,
+  path: true,
+} satisfies Record<keyof OrderTimeoutExtras, true>);
 
 const RATE_LIMIT_OPTIONS = Object.keys({
   perKey: true,

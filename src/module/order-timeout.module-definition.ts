@@ -17,11 +17,14 @@ const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({
   optionsInjectionToken: RAW_ORDER_TIMEOUT_OPTIONS,
 })
   .setClassMethodName('forRoot')
-  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false, contract: false }, (given, { http = false }) => ({
-    ...given,
-    providers: [...(given.providers ?? []), resolved(http)],
-    exports: [ORDER_TIMEOUT_OPTIONS],
-  }))
+  .setExtras<OrderTimeoutExtras>(
+    { isGlobal: true, http: false, contract: false, path: '' },
+    (given, { http = false }) => ({
+      ...given,
+      providers: [...(given.providers ?? []), resolved(http)],
+      exports: [ORDER_TIMEOUT_OPTIONS],
+    }),
+  )
   .build();
 
 /** Provides the validated options. A separate module, because TimeoutsModule is created from them. */

@@ -29,6 +29,7 @@ import { OrderListenerExplorer, OrderListeners, registerListeners } from '../ord
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
+import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -66,7 +67,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** Give `http`, `isGlobal`, and `contract` beside `useFactory`, because they decide what the module consists of. */
+  /** Give `http`, `contract`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
@@ -93,10 +94,8 @@ export class OrderTimeoutModule implements OnModuleInit {
   }
 }
 
-function compose(
-  options: DynamicModule,
-  { isGlobal = true, http = false, contract = false }: OrderTimeoutExtras,
-): DynamicModule {
+function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicModule {
+  const { isGlobal = true, http = false, contract = false } = extras;
   if (contract && !http) throw new InvalidOptionsError('OrderTimeoutModule', ['contract needs http: true']);
   const timeouts = TimeoutsModule.forRootAsync({
     isGlobal,
@@ -107,7 +106,7 @@ function compose(
   return {
     module: OrderTimeoutModule,
     global: isGlobal,
-    imports: [DiscoveryModule, options, timeouts],
+    imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
     providers: ORDER_TIMEOUT_PROVIDERS,
     controllers: [
       ...(http ? HTTP_CONTROLLERS : []),

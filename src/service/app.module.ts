@@ -1,9 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { SystemClock } from '../clock';
 import { type ServiceConfig } from './config';
+import { DatabaseModule } from './database.module';
 import { OperationsModule } from '../operations';
 import { OrderTimeoutModule, type OrderTimeoutOptions } from '../module';
 import { ProblemFilter } from '../api/http';
@@ -11,7 +11,6 @@ import { HttpPaymentProvider } from '../payments';
 import { OWNS_DATABASE } from '../timeouts';
 import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
 import { loadWebhooks } from './load-webhooks';
-import { typeOrmOptions } from './type-orm-options';
 
 /** The stand-alone service: OrderTimeoutModule with a database connection, HTTP, and operations. */
 @Module({})
@@ -20,7 +19,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        TypeOrmModule.forRoot(typeOrmOptions(config.database)),
+        DatabaseModule.forRoot(config.database),
         OrderTimeoutModule.forRootAsync({
           http: true,
           contract: true,

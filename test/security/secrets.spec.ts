@@ -114,7 +114,7 @@ describe('secrets', () => {
     const noLogin = start({ RABBITMQ_URLS: withLogin(vhost.url, `${secrets.broker}x`) });
     const noBroker = start({ RABBITMQ_URLS: `amqp://u:${secrets.broker}@127.0.0.1:9` });
     expect(await refused.exited).toBe(1);
-    await until(() => /Unable to connect/.test(logged(noDatabase)), 90_000);
+    await until(() => /the database is unavailable/.test(logged(noDatabase)), 90_000);
     await until(() => logged(noLogin).includes('BROKER_LOGIN_REFUSED'), 90_000);
     await until(() => logged(noBroker).includes('not connected, retrying'), 90_000);
     const said = [noDatabase, refused, noLogin, noBroker].map(logged);

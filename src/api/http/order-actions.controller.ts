@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import {
   type ActionContext,
   type MarkPaidResult,
@@ -18,7 +18,7 @@ import { ProblemFilter } from './problem.filter';
 const orderId = new InputPipe(fields.orderId);
 
 /** Actions on one order. */
-@Controller('orders/:id')
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderActionsController {

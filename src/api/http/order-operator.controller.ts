@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import { accepted, closeSchema, InputPipe, reasonSchema, refundSchema } from '../input';
 import { fields } from '../../orders/input';
 import {
@@ -17,7 +17,7 @@ import { ProblemFilter } from './problem.filter';
 const orderId = new InputPipe(fields.orderId);
 
 /** Operator actions on one order. */
-@Controller('orders/:id')
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderOperatorController {

@@ -1,4 +1,16 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Req,
+  Res,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { accepted, InputPipe, newOrdersSchema, notFound, parseInput, reject } from '../input';
 import { fields, newOrderSchema } from '../../orders/input';
 import {
@@ -32,7 +44,7 @@ export interface BulkResult {
 }
 
 /** Places and reads orders. */
-@Controller('orders')
+@Controller({ path: 'orders', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrdersController {

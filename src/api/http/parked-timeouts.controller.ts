@@ -1,4 +1,15 @@
-import { Body, Controller, Get, HttpCode, Inject, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Post,
+  Query,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { type z } from 'zod';
 import {
   ParkedTimeouts,
@@ -20,7 +31,7 @@ interface Chosen {
 }
 
 /** Operator actions on parked timeouts. A key that is limited to merchants sees only those of their orders. */
-@Controller('timeouts/parked')
+@Controller({ path: 'timeouts/parked', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class ParkedTimeoutsController {

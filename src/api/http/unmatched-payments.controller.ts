@@ -1,4 +1,15 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { type z } from 'zod';
 import {
   accepted,
@@ -29,7 +40,7 @@ const unmatchedId = new InputPipe(fields.unmatchedId);
  * Operator actions on unmatched payments. A key that is limited to merchants sees the payments of their orders. It does
  * not see payments without an order, because their merchant is unknown.
  */
-@Controller('payments/unmatched')
+@Controller({ path: 'payments/unmatched', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class UnmatchedPaymentsController {

@@ -67,7 +67,7 @@ describe('an option that does not exist', () => {
     const beside = (extra: object): readonly string[] =>
       problemsOf(() => OrderTimeoutModule.forRootAsync({ useFactory: () => good, ...extra }));
     expect(beside({ htpp: true })).toEqual([
-      'unknown option "htpp"; the options are http, isGlobal, contract, imports, inject, useFactory, useClass, useExisting, ' +
+      'unknown option "htpp"; the options are http, isGlobal, contract, path, imports, inject, useFactory, useClass, useExisting, ' +
         'provideInjectionTokensFrom',
     ]);
     expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" must be returned by useFactory, not given beside it']);

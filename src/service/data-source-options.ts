@@ -1,10 +1,7 @@
-import { type TypeOrmModuleOptions } from '@nestjs/typeorm';
+import { type DataSourceOptions } from 'typeorm';
 import { type ServiceConfig } from './config';
-import { isDatabaseUnavailable, PLAN_BY_INDEX, PreparingClient, ResilientClient } from '../database';
+import { PLAN_BY_INDEX, PreparingClient, ResilientClient } from '../database';
 
-/** 10 tries, 3 s apart, are enough for a database that starts at the same time. */
-const CONNECT_TRIES = 10;
-const CONNECT_PAUSE_MS = 3_000;
 /** Also limits the wait for a connection of the pool. Without it, requests wait forever while the pool is exhausted. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
@@ -16,8 +13,8 @@ const KEEP_ALIVE_MS = 5_000;
 
 const PREPARING = { Client: PreparingClient, onConnect: (client: PreparingClient) => client.query(PLAN_BY_INDEX) };
 
-/** How the service connects to PostgreSQL. It retries an unavailable server, but not a wrong password. */
-export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['database']): TypeOrmModuleOptions {
+/** How the service connects to PostgreSQL. */
+export function dataSourceOptions({ url, poolSize, prepares }: ServiceConfig['database']): DataSourceOptions {
   return {
     type: 'postgres',
     url,
@@ -32,9 +29,5 @@ export function typeOrmOptions({ url, poolSize, prepares }: ServiceConfig['datab
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     },
-    retryAttempts: CONNECT_TRIES,
-    retryDelay: CONNECT_PAUSE_MS,
-    toRetry: isDatabaseUnavailable,
-    verboseRetryLog: true,
   };
 }
