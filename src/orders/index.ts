@@ -27,7 +27,9 @@ export { type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
-export { type OrderStatus } from './order-status';
+export { ORDER_STATUSES, type OrderStatus } from './order-status';
+export { type ListedOrder, type OrderFilter, OrderListing } from './read/order-listing';
+export { openAttemptProviders } from './close/open-attempt-providers';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {
   ORDER_LATE_WATCH,
@@ -38,6 +40,7 @@ export {
 } from './order-timeouts';
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
+export { ORDER_KINDS } from './order-kinds';
 export { type AttemptStatus } from './attempt-status';
 export { type HistoryEntry } from './read/read-history';
 export { type RegisterAttemptResult } from './pay/register-attempt';

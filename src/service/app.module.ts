@@ -34,7 +34,8 @@ export class AppModule {
   }
 }
 
-function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+/** What the service gives OrderTimeoutModule. */
+export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   return {
     dataSource,

@@ -11,7 +11,9 @@ export {
   type TimeoutRecord,
   type TimeoutRef,
 } from './timeout';
+export { countTimeouts, type TimeoutCounts } from './timeout-counts';
 export { TimeoutEngine } from './timeout-engine';
+export { type PathFacts, readPathFacts } from './message-path/read-path-facts';
 export { InvalidTimeoutError, UnknownTimeoutKindError } from './timeout-errors';
 export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';
 export { TimeoutHandler, type TimeoutHandlerOptions } from './handlers/timeout-handler.decorator';
@@ -27,6 +29,7 @@ export { refuseCurrentSchema, refuseSharedSchema } from './startup/refuse-shared
 export { type SettledRow } from './settling/settled-batch';
 export { TimeoutsModule } from './timeouts.module';
 export {
+  DORMANT,
   OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,

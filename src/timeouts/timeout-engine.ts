@@ -87,11 +87,12 @@ export class TimeoutEngine {
 
   /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
+    if (this.options.isDormant) return;
     // First what can refuse the start, so that a refusal leaves nothing running.
     await retryWhileUnavailable(this.clock, () => assertDatabase(this.options));
     if (this.options.consume) await retryWhileUnavailable(this.clock, () => this.refuseMissingHandlers());
     await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
-    if (this.options.consume) for (const handler of this.handlers) this.work(handler);
+    if (this.options.consume) for (const handler of this.handlers) this.work(handler, this.writesWakeUps);
     this.client.start();
     this.relays.start();
     this.path.start();
@@ -107,6 +108,26 @@ export class TimeoutEngine {
     const dueAtMs = this.databaseClock.nowMs();
     for (const { kind, key } of refs) {
       this.processors.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });
+    }
+  }
+
+  /**
+   * Handles what is overdue once, in a process whose engine does not run: no broker, no relay. Running processes may be
+   * beside it. Returns the number of overdue timeouts that were taken, by kind.
+   *
+   * @internal
+   */
+  async sweepOnce(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    if (this.phase !== 'new') throw new Error('the engine runs, and sweeps by itself');
+    await this.databaseClock.start();
+    try {
+      for (const handler of this.handlers) this.work(handler, false);
+      const runs = [...this.sweeps].map(async ([kind, sweep]) => [kind, await sweep.runToEnd(signal)] as const);
+      const swept = await Promise.all(runs);
+      await Promise.all([...this.processors.values()].map((processor) => processor.whenIdle()));
+      return new Map(swept);
+    } finally {
+      await this.databaseClock.stop();
     }
   }
 
@@ -132,7 +153,7 @@ export class TimeoutEngine {
     this.logger.log(`stopped: ${given} deliveries requeued, ${relayed} last messages published`);
   }
 
-  private work(handler: RegisteredHandler): void {
+  private work(handler: RegisteredHandler, consumes: boolean): void {
     const { dataSource, schema, sweep: options, ladder } = this.options;
     const { outbox, databaseClock, observers: observer, writesWakeUps } = this;
     // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
@@ -146,7 +167,7 @@ export class TimeoutEngine {
     const sweep = { processor, dataSource, upcomingSql, options, observer, concurrency, ...watched };
     this.processors.set(kind, processor);
     this.sweeps.set(kind, new Sweep(sweep, this.clock));
-    if (writesWakeUps) this.consume(processor, prefetch);
+    if (consumes) this.consume(processor, prefetch);
   }
 
   private get writesWakeUps(): boolean {

@@ -80,6 +80,11 @@ export class TimeoutProcessor {
     return this.queue.isIdle;
   }
 
+  /** Resolves when nothing is being settled, and no look-up is open. */
+  whenIdle(): Promise<void> {
+    return this.queue.whenIdle().then(() => this.lookups.whenIdle());
+  }
+
   /** More would only wait behind open look-ups, or behind what has to run alone. */
   get isSaturated(): boolean {
     return this.queue.isSaturated;
@@ -95,8 +100,7 @@ export class TimeoutProcessor {
     this.closing.abort();
     const waiting = [...this.buffer.drain(), ...this.queue.withdraw()];
     waiting.forEach((item) => item.finish('unwritten'));
-    const idle = this.queue.whenIdle().then(() => this.lookups.whenIdle());
-    await withTimeout(this.clock, ms, idle, undefined);
+    await withTimeout(this.clock, ms, this.whenIdle(), undefined);
     this.lookups.abort();
   }
 }

@@ -28,6 +28,12 @@ export type ResolvedSweepOptions = Required<SweepOptions>;
  */
 export const OWNS_DATABASE = Symbol('order-timeout:owns-database');
 
+/**
+ * For the command line, not for hosts: the engine does not start, so nothing is consumed, relayed, declared, or swept by
+ * itself. What is written goes out through the processes that run.
+ */
+export const DORMANT = Symbol('order-timeout:dormant');
+
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
   /** The host's initialised PostgreSQL DataSource. */
@@ -47,6 +53,8 @@ export interface TimeoutsOptions {
   readonly shutdownTimeoutMs?: number;
   /** @internal */
   readonly [OWNS_DATABASE]?: true;
+  /** @internal */
+  readonly [DORMANT]?: true;
 }
 
 export interface ResolvedTimeoutsOptions {
@@ -60,6 +68,7 @@ export interface ResolvedTimeoutsOptions {
   readonly consume: boolean;
   readonly shutdownTimeoutMs: number;
   readonly ownsDatabase: boolean;
+  readonly isDormant: boolean;
 }
 
 /** The names of all options. */
@@ -100,6 +109,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     shutdownTimeoutMs: 10_000,
     ...withoutUndefined(options),
     ownsDatabase: options[OWNS_DATABASE] ?? false,
+    isDormant: options[DORMANT] ?? false,
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
     sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
