@@ -1,3 +1,5 @@
+export { examine, type Patient } from './doctor/examine';
+export { type DoctorReport, type Finding } from './doctor/finding';
 export { Metrics } from './metrics';
 export { type MetricsRegistry, type OperationsOptions } from './operations-options';
 export { OperationsModule } from './operations.module';
