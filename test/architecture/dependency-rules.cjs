@@ -14,6 +14,7 @@ const rooms = {
   api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
   module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api'],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module'],
+  cli: ['rabbit', 'delay', 'outbox', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'service'],
   testing: ['payments'],
 };
 /** The ground floor, which every room stands on. */
@@ -80,6 +81,12 @@ module.exports = {
       'prom-client|pino',
       '^src/operations/',
       'the engine reports to observers and knows no monitoring',
+    ),
+    onlyIn(
+      'terminal-in-cli',
+      'commander|cli-progress',
+      '^src/cli/',
+      'a use case returns a result, and knows nothing of how a person sees it',
     ),
     onlyIn(
       'breaker-in-resilience',
