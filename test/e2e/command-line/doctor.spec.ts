@@ -77,6 +77,8 @@ describe('the doctor finds', () => {
     const connection = await connect(vhost.url);
     const channel = await connection.createChannel();
     await work(channel);
+    // Answered only after what was published before it.
+    await channel.close();
     await connection.close();
   }
 
