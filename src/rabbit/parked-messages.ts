@@ -1,5 +1,6 @@
 import { type Channel, type ChannelModel, type ConfirmChannel, type GetMessage } from 'amqplib';
 import { withoutUndefined } from '../errors';
+import { CommandQueueMissingError } from './command-queue-missing-error';
 import { onConfirmChannel } from './on-channel';
 import { type TopologyNames } from './topology-names';
 import { withoutTransportHeaders } from './transport-headers';
@@ -53,6 +54,8 @@ export class ParkedMessages {
   /**
    * Sends commands to the service again, confirmed by the broker before they leave the queue. Wake-ups stay: their
    * timeouts are in the database, and the sweep finds them. Returns the number of commands sent.
+   *
+   * @throws CommandQueueMissingError
    */
   async retry(chosen: ChosenMessages): Promise<number> {
     let count = 0;
@@ -81,9 +84,14 @@ export class ParkedMessages {
     const kept = Object.entries(headers).filter(([name]) => !OUR_MARK.test(name));
     const { messageId, type, correlationId, replyTo } = properties as MessageProperties;
     const options = withoutUndefined({ messageId, type, correlationId, replyTo });
-    const persistent = { persistent: true, headers: Object.fromEntries(kept) };
-    channel.publish(this.names.commands, fields.routingKey, content, { ...options, ...persistent });
+    const sending = { persistent: true, mandatory: true, headers: Object.fromEntries(kept) };
+    let isReturned = false;
+    channel.once('return', () => (isReturned = true));
+    channel.publish(this.names.commands, fields.routingKey, content, { ...options, ...sending });
+    // The broker returns a message before it confirms it.
     await channel.waitForConfirms();
+    channel.removeAllListeners('return');
+    if (isReturned) throw new CommandQueueMissingError(this.names.commands);
   }
 
   /** Takes each message once. What is not acknowledged returns to the queue when the channel closes. */
