@@ -18,9 +18,12 @@ describe('arguments of the command line', () => {
     expect(parseInstant('2026-03-01T12:00:00+01:00')).toEqual(new Date('2026-03-01T11:00:00Z'));
   });
 
-  it.each(['2026-03-01', '2026-03-01T12:00:00', 'tomorrow', '2026-13-01T12:00:00Z'])('refuse the instant "%s"', (text) => {
-    expect(() => parseInstant(text)).toThrow('It must be an ISO 8601 instant');
-  });
+  it.each(['2026-03-01', '2026-03-01T12:00:00', 'tomorrow', '2026-13-01T12:00:00Z'])(
+    'refuse the instant "%s"',
+    (text) => {
+      expect(() => parseInstant(text)).toThrow('It must be an ISO 8601 instant');
+    },
+  );
 
   it('read a timeout whose key has slashes', () => {
     expect(parseTimeout('order.payment/shop/1')).toEqual({ kind: 'order.payment', key: 'shop/1' });
