@@ -21,12 +21,16 @@ export {
   type RecordedMigration,
   type Migration,
   prepareRecord,
+  recordMigration,
+  RECORD_TABLES,
   timestampOf,
 } from './migrations-table';
 export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';
 export { runMigration } from './run-migration';
+export { recordStatements } from './record-statements';
+export { rehearse } from './rehearse';
 export { ownQuery } from './own-query';
 export { type ScanRange, ScanWindow } from './scan-window';
 export { storableJson, storableText } from './storable-json';

@@ -48,6 +48,8 @@ export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
 export { ORDER_STATUSES, type OrderStatus } from './order-status';
+export { type ListedOrder, type OrderFilter, OrderListing } from './read/order-listing';
+export { openAttemptProviders } from './close/open-attempt-providers';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {
   ORDER_LATE_WATCH,
@@ -59,6 +61,7 @@ export {
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export { ATTEMPT_STATUSES, type AttemptStatus } from './attempt-status';
+export { ORDER_KINDS } from './order-kinds';
 export { type HistoryEntry } from './read/read-history';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';

@@ -11,6 +11,7 @@ export { type JsonObject, type OutboxEntry } from './outbox-entry';
 export { type OutboxRouter } from './outbox-relay';
 export { OutboxRelays } from './outbox-relays';
 export { takeEvents } from './take-events';
-export { unsentEvents } from './unsent-events';
+export { type ParkedRow, ParkedRows } from './parked-rows';
+export { countUnsentEvents, unsentEvents } from './unsent-events';
 export { UnsentWakeUps } from './unsent-wake-ups';
 export { wakeUpBody } from './wake-up-body';

@@ -35,7 +35,8 @@ export class AppModule {
   }
 }
 
-function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+/** What the service gives OrderTimeoutModule. */
+export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   const webhooks = loadWebhooks(config);
   return {

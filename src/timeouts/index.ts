@@ -11,7 +11,9 @@ export {
   type TimeoutRecord,
   type TimeoutRef,
 } from './timeout';
+export { countTimeouts, type TimeoutCounts } from './timeout-counts';
 export { TimeoutEngine } from './timeout-engine';
+export { type PathFacts, readPathFacts } from './message-path/read-path-facts';
 export { InvalidTimeoutError, UnknownTimeoutKindError } from './timeout-errors';
 export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';
 export { registeredHandler } from './handlers/registered-handler';
@@ -31,6 +33,7 @@ export { TimeoutsModule } from './timeouts.module';
 export { TIMEOUTS_OPTIONS as RAW_TIMEOUTS_OPTIONS } from './timeouts.module-definition';
 export {
   DRIVEN_BY_TESTS,
+  DORMANT,
   OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,

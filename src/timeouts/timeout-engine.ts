@@ -9,19 +9,19 @@ import {
   routeEvent,
 } from '../outbox';
 import { type Channel, type RabbitClient } from '../rabbit';
-import { ownQuery, retryWhileUnavailable } from '../database';
+import { retryWhileUnavailable } from '../database';
 import { assertDatabase } from './startup/assert-database';
+import { refuseMissingHandlers } from './startup/refuse-missing-handlers';
 import { DatabaseClock } from './settling/database-clock';
 import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
-import { TimeoutProcessor } from './timeout-processor';
+import { type TimeoutProcessor } from './timeout-processor';
 import { MessagePath } from './message-path/message-path';
 import { type RegisteredHandler } from './handlers/registered-handler';
 import { DueRuns } from './sweeping/due-runs';
-import { Sweep } from './sweeping/sweep';
-import { DuplicateTimeoutHandlerError, MissingTimeoutHandlerError } from './timeout-errors';
+import { type Sweep } from './sweeping/sweep';
+import { DuplicateTimeoutHandlerError } from './timeout-errors';
 import { type TimeoutObservers } from './timeout-observer';
-import { TimeoutQueries } from './scheduling/timeout-queries';
-import { HEAD_START_MS } from './wake-ups/route-wake-up';
+import { workOnKind } from './work-on-kind';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
 
@@ -104,11 +104,13 @@ export class TimeoutEngine {
 
   /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
+    if (this.options.isDormant) return;
     // First what can refuse the start, so that a refusal leaves nothing running.
     await retryWhileUnavailable(this.clock, () => assertDatabase(this.options));
-    if (this.options.consume) await retryWhileUnavailable(this.clock, () => this.refuseMissingHandlers());
+    if (this.options.consume)
+      await retryWhileUnavailable(this.clock, () => refuseMissingHandlers(this.options, this.kinds));
     await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
-    if (this.options.consume) for (const handler of this.handlers) this.work(handler);
+    if (this.options.consume) for (const handler of this.handlers) this.work(handler, this.writesWakeUps);
     if (!this.options.isDrivenByTests) this.run();
     this.phase = 'running';
     this.logger.log(`started for ${this.kinds.join(', ') || 'scheduling only'}`);
@@ -129,6 +131,26 @@ export class TimeoutEngine {
     const dueAtMs = this.databaseClock.nowMs();
     for (const { kind, key } of refs) {
       this.processors.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });
+    }
+  }
+
+  /**
+   * Handles what is overdue once, in a process whose engine does not run: no broker, no relay. Running processes may be
+   * beside it. Returns the number of overdue timeouts that were taken, by kind.
+   *
+   * @internal
+   */
+  async sweepOnce(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    if (this.phase !== 'new') throw new Error('the engine runs, and sweeps by itself');
+    await this.databaseClock.start();
+    try {
+      for (const handler of this.handlers) this.work(handler, false);
+      const runs = [...this.sweeps].map(async ([kind, sweep]) => [kind, await sweep.runToEnd(signal)] as const);
+      const swept = await Promise.all(runs);
+      await Promise.all([...this.processors.values()].map((processor) => processor.whenIdle()));
+      return new Map(swept);
+    } finally {
+      await this.databaseClock.stop();
     }
   }
 
@@ -154,21 +176,16 @@ export class TimeoutEngine {
     this.logger.log(`stopped: ${given} deliveries requeued, ${relayed} last messages published`);
   }
 
-  private work(handler: RegisteredHandler): void {
-    const { dataSource, schema, sweep: options, ladder } = this.options;
-    const { outbox, databaseClock, observers: observer, writesWakeUps } = this;
-    // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
-    const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
-    const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs };
-    const processor = new TimeoutProcessor(handler, shared, this.clock);
-    const { kind } = processor;
-    const { concurrency, prefetch } = handler.options;
-    const upcomingSql = new TimeoutQueries(schema).upcoming;
-    const watched = { isClock: () => !this.isMessagePathUp, missed: this.path.missed.bind(this.path, kind) };
-    const sweep = { processor, dataSource, upcomingSql, options, observer, concurrency, ...watched };
-    this.processors.set(kind, processor);
-    this.sweeps.set(kind, new Sweep(sweep, this.clock));
-    if (writesWakeUps) this.consume(processor, prefetch);
+  private work(handler: RegisteredHandler, consumes: boolean): void {
+    const { processor, sweep } = workOnKind(handler, this.dependencies, this.clock);
+    this.processors.set(handler.kind, processor);
+    this.sweeps.set(handler.kind, sweep);
+    if (consumes) this.consume(processor, handler.options.prefetch);
+  }
+
+  private get dependencies(): Parameters<typeof workOnKind>[1] {
+    const { options, outbox, databaseClock, observers, path, writesWakeUps } = this;
+    return { options, outbox, databaseClock, observers, path, writesWakeUps };
   }
 
   private get writesWakeUps(): boolean {
@@ -190,12 +207,5 @@ export class TimeoutEngine {
     for (const { kind, key, generation, dueAtMs } of wakeUps) {
       if (dueAtMs <= soon) this.sweeps.get(kind)?.take(key, generation, dueAtMs);
     }
-  }
-
-  private async refuseMissingHandlers(): Promise<void> {
-    const { dataSource, schema } = this.options;
-    const rows = await ownQuery<{ kind: string }[]>(dataSource, new TimeoutQueries(schema).kinds);
-    const missing = rows.map(({ kind }) => kind).filter((kind) => !this.kinds.includes(kind));
-    if (missing.length > 0) throw new MissingTimeoutHandlerError(missing);
   }
 }

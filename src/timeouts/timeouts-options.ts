@@ -34,6 +34,12 @@ export const OWNS_DATABASE = Symbol('order-timeout:owns-database');
  */
 export const DRIVEN_BY_TESTS = Symbol('order-timeout:driven-by-tests');
 
+/**
+ * For the command line, not for hosts: the engine does not start, so nothing is consumed, relayed, declared, or swept by
+ * itself. What is written goes out through the processes that run.
+ */
+export const DORMANT = Symbol('order-timeout:dormant');
+
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
   /** The host's initialised PostgreSQL DataSource. */
@@ -62,6 +68,8 @@ export interface TimeoutsOptions {
   readonly [OWNS_DATABASE]?: true;
   /** @internal */
   readonly [DRIVEN_BY_TESTS]?: true;
+  /** @internal */
+  readonly [DORMANT]?: true;
 }
 
 export interface ResolvedTimeoutsOptions {
@@ -80,6 +88,7 @@ export interface ResolvedTimeoutsOptions {
   readonly shutdownTimeoutMs: number;
   readonly ownsDatabase: boolean;
   readonly isDrivenByTests: boolean;
+  readonly isDormant: boolean;
 }
 
 /** The names of all options. */
@@ -121,6 +130,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     ...withoutUndefined(options),
     ownsDatabase: options[OWNS_DATABASE] ?? false,
     isDrivenByTests: options[DRIVEN_BY_TESTS] ?? false,
+    isDormant: options[DORMANT] ?? false,
     hasBroker,
     hasOutboxReader: hasBroker || options[DRIVEN_BY_TESTS] === true,
     transport: hasBroker ? (options.transport ?? 'auto') : 'none',

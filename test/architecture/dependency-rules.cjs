@@ -19,6 +19,7 @@ const rooms = {
     'contract',
   ],
   service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'webhooks'],
+  cli: ['rabbit', 'delay', 'outbox', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'service'],
   testing: ['outbox', 'timeouts', 'payments', 'orders', 'module'],
 };
 /** The ground floor, which every room stands on. */
@@ -87,6 +88,12 @@ module.exports = {
       'the engine reports to observers and knows no monitoring',
     ),
     onlyIn('opentelemetry-in-tracing', '@opentelemetry', '^src/tracing/', 'one place decides what spans show'),
+    onlyIn(
+      'terminal-in-cli',
+      'commander|cli-progress',
+      '^src/cli/',
+      'a use case returns a result, and knows nothing of how a person sees it',
+    ),
     onlyIn(
       'breaker-in-resilience',
       'cockatiel',

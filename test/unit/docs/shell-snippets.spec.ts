@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CommanderError } from 'commander';
+import { Cli } from '../../../src/cli/cli';
+import { createProgram } from '../../../src/cli/create-program';
 import { parseOptions as parseDemo } from '../../../examples/demo/demo-options';
 import { parseOptions as parseBench } from '../../bench/bench-options';
 import { WORKLOADS } from '../../bench/workloads';
@@ -29,6 +32,22 @@ function checkJest(args: readonly string[]): void {
     if (arg === '--selectProjects' && !isProject) throw new Error(`there is no Jest project ${value}`);
     if (arg.startsWith('test/') && !existsSync(join(REPOSITORY, arg))) throw new Error(`there is no ${arg}`);
   });
+}
+
+/** Parses the arguments without running the command. */
+function checkCommandLine(args: readonly string[]): void {
+  const cli = new Cli({}, { out: () => undefined, err: () => undefined, isInteractive: false });
+  const ends = args.indexOf('>');
+  const program = createProgram(cli);
+  const stopBeforeAction = (): never => {
+    throw new CommanderError(0, 'parsed', 'the arguments are right');
+  };
+  program.hook('preAction', stopBeforeAction);
+  try {
+    program.parse(ends < 0 ? args : args.slice(0, ends), { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+  }
 }
 
 const takesNothing = (args: readonly string[]): void => {
@@ -66,6 +85,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
+    if (program === 'order-timeout') return checkCommandLine(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };
     if (bin[program] === undefined) throw new Error(`no package of ours has the program ${program}`);
   },
@@ -139,6 +159,8 @@ describe('commands in the documentation', () => {
     'npm run stack -- sideways',
     'npm test -- --selectProjects nothing',
     'docker compose up rabbitmq-other',
+    'npx order-timeout orders explode',
+    'npx order-timeout purge --colour',
     'unheard-of --help',
   ])('are noticed when they do not: %s', (command) => {
     expect(() => checkCommand(commandsOf(command)[0] ?? [])).toThrow();
