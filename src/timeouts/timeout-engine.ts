@@ -1,13 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock, Deadline } from '../clock';
-import {
-  type AnnouncedWakeUp,
-  onAnnouncedCommit,
-  type Outbox,
-  OutboxRelays,
-  type OutboxRouter,
-  routeEvent,
-} from '../outbox';
+import { onAnnouncedCommit, type Outbox, OutboxRelays, type OutboxRouter, routeEvent } from '../outbox';
 import { type Channel, type RabbitClient } from '../rabbit';
 import { retryWhileUnavailable } from '../database';
 import { assertDatabase } from './startup/assert-database';
@@ -19,14 +12,13 @@ import { MessagePath } from './message-path/message-path';
 import { type RegisteredHandler } from './handlers/registered-handler';
 import { DueRuns } from './sweeping/due-runs';
 import { type Sweep } from './sweeping/sweep';
+import { takeSoon } from './sweeping/take-soon';
 import { DuplicateTimeoutHandlerError } from './timeout-errors';
 import { type TimeoutObservers } from './timeout-observer';
 import { workOnKind } from './work-on-kind';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
 
-/** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
-const SOON_MS = 2_000;
 const NO_BROKER =
   'no broker is configured: PostgreSQL alone triggers timeouts, no events are sent to other programs, ' +
   'and no commands are taken over AMQP';
@@ -121,7 +113,9 @@ export class TimeoutEngine {
     else this.logger.warn(NO_BROKER);
     this.client.start();
     this.path.start();
-    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
+    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => {
+      if (!this.isMessagePathUp) takeSoon(wakeUps, this.sweeps, this.databaseClock.nowMs());
+    });
     for (const sweep of this.sweeps.values()) sweep.start();
   }
 
@@ -177,15 +171,12 @@ export class TimeoutEngine {
   }
 
   private work(handler: RegisteredHandler, consumes: boolean): void {
-    const { processor, sweep } = workOnKind(handler, this.dependencies, this.clock);
+    const { options, outbox, databaseClock, observers, path, writesWakeUps, clock } = this;
+    const deps = { options, outbox, databaseClock, observers, path, writesWakeUps };
+    const { processor, sweep } = workOnKind(handler, deps, clock);
     this.processors.set(handler.kind, processor);
     this.sweeps.set(handler.kind, sweep);
     if (consumes) this.consume(processor, handler.options.prefetch);
-  }
-
-  private get dependencies(): Parameters<typeof workOnKind>[1] {
-    const { options, outbox, databaseClock, observers, path, writesWakeUps } = this;
-    return { options, outbox, databaseClock, observers, path, writesWakeUps };
   }
 
   private get writesWakeUps(): boolean {
@@ -198,14 +189,5 @@ export class TimeoutEngine {
     const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, processor.kind, queue);
     const deps = { client, processor, prefetch, observers, bind, dataSource };
     this.consumers.push(new WakeUpConsumer(deps, this.clock));
-  }
-
-  /** Without a message path a timeout that was just scheduled, and is due soon, would wait for the next tick. */
-  private noted(wakeUps: readonly AnnouncedWakeUp[]): void {
-    if (wakeUps.length === 0 || this.isMessagePathUp) return;
-    const soon = this.databaseClock.nowMs() + SOON_MS;
-    for (const { kind, key, generation, dueAtMs } of wakeUps) {
-      if (dueAtMs <= soon) this.sweeps.get(kind)?.take(key, generation, dueAtMs);
-    }
   }
 }
