@@ -44,9 +44,9 @@ const allClosed = new Promise((resolve, reject) => {
   void channel.consume(
     queue,
     (message) => {
-      const event = /** @type {{ orderId: string, reason: string }} */ (
-        JSON.parse(message?.content.toString() ?? '{}')
-      );
+      /** @type {unknown} */
+      const body = JSON.parse(message?.content.toString() ?? '{}');
+      const event = /** @type {{ orderId: string, reason: string }} */ (body);
       // Events may arrive twice, and are about the orders of others too.
       if (!waiting.delete(event.orderId)) return;
       console.log(`${event.orderId} is closed: ${event.reason}`);

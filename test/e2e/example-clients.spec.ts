@@ -31,7 +31,7 @@ describe('the example clients', () => {
     return stdout
       .trim()
       .split('\n')
-      .map((line) => line.replace(/-[\w-]{10,}/, ''))
+      .map((line) => line.replace(/-(?:\d{10}-\d+|[0-9a-f]{8}-[0-9a-f-]{27})/, ''))
       .sort();
   }
 

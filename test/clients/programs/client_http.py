@@ -6,7 +6,8 @@ import os
 import order_timeout
 
 configuration = order_timeout.Configuration(host=os.environ["SERVICE_URL"])
-configuration.api_key["apiKey"] = os.environ["API_KEY"]
+# The key as a bearer token.
+configuration.access_token = os.environ["API_KEY"]
 
 
 def new_order(order_id):
