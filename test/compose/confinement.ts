@@ -2,7 +2,9 @@ import { container, type Container, containers, inShell } from './compose-projec
 
 /** Services whose containers are not as docs/docker.md promises, with what is wrong. */
 export async function unconfined(): Promise<string[]> {
-  const problems = await Promise.all(Object.keys(await containers()).map(problemsOf));
+  const services = Object.keys(await containers());
+  if (services.length === 0) return ['nothing runs'];
+  const problems = await Promise.all(services.map(problemsOf));
   return problems.flat();
 }
 
