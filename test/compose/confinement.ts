@@ -12,7 +12,7 @@ async function problemsOf(service: string): Promise<string[]> {
   const found = await container(service);
   const problems = settingsOf(found).filter(([, isRight]) => !isRight);
   const users = await usersOf(found);
-  const canWrite = await inShell(`docker exec ${found.Id} sh -c 'echo > /written'`).then(
+  const canWrite = await inShell(`docker exec --user 0 ${found.Id} sh -c 'echo > /written'`).then(
     () => true,
     () => false,
   );
