@@ -91,6 +91,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   },
   openssl: () => undefined, // snippets.spec.ts computes the same signature
   printf: () => undefined,
+  promtool: (args) => read(join('observability', args.at(-1) ?? '')),
   rabbitmqctl: (args) => JSON.parse(args.find((arg) => arg.startsWith('{')) ?? '{}') as unknown,
   sleep: () => undefined,
   stripe: () => undefined,
