@@ -12,6 +12,7 @@ import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { REPOSITORY } from '../support/snippets';
 import { BrokenBank } from './broken-bank';
+import { untilRecorded } from './until-recorded';
 
 interface ScrapeConfig {
   readonly job_name: string;
@@ -48,6 +49,8 @@ export async function openScrapedService(): Promise<ScrapedService> {
   const service = new ServiceProcess({ ...plan, port, startLimitMs: 60_000, logFile: join(folder, 'service.log') });
   await service.start();
   const prometheus = await Prometheus.open(configuration({ service: port, broker: prometheusPort }));
+  // An increase is seen from the second sample on.
+  await untilRecorded(prometheus, 'order_timeout_database_up');
   const close = async (): Promise<void> => {
     await prometheus.close();
     await service.stop();
