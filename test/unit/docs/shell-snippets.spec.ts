@@ -68,6 +68,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:scenarios': (args) => parseScenarios(args, 1),
   'test:brokers': optionsIn('scripts/brokers/series.mjs'),
   'test:soak': optionsIn('test/soak/main.ts'),
+  tracing: optionsIn('examples/tracing/main.ts'),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
   contract: optionsIn('test/contract/main.ts'),
