@@ -1,16 +1,30 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import tseslint from 'typescript-eslint';
 
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
 
+// The types of these libraries are needed; npm run test:orms installs them.
+const hasOrms = existsSync(join(import.meta.dirname, 'test/orms/node_modules'));
+const uninstalled = hasOrms ? [] : ['test/orms'];
+
 export default tseslint.config(
   {
-    ignores: ['dist', 'packages/*/dist', 'coverage', '.stack', 'test/architecture/fixtures'],
+    ignores: [
+      'dist',
+      'packages/*/dist',
+      'coverage',
+      '.stack',
+      'test/architecture/fixtures',
+      'test/orms/generated',
+      ...uninstalled,
+    ],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json'],
+        project: ['./tsconfig.json', ...(hasOrms ? ['./test/orms/tsconfig.json'] : [])],
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -1,6 +1,8 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
 import { isCanceled, isLockTimeout, isRetryableConflict } from './database-errors';
+import { managerOf } from './host-transactions/manager-of';
+import { type Transaction } from './host-transactions/transaction';
 import { lockPatienceOf } from './lock-patience';
 import { ownTransaction } from './own-transaction';
 
@@ -17,14 +19,17 @@ const clock = new SystemClock();
  * Runs `work` in a transaction of its own, again from the start after a deadlock or a serialization failure. Inside
  * the caller's transaction it runs in a savepoint instead, and is not repeated, because the caller's snapshot stays the same.
  *
- * @throws 55P03 if a row stays locked for two seconds.
+ * @throws 55P03 if a row stays locked for two seconds, and UnusableTransactionError.
  */
-export function runTransaction<T>(
+export async function runTransaction<T>(
   dataSource: DataSource,
-  caller: EntityManager | undefined,
+  tx: Transaction | undefined,
   work: (tx: EntityManager) => Promise<T>,
 ): Promise<T> {
-  if (caller) return caller.transaction(work);
+  if (tx) {
+    const caller = managerOf(dataSource, tx);
+    return caller.transaction(work);
+  }
   const patience = lockPatienceOf(dataSource);
   return retryConflicts(() => ownTransaction(dataSource, work, { lockMs: patience.limitMs(WAIT_MS) }));
 }

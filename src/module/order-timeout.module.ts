@@ -23,7 +23,13 @@ import {
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
-import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutsModule } from '../timeouts';
+import {
+  assertTables,
+  refuseSecondImport,
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  TimeoutsModule,
+} from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 
 const HTTP_CONTROLLERS = [
@@ -48,6 +54,7 @@ export class OrderTimeoutModule implements OnModuleInit {
   /** @internal Nest creates it. */
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly timeouts: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
     modules: ModulesContainer,
   ) {
@@ -75,7 +82,7 @@ export class OrderTimeoutModule implements OnModuleInit {
   }
 
   private async prepareTables(): Promise<void> {
-    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
+    const { dataSource, schema, ownsDatabase } = this.timeouts;
     if (this.options.migrate) await migrateTarget({ dataSource, schema, ownsDatabase });
     else await assertMigrated(dataSource, schema);
     await assertTables(dataSource, schema, 'all');

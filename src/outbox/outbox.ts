@@ -1,5 +1,5 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, storableJson } from '../database';
+import { type DataSource } from 'typeorm';
+import { isEntityManager, ownQuery, statementsOf, storableJson, type Transaction } from '../database';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
 import { handOverAt } from './hand-over-at';
@@ -49,10 +49,10 @@ export class Outbox {
         FROM ${options.schema}.outbox WHERE available_at <= now() + interval '${LONGEST_HOLD}' AND ${dueAt} <= now()`;
   }
 
-  /** Appends rows in the caller's transaction; the relay is woken when it commits. */
-  async append(tx: EntityManager, entries: readonly OutboxEntry[]): Promise<void> {
+  /** Appends rows in the caller's transaction; after its commit, the relay finds them within half a second. */
+  async append(tx: Transaction, entries: readonly OutboxEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    await tx.query(this.insert, [
+    await statementsOf(tx).query(this.insert, [
       entries.map((entry) => entry.id),
       entries.map((entry) => entry.route),
       entries.map((entry) => entry.routingKey),
@@ -61,6 +61,8 @@ export class Outbox {
       entries.map((entry) => (entry.deliverAtMs === undefined ? null : new Date(entry.deliverAtMs).toISOString())),
       this.options.horizonMs,
     ]);
+    // No other library tells of its commits.
+    if (!isEntityManager(tx)) return;
     announceAfterCommit(
       tx,
       [],

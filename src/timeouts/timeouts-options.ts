@@ -8,7 +8,8 @@ import {
   withoutUndefined,
 } from '../errors';
 import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
-import { findSchemaNameProblems } from '../database';
+import { type DatabaseOptions, findSchemaNameProblems } from '../database';
+import { type Connection, connectionOf, findConnectionProblems } from './startup/connection';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {
@@ -30,8 +31,10 @@ export const OWNS_DATABASE = Symbol('order-timeout:owns-database');
 
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
-  /** The host's initialised PostgreSQL DataSource. */
-  readonly dataSource: DataSource;
+  /** The host's initialised PostgreSQL DataSource. Give this or `database`. */
+  readonly dataSource?: DataSource | undefined;
+  /** The URL of the PostgreSQL server, for a connection pool of the module's own. Give this or `dataSource`. */
+  readonly database?: string | DatabaseOptions | undefined;
   readonly rabbit: RabbitOptions;
   /** PostgreSQL schema of our tables. @default 'order_timeout' */
   readonly schema?: string;
@@ -49,8 +52,7 @@ export interface TimeoutsOptions {
   readonly [OWNS_DATABASE]?: true;
 }
 
-export interface ResolvedTimeoutsOptions {
-  readonly dataSource: DataSource;
+export interface ResolvedTimeoutsOptions extends Connection {
   readonly rabbit: ResolvedRabbitOptions;
   readonly schema: string;
   readonly transport: DelayTransportSetting;
@@ -65,6 +67,7 @@ export interface ResolvedTimeoutsOptions {
 /** The names of all options. */
 export const TIMEOUTS_OPTIONS: readonly string[] = Object.keys({
   dataSource: true,
+  database: true,
   rabbit: true,
   schema: true,
   transport: true,
@@ -91,25 +94,31 @@ const MAX_HORIZON_MS = 30 * DAY_MS;
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeoutsOptions {
   assertOptionsObject('TimeoutsModule', options);
-  const resolved: ResolvedTimeoutsOptions = {
+  const { dataSource, database, ...others } = options;
+  const resolved: Omit<ResolvedTimeoutsOptions, keyof Connection> = {
     schema: 'order_timeout',
     transport: 'auto',
     ladder: {},
     horizonMs: DAY_MS,
     consume: true,
     shutdownTimeoutMs: 10_000,
-    ...withoutUndefined(options),
-    ownsDatabase: options[OWNS_DATABASE] ?? false,
+    ...withoutUndefined(others),
+    // Nothing but our tables is created through a connection of our own.
+    ownsDatabase: options[OWNS_DATABASE] ?? database !== undefined,
     rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
     sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
-  const problems = [...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']), ...problemsOf(resolved)];
+  const problems = [
+    ...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']),
+    ...findConnectionProblems({ dataSource, database }),
+    ...problemsOf(resolved),
+  ];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
-  return Object.freeze(resolved);
+  return Object.freeze({ ...resolved, ...connectionOf({ dataSource, database }) });
 }
 
-function problemsOf(options: ResolvedTimeoutsOptions): string[] {
-  const { dataSource, rabbit, schema, transport, horizonMs, sweep, shutdownTimeoutMs } = options;
+function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): string[] {
+  const { rabbit, schema, transport, horizonMs, sweep, shutdownTimeoutMs } = options;
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
   problems.push(...findUnknownOptions(sweep, SWEEP_OPTIONS, 'sweep.'));
@@ -117,8 +126,6 @@ function problemsOf(options: ResolvedTimeoutsOptions): string[] {
     if (Number.isInteger(value) && value >= min && value <= max) return;
     problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);
   };
-  if (dataSource?.options.type !== 'postgres')
-    problems.push('dataSource must be a TypeORM DataSource of type "postgres"');
   problems.push(...findRabbitProblems(rabbit));
   problems.push(...findSchemaNameProblems(schema));
   if (!TRANSPORTS.includes(transport))

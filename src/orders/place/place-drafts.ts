@@ -8,7 +8,7 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { retryConflicts, runTransaction } from '../../database';
+import { managerOf, retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
@@ -35,7 +35,7 @@ export interface PlaceDependencies {
 /** How to run the transaction. */
 interface PlaceMode {
   /** The transaction to use. */
-  readonly tx?: EntityManager | undefined;
+  readonly tx?: Transaction | undefined;
   /** A single try, which waits at most this long for a lock, milliseconds. @default tries for two seconds */
   readonly lockLimitMs?: number;
 }
@@ -56,7 +56,8 @@ export class PlaceDrafts {
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
     const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
     const candidates = drafts.filter(({ id }) => !rejections.has(id));
-    for (const [id, rejection] of await this.atSight.execute(mode.tx, candidates)) rejections.set(id, rejection);
+    const caller = mode.tx && managerOf(this.deps.dataSource, mode.tx);
+    for (const [id, rejection] of await this.atSight.execute(caller, candidates)) rejections.set(id, rejection);
     const placed = await this.placeFitting(candidates, rejections, mode);
     this.atSight.note(rejections);
     return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));

@@ -28,7 +28,7 @@ describe('an option that does not exist', () => {
   it('is reported, with those that do', () => {
     expect(ofModule({ apiKey: ['x'] })).toEqual([`unknown option "apiKey"; the options are ${MODULE_OPTIONS}`]);
     expect(ofTimeouts({ providers: [] })).toEqual([
-      'unknown option "providers"; the options are dataSource, rabbit, schema, transport, ladder, horizonMs, ' +
+      'unknown option "providers"; the options are dataSource, database, rabbit, schema, transport, ladder, horizonMs, ' +
         'sweep, consume, shutdownTimeoutMs',
     ]);
   });

@@ -1,0 +1,149 @@
+import {
+  fromDrizzle,
+  fromKnex,
+  fromKysely,
+  fromMikroOrm,
+  fromPrisma,
+  statementsOf,
+  type Queryable,
+} from '../../../src/database';
+import { arrayLiteral } from '../../../src/database/host-transactions/array-literal';
+import { HostConnection } from '../../../src/database/host-transactions/host-connection';
+import { plainRow } from '../../../src/database/host-transactions/plain-row';
+import { splitPlaceholders } from '../../../src/database/host-transactions/split-placeholders';
+
+describe('a statement for a library that numbers placeholders itself', () => {
+  it('is split at its placeholders, in the order of the text', () => {
+    expect(splitPlaceholders('SELECT $2, $1', ['a', 'b'])).toEqual({
+      parts: ['SELECT ', ', ', ''],
+      values: ['b', 'a'],
+    });
+  });
+
+  it('gives each occurrence of a parameter the cast that one of them has', () => {
+    const { parts, values } = splitPlaceholders('WHERE $1 = ANY($2) AND k = ANY($2::text[]) LIMIT $3', ['a', ['b'], 3]);
+    expect(parts.join('?')).toBe('WHERE ? = ANY(?::text[]) AND k = ANY(?::text[]) LIMIT ?');
+    expect(values).toEqual(['a', ['b'], ['b'], 3]);
+  });
+
+  it('tells $1 and $12 apart', () => {
+    const parameters = Array.from({ length: 12 }, (_, index) => index + 1);
+    expect(splitPlaceholders('$12 $1', parameters).values).toEqual([12, 1]);
+  });
+
+  it('may have none', () => {
+    expect(splitPlaceholders('SAVEPOINT a', [])).toEqual({ parts: ['SAVEPOINT a'], values: [] });
+  });
+});
+
+describe('an array for a driver that sends none', () => {
+  it('is written as PostgreSQL writes it', () => {
+    expect(arrayLiteral(['a', 'b,"c"', '\\d', null, 1, true, ''])).toBe('{"a","b,\\"c\\"","\\\\d",NULL,"1","true",""}');
+    expect(arrayLiteral([])).toBe('{}');
+  });
+});
+
+describe('a row of any library', () => {
+  it.each([
+    ['2026-11-22 18:00:00.123456+00', '2026-11-22T18:00:00.123Z'],
+    ['2026-11-22 18:00:00+05:30', '2026-11-22T12:30:00.000Z'],
+    ['2026-11-22 18:00:00-08', '2026-11-23T02:00:00.000Z'],
+    ['2026-11-22T18:00:00.123Z', '2026-11-22T18:00:00.123Z'],
+  ])('has the instant %s as a Date', (text, instant) => {
+    for (const name of ['now', 'expires_at', 'createdAt'])
+      expect(plainRow({ [name]: text })).toEqual({ [name]: new Date(instant) });
+  });
+
+  it('has the instants of libraries for dates as Dates, too', () => {
+    const moment = { valueOf: () => 1_000 };
+    expect(plainRow({ due_at: moment, now: new Date(5), paid_at: null })).toEqual({
+      due_at: new Date(1_000),
+      now: new Date(5),
+      paid_at: null,
+    });
+  });
+
+  it('has a bigint as text, as pg does, and leaves the rest as it is', () => {
+    const json = [{ amount: 1 }];
+    const row = { amount: 2n, offsets: [1n, 2n], id: '2026-11-22 18:00:00+00', attempts: json, fits: true };
+    expect(plainRow(row)).toEqual({ ...row, amount: '2', offsets: ['1', '2'] });
+  });
+});
+
+describe('the connection of a host’s transaction', () => {
+  const sent: string[] = [];
+  const connection = new HostConnection({
+    query: async (sql) => {
+      sent.push(sql);
+      return { rows: [] };
+    },
+  });
+
+  it.each(['COMMIT', 'ROLLBACK', 'START TRANSACTION', 'begin', 'END', 'PREPARE TRANSACTION $1'])(
+    'never sends %s',
+    async (sql) => {
+      await expect(connection.query(sql)).rejects.toThrow("begin or end the host's transaction");
+      expect(sent).not.toContain(sql);
+    },
+  );
+
+  it.each(['SAVEPOINT a', 'RELEASE SAVEPOINT a', 'ROLLBACK TO SAVEPOINT a', 'SELECT 1'])('sends %s', async (sql) => {
+    await connection.query(sql);
+    expect(sent).toContain(sql);
+  });
+});
+
+describe('what is passed as a transaction', () => {
+  const method = (): Promise<never> => Promise.reject(new Error('must not be called'));
+  const refused =
+    (tx: object): (() => unknown) =>
+    () =>
+      statementsOf(tx as Queryable);
+
+  it.each([
+    ['$queryRawUnsafe', 'fromPrisma(tx)'],
+    ['executeQuery', 'fromKysely(trx)'],
+    ['getTransactionContext', 'fromMikroOrm(em)'],
+    ['raw', 'fromKnex(trx)'],
+    ['execute', 'fromDrizzle(tx, sql)'],
+    ['somethingElse', 'a client of pg'],
+  ])('is refused if it has %s, with what to pass instead', (name, remedy) => {
+    const code = 'ORDER_TIMEOUT/UNUSABLE_TRANSACTION';
+    expect(refused({ [name]: method })).toThrow(
+      expect.objectContaining({ code, message: expect.stringContaining(remedy) as string }),
+    );
+  });
+
+  it('is refused if it is a pool, whose statements take any connection', () => {
+    expect(refused({ query: method, totalCount: 3 })).toThrow('pool.connect()');
+  });
+
+  it.each([
+    ['Prisma', () => fromPrisma({ $queryRawUnsafe: method, $connect: method } as never)],
+    ['Kysely', () => fromKysely({ isTransaction: false, withoutPlugins: () => ({ executeQuery: method }) })],
+    ['Knex', () => fromKnex({ raw: method })],
+    ['Drizzle', () => fromDrizzle({ execute: method }, Object.assign(method, { param: method }))],
+    ['MikroORM', () => fromMikroOrm({ getTransactionContext: () => undefined })],
+  ])('is refused if it is an object of %s outside of a transaction', (library, adapt) => {
+    expect(adapt).toThrow(`this object of ${library} is in no transaction`);
+  });
+
+  it('may be MikroORM on Knex, as up to version 6, and on Kysely, as since version 7', async () => {
+    const onKnex = { isTransaction: true, raw: async () => ({ rows: ['knex'] }) };
+    const executeQuery = async () => ({ rows: ['kysely'] });
+    const onKysely = { isTransaction: true, withoutPlugins: () => ({ executeQuery }) };
+    const rowsOf = async (context: object) =>
+      (await fromMikroOrm({ getTransactionContext: () => context }).query('x')).rows;
+    expect([await rowsOf(onKnex), await rowsOf(onKysely)]).toEqual([['knex'], ['kysely']]);
+  });
+
+  it('gets question marks of the text through Knex as they are', async () => {
+    const asked: unknown[] = [];
+    const raw = async (...given: unknown[]) => {
+      asked.push(given);
+      return { rows: [] };
+    };
+    await fromKnex({ isTransaction: true, raw }).query(`SELECT '?' = $1`, ['?']);
+    expect(asked).toEqual([[`SELECT '\\?' = ?`, ['?']]]);
+  });
+});
