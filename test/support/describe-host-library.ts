@@ -5,6 +5,13 @@ import { useEveryMethod } from './use-every-method';
 /** Thrown by a host that does not want its transaction. */
 class Undo extends Error {}
 
+/** What an error says, and those that caused it. */
+function sentencesOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const { driverError, cause } = error as { driverError?: unknown; cause?: unknown };
+  return `${error.message} ${sentencesOf(driverError ?? cause)}`;
+}
+
 /** What must hold for a library whose transactions are passed as `tx`. @param open connects the library to a URL */
 export function describeHostLibrary(name: string, open: (url: string) => Promise<HostLibrary> | HostLibrary): void {
   describe(`a transaction of ${name}`, () => {
@@ -76,13 +83,17 @@ export function describeHostLibrary(name: string, open: (url: string) => Promise
       const holder = shop.database.dataSource.createQueryRunner();
       await holder.startTransaction();
       await shop.inventory.addStock(holder.manager, 'apple', 1);
-      await library.run(async ({ tx, note }) => {
-        await tx.query(`SET LOCAL lock_timeout = '50ms'`);
-        await expect(shop.orders.place(stuck, { tx })).rejects.toThrow('lock timeout');
-        await note(noted);
-      });
-      await holder.rollbackTransaction();
-      await holder.release();
+      try {
+        await library.run(async ({ tx, note }) => {
+          await tx.query(`SET LOCAL lock_timeout = '50ms'`);
+          const failed = shop.orders.place(stuck, { tx }).catch((error: unknown) => sentencesOf(error));
+          expect(await failed).toContain('lock timeout');
+          await note(noted);
+        });
+      } finally {
+        await holder.rollbackTransaction();
+        await holder.release();
+      }
       expect(await shop.count('host_note', 'text', noted)).toBe(1);
       expect(await shop.orders.get(stuck.id)).toBeUndefined();
     });

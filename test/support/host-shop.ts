@@ -2,7 +2,6 @@ import { ConsoleLogger, Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
   DONE,
-  type DueTimeout,
   Inventory,
   type NewOrder,
   Orders,
@@ -25,7 +24,7 @@ export const REMINDER = 'basket.reminder';
 @Injectable()
 @TimeoutHandler(REMINDER)
 class Reminders {
-  handle(_: DueTimeout): TimeoutOutcome {
+  handle(): TimeoutOutcome {
     return DONE;
   }
 }
@@ -38,7 +37,7 @@ export interface HostShop {
   readonly scheduler: TimeoutScheduler;
   readonly outbox: Outbox;
   readonly settled: Recorder;
-  newOrder(order?: Partial<NewOrder>): NewOrder;
+  readonly newOrder: (order?: Partial<NewOrder>) => NewOrder;
   /** Rows of a table that have this id. */
   count(table: string, column: string, id: string): Promise<number>;
   close(): Promise<void>;

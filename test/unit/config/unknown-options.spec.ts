@@ -21,7 +21,7 @@ const ofTimeouts = (extra: object): readonly string[] =>
   problemsOf(() => resolveTimeoutsOptions({ ...good, ...extra }));
 
 const MODULE_OPTIONS =
-  'dataSource, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
+  'dataSource, database, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
   'orders, retention, providers, resilience, apiKeys, rateLimits, migrate';
 
 describe('an option that does not exist', () => {
