@@ -1,6 +1,7 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { type Clock } from '../clock';
+import { inSpan, messagingAttributes } from '../tracing';
 import { type CommandHandlers } from './command-handlers';
 import { type Delivery } from './delivery';
 import { declareCommandQueue } from './declare-topology';
@@ -173,8 +174,13 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       return { code: 'UNKNOWN_COMMAND', reason };
     }
     if (body === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };
-    const result: unknown = await handler(body, new RabbitContext([delivery, pattern]));
-    await lastValueFrom(this.transformToObservable(result), { defaultValue: undefined });
+    const context = new RabbitContext([delivery, pattern]);
+    const destination = this.deps.client.names.commands;
+    const attributes = messagingAttributes('process', { destination, messageId: context.messageId });
+    await inSpan(`process ${pattern}`, { kind: 'consumer', attributes, parent: context.traceparent }, async () => {
+      const result: unknown = await handler(body, context);
+      await lastValueFrom(this.transformToObservable(result), { defaultValue: undefined });
+    });
     return undefined;
   }
 

@@ -7,7 +7,7 @@ import { allTimeouts, deadlineTimeouts } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { type ActionOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 
 /** Moves the deadline to `expiresAt`, or by `byMs` from its current value (negative: earlier). Give exactly one. */
 export interface NewDeadline {
@@ -38,12 +38,12 @@ export class ExtendDeadline {
   }
 
   /** @throws InvalidOrderError if the deadline is invalid. */
-  async execute(deadline: NewDeadline, { by = BY_API, tx }: ActionOptions = {}): Promise<ExtendDeadlineResult> {
+  async execute(deadline: NewDeadline, { by, tx }: ActionOptions = {}): Promise<ExtendDeadlineResult> {
     checkRequest('deadline', deadline);
     return this.transaction.withOrder<ExtendDeadlineResult>(
       deadline.orderId,
       tx,
-      (locked) => this.move(locked, deadline, by),
+      (locked) => this.move(locked, deadline, contextOf(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }

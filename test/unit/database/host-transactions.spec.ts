@@ -5,6 +5,7 @@ import {
   fromMikroOrm,
   fromPrisma,
   statementsOf,
+  UnusableTransactionError,
   type Queryable,
 } from '../../../src/database';
 import { arrayLiteral } from '../../../src/database/host-transactions/array-literal';
@@ -108,10 +109,8 @@ describe('what is passed as a transaction', () => {
     ['execute', 'fromDrizzle(tx, sql)'],
     ['somethingElse', 'a client of pg'],
   ])('is refused if it has %s, with what to pass instead', (name, remedy) => {
-    const code = 'ORDER_TIMEOUT/UNUSABLE_TRANSACTION';
-    expect(refused({ [name]: method })).toThrow(
-      expect.objectContaining({ code, message: expect.stringContaining(remedy) as string }),
-    );
+    expect(refused({ [name]: method })).toThrow(UnusableTransactionError);
+    expect(refused({ [name]: method })).toThrow(remedy);
   });
 
   it('is refused if it is a pool, whose statements take any connection', () => {
