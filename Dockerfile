@@ -4,10 +4,11 @@ COPY package.json package-lock.json ./
 RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
-# The SDKs of the payment providers are optional peers; the image has them all, as it cannot know which are configured.
+# Optional peers: the HTTP server, which a host brings, the SDKs of the payment providers, and swagger-ui-dist, which is the
+# page at /docs. The image has all of them, as it cannot know which are configured.
 RUN npx nest build \
-  && SDKS=$(node -p "const {devDependencies: d} = require('./package.json'); ['alipay-sdk', 'stripe', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
-  && npm install --save-prod --omit=dev --ignore-scripts $SDKS
+  && PEERS=$(node -p "const {devDependencies: d} = require('./package.json'); ['@nestjs/platform-express', 'alipay-sdk', 'stripe', 'swagger-ui-dist', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
+  && npm install --save-prod --omit=dev --ignore-scripts $PEERS
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production
@@ -20,5 +21,5 @@ COPY --from=build /app/dist ./dist
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=12 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:3000/health/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 3000) + '/health/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "--enable-source-maps", "dist/main.js"]

@@ -17,9 +17,13 @@ const swc = [
 const base = {
   testEnvironment: 'node',
   transform: { '^.+\\.[cm]?[jt]s$': swc },
-  transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|load-esm|file-type)/)'],
-  // From its sources, so that a test sees what was changed without a build.
-  moduleNameMapper: { '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src' },
+  transformIgnorePatterns: ['/node_modules/(?!(?:@nestjs|@seriousme|load-esm|file-type)/)'],
+  // From the sources, so that a test sees what was changed without a build.
+  moduleNameMapper: {
+    '^nestjs-order-timeout$': '<rootDir>/src',
+    '^nestjs-order-timeout/testing$': '<rootDir>/src/testing',
+    '^nestjs-order-timeout-payment-simulator$': '<rootDir>/packages/payment-simulator/src',
+  },
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/packages/[^/]+/dist', '<rootDir>/.stack'],
 };
 const project = (/** @type {string} */ displayName, extra = {}) => ({
@@ -37,8 +41,8 @@ module.exports = /** @satisfies {import('jest').Config} */ ({
   collectCoverageFrom: ['{src,packages/*/src}/**/*.ts', '!{src,packages/*/src}/main.ts'],
   coverageProvider: 'v8',
   testTimeout: 30_000,
-  // Most of the time is spent waiting for deadlines and servers, so both cores are used.
-  maxWorkers: 2,
+  // Most of the time is spent waiting for deadlines and servers, so three workers share two cores.
+  maxWorkers: 3,
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   projects: [
     project('unit'),

@@ -1,4 +1,4 @@
-// npm run demo: the main job end to end on a real broker and database, from a bare clone.
+// npm run demo: the main job end to end on a real broker and database, or on the database alone, from a bare clone.
 import { main } from './setup/main.mjs';
 import { runTypescript } from './setup/typescript.mjs';
 import { prepareRun } from './stack/prepare-run.mjs';
@@ -6,6 +6,6 @@ import { brokerForDemo } from './stack/profile.mjs';
 
 await main(async ({ args, signal }) => {
   const broker = brokerForDemo(args, { isGiven: Boolean(process.env.RABBITMQ_URLS) });
-  const env = await prepareRun([broker, 'postgres'], { signal });
+  const env = await prepareRun([broker, 'postgres'], { signal, brokerMayBeAbsent: true });
   return runTypescript('examples/demo/main.ts', args, { env, signal });
 });

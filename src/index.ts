@@ -64,12 +64,22 @@ export {
   type NewOrderLine,
   type OpenItem,
   type OperatorOptions,
+  OnOrder,
+  OnOrderInTransaction,
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   ORDER_REMINDER,
   type OrderAttempt,
+  type OrderChangeFacts,
+  type OrderDelivery,
+  type OrderEvent,
+  type OrderEventFacts,
+  type OrderEventHead,
+  type OrderEventName,
   type OrderEventType,
+  type OrderFacts,
   type OrderLineView,
+  type OrderListenerOptions,
   type OrderPolicy,
   type OrderPolicyOptions,
   Orders,
@@ -81,8 +91,10 @@ export {
   type PlaceResult,
   type PurgeCounts,
   type PurgeRun,
+  type RefundFacts,
   type RefundPaymentResult,
   type RegisterAttemptResult,
+  type ReminderFacts,
   type ReportedPayment,
   type RetentionOptions,
   type Revival,
@@ -94,6 +106,7 @@ export {
   type UnmatchedHandling,
   type UnmatchedPage,
   type UnmatchedPayment,
+  type UnmatchedPaymentFacts,
   type UnmatchedPayments,
   type UnmatchedReason,
   type UnmatchedSettlement,
@@ -157,9 +170,19 @@ export {
   type UntrustedSource,
 } from './payments';
 
+// Webhooks
+export { type WebhookEndpoint, type WebhookOptions } from './webhooks';
+
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './outbox';
-export { type QueueType, RABBIT_TRANSPORT, RabbitContext, type RabbitOptions, RabbitServer } from './rabbit';
+export {
+  EventDeserializer,
+  type QueueType,
+  RABBIT_TRANSPORT,
+  RabbitContext,
+  type RabbitOptions,
+  RabbitServer,
+} from './rabbit';
 
 // Operations
 export {

@@ -19,7 +19,7 @@ export interface DemoOptions {
 }
 
 export const USAGE = `npm run demo -- [options]
-  --transport ladder|delayed-exchange|none|auto   how deadlines wait (default ladder)
+  --transport ladder|delayed-exchange|none|auto   how deadlines wait (default ladder, or none without a broker)
   --orders n                                      how many orders, 1 to 2000 (default 300)
   --seed n                                        repeats the plan of an earlier run
   --faults                                        kills the service (-9) in the middle and starts it again
@@ -32,11 +32,11 @@ const MAX_ORDERS = 2_000;
 const MAX_SEED = 2 ** 31 - 1;
 
 /** @returns undefined when only the usage was asked for. @throws RunError naming the bad argument. */
-export function parseOptions(args: readonly string[]): DemoOptions | undefined {
+export function parseOptions(args: readonly string[], hasBroker = true): DemoOptions | undefined {
   const { help, transport, orders, seed, json, faults } = parse(args);
   if (help) return undefined;
   return {
-    transport: oneOf(transport ?? 'ladder'),
+    transport: hasBroker ? oneOf(transport ?? 'ladder') : withoutBroker(oneOf(transport ?? 'none')),
     orders: integer('--orders', orders ?? '300', 1, MAX_ORDERS),
     seed: seed === undefined ? randomInt(1, MAX_SEED) : integer('--seed', seed, 0, MAX_SEED),
     json: json ?? false,
@@ -66,6 +66,11 @@ function oneOf(given: string): Transport {
   const found = TRANSPORTS.find((transport) => transport === given);
   if (!found) throw new RunError(`--transport must be one of ${TRANSPORTS.join(', ')} (got "${given}")`);
   return found;
+}
+
+function withoutBroker(given: Transport): Transport {
+  if (given === 'none' || given === 'auto') return 'none';
+  throw new RunError(`--transport ${given} needs a broker, and there is none; leave it out, or set RABBITMQ_URLS`);
 }
 
 function integer(name: string, given: string, min: number, max: number): number {

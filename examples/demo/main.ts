@@ -2,12 +2,15 @@ import { RunError } from '../../test/harness/run-error';
 import { Interrupted, runMain } from '../../test/harness/run-main';
 import { CleanUp } from '../../test/harness/servers/clean-up';
 import { parseOptions, USAGE } from './demo-options';
+import { NO_BROKER } from '../../test/harness/servers/service-environment';
 import { renderReport } from './report/render-report';
 import { runDemo } from './run-demo';
 
+/** Without URLs there is no broker. */
 function readEnvironment(): { databaseUrl: string; rabbitUrls: string[] } {
   const { DATABASE_URL: databaseUrl, RABBITMQ_URLS: rabbitUrls = '' } = process.env;
   const urls = rabbitUrls.split(',').filter((url) => url !== '');
+  if (databaseUrl && rabbitUrls === NO_BROKER) return { databaseUrl, rabbitUrls: [] };
   if (databaseUrl && urls.length > 0) return { databaseUrl, rabbitUrls: urls };
   throw new RunError('DATABASE_URL and RABBITMQ_URLS must be set; `npm run demo` sets up both servers and does so');
 }
@@ -16,7 +19,7 @@ runMain({
   name: 'The demo',
   usage: USAGE,
   run: async ({ args, signal, abort }) => {
-    const options = parseOptions(args);
+    const options = parseOptions(args, process.env.RABBITMQ_URLS !== NO_BROKER);
     if (!options) {
       process.stdout.write(USAGE);
       return 0;

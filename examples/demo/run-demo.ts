@@ -54,6 +54,7 @@ async function perform(plan: DemoPlan, theatre: Theatre, { options, output, sign
     : Promise.resolve();
   const watched = watchRun({
     ...theatre,
+    events: () => theatre.bus?.listener.count ?? 0,
     total: plan.orders.length,
     view,
     placed: () => placed,

@@ -31,8 +31,8 @@ export function mirrorIn(targets, codename) {
   return rows.find(([, release, component]) => release === codename && component === 'main')?.[0];
 }
 
-/** @param {AbortSignal | undefined} signal @returns {Promise<string>} */
-async function findMirror(signal) {
+/** Of Debian. @param {AbortSignal | undefined} signal @returns {Promise<string>} */
+export async function findMirror(signal) {
   if (process.env.DEBIAN_MIRROR) return process.env.DEBIAN_MIRROR;
   const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const [codename = '', id = ''] = ['VERSION_CODENAME', 'ID'].map(

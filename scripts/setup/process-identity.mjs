@@ -51,7 +51,8 @@ export function isAlive(identity) {
 export function signalProcess(identity, signal, { group = false } = {}) {
   if (!identity || !isAlive(identity)) return;
   try {
-    process.kill(group ? -identity.pid : identity.pid, signal);
+    // Windows has no process groups.
+    process.kill(group && process.platform !== 'win32' ? -identity.pid : identity.pid, signal);
   } catch (error) {
     if (codeOf(error) !== 'ESRCH') throw error;
   }

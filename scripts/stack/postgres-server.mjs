@@ -6,7 +6,12 @@ import { makeServerFolder, writeServerFile } from './server-user.mjs';
 
 const databaseName = 'order_timeout';
 const limitMs = 60_000;
-const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+/** Windows starts no program without the place of its own libraries. */
+const place =
+  process.platform === 'win32'
+    ? { PATH: process.env.PATH ?? '', SystemRoot: process.env.SystemRoot ?? '' }
+    : { PATH: '/usr/local/bin:/usr/bin:/bin' };
+const environment = { ...place, LC_ALL: 'C', TZ: 'UTC' };
 
 /** @typedef {{ url: string, version: string, directory: string }} PostgresAccess */
 /**

@@ -7,7 +7,8 @@ import { environmentFor, ensureServers } from './servers.mjs';
  * Packages and build on the one hand, servers on the other, side by side.
  *
  * @param {import('./servers.mjs').ServerName[]} names
- * @param {{ signal: AbortSignal, builds?: import('../setup/build.mjs').Build[], brokerMayBeDown?: boolean }} options
+ * @param {{ signal: AbortSignal, builds?: import('../setup/build.mjs').Build[], brokerMayBeDown?: boolean,
+ *   brokerMayBeAbsent?: boolean }} options
  * @returns {Promise<Record<string, string>>} environment that names the servers
  */
 export async function prepareRun(names, { signal, builds, ...options }) {

@@ -30,7 +30,7 @@ export function serverUser() {
 }
 
 /**
- * The scripts of Erlang and RabbitMQ do not quote their paths.
+ * The scripts of Erlang and RabbitMQ do not quote their paths. Private brokers are made on Linux only.
  *
  * @param {string} path
  */
@@ -42,7 +42,8 @@ export const isPlainPath = (path) => /^[\w./+-]+$/.test(path) && path.length <= 
  * @returns {string | undefined} why servers cannot live there
  */
 function obstacle(path, user) {
-  if (!isPlainPath(path)) return "its path is not of plain letters, which RabbitMQ's scripts need";
+  if (process.platform === 'linux' && !isPlainPath(path))
+    return "its path is not of plain letters, which RabbitMQ's scripts need";
   const probe = join(path, '.reachable');
   writeFileSync(probe, '');
   chmodSync(probe, 0o644);

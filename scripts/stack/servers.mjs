@@ -1,7 +1,14 @@
 import { codeOf } from '../setup/error-code.mjs';
 import { say } from '../setup/progress.mjs';
 import { messageOf } from '../setup/setup-error.mjs';
-import { assertReachable, chooseSource, explainChoice, hasDockerEngine } from './choose-source.mjs';
+import {
+  assertReachable,
+  chooseSource,
+  explainChoice,
+  hasDockerEngine,
+  noBroker,
+  withoutBroker,
+} from './choose-source.mjs';
 import { ensureDockerServers } from './docker-stack.mjs';
 import { ensurePrivateServers } from './private-stack.mjs';
 
@@ -20,7 +27,8 @@ const variables = {
   'rabbitmq-plain': ['RABBITMQ_URLS', 'RABBITMQ_MANAGEMENT_URL'],
   'rabbitmq-plugin': ['RABBITMQ_PLUGIN_URLS', 'RABBITMQ_PLUGIN_MANAGEMENT_URL'],
 };
-const isGiven = (/** @type {ServerName} */ name) => Boolean(process.env[variables[name][0]]);
+const valueOf = (/** @type {ServerName} */ name) => process.env[variables[name][0]] ?? '';
+const isBroker = (/** @type {ServerName} */ name) => name !== 'postgres';
 
 /**
  * The management API of a broker that came without one is where RabbitMQ puts it.
@@ -51,15 +59,17 @@ async function accessGiven(name, { mayBeDown }) {
 
 /** @typedef {import('./choose-source.mjs').SourceKind} SourceKind */
 
-/** @param {ServerName[]} names @returns {Record<SourceKind, ServerName[]>} */
-function sortBySource(names) {
-  const hasDocker = !names.every(isGiven) && hasDockerEngine();
+/** @param {ServerName[]} names @param {{ mayBeAbsent: boolean }} options @returns {Record<SourceKind, ServerName[]>} */
+function sortBySource(names, { mayBeAbsent }) {
+  const hasDocker = !names.every(valueOf) && hasDockerEngine();
   /** @type {Record<SourceKind, ServerName[]>} */
-  const sorted = { given: [], docker: [], private: [] };
+  const sorted = { given: [], docker: [], private: [], none: [] };
   for (const name of names) {
-    const facts = { variable: variables[name][0], isGiven: isGiven(name), hasDocker, platform: process.platform };
-    sorted[chooseSource(facts)].push(name);
+    const facts = { hasDocker, platform: process.platform, isBroker: isBroker(name), mayBeAbsent };
+    sorted[chooseSource({ ...facts, variable: variables[name][0], value: valueOf(name) })].push(name);
   }
+  const [absent] = sorted.none;
+  if (absent) say(withoutBroker(valueOf(absent) ? `RABBITMQ_URLS is "${noBroker}"` : 'no Docker engine answers'));
   for (const kind of /** @type {const} */ (['given', 'docker', 'private'])) {
     const members = sorted[kind];
     if (members.length === 0) continue;
@@ -71,23 +81,46 @@ function sortBySource(names) {
 }
 
 /**
+ * Private servers. If RabbitMQ is neither installed nor to be had from apt, PostgreSQL alone may have to do.
+ *
+ * @param {ServerName[]} names
+ * @param {{ signal: AbortSignal | undefined, mayBeAbsent: boolean }} options
+ * @returns {Promise<Partial<Record<ServerName, Access>>>}
+ */
+async function privateServers(names, { signal, mayBeAbsent }) {
+  try {
+    return await ensurePrivateServers(names, { signal });
+  } catch (error) {
+    if (!mayBeAbsent || codeOf(error) !== 'SETUP/NO_RABBITMQ') throw error;
+    say(withoutBroker(messageOf(error)));
+    const others = names.filter((name) => !isBroker(name));
+    return { ...(await ensurePrivateServers(others, { signal })), ...absent(names.filter(isBroker)) };
+  }
+}
+
+/** @param {ServerName[]} names @returns {Partial<Record<ServerName, Access>>} */
+const absent = (names) => Object.fromEntries(names.map((name) => [name, { url: noBroker }]));
+
+/**
  * Each server from the best place there is: named by the environment, Docker, or a private one.
  *
  * @param {ServerName[]} names
- * @param {{ signal?: AbortSignal | undefined, brokerMayBeDown?: boolean }} [options]
+ * @param {{ signal?: AbortSignal | undefined, brokerMayBeDown?: boolean, brokerMayBeAbsent?: boolean }} [options]
+ *   `brokerMayBeAbsent`: where none can be had, its URL is "none"
  * @returns {Promise<Partial<Record<ServerName, Access>>>} those that were named
  */
-export async function ensureServers(names, { signal, brokerMayBeDown = false } = {}) {
-  const sorted = sortBySource(names);
+export async function ensureServers(names, { signal, brokerMayBeDown = false, brokerMayBeAbsent = false } = {}) {
+  const sorted = sortBySource(names, { mayBeAbsent: brokerMayBeAbsent });
   // First, because a wrong variable is told at once, and not after a download.
   const given = sorted.given.map(async (name) => {
-    const mayBeDown = brokerMayBeDown && name !== 'postgres';
+    const mayBeDown = brokerMayBeDown && isBroker(name);
     return /** @type {const} */ ([name, await accessGiven(name, { mayBeDown })]);
   });
   const ofGiven = Object.fromEntries(await Promise.all(given));
   const ofDocker = sorted.docker.length > 0 ? await ensureDockerServers(sorted.docker, { signal }) : {};
-  const ofPrivate = sorted.private.length > 0 ? await ensurePrivateServers(sorted.private, { signal }) : {};
-  return { ...ofGiven, ...ofDocker, ...ofPrivate };
+  const mayBeAbsent = brokerMayBeAbsent;
+  const ofPrivate = sorted.private.length > 0 ? await privateServers(sorted.private, { signal, mayBeAbsent }) : {};
+  return { ...ofGiven, ...ofDocker, ...ofPrivate, ...absent(sorted.none) };
 }
 
 /**

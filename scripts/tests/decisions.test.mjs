@@ -4,7 +4,7 @@ import { isInstalled } from '../setup/dependencies.mjs';
 import { assertNode } from '../setup/main.mjs';
 import { parseStat } from '../setup/process-identity.mjs';
 import { describeError, SetupError } from '../setup/setup-error.mjs';
-import { chooseSource, endpointOf, explainChoice } from '../stack/choose-source.mjs';
+import { chooseSource, endpointOf, explainChoice, withoutBroker } from '../stack/choose-source.mjs';
 import { environmentOf } from '../stack/docker-stack.mjs';
 import { blockSize, candidateBlocks } from '../stack/ports.mjs';
 import { brokerForDemo, brokerForService } from '../stack/profile.mjs';
@@ -14,20 +14,37 @@ import { chooseServerUser, isPlainPath } from '../stack/server-user.mjs';
 import { environmentFor, managementUrlOf } from '../stack/servers.mjs';
 import { hidePassword } from '../stack/status.mjs';
 
-const linux = { variable: 'DATABASE_URL', isGiven: false, hasDocker: false, platform: 'linux' };
+const nothing = { value: '', hasDocker: false, mayBeAbsent: false };
+const postgres = { ...nothing, variable: 'DATABASE_URL', platform: 'linux', isBroker: false };
+const broker = { ...nothing, variable: 'RABBITMQ_URLS', platform: 'linux', isBroker: true };
 
 test('a server comes from the environment, else from Docker, else is private', () => {
-  assert.equal(chooseSource({ ...linux, isGiven: true, hasDocker: true }), 'given');
-  assert.equal(chooseSource({ ...linux, hasDocker: true }), 'docker');
-  assert.equal(chooseSource(linux), 'private');
+  for (const server of [postgres, broker]) {
+    assert.equal(chooseSource({ ...server, value: 'protocol://host', hasDocker: true }), 'given');
+    assert.equal(chooseSource({ ...server, hasDocker: true }), 'docker');
+    assert.equal(chooseSource(server), 'private');
+  }
 });
 
-test('where no server can be had, the error says what to install or set', () => {
-  const choose = () => chooseSource({ ...linux, platform: 'darwin' });
+for (const platform of ['darwin', 'win32']) {
+  test(`without Docker on ${platform}, PostgreSQL is private, and the demo runs without a broker`, () => {
+    assert.equal(chooseSource({ ...postgres, platform }), 'private');
+    assert.equal(chooseSource({ ...broker, platform, mayBeAbsent: true }), 'none');
+  });
+}
+
+test('where a broker is needed and cannot be had, the error says what to install or set', () => {
   assert.throws(
-    choose,
-    (error) => /Docker/.test(describeError(error)) && /set DATABASE_URL/.test(describeError(error)),
+    () => chooseSource({ ...broker, platform: 'darwin' }),
+    (error) => /Docker/.test(describeError(error)) && /set RABBITMQ_URLS/.test(describeError(error)),
   );
+});
+
+test('RABBITMQ_URLS=none keeps a broker from being looked for, and is refused where one is needed', () => {
+  const refused = { ...broker, value: 'none', hasDocker: true };
+  assert.equal(chooseSource({ ...refused, mayBeAbsent: true }), 'none');
+  assert.throws(() => chooseSource(refused), { code: 'SETUP/BROKER_NEEDED' });
+  assert.match(withoutBroker('RABBITMQ_URLS is "none"'), /^RabbitMQ: none, because .* PostgreSQL alone .* off\.$/);
 });
 
 test('the choice is explained in one sentence', () => {

@@ -21,6 +21,8 @@ export {
   type RecordedMigration,
   type Migration,
   prepareRecord,
+  recordMigration,
+  RECORD_TABLES,
   timestampOf,
 } from './migrations-table';
 export { refuseNewerSchema } from './refuse-newer-schema';
@@ -37,6 +39,8 @@ export { fromKysely, type KyselyTransaction } from './host-transactions/from-kys
 export { fromMikroOrm, type MikroOrmEntityManager } from './host-transactions/from-mikro-orm';
 export { fromPrisma, type PrismaTransaction } from './host-transactions/from-prisma';
 export { runMigration } from './run-migration';
+export { recordStatements } from './record-statements';
+export { rehearse } from './rehearse';
 export { ownQuery } from './own-query';
 export { type ScanRange, ScanWindow } from './scan-window';
 export { storableJson, storableText } from './storable-json';

@@ -10,6 +10,8 @@ const EARLIER_TABLE = 'migrations';
  * know only the other tables refuse to start when they find an unknown name there.
  */
 const COMPATIBLE_TABLE = 'order_timeout_compatible_migrations';
+/** The tables that record our migrations. */
+export const RECORD_TABLES: readonly string[] = [MIGRATIONS_TABLE, COMPATIBLE_TABLE];
 /** Last migration of the last release that does not read the table of compatible migrations. */
 const LAST_WITHOUT_COMPATIBLE = 'IndexUndecided1765200001000';
 

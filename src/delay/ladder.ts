@@ -1,5 +1,5 @@
 import { assertNever } from '../errors';
-import { type Channel, type QueueType, type TopologyNames } from '../rabbit';
+import { type Channel, type ExpectedQueue, type QueueType, type TopologyNames } from '../rabbit';
 import { type DelayRoute, type DelayTransport } from './delay-transport';
 import { assertDelay } from './invalid-delay-error';
 import { toDigits } from './ladder-digits';
@@ -35,10 +35,19 @@ export class Ladder implements DelayTransport {
     return this.ladderNames.stem;
   }
 
+  /** The queues that `declare` declares. */
+  get queues(): ExpectedQueue[] {
+    return this.steps.flatMap((step) => (step.type === 'queue' ? [this.expectedQueue(step)] : []));
+  }
+
+  /** The names of the exchanges that `declare` declares. */
+  get exchanges(): string[] {
+    return this.steps.flatMap((step) => (step.type === 'exchange' ? [step.name] : []));
+  }
+
   async declare(channel: Channel): Promise<void> {
     // The channel sends one request at a time, in this order. Not awaiting each saves a turn of the event loop.
-    const steps = planLadder(this.shape, this.ladderNames);
-    await Promise.all(steps.map((step) => this.declareStep(channel, step)));
+    await Promise.all(this.steps.map((step) => this.declareStep(channel, step)));
   }
 
   async bindKind(channel: Channel, kind: string, workQueue: string): Promise<void> {
@@ -56,6 +65,15 @@ export class Ladder implements DelayTransport {
       routingKey: this.ladderNames.key(digits, kind),
       mandatory: true,
     };
+  }
+
+  private get steps(): LadderStep[] {
+    return planLadder(this.shape, this.ladderNames);
+  }
+
+  private expectedQueue({ name, ttlMs, deadLetterTo }: Extract<LadderStep, { type: 'queue' }>): ExpectedQueue {
+    const waiting = { 'x-message-ttl': ttlMs, 'x-dead-letter-exchange': deadLetterTo };
+    return { name, arguments: { ...delayQueueArguments(this.shape.queueType), ...waiting } };
   }
 
   private async declareStep(channel: Channel, step: LadderStep): Promise<unknown> {

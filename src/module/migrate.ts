@@ -15,11 +15,10 @@ import {
   validateSchemaName,
 } from '../database';
 import { refuseCurrentSchema, refuseSharedSchema } from '../timeouts';
+import { MIGRATION_LOCK } from './migration-lock';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
 
-/** An arbitrary fixed number. Keeps two instances that start together from migrating at the same time. */
-const ADVISORY_LOCK = 7_263_001;
 /** An index on a large table takes minutes, and other instances wait that long for the lock. Zero: pg sets no limit. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 const UNLIMITED = { statementMs: 0, idleMs: 0 };
@@ -78,7 +77,7 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
  * because the pooler sends the unlock to another session.
  */
 async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
-  await lock.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK]);
+  await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
   await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
   return runPending(dataSource, target.schema);
 }

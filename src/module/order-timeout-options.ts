@@ -17,6 +17,7 @@ import {
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from '../api/http';
 import { ResilientProvider, type ResilienceOptions, type PaymentProvider, PaymentProviders } from '../payments';
 import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '../timeouts';
+import { type ResolvedWebhookOptions, resolveWebhookOptions, type WebhookOptions } from '../webhooks';
 
 /** Options of OrderTimeoutModule. */
 export interface OrderTimeoutOptions extends TimeoutsOptions {
@@ -36,6 +37,8 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
   readonly apiKeys?: readonly string[] | 'open';
   /** Rate limits of the HTTP API. @default per second, 1000 requests per key and 20 failures per address */
   readonly rateLimits?: RateLimitOptions;
+  /** Signed webhooks about orders. @default none */
+  readonly webhooks?: WebhookOptions;
   /** Whether to migrate the tables at startup. @default true */
   readonly migrate?: boolean;
 }
@@ -46,6 +49,17 @@ export interface OrderTimeoutExtras {
   readonly isGlobal?: boolean;
   /** Whether to serve the HTTP API under /orders, /inventory, /payments, and /timeouts. @default false */
   readonly http?: boolean;
+  /**
+   * Whether to serve /openapi.json, /asyncapi.json, and /docs, a page to try the HTTP API, without a key. Needs `http`.
+   *
+   * @default false
+   */
+  readonly contract?: boolean;
+  /**
+   * Path in front of the routes of the HTTP API, such as `shop/v1`. It follows the host's global prefix.
+   * @default '', for none
+   */
+  readonly path?: string;
 }
 
 export interface ResolvedOrderTimeoutOptions {
@@ -56,6 +70,7 @@ export interface ResolvedOrderTimeoutOptions {
   readonly resilience: Readonly<Record<string, ResilienceOptions>>;
   readonly apiKeys: ApiKeys | 'open';
   readonly rateLimits: RateLimitOptions;
+  readonly webhooks: ResolvedWebhookOptions | undefined;
   readonly migrate: boolean;
 }
 
@@ -68,15 +83,18 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
     resilience: true,
     apiKeys: true,
     rateLimits: true,
+    webhooks: true,
     migrate: true,
   } satisfies Record<Exclude<keyof OrderTimeoutOptions, keyof TimeoutsOptions>, true>),
 ];
 
 /** Names of the options that are given beside useFactory. */
-export const EXTRAS: readonly string[] = Object.keys({ http: true, isGlobal: true } satisfies Record<
-  keyof OrderTimeoutExtras,
-  true
->);
+export const EXTRAS: readonly string[] = Object.keys({
+  http: true,
+  isGlobal: true,
+  contract: true,
+  path: true,
+} satisfies Record<keyof OrderTimeoutExtras, true>);
 
 const RATE_LIMIT_OPTIONS = Object.keys({
   perKey: true,
@@ -95,7 +113,7 @@ const RETENTION_OPTIONS = Object.keys({
 export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
   assertOptionsObject('OrderTimeoutModule', options);
   const { orders = {}, retention = {}, providers = [], resilience = {}, apiKeys = [], ...others } = options;
-  const { rateLimits = {}, migrate = true, ...rest } = others;
+  const { rateLimits = {}, migrate = true, webhooks, ...rest } = others;
   const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
   const names = providers.map(({ name }) => name);
   const problems = [
@@ -114,11 +132,13 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ...findUnknownProviders(Object.keys(resilience), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
     ...findRateLimitProblems(rateLimits),
+    ...(webhooks ? problemsOf(() => resolveWebhookOptions(webhooks)).map((problem) => `webhooks.${problem}`) : []),
     ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
-  return Object.freeze({ timeouts, orders, retention, providers, resilience, apiKeys: keys, rateLimits, migrate });
+  const given = { timeouts, orders, retention, providers, resilience, apiKeys: keys, rateLimits, migrate };
+  return Object.freeze({ ...given, webhooks: webhooks && resolveWebhookOptions(webhooks) });
 }
 
 function unnameable(name: string): string {

@@ -1,24 +1,30 @@
 import { ConfigurableModuleBuilder, Module, type Provider } from '@nestjs/common';
 import { type OrderTimeoutExtras, type OrderTimeoutOptions, resolveOrderTimeoutOptions } from './order-timeout-options';
 
-const RAW_OPTIONS = Symbol('order-timeout:raw-options');
+/** Injection token of the options as the host gives them. */
+export const RAW_ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:raw-options');
 
 /** Injection token of ResolvedOrderTimeoutOptions. */
 export const ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:options');
 
 const resolved = (http: boolean): Provider => ({
   provide: ORDER_TIMEOUT_OPTIONS,
-  inject: [RAW_OPTIONS],
+  inject: [RAW_ORDER_TIMEOUT_OPTIONS],
   useFactory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions(raw, http),
 });
 
-const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({ optionsInjectionToken: RAW_OPTIONS })
+const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({
+  optionsInjectionToken: RAW_ORDER_TIMEOUT_OPTIONS,
+})
   .setClassMethodName('forRoot')
-  .setExtras<OrderTimeoutExtras>({ isGlobal: true, http: false }, (given, { http = false }) => ({
-    ...given,
-    providers: [...(given.providers ?? []), resolved(http)],
-    exports: [ORDER_TIMEOUT_OPTIONS],
-  }))
+  .setExtras<OrderTimeoutExtras>(
+    { isGlobal: true, http: false, contract: false, path: '' },
+    (given, { http = false }) => ({
+      ...given,
+      providers: [...(given.providers ?? []), resolved(http)],
+      exports: [ORDER_TIMEOUT_OPTIONS],
+    }),
+  )
   .build();
 
 /** Provides the validated options. A separate module, because TimeoutsModule is created from them. */

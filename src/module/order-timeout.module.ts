@@ -23,14 +23,20 @@ import {
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
+import { ContractController } from '../contract';
+import { InvalidOptionsError } from '../errors';
+import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
 import {
   assertTables,
   refuseSecondImport,
   RESOLVED_TIMEOUTS_OPTIONS,
   type ResolvedTimeoutsOptions,
+  TimeoutEngine,
   TimeoutsModule,
 } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
+import { Webhooks } from '../webhooks';
+import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
@@ -56,6 +62,10 @@ export class OrderTimeoutModule implements OnModuleInit {
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
     @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly timeouts: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
+    private readonly engine: TimeoutEngine,
+    private readonly explorer: OrderListenerExplorer,
+    private readonly listeners: OrderListeners,
+    private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
     refuseSecondImport(modules, OrderTimeoutModule);
@@ -65,7 +75,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** Give `http` and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
+  /** Give `http`, `contract`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
@@ -78,7 +88,10 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
+    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
+    await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
   }
 
   private async prepareTables(): Promise<void> {
@@ -89,7 +102,9 @@ export class OrderTimeoutModule implements OnModuleInit {
   }
 }
 
-function compose(options: DynamicModule, { isGlobal = true, http = false }: OrderTimeoutExtras): DynamicModule {
+function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicModule {
+  const { isGlobal = true, http = false, contract = false } = extras;
+  if (contract && !http) throw new InvalidOptionsError('OrderTimeoutModule', ['contract needs http: true']);
   const timeouts = TimeoutsModule.forRootAsync({
     isGlobal,
     imports: [options],
@@ -99,9 +114,13 @@ function compose(options: DynamicModule, { isGlobal = true, http = false }: Orde
   return {
     module: OrderTimeoutModule,
     global: isGlobal,
-    imports: [DiscoveryModule, options, timeouts],
+    imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
     providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
+    controllers: [
+      ...(http ? HTTP_CONTROLLERS : []),
+      ...(contract ? [ContractController] : []),
+      OrderCommandsController,
+    ],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }

@@ -4,13 +4,14 @@ import { CLOCK, type Clock } from '../clock';
 import { ownValue } from '../errors';
 import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
-import { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
+import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand } from '../api/amqp';
 import { API_KEYS, RateLimits } from '../api/http';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
-import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
+import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine, TimeoutScheduler } from '../timeouts';
+import { Webhooks } from '../webhooks';
 
 /** Commands that run at once: enough to use a pool of 20 connections well and leave some free. */
 const COMMAND_CONCURRENCY = 16;
@@ -75,6 +76,18 @@ const commands: Provider = {
     }),
 };
 
+const webhooks: Provider = {
+  provide: Webhooks,
+  inject: [ORDER_TIMEOUT_OPTIONS, OrderListeners, TimeoutEngine, TimeoutScheduler, CLOCK],
+  useFactory: (
+    { webhooks: options }: ResolvedOrderTimeoutOptions,
+    listeners: OrderListeners,
+    engine: TimeoutEngine,
+    scheduler: TimeoutScheduler,
+    clock: Clock,
+  ) => new Webhooks({ options, listeners, engine, scheduler, clock }),
+};
+
 /** CommandErrorFilter counts the deliveries, so commands that used them up are already rejected when they get here. */
 function judge(error: unknown): Verdict {
   return judgeCommand(error, { deliveries: undefined, redelivered: false });
@@ -96,5 +109,7 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   PaymentObservers,
   payments,
   ...ORDER_PROVIDERS,
+  OrderListenerExplorer,
+  webhooks,
   commands,
 ];

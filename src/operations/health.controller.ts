@@ -1,9 +1,9 @@
-import { Controller, Get, Header, Res } from '@nestjs/common';
+import { Controller, Get, Header, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { assessReadiness, type Readiness } from './assess-readiness';
 import { ServiceState } from './service-state';
 
 /** Probes for an orchestrator. Need no API key. */
-@Controller('health')
+@Controller({ path: 'health', version: VERSION_NEUTRAL })
 export class HealthController {
   constructor(private readonly state: ServiceState) {}
 

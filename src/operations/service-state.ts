@@ -19,7 +19,7 @@ type UpOrDown = 'up' | 'down';
 export interface MomentaryState {
   /** Started, and everything that was overdue at the start is handled once. False again while stopping. */
   readonly isReady: boolean;
-  readonly broker: UpOrDown;
+  readonly broker: UpOrDown | 'not configured';
   /**
    * `suspect`: messages flow, but wake-ups get lost. `off`: the transport is `none`. Except in `up`, timeouts depend on
    * the sweep.
@@ -52,11 +52,15 @@ export class ServiceState {
     const { transport, isReady, path } = this.engine;
     return {
       isReady,
-      broker: this.client.isUp ? 'up' : 'down',
+      broker: this.client.isConfigured ? (this.client.isUp ? 'up' : 'down') : 'not configured',
       messagePath: path.state,
       ...(transport === undefined ? {} : { transport }),
       ...(path.doubt === undefined ? {} : { cause: path.doubt }),
     };
+  }
+
+  get hasBroker(): boolean {
+    return this.client.isConfigured;
   }
 
   /** Whether the database answers within 2 s and accepts writes. A standby does not. */

@@ -7,8 +7,9 @@ export class StateMetrics {
   private readonly oldest: Gauge;
   private readonly parkedRows: Gauge;
   private readonly databaseUp: Gauge;
-  private readonly brokerUp: Gauge;
-  private readonly messagePathUp: Gauge;
+  /** Absent without a broker, so that no alert fires. */
+  private readonly brokerUp: Gauge | undefined;
+  private readonly messagePathUp: Gauge | undefined;
   private readonly transport: Gauge<'name'>;
   private readonly parked: Gauge<'kind'>;
   private readonly overdue: Gauge<'kind'>;
@@ -27,8 +28,10 @@ export class StateMetrics {
     this.oldest = gauge('order_timeout_outbox_oldest_seconds', 'Seconds that the oldest of them has been waiting');
     this.parkedRows = gauge('order_timeout_outbox_parked', 'Messages that cannot be sent and wait for a person');
     this.databaseUp = gauge('order_timeout_database_up', '1 while the database answers and accepts writes');
-    this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
-    this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups go through the broker');
+    if (state.hasBroker) {
+      this.brokerUp = gauge('order_timeout_broker_up', '1 while messages flow both ways');
+      this.messagePathUp = gauge('order_timeout_message_path_up', '1 while wake-ups go through the broker');
+    }
     this.unmatched = gauge('order_timeout_unmatched_payments', 'Unmatched payments that wait for a person');
     const byLabel = <L extends string>(label: L, name: string, help: string): Gauge<L> =>
       new Gauge({ name, help, labelNames: [label], ...common });
@@ -73,8 +76,8 @@ export class StateMetrics {
       this.parkedRows.set(backlog.parked);
     }
     const { broker, messagePath, transport } = this.state.now();
-    this.brokerUp.set(broker === 'up' ? 1 : 0);
-    this.messagePathUp.set(messagePath === 'up' ? 1 : 0);
+    this.brokerUp?.set(broker === 'up' ? 1 : 0);
+    this.messagePathUp?.set(messagePath === 'up' ? 1 : 0);
     this.transport.reset();
     if (transport) this.transport.set({ name: transport }, 1);
   }

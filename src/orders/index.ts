@@ -23,11 +23,33 @@ export {
   type PlaceRejection,
   type PlaceResult,
 } from './place/new-order';
-export { type OrderEventType } from './order-events';
+export { deliveryLimits } from './listeners/delivery-limits';
+export { OnOrder, type OrderDelivery } from './listeners/on-order.decorator';
+export { OnOrderInTransaction } from './listeners/on-order-in-transaction.decorator';
+export {
+  type OrderEvent,
+  type OrderEventFacts,
+  type OrderEventHead,
+  type OrderEventName,
+} from './listeners/order-event';
+export {
+  type OrderChangeFacts,
+  type OrderFacts,
+  type RefundFacts,
+  type ReminderFacts,
+  type UnmatchedPaymentFacts,
+} from './listeners/order-event';
+export { OrderListenerExplorer } from './listeners/order-listener.explorer';
+export { type OrderListenerOptions } from './listeners/order-listener-options';
+export { OrderListeners } from './listeners/order-listeners';
+export { registerListeners } from './listeners/register-listeners';
+export { ORDER_EVENT_TYPES, type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
-export { type OrderStatus } from './order-status';
+export { ORDER_STATUSES, type OrderStatus } from './order-status';
+export { type ListedOrder, type OrderFilter, OrderListing } from './read/order-listing';
+export { openAttemptProviders } from './close/open-attempt-providers';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {
   ORDER_LATE_WATCH,
@@ -38,7 +60,8 @@ export {
 } from './order-timeouts';
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
-export { type AttemptStatus } from './attempt-status';
+export { ATTEMPT_STATUSES, type AttemptStatus } from './attempt-status';
+export { ORDER_KINDS } from './order-kinds';
 export { type HistoryEntry } from './read/read-history';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
@@ -46,6 +69,6 @@ export { type OpenItem } from './retention/open-items';
 export { Purge, type PurgeCounts, type PurgeRun } from './retention/purge';
 export { resolveRetention, type RetentionOptions } from './retention/retention-options';
 export { type AutoCloseChange, type SetAutoCloseResult } from './deadline/set-auto-close';
-export { type ActionContext, type Actor, type TransitionCause } from './transition-cause';
+export { type ActionContext, type Actor, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';
 export { OrderMerchants } from './sql/order-merchants';
 export { merchantTimeouts } from './sql/merchant-timeouts';

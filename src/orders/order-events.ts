@@ -4,15 +4,18 @@ import { type Order } from './order';
 import { type OrderStatus } from './order-status';
 
 /** The order events, by routing key. Their bodies are a public contract: add fields, but never rename them. */
-export type OrderEventType =
-  | 'order.expiring'
-  | 'order.closing'
-  | 'order.closed'
-  | 'order.cancelled'
-  | 'order.paid'
-  | 'order.payment_late'
-  | 'order.refunding'
-  | 'order.refunded';
+export const ORDER_EVENT_TYPES = [
+  'order.expiring',
+  'order.closing',
+  'order.closed',
+  'order.cancelled',
+  'order.paid',
+  'order.payment_late',
+  'order.refunding',
+  'order.refunded',
+] as const;
+
+export type OrderEventType = (typeof ORDER_EVENT_TYPES)[number];
 
 /** Details of a transition in addition to the order itself. */
 export interface EventDetails {

@@ -14,6 +14,8 @@ import { UNMATCHED_PROVIDERS } from './unmatched/unmatched.providers';
 import { PaymentWatch } from './unmatched/payment-watch';
 import { MarkPaid } from './pay/mark-paid';
 import { OPERATOR_PROVIDERS } from './operator/operator.providers';
+import { OrderEventLog } from './order-event-log';
+import { OrderListeners } from './listeners/order-listeners';
 import { OrderTransaction } from './order-transaction';
 import { OrderMerchants } from './sql/order-merchants';
 import { OrderPolicies } from './order-policies';
@@ -49,9 +51,12 @@ const tables: Provider[] = [
   { provide: Inventory, inject: [RESOLVED_TIMEOUTS_OPTIONS], useFactory: ({ schema }: Base) => new Inventory(schema) },
   {
     provide: OrderStore,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory],
-    useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new OrderStore(dataSource, schema, stock),
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, OrderListeners],
+    useFactory: ({ dataSource, schema, hasOutboxReader }: Base, stock: Inventory, listeners: OrderListeners) =>
+      new OrderStore(dataSource, schema, stock, { audience: listeners, writesEvents: hasOutboxReader }),
   },
+  construct(OrderListeners, TimeoutScheduler),
+  construct(OrderEventLog, Outbox, OrderListeners),
   {
     provide: OrderMerchants,
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
@@ -129,7 +134,7 @@ const deadlines: Provider[] = [
     markPaid: MarkPaid,
     unmatched: HandleUnmatched,
   }),
-  construct(RemindBeforeDeadline, OrderStore, Outbox),
+  construct(RemindBeforeDeadline, OrderStore, OrderEventLog),
 ];
 
 /** All providers of the orders. They also need ORDERS_OPTIONS, PaymentProviders, and TimeoutsModule. */

@@ -8,8 +8,13 @@ interface EventSource {
   readonly type: string;
 }
 
-/** SQL that writes an event for each row of `from`. It stands in a WITH clause or by itself. */
-export function insertEvents(schema: string, { from, id, type }: EventSource): string {
+/**
+ * SQL that writes an event for each row of `from`. It stands in a WITH clause or by itself.
+ *
+ * @param hasReader false: there is no broker, so nothing is written.
+ */
+export function insertEvents(schema: string, { from, id, type }: EventSource, hasReader: boolean): string {
+  if (!hasReader) return 'SELECT 1 WHERE false';
   return `
     INSERT INTO ${schema}.outbox (id, route, routing_key, body, traceparent)
     SELECT ${id}, 'event', ${type}, body::jsonb, traceparent

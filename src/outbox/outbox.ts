@@ -8,6 +8,8 @@ interface OutboxOptions {
   readonly schema: string;
   /** Rows are handed to the broker only when due within this time, milliseconds. */
   readonly horizonMs: number;
+  /** False: there is no broker, so nobody would take what is appended. @default true */
+  readonly hasReader?: boolean;
 }
 
 /** State of the outbox. */
@@ -26,7 +28,7 @@ const LONGEST_HOLD = '2 minutes';
 /**
  * The transactional outbox: what is appended reaches the broker if, and only if, the transaction commits. Events and
  * wake-ups take no other way, so none exists in memory only. Copies to the parked queue and the probe's test messages
- * are published directly.
+ * are published directly. Without a broker nothing is written.
  */
 export class Outbox {
   private readonly insert: string;
@@ -49,9 +51,12 @@ export class Outbox {
         FROM ${options.schema}.outbox WHERE available_at <= now() + interval '${LONGEST_HOLD}' AND ${dueAt} <= now()`;
   }
 
-  /** Appends rows in the caller's transaction; after its commit, the relay finds them within half a second. */
+  /**
+   * Appends rows in the caller's transaction. The relay is woken when a transaction of TypeORM commits, and finds the rows
+   * of another library within half a second.
+   */
   async append(tx: Transaction, entries: readonly OutboxEntry[]): Promise<void> {
-    if (entries.length === 0) return;
+    if (entries.length === 0 || this.options.hasReader === false) return;
     await statementsOf(tx).query(this.insert, [
       entries.map((entry) => entry.id),
       entries.map((entry) => entry.route),

@@ -1,5 +1,6 @@
 export { type Channel, type ChannelModel, type ConfirmChannel } from 'amqplib';
 export { ConfirmedPublisher } from './confirmed-publisher';
+export { EventDeserializer } from './event.deserializer';
 export { declareBase, declareWorkQueue } from './declare-topology';
 export { Delivery } from './delivery';
 export { KeptDeliveries } from './kept-deliveries';
@@ -20,3 +21,9 @@ export { RabbitContext } from './rabbit-context';
 export { CommandHandlers } from './command-handlers';
 export { RabbitServer, type Verdict } from './rabbit-server';
 export { RABBIT_TRANSPORT } from './rabbit-transport';
+export { BrokerInspection } from './broker-inspection';
+export { BrokerLoginRefusedError } from './broker-login-refused-error';
+export { expectedTopology, type ExpectedQueue } from './expected-topology';
+export { type ListedQueue, ManagementApi, ManagementError } from './management-api';
+export { ParkedMessages, type ChosenMessages, type ParkedMessage } from './parked-messages';
+export { type BrokerObjects, removeTopology } from './remove-topology';

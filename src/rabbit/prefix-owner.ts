@@ -1,4 +1,5 @@
 import { type Channel, type ChannelModel } from 'amqplib';
+import { onChannel, refusalOf } from './on-channel';
 import { type TopologyNames } from './topology-names';
 
 /**
@@ -42,19 +43,6 @@ export async function takePrefix(connection: ChannelModel, names: TopologyNames,
 async function declareOwner(channel: Channel, names: TopologyNames, databaseId: string): Promise<void> {
   const alternateExchange = `${names.owner}.${databaseId}`;
   await channel.assertExchange(names.owner, 'fanout', { durable: true, internal: true, alternateExchange });
-}
-
-async function onChannel(connection: ChannelModel, work: (channel: Channel) => Promise<unknown>): Promise<void> {
-  const channel = await connection.createChannel();
-  channel.on('error', () => undefined);
-  await work(channel);
-  await channel.close();
-}
-
-/** Returns `meaning` for a refusal with `code`. Other errors are thrown. */
-function refusalOf<T>(error: unknown, code: number, meaning: T): T {
-  if (error instanceof Error && 'code' in error && error.code === code) return meaning;
-  throw error;
 }
 
 /**

@@ -61,8 +61,14 @@ export class RabbitClient {
     this.parked = new ParkedQueue(this.publisher, this.names, clock);
   }
 
+  /** False: there is no broker, and none is ever connected to. */
+  get isConfigured(): boolean {
+    return this.options.urls.length > 0;
+  }
+
   /** Starts connecting and returns immediately, because the broker may be down. */
   start(): void {
+    if (!this.isConfigured) return;
     this.publishing.start();
     // Without declarations, no wake-ups are published.
     if (this.beforeWakeUps.length > 0) this.waking.start();

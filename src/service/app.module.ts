@@ -1,16 +1,16 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { SystemClock } from '../clock';
 import { type ServiceConfig } from './config';
+import { DatabaseModule } from './database.module';
 import { OperationsModule } from '../operations';
 import { OrderTimeoutModule, type OrderTimeoutOptions } from '../module';
 import { ProblemFilter } from '../api/http';
 import { HttpPaymentProvider } from '../payments';
 import { OWNS_DATABASE } from '../timeouts';
 import { type LoadedProviders, loadPaymentProviders } from './load-payment-providers';
-import { typeOrmOptions } from './type-orm-options';
+import { loadWebhooks } from './load-webhooks';
 
 /** The stand-alone service: OrderTimeoutModule with a database connection, HTTP, and operations. */
 @Module({})
@@ -19,9 +19,10 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        TypeOrmModule.forRoot(typeOrmOptions(config.database)),
+        DatabaseModule.forRoot(config.database),
         OrderTimeoutModule.forRootAsync({
           http: true,
+          contract: true,
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
         }),
@@ -34,8 +35,10 @@ export class AppModule {
   }
 }
 
-function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
+/** What the service gives OrderTimeoutModule. */
+export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutOptions {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
+  const webhooks = loadWebhooks(config);
   return {
     dataSource,
     schema: database.schema,
@@ -47,6 +50,7 @@ function toOptions(dataSource: DataSource, config: ServiceConfig): OrderTimeoutO
     orders,
     retention: config.retention,
     ...providersOf(config),
+    ...(webhooks && { webhooks }),
     apiKeys: http.apiKeys,
     rateLimits,
     shutdownTimeoutMs: config.shutdownTimeoutMs,

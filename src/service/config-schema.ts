@@ -32,6 +32,12 @@ const integers = list.pipe(z.array(integer(0, LIMITS.windowMs)));
 const oneOf = <T extends string>(values: readonly T[]) => z.enum(values, `must be one of ${values.join(', ')}`);
 /** The message must not contain the URL, which holds the password. */
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind}` });
+const amqpUrl = url(/^amqps?$/, 'an amqp:// or amqps:// URL');
+/** None if the text is "none". A missing variable does not mean that: events would be dropped because of a typo. */
+const brokerUrls = list
+  .pipe(z.array(z.string()).min(1, 'must name at least one URL, or be "none"'))
+  .transform((urls) => (urls.join() === 'none' ? [] : urls))
+  .pipe(z.array(amqpUrl));
 const required = { error: 'must be set' };
 
 const policy = z.strictObject({
@@ -75,9 +81,7 @@ export const configSchema = z.object({
   DATABASE_POOL_SIZE: integer(2, 1_000).default(20),
   DATABASE_PREPARED_STATEMENTS: oneOf(['on', 'off']).default('on'),
   DATABASE_SCHEMA: z.string().superRefine(checkSchemaName).default('order_timeout'),
-  RABBITMQ_URLS: z
-    .string(required)
-    .pipe(list.pipe(z.array(url(/^amqps?$/, 'an amqp:// or amqps:// URL')).min(1, 'must name at least one URL'))),
+  RABBITMQ_URLS: z.string({ error: 'must be set; "none" means that there is no broker' }).pipe(brokerUrls),
   RABBITMQ_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be letters, digits, ".", "_" or "-"')
@@ -100,6 +104,9 @@ export const configSchema = z.object({
   HTTP_PAYMENT_PROVIDER_URL: url(/^https?$/, 'an http:// or https:// URL').optional(),
   HTTP_PAYMENT_PROVIDER_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
   PAYMENT_PROVIDERS_FILE: z.string().optional(),
+  WEBHOOK_URL: url(/^https$/, 'an https:// URL').optional(),
+  WEBHOOK_SECRETS: list.optional(),
+  WEBHOOKS_FILE: z.string().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
   SHUTDOWN_TIMEOUT_MS: integer(0, 600_000).default(10_000),
 });

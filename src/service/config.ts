@@ -8,6 +8,12 @@ import { type RateLimitOptions } from '../api/http';
 import { type QueueType } from '../rabbit';
 import { type TrustedProxies } from './read-trusted-proxies';
 
+interface BrokerConfig {
+  readonly urls: readonly string[];
+  readonly prefix: string;
+  readonly queueType: QueueType;
+}
+
 /** The configuration of the service; see docs/configuration.md. */
 export interface ServiceConfig {
   readonly http: {
@@ -25,7 +31,8 @@ export interface ServiceConfig {
     /** Whether statements are prepared, once per connection. */
     readonly prepares: boolean;
   };
-  readonly rabbit: { readonly urls: readonly string[]; readonly prefix: string; readonly queueType: QueueType };
+  /** Undefined: there is no broker. */
+  readonly rabbit: BrokerConfig | undefined;
   readonly transport: DelayTransportSetting;
   readonly ladder: { readonly base?: number; readonly unitMs?: number };
   readonly horizonMs: number;
@@ -35,6 +42,10 @@ export interface ServiceConfig {
   readonly paymentProvider: { readonly name: string; readonly baseUrl: string; readonly secret: string } | undefined;
   /** Path of a JSON file; see loadPaymentProviders. */
   readonly paymentProvidersFile: string | undefined;
+  /** The endpoint of the environment. */
+  readonly webhook: { readonly url: string; readonly secrets: readonly string[] } | undefined;
+  /** Path of a JSON file; see loadWebhooks. */
+  readonly webhooksFile: string | undefined;
   readonly logLevel: LogLevel;
   readonly shutdownTimeoutMs: number;
 }
@@ -82,10 +93,18 @@ function policyProblems(orders: OrderPolicyOptions): readonly string[] {
 
 function problemsAcross(settings: Settings): string[] {
   const ladder = findLadderProblems({ ...ladderOf(settings), horizonMs: settings.HORIZON_MS });
-  const hasUrl = settings.HTTP_PAYMENT_PROVIDER_URL !== undefined;
-  const hasSecret = settings.HTTP_PAYMENT_PROVIDER_SECRET !== undefined;
-  if (hasUrl === hasSecret) return ladder.map((problem) => `ladder: ${problem}`);
-  return [...ladder, 'HTTP_PAYMENT_PROVIDER_URL and HTTP_PAYMENT_PROVIDER_SECRET must be set together'];
+  const { RABBITMQ_URLS: urls, DELAY_TRANSPORT: transport } = settings;
+  const needsBroker = urls.length === 0 && transport !== 'auto' && transport !== 'none';
+  const pairs = [
+    ['HTTP_PAYMENT_PROVIDER_URL', 'HTTP_PAYMENT_PROVIDER_SECRET'],
+    ['WEBHOOK_URL', 'WEBHOOK_SECRETS'],
+  ] as const;
+  const halves = pairs.filter(([one, other]) => (settings[one] === undefined) !== (settings[other] === undefined));
+  return [
+    ...ladder.map((problem) => `ladder: ${problem}`),
+    ...(needsBroker ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`] : []),
+    ...halves.map(([one, other]) => `${one} and ${other} must be set together`),
+  ];
 }
 
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
@@ -120,8 +139,14 @@ function retentionOf(settings: Settings): RetentionOptions {
   });
 }
 
+function brokerOf(settings: Settings): BrokerConfig | undefined {
+  const { RABBITMQ_URLS: urls, RABBITMQ_PREFIX: prefix, RABBITMQ_QUEUE_TYPE: queueType } = settings;
+  return urls.length > 0 ? { urls, prefix, queueType } : undefined;
+}
+
 function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {
   const { HTTP_PAYMENT_PROVIDER_URL: baseUrl, HTTP_PAYMENT_PROVIDER_SECRET: secret } = settings;
+  const { WEBHOOK_URL: url, WEBHOOK_SECRETS: secrets } = settings;
   return {
     http: {
       port: settings.PORT,
@@ -140,11 +165,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
       schema: settings.DATABASE_SCHEMA,
       prepares: settings.DATABASE_PREPARED_STATEMENTS === 'on',
     },
-    rabbit: {
-      urls: settings.RABBITMQ_URLS,
-      prefix: settings.RABBITMQ_PREFIX,
-      queueType: settings.RABBITMQ_QUEUE_TYPE,
-    },
+    rabbit: brokerOf(settings),
     transport: settings.DELAY_TRANSPORT,
     ladder: ladderOf(settings),
     horizonMs: settings.HORIZON_MS,
@@ -153,6 +174,8 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
     retention: retentionOf(settings),
     paymentProvider: baseUrl && secret ? { name: settings.HTTP_PAYMENT_PROVIDER_NAME, baseUrl, secret } : undefined,
     paymentProvidersFile: settings.PAYMENT_PROVIDERS_FILE,
+    webhook: url && secrets ? { url, secrets } : undefined,
+    webhooksFile: settings.WEBHOOKS_FILE,
     logLevel: settings.LOG_LEVEL,
     shutdownTimeoutMs: settings.SHUTDOWN_TIMEOUT_MS,
   };

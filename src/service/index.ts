@@ -1,2 +1,5 @@
-export { loadConfig } from './config';
+export { type Server, loadCommandConfig } from './command-config';
+export { openCommandContext } from './command-context';
+export { type Environment, loadConfig, type ServiceConfig } from './config';
 export { createService, startService } from './create-service';
+export { openDatabase } from './open-database';

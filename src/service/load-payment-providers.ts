@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { type Clock } from '../clock';
 import { InvalidOptionsError } from '../errors';
 import { type ResilienceOptions, type PaymentProvider } from '../payments';
 import { createPaymentProvider, PROVIDER_TYPES } from './create-payment-provider';
-import { parseConfigJson } from './parse-config-json';
+import { readConfigFile, withFiles } from './read-config-file';
+
+const VARIABLE = 'PAYMENT_PROVIDERS_FILE';
 
 /** Providers for OrderTimeoutOptions. */
 export interface LoadedProviders {
@@ -24,9 +24,6 @@ const entry = z.looseObject(
 );
 const entries = z.array(entry, NOTHING);
 
-/** A value with this prefix is read from a file. Its path is relative to the providers file. */
-const FROM_FILE = 'file:';
-
 /**
  * Reads the providers file: a JSON array such as `[{"type": "alipay", "merchants": {...}}]`. Each entry has the options
  * of its class and an optional `resilience`. Keys may be in separate files, as `"file:keys/alipay.pem"`.
@@ -34,7 +31,7 @@ const FROM_FILE = 'file:';
  * @throws InvalidOptionsError with every problem of every provider, without secrets.
  */
 export function loadPaymentProviders(path: string, clock: Clock): LoadedProviders {
-  const parsed = entries.safeParse(readJson(path));
+  const parsed = entries.safeParse(readConfigFile(VARIABLE, path));
   if (!parsed.success) {
     throw failed(parsed.error.issues.map(({ path: at, message }) => `${at.map(String).join('.') || 'it'} ${message}`));
   }
@@ -43,7 +40,7 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
   const limits = new Map<string, ResilienceOptions>();
   parsed.data.forEach(({ type, resilience, ...options }, index) => {
     try {
-      const provider = createPaymentProvider(type, withFiles(options, dirname(path)), clock);
+      const provider = createPaymentProvider(type, withFiles(options, path), clock);
       providers.push(provider);
       if (resilience) limits.set(provider.name, resilience);
     } catch (error) {
@@ -54,31 +51,11 @@ export function loadPaymentProviders(path: string, clock: Clock): LoadedProvider
   return { providers, resilience: Object.fromEntries(limits) };
 }
 
-function readJson(path: string): unknown {
-  try {
-    return parseConfigJson(readFileSync(path, 'utf8'));
-  } catch (error) {
-    // The parser quotes the text that it cannot read, which may be a key.
-    const why =
-      error instanceof SyntaxError ? 'it is not valid JSON' : error instanceof Error ? error.message : String(error);
-    throw failed([`${path}: ${why}`]);
-  }
-}
-
-function withFiles(value: unknown, folder: string): unknown {
-  if (typeof value === 'string' && value.startsWith(FROM_FILE)) {
-    return readFileSync(resolve(folder, value.slice(FROM_FILE.length)), 'utf8').trim();
-  }
-  if (Array.isArray(value)) return value.map((part) => withFiles(part, folder));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withFiles(part, folder)]));
-}
-
 function problemsOf(error: unknown): readonly string[] {
   if (error instanceof InvalidOptionsError) return error.problems;
   return [error instanceof Error ? error.message : String(error)];
 }
 
 function failed(problems: readonly string[]): InvalidOptionsError {
-  return new InvalidOptionsError('PAYMENT_PROVIDERS_FILE', problems);
+  return new InvalidOptionsError(VARIABLE, problems);
 }

@@ -11,11 +11,15 @@ export {
   type TimeoutRecord,
   type TimeoutRef,
 } from './timeout';
+export { countTimeouts, type TimeoutCounts } from './timeout-counts';
 export { TimeoutEngine } from './timeout-engine';
+export { type PathFacts, readPathFacts } from './message-path/read-path-facts';
 export { InvalidTimeoutError, UnknownTimeoutKindError } from './timeout-errors';
 export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';
+export { registeredHandler } from './handlers/registered-handler';
 export { TimeoutHandler, type TimeoutHandlerOptions } from './handlers/timeout-handler.decorator';
 export { type TimeoutObserver, TimeoutObservers } from './timeout-observer';
+export { payloadsOf } from './scheduling/payloads-of';
 export { timeoutExists } from './scheduling/timeout-exists';
 export { LOOK_UP, DONE, type TimeoutOutcome } from './handlers/timeout-outcome';
 export { type ScheduledTimeout, TimeoutScheduler } from './scheduling/timeout-scheduler';
@@ -26,7 +30,10 @@ export { refuseSecondImport } from './startup/refuse-second-import';
 export { refuseCurrentSchema, refuseSharedSchema } from './startup/refuse-shared-schema';
 export { type SettledRow } from './settling/settled-batch';
 export { TimeoutsModule } from './timeouts.module';
+export { TIMEOUTS_OPTIONS as RAW_TIMEOUTS_OPTIONS } from './timeouts.module-definition';
 export {
+  DRIVEN_BY_TESTS,
+  DORMANT,
   OWNS_DATABASE,
   type ResolvedTimeoutsOptions,
   resolveTimeoutsOptions,

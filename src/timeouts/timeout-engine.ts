@@ -1,31 +1,27 @@
 import { Logger } from '@nestjs/common';
 import { type Clock, Deadline } from '../clock';
-import {
-  type AnnouncedWakeUp,
-  onAnnouncedCommit,
-  type Outbox,
-  OutboxRelays,
-  type OutboxRouter,
-  routeEvent,
-} from '../outbox';
+import { onAnnouncedCommit, type Outbox, OutboxRelays, type OutboxRouter, routeEvent } from '../outbox';
 import { type Channel, type RabbitClient } from '../rabbit';
-import { ownQuery, retryWhileUnavailable } from '../database';
+import { retryWhileUnavailable } from '../database';
 import { assertDatabase } from './startup/assert-database';
+import { refuseMissingHandlers } from './startup/refuse-missing-handlers';
 import { DatabaseClock } from './settling/database-clock';
 import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
-import { TimeoutProcessor } from './timeout-processor';
+import { type TimeoutProcessor } from './timeout-processor';
 import { MessagePath } from './message-path/message-path';
 import { type RegisteredHandler } from './handlers/registered-handler';
-import { Sweep } from './sweeping/sweep';
-import { MissingTimeoutHandlerError } from './timeout-errors';
+import { DueRuns } from './sweeping/due-runs';
+import { type Sweep } from './sweeping/sweep';
+import { takeSoon } from './sweeping/take-soon';
+import { DuplicateTimeoutHandlerError } from './timeout-errors';
 import { type TimeoutObservers } from './timeout-observer';
-import { TimeoutQueries } from './scheduling/timeout-queries';
-import { HEAD_START_MS } from './wake-ups/route-wake-up';
+import { workOnKind } from './work-on-kind';
 import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { type TimeoutCause, type TimeoutRef } from './timeout';
 
-/** Notes of commits are held in the process only when due this soon; the sweep's look-ahead finds the others. */
-const SOON_MS = 2_000;
+const NO_BROKER =
+  'no broker is configured: PostgreSQL alone triggers timeouts, no events are sent to other programs, ' +
+  'and no commands are taken over AMQP';
 
 /** Runs the clocks: consumers, sweeps and the relay, in one order up and in the opposite order down. */
 export class TimeoutEngine {
@@ -33,6 +29,8 @@ export class TimeoutEngine {
   private readonly databaseClock: DatabaseClock;
   /** How wake-ups come through the broker, and what an operator can do about it. */
   readonly path: MessagePath;
+  /** @internal What the test kit drives. */
+  readonly dueRuns: DueRuns;
   private readonly relays: OutboxRelays;
   private readonly processors = new Map<string, TimeoutProcessor>();
   private readonly sweeps = new Map<string, Sweep>();
@@ -59,6 +57,7 @@ export class TimeoutEngine {
       'wake-up': { publisher: client.wakeUpPublisher, router: () => this.path.router },
     };
     this.relays = new OutboxRelays({ dataSource, schema, lanes }, clock);
+    this.dueRuns = new DueRuns({ dataSource, schema, processors: this.processors }, clock);
   }
 
   /** The kinds that have a handler in this process. */
@@ -78,35 +77,74 @@ export class TimeoutEngine {
 
   /** Started, and everything that was overdue at the start has been handled once. */
   get isReady(): boolean {
+    if (this.options.isDrivenByTests) return this.phase === 'running';
     return this.phase === 'running' && [...this.sweeps.values()].every((sweep) => sweep.hasCaughtUp);
   }
 
+  /**
+   * Adds handlers. Call it before the start.
+   *
+   * @throws DuplicateTimeoutHandlerError
+   */
   register(handlers: readonly RegisteredHandler[]): void {
-    this.handlers = handlers;
+    for (const { kind, handler } of handlers) {
+      const other = this.handlers.find((one) => one.kind === kind)?.handler;
+      if (other) throw new DuplicateTimeoutHandlerError(kind, other.constructor.name, handler.constructor.name);
+    }
+    this.handlers = [...this.handlers, ...handlers];
   }
 
   /** @throws what assertDatabase throws, or MissingTimeoutHandlerError when the database holds timeouts that nobody here would handle. */
   async start(): Promise<void> {
+    if (this.options.isDormant) return;
     // First what can refuse the start, so that a refusal leaves nothing running.
     await retryWhileUnavailable(this.clock, () => assertDatabase(this.options));
-    if (this.options.consume) await retryWhileUnavailable(this.clock, () => this.refuseMissingHandlers());
+    if (this.options.consume)
+      await retryWhileUnavailable(this.clock, () => refuseMissingHandlers(this.options, this.kinds));
     await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
-    if (this.options.consume) for (const handler of this.handlers) this.work(handler);
-    this.client.start();
-    this.relays.start();
-    this.path.start();
-    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => this.noted(wakeUps));
-    for (const sweep of this.sweeps.values()) sweep.start();
+    if (this.options.consume) for (const handler of this.handlers) this.work(handler, this.writesWakeUps);
+    if (!this.options.isDrivenByTests) this.run();
     this.phase = 'running';
     this.logger.log(`started for ${this.kinds.join(', ') || 'scheduling only'}`);
   }
 
+  private run(): void {
+    if (this.options.hasBroker) this.relays.start();
+    else this.logger.warn(NO_BROKER);
+    this.client.start();
+    this.path.start();
+    this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => {
+      if (!this.isMessagePathUp) takeSoon(wakeUps, this.sweeps, this.databaseClock.nowMs());
+    });
+    for (const sweep of this.sweeps.values()) sweep.start();
+  }
+
   /** Handles these now if they are due, in this process; for reads and operators. */
   wake(refs: readonly TimeoutRef[], cause: TimeoutCause): void {
-    if (this.phase !== 'running') return;
+    if (this.phase !== 'running' || this.options.isDrivenByTests) return;
     const dueAtMs = this.databaseClock.nowMs();
     for (const { kind, key } of refs) {
       this.processors.get(kind)?.add({ wakeUp: { key, generation: null, dueAtMs, cause }, finish: () => undefined });
+    }
+  }
+
+  /**
+   * Handles what is overdue once, in a process whose engine does not run: no broker, no relay. Running processes may be
+   * beside it. Returns the number of overdue timeouts that were taken, by kind.
+   *
+   * @internal
+   */
+  async sweepOnce(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    if (this.phase !== 'new') throw new Error('the engine runs, and sweeps by itself');
+    await this.databaseClock.start();
+    try {
+      for (const handler of this.handlers) this.work(handler, false);
+      const runs = [...this.sweeps].map(async ([kind, sweep]) => [kind, await sweep.runToEnd(signal)] as const);
+      const swept = await Promise.all(runs);
+      await Promise.all([...this.processors.values()].map((processor) => processor.whenIdle()));
+      return new Map(swept);
+    } finally {
+      await this.databaseClock.stop();
     }
   }
 
@@ -132,21 +170,13 @@ export class TimeoutEngine {
     this.logger.log(`stopped: ${given} deliveries requeued, ${relayed} last messages published`);
   }
 
-  private work(handler: RegisteredHandler): void {
-    const { dataSource, schema, sweep: options, ladder } = this.options;
-    const { outbox, databaseClock, observers: observer, writesWakeUps } = this;
-    // Longer than the ladder's unit and the head start: a wake-up that is less early would be redelivered without a delay.
-    const longestHoldMs = Math.max(2_000, 2 * (ladder.unitMs ?? 0) + HEAD_START_MS);
-    const shared = { dataSource, schema, outbox, writesWakeUps, databaseClock, observer, longestHoldMs };
-    const processor = new TimeoutProcessor(handler, shared, this.clock);
-    const { kind } = processor;
-    const { concurrency, prefetch } = handler.options;
-    const upcomingSql = new TimeoutQueries(schema).upcoming;
-    const watched = { isClock: () => !this.isMessagePathUp, missed: this.path.missed.bind(this.path, kind) };
-    const sweep = { processor, dataSource, upcomingSql, options, observer, concurrency, ...watched };
-    this.processors.set(kind, processor);
-    this.sweeps.set(kind, new Sweep(sweep, this.clock));
-    if (writesWakeUps) this.consume(processor, prefetch);
+  private work(handler: RegisteredHandler, consumes: boolean): void {
+    const { options, outbox, databaseClock, observers, path, writesWakeUps, clock } = this;
+    const deps = { options, outbox, databaseClock, observers, path, writesWakeUps };
+    const { processor, sweep } = workOnKind(handler, deps, clock);
+    this.processors.set(handler.kind, processor);
+    this.sweeps.set(handler.kind, sweep);
+    if (consumes) this.consume(processor, handler.options.prefetch);
   }
 
   private get writesWakeUps(): boolean {
@@ -159,21 +189,5 @@ export class TimeoutEngine {
     const bind = (channel: Channel, queue: string): Promise<void> => this.path.bind(channel, processor.kind, queue);
     const deps = { client, processor, prefetch, observers, bind, dataSource };
     this.consumers.push(new WakeUpConsumer(deps, this.clock));
-  }
-
-  /** Without a message path a timeout that was just scheduled, and is due soon, would wait for the next tick. */
-  private noted(wakeUps: readonly AnnouncedWakeUp[]): void {
-    if (wakeUps.length === 0 || this.isMessagePathUp) return;
-    const soon = this.databaseClock.nowMs() + SOON_MS;
-    for (const { kind, key, generation, dueAtMs } of wakeUps) {
-      if (dueAtMs <= soon) this.sweeps.get(kind)?.take(key, generation, dueAtMs);
-    }
-  }
-
-  private async refuseMissingHandlers(): Promise<void> {
-    const { dataSource, schema } = this.options;
-    const rows = await ownQuery<{ kind: string }[]>(dataSource, new TimeoutQueries(schema).kinds);
-    const missing = rows.map(({ kind }) => kind).filter((kind) => !this.kinds.includes(kind));
-    if (missing.length > 0) throw new MissingTimeoutHandlerError(missing);
   }
 }

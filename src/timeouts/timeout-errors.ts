@@ -81,3 +81,24 @@ export class HandlerFailure extends Error {
     if (thrown instanceof Error && thrown.stack) this.stack = thrown.stack;
   }
 }
+
+/** A test ran what is due, and another transaction keeps a due timeout locked. */
+export class DueTimeoutLockedError extends CodedError {
+  constructor({ kind, key }: { readonly kind: string; readonly key: string }, waitedMs: number) {
+    super(
+      'DUE_TIMEOUT_LOCKED',
+      `timeout "${key}" of "${kind}" is due, but another transaction has kept it locked for ${waitedMs} ms; ` +
+        'end the transactions of the test before runDue()',
+    );
+  }
+}
+
+/** A test ran what is due, and it never ended. */
+export class EndlessTimeoutsError extends CodedError {
+  constructor(pages: number) {
+    super(
+      'ENDLESS_TIMEOUTS',
+      `after ${pages} batches there is still a due timeout; does a handler reschedule to a time in the past?`,
+    );
+  }
+}

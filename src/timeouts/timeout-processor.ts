@@ -90,13 +90,18 @@ export class TimeoutProcessor {
     return this.pages.settlePage(range, marginMs, 'sweep');
   }
 
+  /** Resolves when nothing that is due waits or is being settled, and no look-up is open. */
+  async whenIdle(): Promise<void> {
+    await this.queue.whenIdle();
+    await this.lookups.whenIdle();
+  }
+
   /** Waits at most `ms` for what has begun. What has not begun, or takes longer, is returned. */
   async close(ms: number): Promise<void> {
     this.closing.abort();
     const waiting = [...this.buffer.drain(), ...this.queue.withdraw()];
     waiting.forEach((item) => item.finish('unwritten'));
-    const idle = this.queue.whenIdle().then(() => this.lookups.whenIdle());
-    await withTimeout(this.clock, ms, idle, undefined);
+    await withTimeout(this.clock, ms, this.whenIdle(), undefined);
     this.lookups.abort();
   }
 }

@@ -29,16 +29,35 @@ export type ResolvedSweepOptions = Required<SweepOptions>;
  */
 export const OWNS_DATABASE = Symbol('order-timeout:owns-database');
 
+/**
+ * For the test kit, not for hosts: nothing runs by itself, and no broker is used. The kit calls `TimeoutEngine.runDue`, and
+ * reads the events from the outbox.
+ */
+export const DRIVEN_BY_TESTS = Symbol('order-timeout:driven-by-tests');
+
+/**
+ * For the command line, not for hosts: the engine does not start, so nothing is consumed, relayed, declared, or swept by
+ * itself. What is written goes out through the processes that run.
+ */
+export const DORMANT = Symbol('order-timeout:dormant');
+
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
   /** The host's initialised PostgreSQL DataSource. Give this or `database`. */
   readonly dataSource?: DataSource | undefined;
   /** The URL of the PostgreSQL server, for a connection pool of the module's own. Give this or `dataSource`. */
   readonly database?: string | DatabaseOptions | undefined;
-  readonly rabbit: RabbitOptions;
+  /**
+   * How to reach the broker. Absent: PostgreSQL alone triggers all timeouts, no events are sent, and no commands are taken
+   * over AMQP. All processes of a database must agree on it.
+   */
+  readonly rabbit?: RabbitOptions | undefined;
   /** PostgreSQL schema of our tables. @default 'order_timeout' */
   readonly schema?: string;
-  /** How timeouts wait: `auto` uses the delayed-message plugin where the broker has it, else the ladder. @default 'auto' */
+  /**
+   * How timeouts wait: `auto` uses the delayed-message plugin where the broker has it, else the ladder.
+   * @default 'auto', or 'none' without a broker
+   */
   readonly transport?: DelayTransportSetting;
   readonly ladder?: Pick<LadderOptions, 'base' | 'unitMs'>;
   /** Only what is due within this time is handed to the broker; the rest waits in PostgreSQL. @default 86400000 */
@@ -50,10 +69,18 @@ export interface TimeoutsOptions {
   readonly shutdownTimeoutMs?: number;
   /** @internal */
   readonly [OWNS_DATABASE]?: true;
+  /** @internal */
+  readonly [DRIVEN_BY_TESTS]?: true;
+  /** @internal */
+  readonly [DORMANT]?: true;
 }
 
 export interface ResolvedTimeoutsOptions extends Connection {
+  /** Without URLs if there is no broker. */
   readonly rabbit: ResolvedRabbitOptions;
+  readonly hasBroker: boolean;
+  /** Whether the rows of the outbox are taken by anybody: the broker, or the test kit. */
+  readonly hasOutboxReader: boolean;
   readonly schema: string;
   readonly transport: DelayTransportSetting;
   readonly ladder: Pick<LadderOptions, 'base' | 'unitMs'>;
@@ -62,6 +89,8 @@ export interface ResolvedTimeoutsOptions extends Connection {
   readonly consume: boolean;
   readonly shutdownTimeoutMs: number;
   readonly ownsDatabase: boolean;
+  readonly isDrivenByTests: boolean;
+  readonly isDormant: boolean;
 }
 
 /** The names of all options. */
@@ -95,9 +124,9 @@ const MAX_HORIZON_MS = 30 * DAY_MS;
 export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeoutsOptions {
   assertOptionsObject('TimeoutsModule', options);
   const { dataSource, database, ...others } = options;
+  const hasBroker = !options[DRIVEN_BY_TESTS] && Boolean(options.rabbit);
   const resolved: Omit<ResolvedTimeoutsOptions, keyof Connection> = {
     schema: 'order_timeout',
-    transport: 'auto',
     ladder: {},
     horizonMs: DAY_MS,
     consume: true,
@@ -105,20 +134,35 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     ...withoutUndefined(others),
     // Nothing but our tables is created through a connection of our own.
     ownsDatabase: options[OWNS_DATABASE] ?? database !== undefined,
-    rabbit: resolveRabbitOptions(options.rabbit ?? { urls: [] }),
+    isDrivenByTests: options[DRIVEN_BY_TESTS] ?? false,
+    isDormant: options[DORMANT] ?? false,
+    hasBroker,
+    hasOutboxReader: hasBroker || options[DRIVEN_BY_TESTS] === true,
+    transport: hasBroker ? (options.transport ?? 'auto') : 'none',
+    rabbit: resolveRabbitOptions((hasBroker && options.rabbit) || { urls: [] }),
     sweep: { intervalMs: 2_000, marginMs: 3_000, budgetMs: 20_000, ...withoutUndefined(options.sweep ?? {}) },
   };
   const problems = [
     ...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']),
     ...findConnectionProblems({ dataSource, database }),
     ...problemsOf(resolved),
+    ...(hasBroker ? findRabbitProblems(resolved.rabbit) : []),
+    ...findTransportProblems(options),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
   return Object.freeze({ ...resolved, ...connectionOf({ dataSource, database }) });
 }
 
+function findTransportProblems({ transport = 'auto', rabbit }: TimeoutsOptions): string[] {
+  if (!TRANSPORTS.includes(transport)) return [`transport must be one of ${TRANSPORTS.join(', ')} (got ${transport})`];
+  if (rabbit || transport === 'none' || transport === 'auto') return [];
+  return [
+    `transport "${transport}" needs a broker: set rabbit.urls, or leave transport out to run on PostgreSQL alone`,
+  ];
+}
+
 function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): string[] {
-  const { rabbit, schema, transport, horizonMs, sweep, shutdownTimeoutMs } = options;
+  const { schema, horizonMs, sweep, shutdownTimeoutMs } = options;
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
   problems.push(...findUnknownOptions(sweep, SWEEP_OPTIONS, 'sweep.'));
@@ -126,10 +170,7 @@ function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): s
     if (Number.isInteger(value) && value >= min && value <= max) return;
     problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);
   };
-  problems.push(...findRabbitProblems(rabbit));
   problems.push(...findSchemaNameProblems(schema));
-  if (!TRANSPORTS.includes(transport))
-    problems.push(`transport must be one of ${TRANSPORTS.join(', ')} (got ${String(transport)})`);
   within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);
   within('sweep.intervalMs', sweep.intervalMs, 100, DAY_MS);
   within('sweep.marginMs', sweep.marginMs, 0, DAY_MS);

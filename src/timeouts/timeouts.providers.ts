@@ -37,7 +37,8 @@ const rabbit: Provider = {
 const outbox: Provider = {
   provide: Outbox,
   inject: [RESOLVED_TIMEOUTS_OPTIONS],
-  useFactory: ({ schema, horizonMs }: ResolvedTimeoutsOptions) => new Outbox({ schema, horizonMs }),
+  useFactory: ({ schema, horizonMs, hasOutboxReader }: ResolvedTimeoutsOptions) =>
+    new Outbox({ schema, horizonMs, hasReader: hasOutboxReader }),
 };
 
 const engine: Provider = {

@@ -10,11 +10,17 @@ const rooms = {
   inventory: [],
   payments: [],
   orders: ['timeouts', 'outbox', 'payments', 'inventory'],
+  webhooks: ['timeouts', 'orders'],
   operations: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
   api: ['rabbit', 'outbox', 'timeouts', 'inventory', 'payments', 'orders'],
-  module: ['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api'],
-  service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module'],
-  testing: ['payments'],
+  contract: ['rabbit', 'timeouts', 'inventory', 'orders', 'operations', 'api'],
+  module: [
+    ...['rabbit', 'delay', 'outbox', 'timeouts', 'inventory', 'payments', 'orders', 'operations', 'api', 'webhooks'],
+    'contract',
+  ],
+  service: ['rabbit', 'delay', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'webhooks'],
+  cli: ['rabbit', 'delay', 'outbox', 'timeouts', 'payments', 'orders', 'operations', 'api', 'module', 'service'],
+  testing: ['outbox', 'timeouts', 'payments', 'orders', 'module'],
 };
 /** The ground floor, which every room stands on. */
 const free = ['clock', 'errors', 'tracing', 'database'];
@@ -82,6 +88,12 @@ module.exports = {
       'the engine reports to observers and knows no monitoring',
     ),
     onlyIn('opentelemetry-in-tracing', '@opentelemetry', '^src/tracing/', 'one place decides what spans show'),
+    onlyIn(
+      'terminal-in-cli',
+      'commander|cli-progress',
+      '^src/cli/',
+      'a use case returns a result, and knows nothing of how a person sees it',
+    ),
     onlyIn(
       'breaker-in-resilience',
       'cockatiel',

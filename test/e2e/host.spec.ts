@@ -80,9 +80,29 @@ describe('a host that imports the module', () => {
       .expect(404, /Cannot GET/);
   });
 
+  it('serves the documents when it asks for them: of what it has, with its own prefix on the broker', async () => {
+    const options = { ...optionsOf(0, 'described'), http: true, contract: true, apiKeys: 'open' } as const;
+    const app = await start(OrderTimeoutModule.forRoot(options));
+    const { body: openApi } = (await requestTo(app).get('/openapi.json').expect(200)) as { body: { paths: object } };
+    expect(Object.keys(openApi.paths)).toContain('/orders/{id}');
+    // OperationsModule is not imported.
+    expect(Object.keys(openApi.paths)).not.toContain('/health/live');
+    const { text: asyncApi } = await requestTo(app).get('/asyncapi.json').expect(200);
+    expect(asyncApi).toContain('"described.commands"');
+    expect(asyncApi).not.toContain('order-timeout.v1');
+  });
+
+  it('serves no documents unless it asks for them, and cannot ask for them without the routes', async () => {
+    const app = await start(OrderTimeoutModule.forRoot({ ...optionsOf(0, 'plain'), http: true, apiKeys: 'open' }));
+    await requestTo(app).get('/openapi.json').expect(404);
+    expect(() => OrderTimeoutModule.forRoot({ ...optionsOf(0, 'none'), contract: true })).toThrow(
+      'contract needs http',
+    );
+  });
+
   it('cannot boot with bad options, and hears of all of them', async () => {
     const bad = { ...optionsOf(0, 'ä'), horizonMs: 1, http: true };
-    await expect(start(OrderTimeoutModule.forRoot(bad))).rejects.toThrow(/problems: .*prefix.*horizonMs.*apiKeys/);
+    await expect(start(OrderTimeoutModule.forRoot(bad))).rejects.toThrow(/problems: .*horizonMs.*prefix.*apiKeys/);
   });
 
   it('gets its tables at the first start, in a schema of its own', async () => {

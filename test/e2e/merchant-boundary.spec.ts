@@ -137,6 +137,10 @@ const CATALOGUE: Readonly<Record<string, Walk>> = {
   'GET /health/live': isOpen('/health/live'),
   'GET /health/ready': isOpen('/health/ready'),
   'GET /metrics': isOpen('/metrics'),
+  'GET /openapi.json': isOpen('/openapi.json'),
+  'GET /asyncapi.json': isOpen('/asyncapi.json'),
+  'GET /docs': isOpen('/docs'),
+  'GET /docs/:file': isOpen('/docs/swagger-ui.css'),
 };
 
 interface Layer {

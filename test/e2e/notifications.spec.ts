@@ -2,31 +2,11 @@ import { type Server } from 'node:http';
 import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import request from 'supertest';
-import { Inventory, Orders, OrderTimeoutModule, type PaymentProvider } from '../../src';
+import { Inventory, Orders, OrderTimeoutModule } from '../../src';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
+import { blankProvider } from './blank-provider';
 import { anOrder } from './running-service';
-
-/** Posts notifications whose signature is a blank at the end, which only the raw body has. */
-const provider: PaymentProvider = {
-  name: 'posting',
-  query: async () => ({ type: 'OPEN' }),
-  close: async () => ({ type: 'CLOSED' }),
-  refund: async () => ({ type: 'PENDING' }),
-  notifications: {
-    read: async ({ rawBody }) => {
-      const text = rawBody.toString();
-      if (!text.endsWith(' ')) return { type: 'REJECTED', reason: 'not signed' };
-      const { reference, amount } = JSON.parse(text) as { reference: string; amount: number };
-      const money = { amount: BigInt(amount), currency: 'EUR', paidAt: new Date(), transactionId: 't-1' };
-      return { type: 'PAID', reference, ...money, evidence: { text } };
-    },
-    reply: (verdict) => {
-      if (verdict === 'accepted') return { status: 204, body: '' };
-      return { status: verdict === 'later' ? 500 : 401, contentType: 'text/plain', body: verdict };
-    },
-  },
-};
 
 describe('notifications in a host', () => {
   let database: TestDatabase;
@@ -51,7 +31,7 @@ describe('notifications in a host', () => {
       dataSource,
       rabbit,
       transport: 'none',
-      providers: [provider],
+      providers: [blankProvider],
       http: true,
       apiKeys: 'open',
     });

@@ -1,8 +1,9 @@
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { type Channel, connect, type ConsumeMessage } from 'amqplib';
-import request from 'supertest';
+import request, { type Response } from 'supertest';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
+import { Conformance } from '../contract/conformance';
 import { apiKeyEntry } from '../harness/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
@@ -67,7 +68,7 @@ export async function openService(
   await startService(app, config.http);
   const call = callerOf(app);
   await until(async () => (await call('get', '/health/ready')).body.status === 'ready');
-  const shop = await openShop(vhost.url);
+  const { differences, ...shop } = await openShop(vhost.url);
   return {
     app,
     database,
@@ -79,6 +80,8 @@ export async function openService(
       await app.close();
       await database.drop();
       await vhost.drop();
+      // Of the events from docs/asyncapi.json. Last, so that nothing is left behind.
+      expect(differences).toEqual([]);
     },
   };
 }
@@ -108,8 +111,27 @@ export function callerOf(app: NestExpressApplication): RunningService['call'] {
     const sent = request(app.getHttpServer())[method](path);
     if (key !== null) void sent.set('x-api-key', key);
     if (body !== undefined) void sent.set('content-type', 'application/json').send(body);
-    return sent;
+    return sent.expect(({ status, headers, body: answer }: Response) => {
+      const contentType = (headers as Record<string, string>)['content-type'];
+      const problems = conformance().problemsOf({
+        method,
+        path,
+        sent: body,
+        status,
+        contentType,
+        body: answer as unknown,
+      });
+      if (problems.length > 0) throw new Error(`docs/openapi.json differs from the service: ${problems.join('; ')}`);
+    });
   };
+}
+
+let documents: Conformance | undefined;
+
+/** Every answer and event that a test meets is compared with the documents of the API. */
+function conformance(): Conformance {
+  documents ??= new Conformance();
+  return documents;
 }
 
 async function openShop(url: string) {
@@ -117,10 +139,14 @@ async function openShop(url: string) {
   const channel = await connection.createChannel();
   const events: ConsumeMessage[] = [];
   const parked: ConsumeMessage[] = [];
+  const differences: string[] = [];
   const { queue } = await channel.assertQueue('', { exclusive: true });
   await channel.bindQueue(queue, `${PREFIX}.events`, '#');
-  await keep(channel, queue, events);
-  await keep(channel, `${PREFIX}.parked`, parked);
+  await keep(channel, queue, (event) => {
+    differences.push(...conformance().problemsOfEvent(event.fields.routingKey, bodyOf(event)));
+    events.push(event);
+  });
+  await keep(channel, `${PREFIX}.parked`, (message) => parked.push(message));
   return {
     events,
     parked,
@@ -129,11 +155,12 @@ async function openShop(url: string) {
       channel.publish(`${PREFIX}.commands`, name, content, { persistent: true, ...properties });
     },
     close: () => connection.close(),
+    differences,
   };
 }
 
-function keep(channel: Channel, queue: string, into: ConsumeMessage[]): Promise<unknown> {
-  return channel.consume(queue, (message) => message && into.push(message), { noAck: true });
+function keep(channel: Channel, queue: string, take: (message: ConsumeMessage) => void): Promise<unknown> {
+  return channel.consume(queue, (message) => message && take(message), { noAck: true });
 }
 
 /** What an AMQP message carries as JSON. */

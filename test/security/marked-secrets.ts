@@ -8,6 +8,8 @@ export interface MarkedSecrets {
   readonly broker: string;
   readonly apiKey: string;
   readonly httpProvider: string;
+  /** Of an endpoint of webhooks. */
+  readonly endpoint: string;
   readonly apiKeys: string;
   /** Entries of the providers file. */
   readonly providers: readonly object[];
@@ -26,6 +28,7 @@ export function markSecrets(baseUrl: string): MarkedSecrets {
     broker: mark('Broker'),
     apiKey: mark('ApiKey'),
     httpProvider: mark('Http'),
+    endpoint: `whsec_${Buffer.from(mark('Endpoint')).toString('base64')}`,
   };
   const stripe = { secretKey: `sk_test_${mark('Stripe')}`, webhookSecrets: [`whsec_${mark('Webhook')}`] };
   const { appId, sellerId, privateKey, alipayPublicKey } = alipay;

@@ -46,10 +46,15 @@ describe('secrets', () => {
     gate = await TcpProxy.open(withLogin(database.url, secrets.database));
     const file = join(folder, 'providers.json');
     writeFileSync(file, JSON.stringify(secrets.providers));
+    const webhooks = join(folder, 'webhooks.json');
+    const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}/${secrets.endpoint}`;
+    const endpoint = { name: 'crm', url, secrets: [secrets.endpoint], allowPrivateNetwork: true };
+    writeFileSync(webhooks, JSON.stringify({ endpoints: [endpoint], retryDelaysMs: [100] }));
     environment = {
       ...environmentOf(gate.url, withLogin(vhost.url, secrets.broker)),
       API_KEYS: secrets.apiKeys,
       PAYMENT_PROVIDERS_FILE: file,
+      WEBHOOKS_FILE: webhooks,
       HTTP_PAYMENT_PROVIDER_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
       HTTP_PAYMENT_PROVIDER_SECRET: secrets.httpProvider,
       LOG_LEVEL: 'trace',
@@ -109,7 +114,7 @@ describe('secrets', () => {
     const noLogin = start({ RABBITMQ_URLS: withLogin(vhost.url, `${secrets.broker}x`) });
     const noBroker = start({ RABBITMQ_URLS: `amqp://u:${secrets.broker}@127.0.0.1:9` });
     expect(await refused.exited).toBe(1);
-    await until(() => /Unable to connect/.test(logged(noDatabase)), 90_000);
+    await until(() => /the database is unavailable/.test(logged(noDatabase)), 90_000);
     await until(() => logged(noLogin).includes('BROKER_LOGIN_REFUSED'), 90_000);
     await until(() => logged(noBroker).includes('not connected, retrying'), 90_000);
     const said = [noDatabase, refused, noLogin, noBroker].map(logged);
@@ -142,6 +147,7 @@ describe('secrets', () => {
       await call('POST', `/orders/${order.id}/cancel`);
       expect(await call('POST', `/payments/${name}/notify`)).toBeGreaterThanOrEqual(400);
     }
+    await until(async () => (await rowsOf(database)).includes('HTTP 401'), 20_000);
     expect(await call('GET', '/orders/x', {}, `${secrets.apiKey}x`)).toBe(401);
     expect(await call('POST', '/orders', anOrder({ amount: -1 }))).toBe(400);
     await until(async () => (await rowsOf(database)).includes('not trusted') || (await rowsOf(database)).includes('Invalid') || (await rowsOf(database)).includes('UNKNOWN'), 20_000); // prettier-ignore

@@ -16,11 +16,13 @@ export interface PreviousRelease {
   remove(): Promise<void>;
 }
 
-/** Takes them from the history: in a shallow clone there is none, and `git fetch --unshallow` gets it. */
-export async function unpackPreviousRelease(): Promise<PreviousRelease> {
+/** Takes them from the history: in a shallow clone there is none, and `git fetch --unshallow` gets it. @param paths what to take */
+export async function unpackPreviousRelease(
+  paths: readonly string[] = ['src', 'package.json'],
+): Promise<PreviousRelease> {
   const folder = await mkdtemp(join(tmpdir(), 'order-timeout-release-'));
   const archive = join(folder, 'release.tar');
-  await run('git', ['archive', '-o', archive, PREVIOUS_RELEASE, 'src', 'package.json'], { cwd: root });
+  await run('git', ['archive', '-o', archive, PREVIOUS_RELEASE, ...paths], { cwd: root });
   await run('tar', ['-xf', archive, '-C', folder]);
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   return { folder, remove: () => rm(folder, { recursive: true }) };

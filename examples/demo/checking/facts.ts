@@ -49,6 +49,8 @@ export interface RefusalFact {
 export interface Facts {
   readonly orders: readonly OrderFact[];
   readonly stock: readonly StockFact[];
+  /** Without one nothing is known of events. */
+  readonly hasBroker: boolean;
   readonly events: readonly EventFact[];
   /** Rows of the shop's own table, written in the transactions that placed orders by the module API. */
   readonly baskets: readonly string[];

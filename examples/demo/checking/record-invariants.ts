@@ -28,11 +28,13 @@ export const RECORD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'events-delivered',
     says: 'every transition has one event id, delivered at least once',
+    needsBroker: true,
     violations: ({ orders, events }) => undelivered(orders, events),
   },
   {
     name: 'events-known',
     says: 'no event tells of something that is not in the history',
+    needsBroker: true,
     violations: strangers,
   },
   {

@@ -1,26 +1,24 @@
 import { type ChannelModel, type GetMessage } from 'amqplib';
 import { type OrderRecord } from '../../../test/harness/checks/facts';
 import { type Records } from '../../../test/harness/checks/records';
-import { type EventListener } from '../../../test/harness/events/event-listener';
 import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
 import { type DemoPlan } from '../buyers/plan-orders';
 import { referenceOf } from '../buyers/planned-order';
+import { type Bus } from '../servers/open-stage';
 import { type Facts, type LedgerFact, type OrderFact, type RefusalFact } from '../checking/facts';
 
 interface Sources {
   readonly plan: DemoPlan;
   readonly records: Records;
   readonly simulator: SimulatorClient;
-  readonly listener: EventListener;
-  readonly broker: ChannelModel;
-  readonly prefix: string;
+  readonly bus: Pick<Bus, 'broker' | 'listener' | 'prefix'> | undefined;
   readonly refusals: readonly RefusalFact[];
   readonly wasKilled: boolean;
 }
 
 /** Asks everybody who knows something: the database, the provider, the broker and the subscriber. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
-  const { plan, records, listener, broker, prefix, refusals, wasKilled } = sources;
+  const { plan, records, bus, refusals, wasKilled } = sources;
   const { outboxRows, pendingTimeouts } = await records.progress();
   const levels = await records.stock();
   const stored = await records.orderRecords();
@@ -29,12 +27,13 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
     orders: await orderFacts(sources, stored),
     unplannedOrders: [...stored.keys()].filter((id) => !planned.has(id)),
     stock: levels.map((level) => ({ ...level, initial: plan.stock.get(level.sku) ?? 0 })),
-    events: listener.facts(),
+    hasBroker: bus !== undefined,
+    events: bus?.listener.facts() ?? [],
     baskets: await records.baskets(),
     outboxRows,
     pendingTimeouts,
     parkedTimeouts: await records.parkedTimeouts(),
-    parkedMessages: await parkedMessages(broker, `${prefix}.parked`),
+    parkedMessages: bus ? await parkedMessages(bus.broker, `${bus.prefix}.parked`) : [],
     unmatchedPayments: await records.unmatchedPayments(),
     refusals,
     wasKilled,

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Records, type Progress } from '../../../test/harness/checks/records';
-import { type EventListener } from '../../../test/harness/events/event-listener';
 import { TERMINAL } from '../checking/facts';
 import { type ProgressView } from './progress-view';
 
 interface Watch {
   readonly total: number;
   readonly records: Records;
-  readonly listener: EventListener;
+  /** How many have been received. */
+  readonly events: () => number;
   readonly view: ProgressView;
   readonly placed: () => number;
   readonly note: () => string;
@@ -34,7 +34,7 @@ export async function watchRun(watch: Watch): Promise<boolean> {
     while (performance.now() < endsAt) {
       const progress = await records.progress();
       const done = TERMINAL.reduce((sum, status) => sum + (progress.byStatus[status] ?? 0), 0);
-      view.update({ done, placed: watch.placed(), events: watch.listener.count, note: watch.note() });
+      view.update({ done, placed: watch.placed(), events: watch.events(), note: watch.note() });
       if (watch.isQuiet() && isFinished(progress, done, watch.total)) {
         await sleep(LAST_EVENTS_MS, undefined, { signal });
         return true;

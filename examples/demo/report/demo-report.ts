@@ -34,7 +34,8 @@ export interface DemoReport extends RunDetails {
    */
   readonly lateness: { readonly reaction: Lateness; readonly settling: Lateness; readonly settlingInTrouble: Lateness };
   readonly stock: readonly StockFact[];
-  readonly events: { readonly ids: number; readonly deliveries: number };
+  /** Undefined: there was no broker. */
+  readonly events: { readonly ids: number; readonly deliveries: number } | undefined;
   readonly checks: readonly CheckResult[];
 }
 
@@ -52,10 +53,9 @@ export function reportOn(details: RunDetails, facts: Facts): DemoReport {
       settlingInTrouble: summarize(settlingTimes(facts.orders.filter(isTroubled))),
     },
     stock: facts.stock,
-    events: {
-      ids: facts.events.length,
-      deliveries: facts.events.reduce((sum, { deliveries }) => sum + deliveries, 0),
-    },
+    events: facts.hasBroker
+      ? { ids: facts.events.length, deliveries: facts.events.reduce((sum, { deliveries }) => sum + deliveries, 0) }
+      : undefined,
     checks,
   };
 }

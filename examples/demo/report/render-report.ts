@@ -13,7 +13,7 @@ export function renderReport(report: DemoReport): string {
     outcomes(report),
     lateness(report),
     stock(report),
-    `  ${report.events.ids} events, in ${report.events.deliveries} deliveries\n`,
+    events(report),
     report.checks.map(checkLine).join(''),
     verdict(report),
   ].join('\n');
@@ -52,6 +52,11 @@ function stock({ stock: levels }: DemoReport): string {
     [sku, initial, initial - onHand, onHand, reserved].map(String),
   );
   return textTable(['stock', 'start', 'sold', 'on hand', 'reserved'], rows, [1, 2, 3, 4]);
+}
+
+function events({ events: seen }: DemoReport): string {
+  if (!seen) return '  no events and no AMQP commands, because there is no broker\n';
+  return `  ${seen.ids} events, in ${seen.deliveries} deliveries\n`;
 }
 
 function checkLine({ says, holds, violations }: CheckResult): string {

@@ -36,13 +36,20 @@ interface Setting {
   readonly onDeath: (sentence: string) => void;
 }
 
+/** The broker, as programs beside the service use it. */
+export interface Bus {
+  readonly broker: ChannelModel;
+  readonly listener: EventListener;
+  readonly amqp: AmqpChannel;
+  readonly prefix: string;
+}
+
 /** Everything that runs, for as long as the demo does. */
 export interface Theatre extends Omit<Stage, 'signal' | 'onPlaced'> {
   readonly service: ServiceProcess;
   readonly records: Records;
-  readonly listener: EventListener;
-  readonly broker: ChannelModel;
-  readonly prefix: string;
+  /** Undefined: there is no broker. */
+  readonly bus: Bus | undefined;
   readonly transportInUse: string;
 }
 
@@ -57,11 +64,7 @@ export async function openStage(setting: Setting): Promise<Theatre> {
   const { environment, cleanUp, signal, onDeath } = setting;
   const ground = await prepareGround(setting);
   const { prefix, logs, databaseUrl } = ground;
-  const broker = await connectBroker(environment.rabbitUrls);
-  cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
-  broker.on('error', (error: Error) => onDeath(`the demo's own connection to the broker broke: ${error.message}`));
-  cleanUp.add('closing the connection to the broker', () => broker.close());
-  const listener = await EventListener.open(broker, prefix);
+  const bus = environment.rabbitUrls.length > 0 ? await openBus(setting, prefix) : undefined;
 
   const child = { isBuilt: true, onDeath, signal };
   const simulator = await SimulatorProcess.start({ ...child, logFile: join(logs, 'payment-simulator.log') });
@@ -88,12 +91,23 @@ export async function openStage(setting: Setting): Promise<Theatre> {
   const http = new HttpChannel(service.url, apiKey, signal);
   for (const [sku, onHand] of setting.stock) await http.setStock(sku, onHand);
   return {
-    ...{ service, records, listener, broker, prefix, transportInUse, simulator },
-    channels: { http, amqp: await AmqpChannel.open(broker, prefix), module: shop.get(Shop) },
+    ...{ service, records, bus, transportInUse, simulator },
+    // Without a broker, the shops that would send commands use HTTP.
+    channels: { http, amqp: bus?.amqp ?? http, module: shop.get(Shop) },
     notifyUrl: (orderId) => `${service.url}/orders/${orderId}/paid`,
     notifyHeaders: { 'x-api-key': apiKey },
     databaseAheadMs: await records.aheadMs(),
   };
+}
+
+/** The service has not declared anything yet: no event may be missed. */
+async function openBus({ environment, cleanUp, onDeath }: Setting, prefix: string): Promise<Bus> {
+  const broker = await connectBroker(environment.rabbitUrls);
+  cleanUp.add('deleting what was declared on the broker', () => clearBroker(environment.rabbitUrls, prefix));
+  broker.on('error', (error: Error) => onDeath(`the demo's own connection to the broker broke: ${error.message}`));
+  cleanUp.add('closing the connection to the broker', () => broker.close());
+  const listener = await EventListener.open(broker, prefix);
+  return { broker, listener, prefix, amqp: await AmqpChannel.open(broker, prefix) };
 }
 
 /** A database, names on the broker and a folder that are only this run's. */
@@ -112,7 +126,8 @@ async function prepareGround({ environment, cleanUp, output }: Setting): Promise
     onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, environment.databaseUrl),
   );
   const prefix = `order-timeout.demo-${run}`;
-  output.write(`  database ${name}, broker names ${prefix}.*, logs in ${logs}\n`);
+  const names = environment.rabbitUrls.length > 0 ? `broker names ${prefix}.*` : 'no broker';
+  output.write(`  database ${name}, ${names}, logs in ${logs}\n`);
   return { databaseUrl: urlOf(name, environment.databaseUrl), prefix, logs };
 }
 

@@ -28,7 +28,7 @@ class ShopModule {
           // The service handles the deadlines; the shop only schedules them.
           useFactory: (dataSource: DataSource) => ({
             dataSource,
-            rabbit: { urls: rabbitUrls, prefix },
+            rabbit: rabbitUrls.length > 0 ? { urls: rabbitUrls, prefix } : undefined,
             transport,
             consume: false,
             // Only the service knows the payment providers.

@@ -1,2 +1,3 @@
+export { attemptedSchema, cancelledSchema, paidSchema } from './command-schemas';
 export { judgeCommand } from './judge-command';
 export { OrderCommandsController } from './order-commands.controller';

@@ -1,10 +1,12 @@
 export { API_KEYS } from './api-key.guard';
-export { ApiKeys, findApiKeyProblems } from './api-keys';
+export { ApiKeys, type ApiScope, findApiKeyProblems } from './api-keys';
+export { HttpProblem } from './http-problem';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderOperatorController } from './order-operator.controller';
-export { OrdersController } from './orders.controller';
+export { type BulkResult, OrdersController } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
+export { type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { ProblemFilter } from './problem.filter';
 export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Inject, Param, Put, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Put, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
 import { ownTransaction } from '../../database';
 import { Inventory, type StockLevel, StockOwners } from '../../inventory';
@@ -16,7 +16,7 @@ const sku = new InputPipe(fields.sku);
 /**
  * Changes and reads stock. A key that is limited to merchants changes their SKUs, and reads their and the shared SKUs.
  */
-@Controller('inventory')
+@Controller({ path: 'inventory', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class InventoryController {

@@ -1,5 +1,4 @@
-import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { z } from 'zod';
+import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import {
   type ActionContext,
   type MarkPaidResult,
@@ -9,7 +8,7 @@ import {
   type OrderView,
   type ReportedPayment,
 } from '../../orders';
-import { accepted, InputPipe, RequestRejectedError } from '../input';
+import { accepted, autoCloseSchema, cancellationSchema, InputPipe, RequestRejectedError } from '../input';
 import { fields, newAttemptSchema, newDeadlineSchema, reportedPaymentSchema } from '../../orders/input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
@@ -17,12 +16,9 @@ import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
 const orderId = new InputPipe(fields.orderId);
-/** The body is optional. */
-const cancellation = z.strictObject({ reason: fields.reason.optional() }).default({});
-const autoClose = z.strictObject({ enabled: fields.flag });
 
 /** Actions on one order. */
-@Controller('orders/:id')
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderActionsController {
@@ -78,7 +74,7 @@ export class OrderActionsController {
   @RequireScope('orders:write')
   async cancel(
     @Param('id', orderId) id: string,
-    @Body(new InputPipe(cancellation)) { reason }: { reason?: string | undefined },
+    @Body(new InputPipe(cancellationSchema)) { reason }: { reason?: string | undefined },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
     return accepted(id, await this.orders.cancel({ orderId: id, reason }, { by })).order;
@@ -89,7 +85,7 @@ export class OrderActionsController {
   @RequireScope('orders:write')
   async autoClose(
     @Param('id', orderId) id: string,
-    @Body(new InputPipe(autoClose)) { enabled }: { enabled: boolean },
+    @Body(new InputPipe(autoCloseSchema)) { enabled }: { enabled: boolean },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
     return accepted(id, await this.orders.setAutoClose({ orderId: id, enabled }, { by })).order;

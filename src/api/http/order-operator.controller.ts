@@ -1,6 +1,5 @@
-import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards } from '@nestjs/common';
-import { z } from 'zod';
-import { accepted, InputPipe } from '../input';
+import { Body, Controller, HttpCode, Param, Post, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
+import { accepted, closeSchema, InputPipe, reasonSchema, refundSchema } from '../input';
 import { fields } from '../../orders/input';
 import {
   type ActionContext,
@@ -15,15 +14,10 @@ import { ByCaller } from './by-caller.decorator';
 import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
 
-const { reason, provider, reference, merchantAccount, flag } = fields;
 const orderId = new InputPipe(fields.orderId);
-const refund = z.strictObject({ provider, reference, merchantAccount: merchantAccount.optional(), reason });
-const revival = z.strictObject({ reason });
-const erasure = z.strictObject({ reason });
-const close = z.strictObject({ reason, attemptsAreClosed: flag.optional() });
 
 /** Operator actions on one order. */
-@Controller('orders/:id')
+@Controller({ path: 'orders/:id', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrderOperatorController {
@@ -34,7 +28,7 @@ export class OrderOperatorController {
   @RequireScope('admin')
   async refund(
     @Param('id', orderId) id: string,
-    @Body(new InputPipe(refund)) request: Omit<ManualRefund, 'orderId'>,
+    @Body(new InputPipe(refundSchema)) request: Omit<ManualRefund, 'orderId'>,
     @ByCaller() by: ActionContext,
   ): Promise<Exclude<RefundPaymentResult, { outcome: 'rejected' }>> {
     return accepted(id, await this.orders.refund({ ...request, orderId: id }, { by }));
@@ -45,7 +39,7 @@ export class OrderOperatorController {
   @RequireScope('admin')
   async revive(
     @Param('id', orderId) id: string,
-    @Body(new InputPipe(revival)) { reason }: { reason: string },
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
     return accepted(id, await this.orders.revive({ orderId: id, reason }, { by })).order;
@@ -56,7 +50,7 @@ export class OrderOperatorController {
   @RequireScope('admin')
   async close(
     @Param('id', orderId) id: string,
-    @Body(new InputPipe(close)) request: Omit<ManualClose, 'orderId'>,
+    @Body(new InputPipe(closeSchema)) request: Omit<ManualClose, 'orderId'>,
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
     return accepted(id, await this.orders.close({ ...request, orderId: id }, { by })).order;
@@ -67,7 +61,7 @@ export class OrderOperatorController {
   @RequireScope('admin')
   async erase(
     @Param('id', orderId) id: string,
-    @Body(new InputPipe(erasure)) { reason }: { reason: string },
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
     @ByCaller() by: ActionContext,
   ): Promise<OrderView> {
     return accepted(id, await this.orders.erasePersonalData({ orderId: id, reason }, { by })).order;

@@ -1,4 +1,16 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Req,
+  Res,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { accepted, InputPipe, newOrdersSchema, notFound, parseInput, reject } from '../input';
 import { fields, newOrderSchema } from '../../orders/input';
 import {
@@ -23,7 +35,8 @@ interface StatusSetter {
   status(code: number): unknown;
 }
 
-interface BulkResult {
+/** What became of one order of a bulk request. */
+export interface BulkResult {
   readonly id: string;
   readonly outcome: PlaceResult['outcome'];
   readonly code?: string;
@@ -31,7 +44,7 @@ interface BulkResult {
 }
 
 /** Places and reads orders. */
-@Controller('orders')
+@Controller({ path: 'orders', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard, OrderScopeGuard)
 @UseFilters(ProblemFilter)
 export class OrdersController {

@@ -1,5 +1,16 @@
-import { Body, Controller, Get, HttpCode, Inject, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
-import { z } from 'zod';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Post,
+  Query,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
+import { type z } from 'zod';
 import {
   ParkedTimeouts,
   RESOLVED_TIMEOUTS_OPTIONS,
@@ -8,43 +19,19 @@ import {
   type TimeoutRef,
   type TimeoutScope,
 } from '../../timeouts';
-import { InputPipe } from '../input';
+import { chosenTimeoutsSchema, InputPipe, parkedPageSchema } from '../input';
 import { merchantTimeouts } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { CallerScope } from './caller-scope.decorator';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
-const MAX_AT_ONCE = 1_000;
-const MAX_KIND = 100;
-const MAX_KEY = 200;
-
-/** PostgreSQL does not accept NUL in text. */
-const text = (min: number, max: number) =>
-  z
-    .string()
-    .min(min)
-    .max(max)
-    .regex(/^[^\0]*$/, 'must not contain NUL');
-
-const page = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(MAX_AT_ONCE).default(100),
-  afterKind: text(0, MAX_KIND).default(''),
-  afterKey: text(0, MAX_KEY).default(''),
-});
-const chosen = z.strictObject({
-  timeouts: z
-    .array(z.strictObject({ kind: text(1, MAX_KIND), key: text(1, MAX_KEY) }))
-    .min(1, 'must name at least one timeout')
-    .max(MAX_AT_ONCE, `must name at most ${MAX_AT_ONCE} timeouts`),
-});
-
 interface Chosen {
   readonly timeouts: readonly TimeoutRef[];
 }
 
 /** Operator actions on parked timeouts. A key that is limited to merchants sees only those of their orders. */
-@Controller('timeouts/parked')
+@Controller({ path: 'timeouts/parked', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class ParkedTimeoutsController {
@@ -57,7 +44,7 @@ export class ParkedTimeoutsController {
   @Get()
   @RequireScope('admin')
   list(
-    @Query(new InputPipe(page)) { limit, afterKind, afterKey }: z.output<typeof page>,
+    @Query(new InputPipe(parkedPageSchema)) { limit, afterKind, afterKey }: z.output<typeof parkedPageSchema>,
     @CallerScope() scope: MerchantScope,
   ): Promise<TimeoutRecord[]> {
     return this.parked.list({ limit, after: { kind: afterKind, key: afterKey } }, this.within(scope));
@@ -68,7 +55,7 @@ export class ParkedTimeoutsController {
   @RequireScope('admin')
   @HttpCode(200)
   async replay(
-    @Body(new InputPipe(chosen)) { timeouts }: Chosen,
+    @Body(new InputPipe(chosenTimeoutsSchema)) { timeouts }: Chosen,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
     return { count: await this.parked.replay(timeouts, this.within(scope)) };
@@ -79,7 +66,7 @@ export class ParkedTimeoutsController {
   @RequireScope('admin')
   @HttpCode(200)
   async discard(
-    @Body(new InputPipe(chosen)) { timeouts }: Chosen,
+    @Body(new InputPipe(chosenTimeoutsSchema)) { timeouts }: Chosen,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
     return { count: await this.parked.discard(timeouts, this.within(scope)) };

@@ -1,4 +1,5 @@
-import { Controller, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Param, Post, Req, Res, UseFilters, VERSION_NEUTRAL } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { fields } from '../../orders/input';
 import { InputPipe } from '../input';
 import { Orders } from '../../orders';
@@ -13,36 +14,30 @@ interface RawRequest extends ApiRequest {
   readonly rawBody?: Buffer;
 }
 
-interface PlainResponse {
-  status(code: number): this;
-  type(contentType: string): this;
-  send(body: string): unknown;
-  end(): unknown;
-}
-
 /** Receives the notifications of payment providers. Needs no API key, because the provider's signature is verified. */
-@Controller('payments')
+@Controller({ path: 'payments', version: VERSION_NEUTRAL })
 @UseFilters(ProblemFilter)
 export class PaymentNotificationsController {
   constructor(
     private readonly orders: Orders,
     private readonly limits: RateLimits,
+    private readonly adapterHost: HttpAdapterHost,
   ) {}
 
   @Post(':provider/notify')
   async notify(
     @Param('provider', new InputPipe(fields.provider)) provider: string,
     @Req() request: RawRequest,
-    @Res() response: PlainResponse,
+    @Res() response: object,
   ): Promise<void> {
     const { headers } = request;
     const reply = await this.orders.handleWebhook(provider, { headers, rawBody: rawBodyOf(request) });
     if (!reply) throw new HttpProblem('ROUTE_NOT_FOUND', `no provider "${provider}" posts notifications here`);
     // Counted only if the signature is wrong, so forgeries from a shared address do not block genuine notifications.
     if (reply.status >= 400 && reply.status < 500) await this.limits.forge(request);
-    response.status(reply.status);
-    if (reply.contentType === undefined) response.end();
-    else response.type(reply.contentType).send(reply.body);
+    const { httpAdapter } = this.adapterHost;
+    if (reply.contentType !== undefined) httpAdapter.setHeader(response, 'Content-Type', reply.contentType);
+    httpAdapter.reply(response, reply.contentType === undefined ? undefined : reply.body, reply.status);
   }
 }
 

@@ -38,7 +38,8 @@ export class ProblemFilter implements ExceptionFilter {
     if (httpAdapter.isHeadersSent(response)) return void httpAdapter.end(response);
     const all = { ...headers, 'X-Request-Id': requestId, 'Content-Type': 'application/problem+json; charset=utf-8' };
     for (const [name, value] of Object.entries(all)) httpAdapter.setHeader(response, name, value);
-    httpAdapter.reply(response, status >= 500 ? { ...body, requestId } : body, status);
+    // As text: some releases of NestJS 11 declare an object to be application/json, whatever the header says.
+    httpAdapter.reply(response, JSON.stringify(status >= 500 ? { ...body, requestId } : body), status);
   }
 }
 

@@ -18,6 +18,7 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
   { path: /^\/timeouts\/parked\/(replay|discard)$/, methods: ['POST'] },
   { path: /^\/timeouts\/republish$/, methods: ['POST'] },
   { path: /^\/(health\/live|health\/ready|metrics)$/, methods: ['GET', 'HEAD'] },
+  { path: /^\/(openapi\.json|asyncapi\.json|docs|docs\/[^/]+)$/, methods: ['GET', 'HEAD'] },
 ];
 
 /** The methods of a path. Undefined if the path does not exist. */

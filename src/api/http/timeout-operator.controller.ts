@@ -1,4 +1,4 @@
-import { Controller, HttpCode, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { Controller, HttpCode, Post, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import { TimeoutEngine } from '../../timeouts';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { CallerScope } from './caller-scope.decorator';
@@ -6,7 +6,7 @@ import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
 /** Operator actions on all pending timeouts. Refused for keys that are limited to merchants. */
-@Controller('timeouts')
+@Controller({ path: 'timeouts', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class TimeoutOperatorController {

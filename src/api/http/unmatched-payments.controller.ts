@@ -1,6 +1,25 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, UseFilters, UseGuards } from '@nestjs/common';
-import { z } from 'zod';
-import { accepted, InputPipe, notFound, rejectOperator } from '../input';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
+import { type z } from 'zod';
+import {
+  accepted,
+  assignmentSchema,
+  InputPipe,
+  notFound,
+  reasonSchema,
+  rejectOperator,
+  unmatchedPageSchema,
+} from '../input';
 import { fields } from '../../orders/input';
 import {
   type ActionContext,
@@ -15,21 +34,13 @@ import { CallerScope } from './caller-scope.decorator';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
-const MAX_AT_ONCE = 1_000;
-
-const page = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(MAX_AT_ONCE).default(100),
-  after: fields.unmatchedId.optional(),
-});
 const unmatchedId = new InputPipe(fields.unmatchedId);
-const settlement = z.strictObject({ reason: fields.reason });
-const assignment = z.strictObject({ orderId: fields.orderId, reason: fields.reason });
 
 /**
  * Operator actions on unmatched payments. A key that is limited to merchants sees the payments of their orders. It does
  * not see payments without an order, because their merchant is unknown.
  */
-@Controller('payments/unmatched')
+@Controller({ path: 'payments/unmatched', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class UnmatchedPaymentsController {
@@ -42,7 +53,7 @@ export class UnmatchedPaymentsController {
   @Get()
   @RequireScope('admin')
   list(
-    @Query(new InputPipe(page)) { limit, after }: z.output<typeof page>,
+    @Query(new InputPipe(unmatchedPageSchema)) { limit, after }: z.output<typeof unmatchedPageSchema>,
     @CallerScope() { merchants }: MerchantScope,
   ): Promise<UnmatchedPayment[]> {
     return this.orders.unmatched.list({ limit, after, merchants });
@@ -53,7 +64,7 @@ export class UnmatchedPaymentsController {
   @RequireScope('admin')
   async settle(
     @Param('id', unmatchedId) id: string,
-    @Body(new InputPipe(settlement)) { reason }: { reason: string },
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<UnmatchedPayment> {
@@ -66,7 +77,7 @@ export class UnmatchedPaymentsController {
   @RequireScope('admin')
   async assign(
     @Param('id', unmatchedId) id: string,
-    @Body(new InputPipe(assignment)) { orderId, reason }: z.output<typeof assignment>,
+    @Body(new InputPipe(assignmentSchema)) { orderId, reason }: z.output<typeof assignmentSchema>,
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<Exclude<AssignUnmatchedResult, { outcome: 'rejected' }>> {

@@ -6,3 +6,6 @@ export { InputPipe } from './input-pipe';
 export { rejectStock } from './reject-stock';
 export { type StockChange, stockChangeSchema } from './stock-change-schema';
 export { rejectOperator } from './reject-operator';
+export { autoCloseSchema, cancellationSchema, closeSchema, reasonSchema, refundSchema } from './order-action-schemas';
+export { chosenTimeoutsSchema, parkedPageSchema } from './parked-timeout-schemas';
+export { assignmentSchema, unmatchedPageSchema } from './unmatched-payment-schemas';

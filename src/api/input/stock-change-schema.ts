@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fields } from '../../orders/input';
+import { bothOrNeither, fields } from '../../orders/input';
 
 const shape = {
   onHand: fields.onHand.optional(),
@@ -22,4 +22,9 @@ export const stockChangeSchema = z
   .refine(({ add, expected }) => add === undefined || expected === undefined, {
     path: ['expected'],
     error: 'can be used only with onHand',
+  })
+  // In the API documents.
+  .meta({
+    not: { anyOf: [...bothOrNeither('onHand', 'add'), { required: ['add', 'expected'] }] },
+    description: 'Exactly one of `add` and `onHand`; `expected` only with `onHand`',
   });

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager } from 'typeorm';
-import { Outbox, type OutboxEntry } from '../../outbox';
+import { type OutboxEntry } from '../../outbox';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutHandlerBatch, type TimeoutOutcome } from '../../timeouts';
 import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
+import { type OrderEventLog } from '../order-event-log';
 import { orderEvent } from '../order-events';
 import { OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
@@ -23,14 +24,14 @@ interface Reminder {
 export class RemindBeforeDeadline implements TimeoutHandlerBatch {
   constructor(
     private readonly store: OrderStore,
-    private readonly outbox: Outbox,
+    private readonly events: Pick<OrderEventLog, 'append'>,
   ) {}
 
   async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const ids = [...new Set(due.map((timeout) => parseReminderKey(timeout.key).orderId))];
     const batch = await this.store.lock(tx, ids, 'skip-locked');
     const reminders = due.map((timeout) => remind(timeout, batch));
-    await this.outbox.append(
+    await this.events.append(
       tx,
       reminders.flatMap((reminder) => reminder.event ?? []),
     );

@@ -3,8 +3,11 @@ import { LIMITS } from '../limits';
 
 type Sentence = (issue: { readonly input?: unknown }) => string;
 
-/** PostgreSQL rejects NUL and unpaired surrogates, and a control character is always a mistake. */
-const PRINTABLE = '[^\\p{Cc}\\p{Cs}]';
+/**
+ * PostgreSQL rejects NUL and unpaired surrogates, and a control character is always a mistake. Written as ranges, because
+ * the pattern is part of the API documents, and regular expressions of other languages do not know `\p{Cc}`.
+ */
+const PRINTABLE = '[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]';
 
 /** Uses one sentence for any problem of a field, so that every problem states what is valid. */
 export function says(sentence: string): { error: Sentence } {
@@ -26,7 +29,8 @@ function integer(min: number, max: number, what: string) {
 
 export const MINOR_UNITS = 'in minor units such as cents';
 
-const money = (min: number) => integer(min, LIMITS.money, MINOR_UNITS).transform(BigInt);
+const money = (min: number) =>
+  integer(min, LIMITS.money, MINOR_UNITS).transform(BigInt).describe('In minor units, such as cents');
 
 const id = matching(LIMITS.id, '1 to 64 letters, digits, "_", "-", ":" or "."');
 
@@ -34,31 +38,38 @@ const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on
 
 /** The fields of inputs as JSON carries them, over HTTP and AMQP. */
 export const fields = {
-  orderId: id,
+  orderId: id.describe('The id of the order, chosen by the shop'),
   unmatchedId: z.guid(says('the id of an unmatched payment, a UUID')),
-  merchantId: id,
+  merchantId: id.describe('The id of the merchant'),
   provider: matching(LIMITS.provider, 'the name of a payment provider: 1 to 64 letters, digits, "_", "-" or "."'),
-  reference: printable(LIMITS.reference),
-  merchantAccount: printable(LIMITS.merchantAccount),
-  transactionId: printable(LIMITS.transactionId),
+  reference: printable(LIMITS.reference).describe('The number of the payment at the provider'),
+  merchantAccount: printable(LIMITS.merchantAccount).describe('Which account at the provider'),
+  transactionId: printable(LIMITS.transactionId).describe('The number that the provider gave the payment'),
   sku: printable(LIMITS.sku),
   reason: printable(LIMITS.reason),
-  idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters'),
+  idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters').describe(
+    'A key of your choice, unique per merchant. Used again for another order, it is rejected',
+  ),
   currency: matching(LIMITS.currency, 'an ISO 4217 code of three capital letters, e.g. "EUR"'),
   amount: money(1),
   /** Lines may be free: gifts and samples. */
   unitAmount: money(0),
   quantity: integer(1, LIMITS.quantity, 'pieces'),
   onHand: integer(0, LIMITS.stock, 'pieces'),
-  addedStock: integer(-LIMITS.stock, LIMITS.stock, 'pieces to add (negative: to remove)'),
-  windowMs: integer(0, LIMITS.windowMs, 'milliseconds'),
-  graceMs: integer(0, LIMITS.graceMs, 'milliseconds'),
-  byMs: integer(-LIMITS.windowMs, LIMITS.windowMs, 'milliseconds (negative: earlier)'),
+  addedStock: integer(-LIMITS.stock, LIMITS.stock, 'pieces to add (negative: to remove)').describe(
+    'Pieces to add; a negative number removes',
+  ),
+  windowMs: integer(0, LIMITS.windowMs, 'milliseconds').describe('In milliseconds'),
+  graceMs: integer(0, LIMITS.graceMs, 'milliseconds').describe('In milliseconds'),
+  byMs: integer(-LIMITS.windowMs, LIMITS.windowMs, 'milliseconds (negative: earlier)').describe(
+    'In milliseconds from the present deadline; a negative number shortens',
+  ),
   flag: z.boolean(says('true or false')),
   instant: z.iso
     .datetime({ offset: true, ...INSTANT })
     .transform((text) => new Date(text))
-    .refine((date) => date >= LIMITS.earliest && date <= LIMITS.latest, INSTANT),
+    .refine((date) => date >= LIMITS.earliest && date <= LIMITS.latest, INSTANT)
+    .describe('An ISO 8601 instant with a time zone, from the year 2000 on'),
 } as const;
 
 /** The same fields, whatever the transport. */

@@ -1,3 +1,4 @@
+export { bothOrNeither } from './both-or-neither';
 export { fields } from './fields';
 export { newAttemptSchema } from './new-attempt-schema';
 export { newDeadlineCommandSchema, newDeadlineSchema } from './new-deadline-schema';

@@ -7,10 +7,13 @@ const UNSTORABLE = /\0|\p{Cs}/u;
 type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** Data that a shop stores with its order: any JSON object that PostgreSQL can store, at most 8 KiB. */
-export const metadataSchema = z.custom<JsonRecord>().superRefine((value, context) => {
-  const problem = findProblem(value);
-  if (problem) context.addIssue({ code: 'custom', message: problem });
-});
+export const metadataSchema = z
+  .custom<JsonRecord>()
+  .superRefine((value, context) => {
+    const problem = findProblem(value);
+    if (problem) context.addIssue({ code: 'custom', message: problem });
+  })
+  .meta({ type: 'object', description: 'Any JSON object of 8 KiB and 16 levels at most' });
 
 function findProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be a JSON object';

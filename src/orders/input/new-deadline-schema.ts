@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bothOrNeither } from './both-or-neither';
 import { type Fields, fields } from './fields';
 import { moduleFields } from './module-fields';
 
@@ -13,13 +14,20 @@ const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and 
 const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
   (expiresAt === undefined) !== (byMs === undefined);
 
+/** The same condition in the API documents. */
+const DOCUMENTED = {
+  not: { anyOf: bothOrNeither('expiresAt', 'byMs') },
+  description: 'Exactly one of `expiresAt` and `byMs`',
+};
+
 /** Body of `POST /orders/:id/extend`. */
-export const newDeadlineSchema = z.strictObject(shapeOf(fields)).refine(hasOne, EITHER);
+export const newDeadlineSchema = z.strictObject(shapeOf(fields)).refine(hasOne, EITHER).meta(DOCUMENTED);
 
 /** Body of the command `order.extended`. */
 export const newDeadlineCommandSchema = z
   .strictObject({ orderId: fields.orderId, ...shapeOf(fields) })
-  .refine(hasOne, EITHER);
+  .refine(hasOne, EITHER)
+  .meta(DOCUMENTED);
 
 /** The same from a caller in the same process. */
 export const moduleDeadlineSchema = z

@@ -34,7 +34,14 @@ const hasOneDeadline = ({ paymentWindowMs, expiresAt }: { paymentWindowMs?: unkn
   paymentWindowMs === undefined || expiresAt === undefined;
 
 /** A new order: the body of `POST /orders` and of the command `order.placed`. */
-export const newOrderSchema = z.strictObject(shapeOf(fields, newAttemptSchema)).refine(hasOneDeadline, ONE_DEADLINE);
+export const newOrderSchema = z
+  .strictObject(shapeOf(fields, newAttemptSchema))
+  .refine(hasOneDeadline, ONE_DEADLINE)
+  // In the API documents.
+  .meta({
+    not: { required: ['paymentWindowMs', 'expiresAt'] },
+    description: 'An order to place. At most one of `paymentWindowMs` and `expiresAt`',
+  });
 
 /** The same from a caller in the same process. Over HTTP, the key is a header. */
 export const moduleOrderSchema = z

@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { type OrderListeners } from '../listeners/order-listeners';
 import { type LockedOrder } from '../order';
 import { type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
@@ -33,8 +34,11 @@ export class ErasePersonalData {
   private readonly openItems: OpenItems;
   private readonly rows: EraseRows;
 
-  constructor(private readonly transaction: OrderTransaction) {
-    this.openItems = new OpenItems(transaction.schema);
+  constructor(
+    private readonly transaction: OrderTransaction,
+    listeners: Pick<OrderListeners, 'kinds'>,
+  ) {
+    this.openItems = new OpenItems(transaction.schema, () => listeners.kinds);
     this.rows = new EraseRows(transaction.schema);
   }
 

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { unsentEvents } from '../../outbox';
 import { holdsStock } from '../../inventory';
-import { timeoutExists } from '../../timeouts';
+import { payloadsOf, timeoutExists } from '../../timeouts';
 import {
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
@@ -18,7 +18,7 @@ import { isSettled } from './settled-money';
  * - `attempt`: an attempt could take money.
  * - `unmatched-money`: money waits for its deadline or a person.
  * - `reservation`: a reservation holds stock.
- * - `event`: an event is not sent.
+ * - `event`: an event is not sent, or a listener or webhook has not got it.
  */
 export type OpenItem = 'timeout' | 'refund' | 'attempt' | 'unmatched-money' | 'reservation' | 'event';
 
@@ -29,7 +29,11 @@ export type OpenItem = 'timeout' | 'refund' | 'attempt' | 'unmatched-money' | 'r
 export class OpenItems {
   private readonly sql: string;
 
-  constructor(schema: string) {
+  /** @param deliveries the kinds of timeouts whose payload is an event of the order. */
+  constructor(
+    schema: string,
+    private readonly deliveries: () => readonly string[],
+  ) {
     // Scalar subqueries instead of EXISTS, so that each uses an index regardless of the planner's estimates.
     this.sql = `
       SELECT o.id, array_remove(ARRAY[${openItems(schema).join(', ')}], NULL) AS open
@@ -38,7 +42,7 @@ export class OpenItems {
 
   /** Returns the open items of each order, or an empty list. */
   async execute(tx: EntityManager, ids: readonly string[]): Promise<ReadonlyMap<string, readonly OpenItem[]>> {
-    const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(this.sql, [ids]);
+    const rows = await tx.query<{ id: string; open: OpenItem[] }[]>(this.sql, [ids, this.deliveries()]);
     return new Map(rows.map(({ id, open }) => [id, open]));
   }
 }
@@ -55,7 +59,7 @@ function openItems(schema: string): string[] {
     ),
     when('unmatched-money', unmatchedMoney(schema)),
     when('reservation', holdsStock(schema, 'o.id')),
-    when('event', `o.id IN (${unsentEvents(schema)})`),
+    when('event', `o.id IN (${unsentEvents(schema)}) OR o.id IN (${payloadsOf(schema, '$2::text[]', 'orderId')})`),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery, ownTransaction } from '../../database';
 import { type Inventory } from '../../inventory';
+import { type OrderListeners } from '../listeners/order-listeners';
 import { type OrderStatus } from '../order-status';
 import { OpenItems } from './open-items';
 import { PAGE_SIZE, type PurgedPage, type PurgeStep } from './purge-step';
@@ -45,8 +46,9 @@ export class PurgeOrders implements PurgeStep {
     schema: string,
     private readonly inventory: Inventory,
     private readonly keepMs: number,
+    listeners: Pick<OrderListeners, 'kinds'>,
   ) {
-    this.openItems = new OpenItems(schema);
+    this.openItems = new OpenItems(schema, () => listeners.kinds);
     const finished = FINISHED_STATUSES.map((status) => `'${status}'`).join(', ');
     const isDue = `o.status IN (${finished}) AND o.updated_at < now() - $2 * interval '1 millisecond'`;
     this.pageSql = `
@@ -59,11 +61,21 @@ export class PurgeOrders implements PurgeStep {
     this.deleteSql = TABLES.map(({ table, key }) => `DELETE FROM ${schema}.${table} WHERE ${key} = ANY($1::text[])`);
   }
 
-  async purgePage([after]: readonly string[]): Promise<PurgedPage> {
+  async purgePage(after: readonly string[]): Promise<PurgedPage> {
+    const { due, ...rest } = await this.readPage(after);
+    const purged = due.length === 0 ? 0 : await ownTransaction(this.dataSource, (tx) => this.purge(tx, due));
+    return { purged, ...rest };
+  }
+
+  async countPage(after: readonly string[]): Promise<PurgedPage> {
+    const { due, ...rest } = await this.readPage(after);
+    return { purged: due.length, ...rest };
+  }
+
+  private async readPage([after]: readonly string[]): Promise<{ due: readonly string[]; next?: readonly string[] }> {
     const [page] = await ownQuery<PageRow[]>(this.dataSource, this.pageSql, [after, this.keepMs]);
     const { last = null, examined = 0, due = [] } = page ?? {};
-    const purged = due.length === 0 ? 0 : await ownTransaction(this.dataSource, (tx) => this.purge(tx, due));
-    return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: [last] } : {}) };
+    return { due, ...(last !== null && examined === PAGE_SIZE ? { next: [last] } : {}) };
   }
 
   /** Reads open items in a separate statement after the lock, because an older snapshot could miss a new item. */

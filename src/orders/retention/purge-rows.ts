@@ -23,6 +23,7 @@ export class PurgeRows implements PurgeStep {
   readonly kind: PurgedKind;
   readonly beginning: readonly string[];
   private readonly sql: string;
+  private readonly countSql: string;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -31,11 +32,20 @@ export class PurgeRows implements PurgeStep {
   ) {
     this.kind = rows.kind;
     this.beginning = rows.key.map(({ beginning }) => beginning);
-    this.sql = pageSql(rows);
+    this.sql = pageSql(rows, 'delete');
+    this.countSql = pageSql(rows, 'count');
   }
 
-  async purgePage(after: readonly string[]): Promise<PurgedPage> {
-    const [page] = await ownQuery<PageRow[]>(this.dataSource, this.sql, [this.keepMs, ...after]);
+  purgePage(after: readonly string[]): Promise<PurgedPage> {
+    return this.run(this.sql, after);
+  }
+
+  countPage(after: readonly string[]): Promise<PurgedPage> {
+    return this.run(this.countSql, after);
+  }
+
+  private async run(sql: string, after: readonly string[]): Promise<PurgedPage> {
+    const [page] = await ownQuery<PageRow[]>(this.dataSource, sql, [this.keepMs, ...after]);
     const { purged = 0, examined = 0, last = null } = page ?? {};
     return { purged, ...(last !== null && examined === PAGE_SIZE ? { next: last } : {}) };
   }
@@ -53,11 +63,15 @@ export function settledMoney(schema: string): Rows {
   return { kind: 'settledMoney', table: `${schema}.unmatched_payment`, key, condition: isSettled(schema, 'r') };
 }
 
-function pageSql({ table, key, condition }: Rows): string {
+function pageSql({ table, key, condition }: Rows, does: 'delete' | 'count'): string {
   const names = key.map(({ name }) => `r.${name}`).join(', ');
   const after = key.map(({ type }, index) => `$${index + 2}::${type}`).join(', ');
   const texts = key.map(({ name }) => `${name}::text`).join(', ');
   const backwards = key.map(({ name }) => `${name} DESC`).join(', ');
+  const gone =
+    does === 'delete'
+      ? `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT place FROM held)) RETURNING 1`
+      : 'SELECT 1 FROM page WHERE is_due';
   return `
     WITH page AS MATERIALIZED (
       SELECT ${names}, r.ctid AS place,
@@ -66,7 +80,7 @@ function pageSql({ table, key, condition }: Rows): string {
     held AS MATERIALIZED (
       SELECT r.ctid AS place FROM ${table} r
        WHERE r.ctid = ANY(ARRAY(SELECT place FROM page WHERE is_due)) AND ${condition} FOR UPDATE SKIP LOCKED),
-    gone AS (DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT place FROM held)) RETURNING 1)
+    gone AS (${gone})
     SELECT (SELECT count(*)::int FROM gone) AS purged, (SELECT count(*)::int FROM page) AS examined,
            (SELECT ARRAY[${texts}] FROM page ORDER BY ${backwards} LIMIT 1) AS last`;
 }

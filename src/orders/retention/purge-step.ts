@@ -19,6 +19,8 @@ export interface PurgeStep {
   readonly beginning: readonly string[];
   /** Reads the rows after this key and deletes those that are due, in one short transaction. */
   purgePage(after: readonly string[]): Promise<PurgedPage>;
+  /** Counts the rows of the same page that are old enough, without deleting them. Open items may keep some of them. */
+  countPage(after: readonly string[]): Promise<PurgedPage>;
 }
 
 /** The most rows that one page reads, and that one transaction deletes. */

@@ -39,6 +39,26 @@ export class Purge {
     return this.sum;
   }
 
+  /**
+   * Counts what is old enough to be purged. Open items may keep some of it.
+   *
+   * @param counted is called with the sum so far, after each page.
+   * @internal
+   */
+  async count(counted: (counts: PurgeCounts) => void = () => undefined): Promise<PurgeCounts> {
+    let counts = NONE;
+    for (const step of this.steps) {
+      let after: readonly string[] | undefined = step.beginning;
+      while (after) {
+        const { purged, next } = await step.countPage(after);
+        counts = { ...counts, [step.kind]: counts[step.kind] + purged };
+        counted(counts);
+        after = next;
+      }
+    }
+    return counts;
+  }
+
   /** Continues the walk through the tables for at most a second, and starts again after their end. */
   async runOnce(signal?: AbortSignal): Promise<PurgeRun> {
     const endsAt = this.clock.monotonic() + BUDGET_MS;

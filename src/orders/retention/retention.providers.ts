@@ -3,6 +3,7 @@ import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { construct } from '../construct';
+import { OrderListeners } from '../listeners/order-listeners';
 import { OrderTransaction } from '../order-transaction';
 import { ErasePersonalData } from './erase-personal-data';
 import { Purge } from './purge';
@@ -20,9 +21,10 @@ export function purgeSteps(
   { dataSource, schema }: Pick<ResolvedTimeoutsOptions, 'dataSource' | 'schema'>,
   inventory: Inventory,
   { finishedOrdersMs, idempotencyKeysMs, settledMoneyMs }: ResolvedRetentionOptions,
+  listeners: Pick<OrderListeners, 'kinds'>,
 ): PurgeStep[] {
   return [
-    ...(finishedOrdersMs > 0 ? [new PurgeOrders(dataSource, schema, inventory, finishedOrdersMs)] : []),
+    ...(finishedOrdersMs > 0 ? [new PurgeOrders(dataSource, schema, inventory, finishedOrdersMs, listeners)] : []),
     ...(idempotencyKeysMs > 0 ? [new PurgeRows(dataSource, idempotencyKeys(schema), idempotencyKeysMs)] : []),
     ...(settledMoneyMs > 0 ? [new PurgeRows(dataSource, settledMoney(schema), settledMoneyMs)] : []),
   ];
@@ -40,26 +42,27 @@ export function retentionProviders(options: symbol): Provider[] {
       inject: [options],
       useFactory: ({ retention }: { retention?: RetentionOptions }) => resolveRetention(retention),
     },
-    construct(ErasePersonalData, OrderTransaction),
+    construct(ErasePersonalData, OrderTransaction, OrderListeners),
     {
       provide: Purge,
-      inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, RESOLVED_RETENTION, CLOCK],
+      inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, RESOLVED_RETENTION, CLOCK, OrderListeners],
       useFactory: (
         base: ResolvedTimeoutsOptions,
         inventory: Inventory,
         retention: ResolvedRetentionOptions,
         clock: Clock,
-      ) => new Purge(purgeSteps(base, inventory, retention), clock),
+        listeners: OrderListeners,
+      ) => new Purge(purgeSteps(base, inventory, retention, listeners), clock),
     },
     {
       provide: PurgeLoop,
       inject: [Purge, RESOLVED_TIMEOUTS_OPTIONS, RESOLVED_RETENTION, CLOCK],
       useFactory: (
         purge: Purge,
-        { consume }: ResolvedTimeoutsOptions,
+        { consume, isDrivenByTests }: ResolvedTimeoutsOptions,
         { intervalMs }: ResolvedRetentionOptions,
         clock: Clock,
-      ) => new PurgeLoop(purge, { intervalMs, isOn: consume }, clock),
+      ) => new PurgeLoop(purge, { intervalMs, isOn: consume && !isDrivenByTests }, clock),
     },
   ];
 }

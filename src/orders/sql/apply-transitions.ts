@@ -3,10 +3,12 @@ import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
 import { type Inventory, type StockEffect } from '../../inventory';
+import { type EventReporting } from '../listeners/order-audience';
 import { type Transition } from '../transition';
 
 /**
- * Writes transitions with at most three statements and one for the stock, for any number of orders. Status, history,
+ * Writes transitions with at most three statements, and one each for the listeners and the stock, for any number of
+ * orders. Status, history,
  * and event of an order are all derived from the row that the compare-and-set returns, so none is written without the
  * others.
  */
@@ -16,11 +18,12 @@ export class ApplyTransitions {
   constructor(
     schema: string,
     private readonly inventory: Inventory,
+    private readonly reporting: EventReporting,
   ) {
     this.sql = {
-      none: transitionSql(schema, 'none'),
-      release: transitionSql(schema, 'release'),
-      commit: transitionSql(schema, 'commit'),
+      none: transitionSql(schema, 'none', reporting.writesEvents),
+      release: transitionSql(schema, 'release', reporting.writesEvents),
+      commit: transitionSql(schema, 'commit', reporting.writesEvents),
     };
   }
 
@@ -29,10 +32,13 @@ export class ApplyTransitions {
     const none = await this.move(tx, 'none', transitions);
     const release = await this.move(tx, 'release', transitions);
     const commit = await this.move(tx, 'commit', transitions);
+    const moved = new Set([...none, ...release, ...commit]);
+    const events = transitions.filter(({ order }) => moved.has(order.id)).map(({ event }) => event);
+    await this.reporting.audience.tell(tx, events);
     // Last, because these goods are locked until the commit, and two batches nearly always share some.
     await this.inventory.end(tx, { release, commit });
     announceAfterCommit(tx);
-    return new Set([...none, ...release, ...commit]);
+    return moved;
   }
 
   private async move(
@@ -80,7 +86,7 @@ function parameters(steps: readonly Transition[]): unknown[] {
   ];
 }
 
-function transitionSql(schema: string, effect: StockEffect | 'none'): string {
+function transitionSql(schema: string, effect: StockEffect | 'none', writesEvents: boolean): string {
   // The money rule, checked by the statement that closes: no attempt may be able to take money, or have money that is
   // not being refunded.
   const moneyRule = `AND NOT EXISTS (
@@ -114,6 +120,6 @@ function transitionSql(schema: string, effect: StockEffect | 'none'): string {
              (order_id, version, from_status, to_status, cause, actor, reason, evidence, traceparent)
       SELECT id, version, from_status, to_status, cause, actor, reason, evidence::jsonb, traceparent FROM moved),
     event AS (
-      ${insertEvents(schema, { from: 'moved', id: 'event_id', type: 'event_type' })})${effect === 'commit' ? completed : ''}
+      ${insertEvents(schema, { from: 'moved', id: 'event_id', type: 'event_type' }, writesEvents)})${effect === 'commit' ? completed : ''}
     SELECT id FROM moved`;
 }

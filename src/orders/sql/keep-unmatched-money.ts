@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
+import { type EventReporting } from '../listeners/order-audience';
 import { outboxEvent } from '../order-events';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 
@@ -12,13 +13,16 @@ import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 export class KeepUnmatchedMoney {
   private readonly sql: string;
 
-  constructor(schema: string) {
+  constructor(
+    schema: string,
+    private readonly reporting: EventReporting,
+  ) {
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isReopened = `(o.handling = 'settled' AND ${isOther})`;
     const isConfirmed = `(o.handling IN ('kept', 'waiting') AND o.source = 'report' AND EXCLUDED.source = 'provider')`;
     const told = ['amount', 'currency', 'source', 'evidence'];
-    const unreported = `money m JOIN kept USING (provider, reference, merchant_account, reason)
+    const unreported = `SELECT m.id, m.body, m.traceparent FROM money m JOIN kept USING (provider, reference, merchant_account, reason)
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
        WHERE b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency)`;
     this.sql = `
@@ -44,15 +48,18 @@ export class KeepUnmatchedMoney {
                ${told.map((column) => `${column} = CASE WHEN ${isReopened} OR ${isConfirmed} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
          WHERE ${isEscalated} OR ${isReopened} OR ${isConfirmed}
                OR (o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
-        RETURNING provider, reference, merchant_account, reason)
-      ${insertEvents(schema, { from: unreported, id: 'm.id', type: `'order.payment_late'` })}`;
+        RETURNING provider, reference, merchant_account, reason),
+      unreported AS (${unreported}),
+      event AS (
+        ${insertEvents(schema, { from: 'unreported', id: 'id', type: `'order.payment_late'` }, reporting.writesEvents)})
+      SELECT id FROM unreported`;
   }
 
   async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     if (money.length === 0) return;
     const distinct = new Map(money.map((one) => [keyOf(one), one]));
     const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
-    await tx.query(this.sql, [
+    const unreported = await tx.query<{ id: string }[]>(this.sql, [
       rows.map((row) => row.event.id),
       rows.map((row) => row.provider),
       rows.map((row) => row.reference),
@@ -67,6 +74,9 @@ export class KeepUnmatchedMoney {
       rows.map((row) => row.merchantAccount ?? ''),
       rows.map((row) => row.source),
     ]);
+    const reported = new Set(unreported.map(({ id }) => id));
+    const events = rows.map(({ event }) => event).filter(({ id }) => reported.has(id));
+    await this.reporting.audience.tell(tx, events);
     announceAfterCommit(tx);
   }
 }

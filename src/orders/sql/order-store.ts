@@ -1,5 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory } from '../../inventory';
+import { type EventReporting, UNHEARD } from '../listeners/order-audience';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt-status';
 import { type AttemptKey, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
@@ -30,13 +31,14 @@ export class OrderStore {
     private readonly dataSource: DataSource,
     schema: string,
     private readonly inventory: Inventory,
+    reporting: EventReporting = UNHEARD,
   ) {
     this.lockOrders = new LockOrders(schema);
-    this.applyTransitions = new ApplyTransitions(schema, inventory);
+    this.applyTransitions = new ApplyTransitions(schema, inventory, reporting);
     this.write = new WriteAttempts(schema);
     this.insert = new InsertAttempt(schema);
     this.findSame = new FindSamePayments(schema);
-    this.keepMoney = new KeepUnmatchedMoney(schema);
+    this.keepMoney = new KeepUnmatchedMoney(schema, reporting);
     this.adopt = new AdoptUnmatched(this);
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `

@@ -1,6 +1,5 @@
 import { present } from '../../errors';
 import { type EntityManager } from 'typeorm';
-import { type Outbox } from '../../outbox';
 import {
   LOOK_UP,
   DONE,
@@ -13,6 +12,7 @@ import { applyStep } from '../apply-step';
 import { type PaymentLookups } from '../lookup/payment-lookups';
 import { busyOutcome } from '../busy-outcome';
 import { type LockedOrder } from '../order';
+import { type OrderEventLog } from '../order-event-log';
 import { orderEvent } from '../order-events';
 import { type OrderStore } from '../sql/order-store';
 import { PAYMENT_REFUND, OWN_LIMITS } from '../order-timeouts';
@@ -28,7 +28,7 @@ interface Dependencies {
   readonly store: OrderStore;
   readonly refunds: RefundRows;
   readonly providers: PaymentLookups;
-  readonly outbox: Outbox;
+  readonly events: Pick<OrderEventLog, 'append'>;
 }
 
 /**
@@ -109,7 +109,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
       { ...details, cause: by.cause },
       by.traceparent,
     );
-    await this.deps.outbox.append(tx, [event]);
+    await this.deps.events.append(tx, [event]);
   }
 }
 

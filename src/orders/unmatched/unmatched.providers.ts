@@ -1,8 +1,8 @@
 import { type Provider } from '@nestjs/common';
-import { Outbox } from '../../outbox';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../../timeouts';
 import { construct, constructWith } from '../construct';
 import { PaymentLookups } from '../lookup/payment-lookups';
+import { OrderEventLog } from '../order-event-log';
 import { OrderPolicies } from '../order-policies';
 import { OrderStore } from '../sql/order-store';
 import { HandleUnmatched } from './handle-unmatched';
@@ -35,5 +35,10 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
     unmatched: HandleUnmatched,
     found: NoteUnmatchedMoney,
   }),
-  constructWith(RefundPayments, { store: OrderStore, refunds: RefundRows, providers: PaymentLookups, outbox: Outbox }),
+  constructWith(RefundPayments, {
+    store: OrderStore,
+    refunds: RefundRows,
+    providers: PaymentLookups,
+    events: OrderEventLog,
+  }),
 ];

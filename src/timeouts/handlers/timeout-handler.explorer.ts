@@ -1,12 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService, Reflector } from '@nestjs/core';
-import { InvalidOptionsError } from '../../errors';
-import { type RegisteredHandler } from './registered-handler';
-import { resolveHandlerOptions } from './resolve-handler-options';
-import { DuplicateTimeoutHandlerError, InvalidTimeoutHandlerError } from '../timeout-errors';
-import { isBatchHandler, type TimeoutHandlerInstance } from './timeout-handler';
+import { DuplicateTimeoutHandlerError } from '../timeout-errors';
+import { type RegisteredHandler, registeredHandler } from './registered-handler';
 import { TIMEOUT_HANDLER_METADATA, type TimeoutHandlerMetadata } from './timeout-handler.decorator';
-import { isValidKind } from '../scheduling/validate-requests';
 
 interface Found extends TimeoutHandlerMetadata {
   readonly instance: object;
@@ -31,7 +27,7 @@ export class TimeoutHandlerExplorer {
       }
       byKind.set(found.kind, found);
     }
-    return [...byKind.values()].map((found) => register(found));
+    return [...byKind.values()].map(({ kind, instance, options }) => registeredHandler(kind, instance, options));
   }
 
   private find(): Found[] {
@@ -46,16 +42,4 @@ export class TimeoutHandlerExplorer {
       return metadata ? [{ ...metadata, instance, name: instance.constructor.name }] : [];
     });
   }
-}
-
-function register({ kind, options, instance, name }: Found): RegisteredHandler {
-  if (!isValidKind(kind)) throw new InvalidOptionsError(name, [`"${kind}" cannot be a timeout kind`]);
-  if (!canHandle(instance)) throw new InvalidTimeoutHandlerError(kind, name);
-  const takes = isBatchHandler(instance) ? 'batches' : 'single timeouts';
-  return { kind, options: resolveHandlerOptions(kind, options, takes), handler: instance };
-}
-
-function canHandle(instance: object): instance is TimeoutHandlerInstance {
-  const { handle, handleBatch } = instance as { handle?: unknown; handleBatch?: unknown };
-  return typeof handle === 'function' || typeof handleBatch === 'function';
 }

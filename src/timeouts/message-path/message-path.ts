@@ -7,6 +7,7 @@ import { PathWatch } from './path-watch';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { TransportSwitch } from './transport-switch';
+import { type RepublicationProgress } from './wake-up-republisher';
 
 interface PathDependencies {
   readonly client: RabbitClient;
@@ -84,5 +85,10 @@ export class MessagePath {
     if (this.deps.options.transport === 'none') return 'off';
     await this.watch.republish('an operator asked for it');
     return 'requested';
+  }
+
+  /** @internal How far the last republication has come, in whichever process. */
+  republicationProgress(): Promise<RepublicationProgress> {
+    return this.watch.republicationProgress();
   }
 }

@@ -5,7 +5,7 @@ import { EngineSettings } from './engine-settings';
 import { type Path, PathRecord } from './path-record';
 import { PathRecovery } from './path-recovery';
 import { PrefixWatch } from './prefix-watch';
-import { WakeUpRepublisher } from './wake-up-republisher';
+import { type RepublicationProgress, WakeUpRepublisher } from './wake-up-republisher';
 import { withTemporaryConnection } from './with-temporary-connection';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { type TransportSwitch } from './transport-switch';
@@ -95,6 +95,11 @@ export class PathWatch {
   async republish(cause: string): Promise<void> {
     await this.republication.request({ cause });
     this.publishSoon();
+  }
+
+  /** How far the last republication has come, in whichever process. */
+  republicationProgress(): Promise<RepublicationProgress> {
+    return this.republication.progress();
   }
 
   private async look(): Promise<boolean> {

@@ -38,6 +38,10 @@ const DECLARE_MS = 60_000;
 /** One message may be late on a busy broker; this many in a row are a fault. */
 const FAILURES = 2;
 
+function reasonForNone({ hasBroker }: ResolvedTimeoutsOptions): string {
+  return hasBroker ? 'it is configured' : 'no broker is configured';
+}
+
 /** Decides which delay transport wake-ups take: after every (re)connect, and anew while connected. */
 export class TransportSwitch {
   private readonly logger = new Logger(TransportSwitch.name);
@@ -50,7 +54,7 @@ export class TransportSwitch {
     private readonly deps: SwitchDependencies,
     private readonly clock: Clock,
   ) {
-    if (deps.options.transport === 'none') this.use(this.create('none'), 'it is configured');
+    if (deps.options.transport === 'none') this.use(this.create('none'), reasonForNone(deps.options));
     else deps.client.declareBeforeWakeUps((channel, model) => this.declare(channel, model));
   }
 

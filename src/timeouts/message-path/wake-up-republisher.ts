@@ -20,6 +20,13 @@ export type RepublicationStep =
   | { readonly type: 'idle' | 'waiting' | 'page' }
   | { readonly type: 'done'; readonly rows: number; readonly cause: string };
 
+/** How far a republication has come. */
+export interface RepublicationProgress {
+  readonly isRunning: boolean;
+  /** Wake-ups written so far. */
+  readonly rows: number;
+}
+
 interface Job {
   readonly isRunning: boolean;
   readonly cause: string;
@@ -75,7 +82,13 @@ export class WakeUpRepublisher {
   }
 
   async isRunning(): Promise<boolean> {
-    return parse((await this.settings.read(this.dataSource, 'republication')) ?? '')?.isRunning ?? false;
+    return (await this.progress()).isRunning;
+  }
+
+  /** How far the last republication has come; 0 rows if there was none. */
+  async progress(): Promise<RepublicationProgress> {
+    const job = parse((await this.settings.read(this.dataSource, 'republication')) ?? '');
+    return { isRunning: job?.isRunning ?? false, rows: job?.rows ?? 0 };
   }
 
   /** Publishes the next page, if there is one. */

@@ -5,6 +5,7 @@ import {
   managerOf,
   ownQuery,
   ownTransaction,
+  storableJson,
   type TransactionOptions,
 } from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
@@ -93,7 +94,7 @@ export class TimeoutScheduler {
         rows.map((row) => row.key),
         rows.map((row) => row.dueAt?.toISOString() ?? null),
         rows.map((row) => row.afterMs ?? null),
-        rows.map((row) => JSON.stringify(row.payload ?? {})),
+        rows.map((row) => storableJson(row.payload ?? {})),
         rows.map((row) => row.traceparent ?? null),
         rows.map(() => uuidv7()),
         this.deps.horizonMs,
@@ -135,6 +136,12 @@ export class TimeoutScheduler {
   /** Lists pending timeouts of a kind, ordered by key. `limit`: 100 by default · `after`: the last key of the previous page. */
   pending(page: { kind: string; limit?: number; after?: string }): Promise<TimeoutRecord[]> {
     return ownQuery(this.deps.dataSource, this.deps.queries.pending, [page.kind, page.after ?? '', page.limit ?? 100]);
+  }
+
+  /** The kinds of which timeouts are pending, whether this process handles them or not. */
+  async pendingKinds(): Promise<string[]> {
+    const rows = await ownQuery<{ kind: string }[]>(this.deps.dataSource, this.deps.queries.kinds);
+    return rows.map(({ kind }) => kind);
   }
 
   /**

@@ -6,8 +6,8 @@ export class MissingTablesError extends CodedError {
   constructor(database: string, schema: string, missing: string) {
     super(
       'MISSING_TABLES',
-      `schema "${schema}" of database "${database}" lacks ${missing}; call migrate(dataSource, '${schema}') before the start, ` +
-        'or let OrderTimeoutModule do it with migrate: true',
+      `schema "${schema}" of database "${database}" lacks ${missing}; run npx order-timeout migrations run, call migrate(dataSource, '${schema}') ` +
+        'before the start, or let OrderTimeoutModule do it with migrate: true',
     );
   }
 }

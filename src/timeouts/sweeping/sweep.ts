@@ -95,6 +95,15 @@ export class Sweep {
     };
   }
 
+  /** Handles everything that is overdue. Returns how many rows that were; a row whose look-up goes on counts again. */
+  async runToEnd(signal?: AbortSignal): Promise<number> {
+    for (let sum = 0; ;) {
+      const { rows, hasMore } = await this.runOnce(0, signal);
+      sum += rows;
+      if (!hasMore || signal?.aborted) return sum;
+    }
+  }
+
   /** What becomes due within the look-ahead is held here, to be handled at its very millisecond. */
   async takeUpcoming(): Promise<number> {
     const { processor, dataSource, upcomingSql } = this.deps;

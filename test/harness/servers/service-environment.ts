@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 
+/** Value of RABBITMQ_URLS: there is no broker. */
+export const NO_BROKER = 'none';
+
 interface Surroundings {
   readonly databaseUrl: string;
+  /** Empty: there is no broker. */
   readonly rabbitUrls: string;
   readonly prefix: string;
   readonly apiKey: string;
@@ -18,7 +22,7 @@ export function serviceEnvironment(around: Surroundings): Record<string, string>
   return {
     API_KEYS: apiKeyEntry('harness', around.apiKey, '*'),
     DATABASE_URL: around.databaseUrl,
-    RABBITMQ_URLS: around.rabbitUrls,
+    RABBITMQ_URLS: around.rabbitUrls || NO_BROKER,
     RABBITMQ_PREFIX: around.prefix,
     DELAY_TRANSPORT: around.transport,
     LOG_LEVEL: 'warn',

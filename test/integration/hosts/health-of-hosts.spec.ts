@@ -62,6 +62,9 @@ describe('the health check of a host that uses Terminus', () => {
   it('fails while the database is unavailable', async () => {
     gate.refuse();
     const answer = await check().expect(503);
-    expect(answer.body).toMatchObject({ status: 'error', error: { orders: { status: 'down', readiness: 'not-ready' } } });
+    expect(answer.body).toMatchObject({
+      status: 'error',
+      error: { orders: { status: 'down', readiness: 'not-ready' } },
+    });
   });
 });

@@ -19,8 +19,8 @@ describe('erasing the personal data of an order', () => {
   let erase: ErasePersonalData;
   beforeAll(async () => {
     shop = await openShop({ lateWatchOffsetsMs: [] });
-    const { dataSource, store, scheduler } = shop;
-    erase = new ErasePersonalData(new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler }));
+    const { dataSource, store, scheduler, listeners } = shop;
+    erase = new ErasePersonalData(new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler }), listeners);
     await fill(shop, { apple: 1_000 });
   });
   afterAll(() => shop.database.drop());
@@ -207,5 +207,19 @@ describe('erasing the personal data of an order', () => {
       }),
     ).rejects.toThrow('changed its mind');
     expect((await shop.readOrder.execute(id))?.metadata).toEqual({ name: SECRET });
+  });
+
+  it('waits until a listener has heard of the order', async () => {
+    const kind = 'order-listener.mailer';
+    shop.listeners.subscribe(['order.paid'], kind);
+    const id = await settledOrder();
+    expect(await erase.execute(request(id))).toMatchObject({ code: 'ORDER_HAS_OPEN_ITEMS', open: ['event'] });
+    const [{ key } = { key: '' }] = await sql<{ key: string }>(
+      `SELECT key FROM ${SCHEMA}.timeout WHERE kind = $1 AND payload->>'orderId' = $2`,
+      kind,
+      id,
+    );
+    await shop.scheduler.cancel([{ kind, key }]);
+    expect(await erase.execute(request(id))).toMatchObject({ outcome: 'erased' });
   });
 });

@@ -24,6 +24,7 @@ describe('purging data that finished long ago', () => {
         { dataSource: shop.dataSource, schema: SCHEMA },
         shop.inventory,
         resolveRetention({ ...FOREVER, ...keep }),
+        shop.listeners,
       ),
       new SystemClock(),
     );
@@ -232,6 +233,7 @@ describe('purging data that finished long ago', () => {
       { dataSource: shop.dataSource, schema: SCHEMA },
       shop.inventory,
       resolveRetention({ idempotencyKeysMs: 80 * DAY_MS }),
+      shop.listeners,
     );
     const inPieces = new Purge(steps, slow);
     const runs = [];

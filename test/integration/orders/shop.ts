@@ -22,6 +22,8 @@ import { ReviveOrder } from '../../../src/orders/operator/revive-order';
 import { SettleUnmatched } from '../../../src/orders/unmatched/settle-unmatched';
 import { UnmatchedPayments } from '../../../src/orders/unmatched/unmatched-payments';
 import { UnmatchedRows } from '../../../src/orders/unmatched/unmatched-rows';
+import { OrderEventLog } from '../../../src/orders/order-event-log';
+import { OrderListeners } from '../../../src/orders/listeners/order-listeners';
 import { OrderTransaction } from '../../../src/orders/order-transaction';
 import { OrderPolicies } from '../../../src/orders/order-policies';
 import { type OrderPolicyOptions } from '../../../src/orders/order-policy-options';
@@ -68,7 +70,8 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const inventory = new Inventory(SCHEMA);
   // Attempts of unknown providers serve as separate payment methods.
   const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
-  const store = new OrderStore(dataSource, SCHEMA, inventory);
+  const listeners = new OrderListeners(scheduler);
+  const store = new OrderStore(dataSource, SCHEMA, inventory, { audience: listeners, writesEvents: true });
   const provider = new FakeProvider('fake', dataSource);
   const providers = new PaymentProviders([provider]);
   const ask = new PaymentLookups(providers);
@@ -78,6 +81,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const handleUnmatched = new HandleUnmatched({ store, scheduler, policies: resolved, refunds, found });
   const watch = new PaymentWatch(scheduler, resolved);
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
+  const events = new OrderEventLog(outbox, listeners);
   const markPaid = new MarkPaid(transaction, handleUnmatched, watch, providers);
   const rows = new UnmatchedRows(SCHEMA);
   const settling = new SettleUnmatched(transaction, rows);
@@ -91,6 +95,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     /** SQLSTATEs of failed statements. */
     failures,
     inventory,
+    listeners,
     store,
     transaction,
     handleUnmatched,
@@ -121,9 +126,9 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
       watch,
     }),
     reconciling: new ReconcilePayments({ store, providers: ask, markPaid, unmatched: handleUnmatched }),
-    reminding: new RemindBeforeDeadline(store, outbox),
+    reminding: new RemindBeforeDeadline(store, events),
     watching: new WatchEndedOrders({ store, providers: ask, policies: resolved, unmatched: handleUnmatched, found }),
-    refunding: new RefundPayments({ store, refunds, providers: ask, outbox }),
+    refunding: new RefundPayments({ store, refunds, providers: ask, events }),
   };
 }
 

@@ -132,7 +132,11 @@ describe('loadConfig', () => {
   });
 
   it('requires the variables without a default', () => {
-    expect(problemsOf({})).toEqual(['API_KEYS must be set', 'DATABASE_URL must be set', 'RABBITMQ_URLS must be set']);
+    expect(problemsOf({})).toEqual([
+      'API_KEYS must be set',
+      'DATABASE_URL must be set',
+      'RABBITMQ_URLS must be set; "none" means that there is no broker',
+    ]);
   });
 
   it.each([
@@ -153,6 +157,12 @@ describe('loadConfig', () => {
     ['a provider without its secret', { HTTP_PAYMENT_PROVIDER_URL: 'http://x' }, 'must be set together'],
     ['a unit beyond the horizon', { LADDER_UNIT_MS: '5000', HORIZON_MS: '1000' }, 'ladder: horizonMs must be'],
     ['an empty list of keys', { API_KEYS: ' , ' }, 'API_KEYS must name at least one key'],
+    ['a broker beside none', { RABBITMQ_URLS: 'none,amqp://one' }, 'RABBITMQ_URLS.0 must be an amqp://'],
+    [
+      'a ladder without a broker',
+      { RABBITMQ_URLS: 'none', DELAY_TRANSPORT: 'ladder' },
+      'DELAY_TRANSPORT ladder needs a broker, but RABBITMQ_URLS is "none"',
+    ],
     ['an empty list of brokers', { RABBITMQ_URLS: ',' }, 'RABBITMQ_URLS must name at least one URL'],
   ])('rejects %s', (_, environment, problem) => {
     expect(problemsOf({ ...minimal, ...environment }).join('; ')).toContain(problem);

@@ -22,7 +22,7 @@ const ofTimeouts = (extra: object): readonly string[] =>
 
 const MODULE_OPTIONS =
   'dataSource, database, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
-  'orders, retention, providers, resilience, apiKeys, rateLimits, migrate';
+  'orders, retention, providers, resilience, apiKeys, rateLimits, webhooks, migrate';
 
 describe('an option that does not exist', () => {
   it('is reported, with those that do', () => {
@@ -67,7 +67,7 @@ describe('an option that does not exist', () => {
     const beside = (extra: object): readonly string[] =>
       problemsOf(() => OrderTimeoutModule.forRootAsync({ useFactory: () => good, ...extra }));
     expect(beside({ htpp: true })).toEqual([
-      'unknown option "htpp"; the options are http, isGlobal, imports, inject, useFactory, useClass, useExisting, ' +
+      'unknown option "htpp"; the options are http, isGlobal, contract, path, imports, inject, useFactory, useClass, useExisting, ' +
         'provideInjectionTokensFrom',
     ]);
     expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" must be returned by useFactory, not given beside it']);

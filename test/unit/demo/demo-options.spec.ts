@@ -20,6 +20,12 @@ describe('the arguments of the demo', () => {
     expect(() => parseOptions(args)).toThrow(reason);
   });
 
+  it('leave deadlines in the database without a broker, and refuse a transport that needs one', () => {
+    expect(parseOptions([], false)).toMatchObject({ transport: 'none' });
+    expect(parseOptions(['--transport', 'auto'], false)).toMatchObject({ transport: 'none' });
+    expect(() => parseOptions(['--transport', 'ladder'], false)).toThrow('--transport ladder needs a broker');
+  });
+
   it('show the usage instead of a run', () => {
     expect(parseOptions(['--help'])).toBeUndefined();
   });

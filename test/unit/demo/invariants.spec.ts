@@ -239,4 +239,12 @@ describe('the checks of the demo', () => {
     );
     expect(failing({ ...cancelled, orders: byShop, events })).toEqual([]);
   });
+
+  it('leave out what is about events if there is no broker', () => {
+    const without = check(INVARIANTS, { ...soundFacts, hasBroker: false, events: [] });
+    expect(without.filter(({ holds }) => !holds)).toEqual([]);
+    const checked = without.map(({ name }) => name);
+    const left = INVARIANTS.map(({ name }) => name).filter((name) => !checked.includes(name));
+    expect(left).toEqual(['events-delivered', 'events-known']);
+  });
 });

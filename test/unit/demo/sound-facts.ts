@@ -76,6 +76,7 @@ function eventsOf({ plan: { id }, history }: OrderFact): EventFact[] {
 export const soundFacts: Facts = {
   orders: [closed, paid, late],
   stock: [{ sku: 'tea', initial: 10, onHand: 8, reserved: 0 }],
+  hasBroker: true,
   events: [closed, paid, late].flatMap(eventsOf),
   baskets: ['paid'],
   unplannedOrders: [],

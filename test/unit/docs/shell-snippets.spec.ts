@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CommanderError } from 'commander';
+import { Cli } from '../../../src/cli/cli';
+import { createProgram } from '../../../src/cli/create-program';
 import { parseOptions as parseDemo } from '../../../examples/demo/demo-options';
 import { parseOptions as parseBench } from '../../bench/bench-options';
 import { WORKLOADS } from '../../bench/workloads';
@@ -31,6 +34,22 @@ function checkJest(args: readonly string[]): void {
   });
 }
 
+/** Parses the arguments without running the command. */
+function checkCommandLine(args: readonly string[]): void {
+  const cli = new Cli({}, { out: () => undefined, err: () => undefined, isInteractive: false });
+  const ends = args.indexOf('>');
+  const program = createProgram(cli);
+  const stopBeforeAction = (): never => {
+    throw new CommanderError(0, 'parsed', 'the arguments are right');
+  };
+  program.hook('preAction', stopBeforeAction);
+  try {
+    program.parse(ends < 0 ? args : args.slice(0, ends), { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
+  }
+}
+
 const takesNothing = (args: readonly string[]): void => {
   if (args.length > 0) throw new Error(`it takes no arguments: ${args.join(' ')}`);
 };
@@ -51,6 +70,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:soak': optionsIn('test/soak/main.ts'),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
+  contract: optionsIn('test/contract/main.ts'),
 };
 
 /** Programs that are not ours, and what of their arguments can be wrong by a change of ours. */
@@ -58,13 +78,14 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   // test/e2e/documented-requests.spec.ts sends what goes to the service.
   curl: (args) => (args.includes('-d') ? (JSON.parse(args[args.indexOf('-d') + 1] ?? '') as unknown) : undefined),
   docker: (args) => {
-    const names = args.filter((arg) => arg === 'postgres' || /^(rabbitmq|service)/.test(arg));
+    const names = args.filter((arg) => arg === 'postgres' || /^(rabbitmq(?!ctl)|service)/.test(arg));
     for (const name of names) expect(read('docker-compose.yml')).toContain(`\n  ${name}:\n`);
   },
   git: () => undefined,
   node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
+    if (program === 'order-timeout') return checkCommandLine(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };
     if (bin[program] === undefined) throw new Error(`no package of ours has the program ${program}`);
   },
@@ -138,6 +159,8 @@ describe('commands in the documentation', () => {
     'npm run stack -- sideways',
     'npm test -- --selectProjects nothing',
     'docker compose up rabbitmq-other',
+    'npx order-timeout orders explode',
+    'npx order-timeout purge --colour',
     'unheard-of --help',
   ])('are noticed when they do not: %s', (command) => {
     expect(() => checkCommand(commandsOf(command)[0] ?? [])).toThrow();

@@ -7,6 +7,7 @@ import { newOrderSchema } from '../../../src/orders/input';
 import { orderEvent } from '../../../src/orders/order-events';
 import { isSameSignature, signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
 import { loadPaymentProviders } from '../../../src/service/load-payment-providers';
+import { loadWebhooks } from '../../../src/service/load-webhooks';
 import { placeOf, readSnippets, type Snippet } from '../../support/snippets';
 import { order } from '../orders/orders';
 
@@ -34,6 +35,7 @@ const BODIES: Readonly<Record<string, (body: unknown) => void>> = {
     expect(types(shown)).toEqual(types(event));
   },
   'docs/configuration.md': (body) => expect(loadProviders(body)).toEqual(['alipay']),
+  'docs/webhooks.md': (body) => expect(loadEndpoints(body)).toEqual(['crm']),
   'docs/http-api.md': (body) => expect(newOrderSchema.safeParse(body).error).toBeUndefined(),
 };
 
@@ -53,6 +55,20 @@ function loadProviders(file: unknown): string[] {
     }
     writeFileSync(join(folder, 'providers.json'), JSON.stringify(file));
     return loadPaymentProviders(join(folder, 'providers.json'), new SystemClock()).providers.map(({ name }) => name);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The names of the endpoints that the service makes of the file, with a secret where it names one. */
+function loadEndpoints(file: unknown): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'ot-snippet-'));
+  try {
+    const webhooksFile = join(folder, 'webhooks.json');
+    mkdirSync(join(folder, 'keys'));
+    writeFileSync(join(folder, 'keys/crm.txt'), `whsec_${Buffer.alloc(32).toString('base64')}`);
+    writeFileSync(webhooksFile, JSON.stringify(file));
+    return loadWebhooks({ webhook: undefined, webhooksFile })?.endpoints.map(({ name }) => name) ?? [];
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -27,6 +27,7 @@ describe('the version of package.json', () => {
 
   it.each([
     ['docs/getting-started.md', 'nestjs-order-timeout'],
+    ['docs/hosts.md', 'nestjs-order-timeout'],
     ['packages/payment-simulator/README.md', 'nestjs-order-timeout-payment-simulator'],
   ])('is in the names of the packed files on %s', (page, name) => {
     const names = [...read(page).matchAll(/nestjs-order-timeout-[\w.-]*\.tgz/g)].map(([found]) => found);

@@ -7,6 +7,7 @@ describe('GET /health/ready', () => {
   it.each<[string, Partial<MomentaryState>, string]>([
     ['everything is up', {}, 'ready'],
     ['the transport is none', { messagePath: 'off', transport: 'none' }, 'ready'],
+    ['there is no broker', { broker: 'not configured', messagePath: 'off', transport: 'none' }, 'ready'],
     ['the message path is down', { messagePath: 'down' }, 'degraded'],
     ['wake-ups get lost', { messagePath: 'suspect', cause: 'they go missing' }, 'degraded'],
     ['another service uses the prefix', { cause: 'another service' }, 'degraded'],

@@ -18,6 +18,7 @@ function setup({ isOn = true, pages = 1, pageMs = 0 } = {}) {
   const step: PurgeStep = {
     kind: 'orders',
     beginning: ['0'],
+    countPage: async () => ({ purged: 0 }),
     purgePage: async ([after = '']) => {
       walks.push(after);
       clock.jump(pageMs);

@@ -1,5 +1,5 @@
 import { poolGaps } from '../../../src/timeouts/startup/pool-gaps';
-import { typeOrmOptions } from '../../../src/service/type-orm-options';
+import { dataSourceOptions } from '../../../src/service/data-source-options';
 
 const gapsOf = (options: object): string | undefined => poolGaps({ options: { type: 'postgres', ...options } });
 
@@ -16,8 +16,10 @@ describe('what the log says of a pool at the start', () => {
 
   it('says nothing of the pool of the service', () => {
     expect(
-      gapsOf(typeOrmOptions({ url: 'postgres://h/d', poolSize: 2, schema: 's', prepares: false })),
+      gapsOf(dataSourceOptions({ url: 'postgres://h/d', poolSize: 2, schema: 's', prepares: false })),
     ).toBeUndefined();
-    expect(gapsOf(typeOrmOptions({ url: 'postgres://h/d', poolSize: 2, schema: 's', prepares: true }))).toBeUndefined();
+    expect(
+      gapsOf(dataSourceOptions({ url: 'postgres://h/d', poolSize: 2, schema: 's', prepares: true })),
+    ).toBeUndefined();
   });
 });

@@ -43,6 +43,15 @@ describe('the options of TimeoutsModule', () => {
     });
   });
 
+  it.each([undefined, 'auto', 'none'] as const)('leave timeouts in PostgreSQL without a broker (%s)', (transport) => {
+    const { hasBroker, rabbit, ...others } = resolveTimeoutsOptions({ dataSource, ...(transport && { transport }) });
+    expect({ hasBroker, urls: rabbit.urls, transport: others.transport }).toEqual({
+      hasBroker: false,
+      urls: [],
+      transport: 'none',
+    });
+  });
+
   it('cannot be changed once they are checked', () => {
     expect(Object.isFrozen(resolveTimeoutsOptions(least))).toBe(true);
   });
@@ -50,7 +59,8 @@ describe('the options of TimeoutsModule', () => {
   it.each<[string, object, string]>([
     ['no data source', { dataSource: undefined }, 'dataSource'],
     ['another database', { dataSource: { options: { type: 'mysql' } } }, '"postgres"'],
-    ['no broker', { rabbit: undefined }, 'rabbit.urls'],
+    ['a ladder without a broker', { rabbit: undefined, transport: 'ladder' }, 'transport "ladder" needs a broker'],
+    ['the plugin without a broker', { rabbit: undefined, transport: 'delayed-exchange' }, 'needs a broker'],
     ['no URL', { rabbit: { urls: [] } }, 'rabbit.urls'],
     ['another protocol', { rabbit: { urls: ['amqp://a', 'http://b'] } }, '1 of rabbit.urls'],
     ['a prefix with a wildcard', { rabbit: { urls: ['amqp://a'], prefix: 'a.#' } }, 'rabbit.prefix'],

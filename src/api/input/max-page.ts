@@ -1,0 +1,2 @@
+/** Entries of one page, or of one request. */
+export const MAX_PAGE = 1_000;

@@ -1,0 +1,143 @@
+import { Argument, Command } from 'commander';
+import { type INestApplicationContext } from '@nestjs/common';
+import { ORDER_PAYMENT } from '../../orders';
+import { type Cli, type CommonOptions } from '../cli';
+import { CommandRefusedError } from '../command-refused-error';
+import { PARKED_PLACES, type ParkedEntry, type ParkedPlace, type ParkedStore, withParkedStore } from '../parked-stores';
+import { parseCount } from '../parse-argument';
+import { startProgress } from '../progress';
+import { type Report } from '../report';
+import { textTable } from '../text-table';
+
+interface ListOptions extends CommonOptions {
+  readonly about?: string;
+  readonly limit: number;
+}
+
+interface ChangeOptions extends CommonOptions {
+  readonly all?: boolean;
+  readonly about?: string;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+}
+
+type Action = 'retry' | 'discard';
+
+const PAGE = 500;
+const HEAD = ['id', 'about', 'reason'];
+const DONE = { retry: 'retried', discard: 'discarded' } as const;
+
+/** Lists, retries, and discards what is parked. */
+export function parkedCommand(cli: Cli): Command {
+  const parked = new Command('parked').description('list, retry, and discard parked timeouts and messages');
+  parked.addCommand(listCommand(cli));
+  parked.addCommand(changeCommand(cli, 'retry', 'let them run or be sent again; remove the cause first'));
+  parked.addCommand(changeCommand(cli, 'discard', 'delete them for good, without their effect'));
+  return parked;
+}
+
+function listCommand(cli: Cli): Command {
+  const command = new Command('list')
+    .description('list what is parked, and why')
+    .addArgument(new Argument('[place]', 'where; without it, everywhere').choices(PARKED_PLACES))
+    .option('--about <name>', 'only this kind, command, or event')
+    .option('--limit <count>', 'how many of each place', parseCount, 100);
+  return cli.does<[ParkedPlace | undefined], ListOptions>(command, (options, place) =>
+    cli.withUseCases(options, async (context) => {
+      const places = place ? [place] : PARKED_PLACES;
+      const lists: [ParkedPlace, readonly ParkedEntry[]][] = [];
+      for (const each of places) {
+        lists.push([
+          each,
+          await withParkedStore(context, each, (store) => listAll(store, options.limit, options.about)),
+        ]);
+      }
+      return {
+        data: Object.fromEntries(lists.map(([name, entries]) => [name, entries.map(({ details }) => details)])),
+        text: lists.map(([name, entries]) => `${name}: ${entries.length}\n${tableOf(entries)}`).join('\n'),
+      };
+    }),
+  );
+}
+
+function changeCommand(cli: Cli, action: Action, description: string): Command {
+  const command = new Command(action)
+    .description(description)
+    .addArgument(new Argument('<place>', 'where').choices(PARKED_PLACES))
+    .argument('[ids...]', 'as the list shows them')
+    .option('--all', 'everything that is parked there')
+    .option('--about <name>', 'with --all: only this kind, command, or event')
+    .option('--dry-run', 'show them, and change nothing');
+  if (action === 'discard') command.option('--force', `also timeouts of ${ORDER_PAYMENT}, whose orders then stay open`);
+  return cli.does<[ParkedPlace, string[]], ChangeOptions>(command, (options, place, ids) =>
+    cli.withUseCases(options, (context) => change(cli, context, { action, place, ids, options })),
+  );
+}
+
+interface Change {
+  readonly action: Action;
+  readonly place: ParkedPlace;
+  readonly ids: readonly string[];
+  readonly options: ChangeOptions;
+}
+
+function change(cli: Cli, context: INestApplicationContext, { action, place, ids, options }: Change): Promise<Report> {
+  if (ids.length > 0 === (options.all ?? false)) throw new CommandRefusedError('name what you mean, or give --all');
+  return withParkedStore(context, place, async (store) => {
+    const found = (await listAll(store, Infinity, options.about)).filter(({ id }) => options.all || ids.includes(id));
+    if (action === 'discard' && !options.force) refuseOrders(place, found);
+    if (options.dryRun) return toReport(action, place, found, undefined);
+    const progress = startProgress(cli.terminal, place, found.length);
+    let count = 0;
+    for (let from = 0; from < found.length; from += PAGE) {
+      count += await store[action](found.slice(from, from + PAGE).map(({ id }) => id));
+      progress.at(from + PAGE);
+    }
+    progress.stop();
+    return toReport(action, place, found, count);
+  });
+}
+
+/** Nothing else would ever close these orders, or release their stock. */
+function refuseOrders(place: ParkedPlace, found: readonly ParkedEntry[]): void {
+  const orders = found.filter(({ about }) => place === 'timeouts' && about === ORDER_PAYMENT);
+  if (orders.length === 0) return;
+  throw new CommandRefusedError(
+    `without ${orders
+      .map(({ id }) => id)
+      .slice(0, 3)
+      .join(', ')}, nothing would close the order or release its stock; close ` +
+      'it with order-timeout orders close, or give --force',
+  );
+}
+
+async function listAll(store: ParkedStore, limit: number, about: string | undefined): Promise<ParkedEntry[]> {
+  let found: ParkedEntry[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await store.list(Math.min(limit === Infinity ? PAGE : limit, PAGE), after);
+    found = found.concat(page.filter((entry) => about === undefined || entry.about === about));
+    after = page.at(-1)?.id;
+    if (page.length < PAGE || after === undefined || found.length >= limit) return found.slice(0, limit);
+  }
+}
+
+function toReport(
+  action: Action,
+  place: ParkedPlace,
+  found: readonly ParkedEntry[],
+  count: number | undefined,
+): Report {
+  const isDryRun = count === undefined;
+  const head = isDryRun ? `Would be ${DONE[action]}. Nothing was changed.` : `${count} ${DONE[action]}`;
+  return {
+    data: { place, dryRun: isDryRun, count: count ?? found.length, ids: found.map(({ id }) => id) },
+    text: `${head}\n\n${tableOf(found)}`,
+  };
+}
+
+function tableOf(entries: readonly ParkedEntry[]): string {
+  return textTable(
+    HEAD,
+    entries.map(({ id, about, reason }) => [id, about, reason]),
+  );
+}

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+import 'reflect-metadata';
+import { processTerminal } from './terminal';
+import { runCli } from './run-cli';
+
+void runCli(process.argv.slice(2), process.env, processTerminal).then((code) => (process.exitCode = code));

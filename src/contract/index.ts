@@ -1,0 +1,1 @@
+export { ContractController } from './contract.controller';

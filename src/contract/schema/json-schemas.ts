@@ -1,0 +1,58 @@
+import { z } from 'zod';
+
+/** A JSON Schema, or a part of one. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The dialect of OpenAPI 3.1, and the one of AsyncAPI 3. */
+export type Dialect = 'draft-2020-12' | 'draft-07';
+
+type Named = Readonly<Record<string, z.ZodType>>;
+
+/**
+ * Pure: the JSON Schema of each named schema, as callers send it. Where one contains another, it refers to it.
+ *
+ * @param named schemas by the name that they have in the document.
+ * @param at where the document keeps them, such as `#/components/schemas/`.
+ */
+export function jsonSchemas(named: Named, at: string, dialect: Dialect): Readonly<Record<string, JsonSchema>> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { ...options(dialect), uri: (id) => `${at}${id}` });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
+}
+
+/** Pure: the JSON Schema of one schema, which refers to no other. */
+export function jsonSchema(schema: z.ZodType, dialect: Dialect): JsonSchema {
+  return withoutIdentity(z.toJSONSchema(schema, options(dialect)));
+}
+
+function options(dialect: Dialect) {
+  return {
+    target: dialect === 'draft-07' ? ('draft-7' as const) : dialect,
+    // Money is an integer and a time is text, whatever they become here.
+    io: 'input' as const,
+    // What only code can check. The schema's metadata says the rest.
+    unrepresentable: 'any' as const,
+    override: ({ jsonSchema: schema }: { jsonSchema: Record<string, unknown> }): void => {
+      // `format` says it, and the pattern fills half a screen.
+      if (schema['format'] === 'date-time' || schema['format'] === 'uuid') delete schema['pattern'];
+      // Keys of JSON objects are text.
+      delete schema['propertyNames'];
+      joinNull(schema);
+    },
+  };
+}
+
+/** Says "or null" with a list of types, which generators of clients understand better than `anyOf`. */
+function joinNull(schema: Record<string, unknown>): void {
+  const [value, none] = (schema['anyOf'] ?? []) as (Record<string, unknown> | undefined)[];
+  if (typeof value?.['type'] !== 'string' || none?.['type'] !== 'null') return;
+  delete schema['anyOf'];
+  const { enum: values } = value as { enum?: readonly unknown[] };
+  Object.assign(schema, value, { type: [value['type'], 'null'] }, values && { enum: [...values, null] });
+}
+
+/** The document says which dialect it has, and where its schemas are. */
+function withoutIdentity(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id'));
+}

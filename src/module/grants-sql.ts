@@ -1,0 +1,61 @@
+import { RECORD_TABLES, validateSchemaName } from '../database';
+
+/**
+ * Who works with the tables.
+ * - `owner`: creates and migrates them.
+ * - `service`: runs with `migrate: false`.
+ * - `reporting`: reads only.
+ */
+export const DATABASE_ROLES = ['owner', 'service', 'reporting'] as const;
+
+export type DatabaseRole = (typeof DATABASE_ROLES)[number];
+
+/** Which database users get the rights. */
+export interface GrantsRequest {
+  readonly schema: string;
+  readonly role: DatabaseRole;
+  /** The database user, as SQL text; see `quoteIdentifier`. */
+  readonly to: string;
+  /** The owner of the tables, likewise. Tables of later migrations are granted too if it is given. */
+  readonly owner?: string | undefined;
+}
+
+/** The statements that give a database user what its role needs, and nothing else. The owner of the tables runs them. */
+export function grantsSql({ schema, role, to, owner }: GrantsRequest): string[] {
+  validateSchemaName(schema);
+  switch (role) {
+    case 'owner':
+      return [`CREATE SCHEMA IF NOT EXISTS ${schema} AUTHORIZATION ${to};`];
+    case 'service':
+      return [...serviceRights(schema, to), ...laterTables(schema, to, owner, 'SELECT, INSERT, UPDATE, DELETE', true)];
+    case 'reporting':
+      return [
+        `GRANT USAGE ON SCHEMA ${schema} TO ${to};`,
+        `GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${to};`,
+        ...laterTables(schema, to, owner, 'SELECT', false),
+      ];
+  }
+}
+
+function serviceRights(schema: string, to: string): string[] {
+  return [
+    `GRANT USAGE ON SCHEMA ${schema} TO ${to};`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${to};`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${to};`,
+    // Only the owner migrates.
+    ...RECORD_TABLES.map((table) => `REVOKE INSERT, UPDATE, DELETE ON ${schema}.${table} FROM ${to};`),
+  ];
+}
+
+function laterTables(
+  schema: string,
+  to: string,
+  owner: string | undefined,
+  rights: string,
+  withSequences: boolean,
+): string[] {
+  if (owner === undefined) return [];
+  const begin = `ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} IN SCHEMA ${schema}`;
+  const sequences = withSequences ? [`${begin} GRANT USAGE ON SEQUENCES TO ${to};`] : [];
+  return [`${begin} GRANT ${rights} ON TABLES TO ${to};`, ...sequences];
+}

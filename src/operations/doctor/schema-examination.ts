@@ -1,0 +1,114 @@
+import { type DataSource } from 'typeorm';
+import { Outbox } from '../../outbox';
+import { assertTables, countTimeouts, MissingRightsError, MissingTablesError, oldestOverdue } from '../../timeouts';
+import { type DoctorLimits } from './doctor-limits';
+import { type Notes } from './notes';
+
+/** A migration of this release, or one that only the schema knows. */
+export interface MigrationFact {
+  readonly name: string;
+  readonly state: 'run' | 'pending' | 'newer';
+}
+
+interface SchemaDependencies {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly horizonMs: number;
+  readonly limits: DoctorLimits;
+  /** The module's own check; throws if this release cannot work with the schema. */
+  assertMigrated(): Promise<void>;
+  migrations(): Promise<readonly MigrationFact[]>;
+}
+
+/** Looks at our tables, and at the work in them. */
+export class SchemaExamination {
+  constructor(
+    private readonly deps: SchemaDependencies,
+    private readonly notes: Notes,
+  ) {}
+
+  /** Returns whether our tables can be read. */
+  async run(): Promise<boolean> {
+    const { notes } = this;
+    await notes.examine('migrations', () => this.migrations());
+    let isUsable = false;
+    await notes.examine('rights', async () => {
+      isUsable = await this.rights();
+    });
+    if (!isUsable) {
+      notes.skip('timeouts and outbox', 'the tables cannot be used');
+      return false;
+    }
+    await notes.examine('timeouts', () => this.timeouts());
+    await notes.examine('outbox', () => this.outbox());
+    return true;
+  }
+
+  private async migrations(): Promise<void> {
+    const all = await this.deps.migrations();
+    const pending = all.filter(({ state }) => state === 'pending').map(({ name }) => name);
+    this.notes.fact('migrations', `${all.length - pending.length} run, ${pending.length} pending`);
+    if (pending.length > 0) {
+      const seen = `Schema "${this.deps.schema}" lacks the migrations ${pending.join(', ')}.`;
+      const remedy = 'Run: order-timeout migrations run, as the owner of the tables (docs/migrations.md).';
+      return this.notes.error('migrations-pending', seen, remedy);
+    }
+    await this.deps.assertMigrated().catch((error: unknown) => {
+      this.notes.error('schema-newer', sentenceOf(error), 'Deploy the release that migrated it (docs/migrations.md).');
+    });
+  }
+
+  private async rights(): Promise<boolean> {
+    const { dataSource, schema } = this.deps;
+    try {
+      await assertTables(dataSource, schema, 'all');
+      return true;
+    } catch (error) {
+      // Pending migrations say so already.
+      if (error instanceof MissingTablesError) return false;
+      if (!(error instanceof MissingRightsError)) throw error;
+      const [seen = '', remedy = ''] = sentenceOf(error).split('; run as ');
+      this.notes.error('database-rights', `${seen}.`, `Run as ${remedy}`);
+      return false;
+    }
+  }
+
+  private async timeouts(): Promise<void> {
+    const { dataSource, schema, limits } = this.deps;
+    const counts = await countTimeouts(dataSource, schema);
+    for (const { kind, pending, parked } of counts) {
+      this.notes.fact(`timeouts of ${kind}`, `${pending} pending, ${parked} parked`);
+      if (parked === 0) continue;
+      const remedy = `See why: order-timeout parked list timeouts --kind ${kind} (docs/runbook.md, "A timeout is parked").`;
+      this.notes.warning('parked-timeouts', `${parked} timeouts of ${kind} are parked and wait for a person.`, remedy);
+    }
+    for (const [kind, seconds] of await oldestOverdue(dataSource, schema)) {
+      if (seconds < limits.overdueS) continue;
+      const seen = `The most overdue timeout of ${kind} has been waiting for ${Math.round(seconds)} s.`;
+      const remedy = 'No instance runs, or all are too slow (docs/runbook.md, "Timeouts are overdue").';
+      this.notes.error('timeouts-overdue', seen, remedy);
+    }
+  }
+
+  private async outbox(): Promise<void> {
+    const { dataSource, schema, horizonMs, limits } = this.deps;
+    const { rows, oldestSeconds, parked } = await new Outbox({ schema, horizonMs }).backlog(dataSource);
+    this.notes.fact('outbox', `${rows} to send, oldest ${Math.round(oldestSeconds)} s, ${parked} parked`);
+    if (oldestSeconds >= limits.outboxS) {
+      const seen = `${rows} messages should be on the broker, the oldest for ${Math.round(oldestSeconds)} s.`;
+      this.notes.warning('outbox-old', seen, 'See docs/runbook.md, "The outbox grows".');
+    }
+    if (parked > 0) {
+      const seen = `${parked} messages of the outbox are parked: they can never be sent as they are.`;
+      const remedy =
+        'See why: order-timeout parked list outbox (docs/runbook.md, "A message in the outbox is parked").';
+      this.notes.warning('outbox-parked', seen, remedy);
+    }
+  }
+}
+
+/** Without the code in front. */
+function sentenceOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^ORDER_TIMEOUT\/[A-Z_]+: /, '').replace(/^./, (first) => first.toUpperCase());
+}

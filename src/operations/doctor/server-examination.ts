@@ -1,0 +1,140 @@
+import { type DataSource } from 'typeorm';
+import { ownQuery } from '../../database';
+import { type Notes } from './notes';
+import { type DoctorLimits } from './doctor-limits';
+
+interface ServerDependencies {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+  readonly poolSize: number;
+  readonly limits: DoctorLimits;
+  /** The host's time, epoch milliseconds. */
+  now(this: void): number;
+}
+
+const SERVER = `
+  SELECT current_setting('server_version') AS version,
+         pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS "isReadOnly"`;
+const SESSIONS = `
+  SELECT pid, usename AS "user", application_name AS application, state,
+         extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
+    FROM pg_stat_activity
+   WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database() AND backend_type = 'client backend'
+   ORDER BY xact_start LIMIT 1`;
+const PREPARED = `
+  SELECT gid, extract(epoch FROM clock_timestamp() - prepared)::float8 AS seconds
+    FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared LIMIT 1`;
+/** What the role must have to see the sessions of other users. */
+const SEES_ALL = `SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS sees`;
+const CONNECTIONS = `
+  SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS usable,
+         (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`;
+const DEAD_ROWS = `
+  SELECT relname AS "table", n_dead_tup::float8 AS dead, n_live_tup::float8 AS live,
+         pg_total_relation_size(relid)::float8 AS bytes
+    FROM pg_stat_user_tables WHERE schemaname = $1 ORDER BY n_dead_tup DESC`;
+
+interface DeadRows {
+  readonly table: string;
+  readonly dead: number;
+  readonly live: number;
+  readonly bytes: number;
+}
+
+/** Looks at the PostgreSQL server itself. */
+export class ServerExamination {
+  constructor(
+    private readonly deps: ServerDependencies,
+    private readonly notes: Notes,
+  ) {}
+
+  async run(): Promise<void> {
+    const { notes } = this;
+    await notes.examine('database server', () => this.server());
+    await notes.examine('clocks', () => this.clocks());
+    await notes.examine('transactions', () => this.transactions());
+    await notes.examine('connections', () => this.connections());
+    await notes.examine('dead rows', () => this.deadRows());
+  }
+
+  private async server(): Promise<void> {
+    const [server] = await this.query<{ version: string; isReadOnly: boolean }>(SERVER);
+    this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
+    if (!server?.isReadOnly) return;
+    const remedy = 'Name all servers in DATABASE_URL, or promote this one (docs/database.md, "Failover").';
+    this.notes.error('database-read-only', 'The database server takes no writes.', remedy);
+  }
+
+  /** The database's time lies between the moments of the question and of the answer. */
+  private async clocks(): Promise<void> {
+    const { now, limits } = this.deps;
+    const askedAt = now();
+    const [row] = await this.query<{ now: number }>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+    );
+    const answeredAt = now();
+    const database = row?.now ?? askedAt;
+    const ms = Math.round(database < askedAt ? database - askedAt : Math.max(0, database - answeredAt));
+    this.notes.fact('clock difference, ms', ms);
+    if (Math.abs(ms) < limits.clockMs) return;
+    const seen = `The clock of this host differs from that of the database by ${Math.abs(ms)} ms.`;
+    const remedy = 'Synchronize both with NTP. Providers refuse messages that are signed with a wrong time.';
+    this.notes.warning('clock-difference', seen, remedy);
+  }
+
+  private async transactions(): Promise<void> {
+    const { limits } = this.deps;
+    const [all] = await this.query<{ sees: boolean }>(SEES_ALL);
+    if (!all?.sees) this.notes.skip('transactions of other users', 'the database user is not in pg_read_all_stats');
+    const [oldest] = await this.query<Session>(SESSIONS);
+    if (oldest && oldest.seconds >= limits.transactionS) {
+      const { pid, user, application, state, seconds } = oldest;
+      const seen = `A transaction has been open for ${Math.round(seconds)} s (pid ${pid}, user ${user}, application "${application}", ${state}).`;
+      const remedy = `It keeps dead rows alive and may hold locks. End it: SELECT pg_terminate_backend(${pid}); (docs/runbook.md, "A database session blocks orders").`;
+      this.notes.warning('old-transaction', seen, remedy);
+    }
+    const [prepared] = await this.query<{ gid: string; seconds: number }>(PREPARED);
+    if (prepared && prepared.seconds >= limits.transactionS) {
+      const seen = `The prepared transaction "${prepared.gid}" has been open for ${Math.round(prepared.seconds)} s.`;
+      this.notes.warning('old-transaction', seen, 'COMMIT PREPARED or ROLLBACK PREPARED it.');
+    }
+  }
+
+  private async connections(): Promise<void> {
+    const { poolSize } = this.deps;
+    const [row] = await this.query<{ usable: number; used: number }>(CONNECTIONS);
+    const { usable = 0, used = 0 } = row ?? {};
+    this.notes.fact('connections', `${used} of ${usable} in use, pool of ${poolSize}`);
+    const remedy = `Lower DATABASE_POOL_SIZE, or raise max_connections above instances × pool size (docs/scale.md).`;
+    if (poolSize > usable) {
+      const seen = `The pool of one instance may open ${poolSize} connections, but the server allows ${usable}.`;
+      this.notes.error('pool-too-large', seen, remedy);
+    } else if (usable - used < poolSize) {
+      const seen = `${usable - used} of ${usable} connections are free, fewer than one more pool of ${poolSize}.`;
+      this.notes.warning('connections-scarce', seen, remedy);
+    }
+  }
+
+  private async deadRows(): Promise<void> {
+    const { limits, schema } = this.deps;
+    for (const { table, dead, live, bytes } of await this.query<DeadRows>(DEAD_ROWS, [schema])) {
+      if (dead < limits.deadRows || dead < live * limits.deadShare) continue;
+      const size = `${Math.ceil(bytes / 1_048_576)} MiB`;
+      const seen = `The table ${table} has ${dead} dead rows beside ${live} live ones (${size}).`;
+      const remedy = `End old transactions, see that autovacuum runs on it, then: VACUUM ${schema}.${table};`;
+      this.notes.warning('dead-rows', seen, remedy);
+    }
+  }
+
+  private query<T>(sql: string, values?: unknown[]): Promise<T[]> {
+    return ownQuery<T[]>(this.deps.dataSource, sql, values);
+  }
+}
+
+interface Session {
+  readonly pid: number;
+  readonly user: string;
+  readonly application: string;
+  readonly state: string;
+  readonly seconds: number;
+}

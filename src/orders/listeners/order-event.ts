@@ -1,0 +1,86 @@
+import { type OrderEventType } from '../order-events';
+import { type TransitionCause } from '../transition-cause';
+import { type UnmatchedHandling, type UnmatchedReason } from '../unmatched/unmatched-money';
+
+type NameOf<Type> = Type extends `order.${infer Name}` ? Name : never;
+
+/** What a listener can hear: the event type without `order.`, for example `closed`. */
+export type OrderEventName = NameOf<OrderEventType>;
+
+/** What every event has. */
+export interface OrderEventHead<Name extends OrderEventName> {
+  /** UUID of the event, the same in every copy and at every attempt. */
+  readonly id: string;
+  readonly type: `order.${Name}`;
+  /** Version of this contract. */
+  readonly version: number;
+  /** PostgreSQL's time in the transaction that changed the order, ISO 8601. */
+  readonly occurredAt: string;
+}
+
+/** The order at the time of the event. */
+export interface OrderFacts {
+  readonly orderId: string;
+  readonly merchantId: string;
+  /** Grows with every event that changes the order. */
+  readonly orderVersion: number;
+  /** Minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  /** The buyer's deadline, ISO 8601. */
+  readonly expiresAt: string;
+}
+
+/** Why the order changed. */
+export interface OrderChangeFacts extends OrderFacts {
+  readonly reason: string | null;
+  readonly cause: TransitionCause;
+}
+
+/** A reminder before the deadline. */
+export interface ReminderFacts extends OrderFacts {
+  /** How long before the deadline, milliseconds. */
+  readonly offsetMs: number;
+}
+
+/** Money that came back to the buyer. */
+export interface RefundFacts extends OrderChangeFacts {
+  readonly refundNumber: string;
+  readonly refundId: string;
+  readonly provider: string;
+  readonly reference: string;
+  /** Minor units. */
+  readonly refundedAmount: number;
+  readonly refundedCurrency: string;
+}
+
+/** Money that no open order expects. */
+export interface UnmatchedPaymentFacts {
+  /** Null: the payment names no order. */
+  readonly orderId: string | null;
+  readonly provider: string;
+  readonly reference: string;
+  readonly merchantAccount?: string;
+  /** Minor units. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly reason: UnmatchedReason;
+  readonly handling: UnmatchedHandling;
+}
+
+/** The fields of each event in addition to its head. */
+export interface OrderEventFacts {
+  readonly expiring: ReminderFacts;
+  readonly closing: OrderChangeFacts;
+  readonly closed: OrderChangeFacts;
+  readonly cancelled: OrderChangeFacts;
+  readonly paid: OrderChangeFacts;
+  readonly payment_late: UnmatchedPaymentFacts;
+  readonly refunding: OrderChangeFacts;
+  readonly refunded: RefundFacts;
+}
+
+/** An event as listeners, webhooks, and AMQP consumers receive it. New fields may be added. */
+export type OrderEvent<Name extends OrderEventName = OrderEventName> = {
+  [N in Name]: OrderEventHead<N> & OrderEventFacts[N];
+}[Name];

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+
+/** The management plugin did not answer a request. The message never contains the password. */
+export class ManagementError extends Error {}
+
+const LIMIT_MS = 5_000;
+/** The plugin's usual port. */
+const PORT = 15_672;
+
+const policyDefinition = z.record(z.string(), z.unknown());
+const queues = z.array(
+  z.object({
+    name: z.string(),
+    messages: z.number().default(0),
+    messages_dlx: z.number().optional(),
+    consumers: z.number().default(0),
+    policy: z.string().nullish(),
+    effective_policy_definition: z.union([policyDefinition, z.array(z.never())]).nullish(),
+  }),
+);
+const exchanges = z.array(z.object({ name: z.string(), policy: z.string().nullish() }));
+const policies = z.array(z.object({ name: z.string(), definition: policyDefinition }));
+const bindings = z.array(z.object({ destination: z.string(), destination_type: z.string() }));
+const nodes = z.array(
+  z.object({
+    name: z.string(),
+    mem_alarm: z.boolean().default(false),
+    disk_free_alarm: z.boolean().default(false),
+  }),
+);
+
+/** A queue as the management plugin lists it. */
+export type ListedQueue = z.output<typeof queues>[number];
+
+/** Reads from the HTTP API of RabbitMQ's management plugin. Every method throws ManagementError if it may not, or cannot. */
+export class ManagementApi {
+  private readonly base: string;
+  private readonly authorization: string;
+  private readonly vhost: string;
+
+  /**
+   * @param amqpUrl names the vhost, and the login unless `managementUrl` has one
+   * @param managementUrl for example `http://host:15672`; undefined: the host of `amqpUrl`, on the plugin's usual port
+   */
+  constructor(amqpUrl: string, managementUrl?: string) {
+    const amqp = new URL(amqpUrl);
+    const url = new URL(managementUrl ?? `http://${amqp.hostname}:${PORT}`);
+    const { username, password } = url.username === '' ? amqp : url;
+    const login = [username || 'guest', password || 'guest'].map(decodeURIComponent).join(':');
+    this.authorization = `Basic ${Buffer.from(login).toString('base64')}`;
+    url.username = url.password = '';
+    this.base = url.href.replace(/\/$/, '');
+    this.vhost = amqp.pathname.slice(1) || '%2F';
+  }
+
+  /** Where it is asked. */
+  get address(): string {
+    return this.base;
+  }
+
+  queues(): Promise<ListedQueue[]> {
+    const columns = 'name,messages,messages_dlx,consumers,policy,effective_policy_definition';
+    return this.get(`queues/${this.vhost}?columns=${columns}`, queues);
+  }
+
+  exchanges(): Promise<z.output<typeof exchanges>> {
+    return this.get(`exchanges/${this.vhost}?columns=name,policy`, exchanges);
+  }
+
+  policies(): Promise<z.output<typeof policies>> {
+    return this.get(`policies/${this.vhost}`, policies);
+  }
+
+  /** The queues that an exchange leads to. */
+  async queuesBehind(exchange: string): Promise<string[]> {
+    const found = await this.get(`exchanges/${this.vhost}/${encodeURIComponent(exchange)}/bindings/source`, bindings);
+    const names = found.filter(({ destination_type }) => destination_type === 'queue').map((each) => each.destination);
+    return [...new Set(names)];
+  }
+
+  nodes(): Promise<z.output<typeof nodes>> {
+    return this.get('nodes?columns=name,mem_alarm,disk_free_alarm', nodes);
+  }
+
+  private async get<T extends z.ZodType>(path: string, schema: T): Promise<z.output<T>> {
+    const { authorization } = this;
+    const request = { headers: { authorization }, signal: AbortSignal.timeout(LIMIT_MS) };
+    const response = await fetch(`${this.base}/api/${path}`, request).catch((error: unknown) => {
+      throw new ManagementError(`the management API at ${this.base} does not answer (${reasonOf(error)})`);
+    });
+    const body: unknown = await response.json().catch(() => undefined);
+    if (!response.ok) {
+      throw new ManagementError(`the management API at ${this.base} refuses /api/${path} (${response.status})`);
+    }
+    const parsed = schema.safeParse(body);
+    if (!parsed.success) throw new ManagementError(`the management API at ${this.base} answers with another format`);
+    return parsed.data;
+  }
+}
+
+/** `fetch failed` alone says nothing; its cause has the reason. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return cause instanceof Error ? cause.message || String((cause as { code?: unknown }).code) : String(cause);
+}

@@ -1,0 +1,144 @@
+import { type Channel, type ChannelModel, type ConfirmChannel, type GetMessage } from 'amqplib';
+import { withoutUndefined } from '../errors';
+import { CommandQueueMissingError } from './command-queue-missing-error';
+import { onConfirmChannel } from './on-channel';
+import { type TopologyNames } from './topology-names';
+import { withoutTransportHeaders } from './transport-headers';
+
+/** A message of the parked queue. */
+export interface ParkedMessage {
+  /** The `message_id`; empty if it has none. */
+  readonly id: string;
+  /** The command, or the kind of the timeout. */
+  readonly routingKey: string;
+  /** Why it is parked; null if the broker dead-lettered it by itself. */
+  readonly code: string | null;
+  readonly reason: string | null;
+  /** The body as text, at most the first 2,000 characters. */
+  readonly body: string;
+}
+
+/** Ids of messages, as the list has them: the empty one stands for all messages without an id. */
+export type ChosenMessages = readonly string[];
+
+const BODY_CHARACTERS = 2_000;
+/** What a command keeps of its properties. */
+interface MessageProperties {
+  readonly messageId?: string;
+  readonly type?: string;
+  readonly correlationId?: string;
+  readonly replyTo?: string;
+}
+
+/** The marks of ParkedQueue. */
+const OUR_MARK = /^x-ot-(error-|headers-dropped)/;
+
+/**
+ * The messages of the parked queue. They are read one after the other and put back in the end, so a second reader at
+ * the same time misses some.
+ */
+export class ParkedMessages {
+  constructor(
+    private readonly connection: ChannelModel,
+    private readonly names: TopologyNames,
+  ) {}
+
+  /** In the order of the queue. */
+  list(limit: number): Promise<ParkedMessage[]> {
+    const messages: ParkedMessage[] = [];
+    return this.walk(limit, async (_, message) => {
+      messages.push(read(message));
+    }).then(() => messages);
+  }
+
+  /**
+   * Sends commands to the service again, confirmed by the broker before they leave the queue. Wake-ups stay: their
+   * timeouts are in the database, and the sweep finds them. Returns the number of commands sent.
+   *
+   * @throws CommandQueueMissingError
+   */
+  async retry(chosen: ChosenMessages): Promise<number> {
+    let count = 0;
+    await this.walk(Infinity, async (channel, message) => {
+      if (!isChosen(chosen, message) || isWakeUp(message)) return;
+      await this.send(channel, message);
+      channel.ack(message);
+      count++;
+    });
+    return count;
+  }
+
+  /** Deletes messages for good. Returns how many there were. */
+  async discard(chosen: ChosenMessages): Promise<number> {
+    let count = 0;
+    await this.walk(Infinity, async (channel, message) => {
+      if (!isChosen(chosen, message)) return;
+      channel.ack(message);
+      count++;
+    });
+    return count;
+  }
+
+  private async send(channel: ConfirmChannel, { fields, properties, content }: GetMessage): Promise<void> {
+    const headers = withoutTransportHeaders(properties.headers ?? {});
+    const kept = Object.entries(headers).filter(([name]) => !OUR_MARK.test(name));
+    const { messageId, type, correlationId, replyTo } = properties as MessageProperties;
+    const options = withoutUndefined({ messageId, type, correlationId, replyTo });
+    const sending = { persistent: true, mandatory: true, headers: Object.fromEntries(kept) };
+    let isReturned = false;
+    channel.once('return', () => (isReturned = true));
+    channel.publish(this.names.commands, fields.routingKey, content, { ...options, ...sending });
+    // The broker returns a message before it confirms it.
+    await channel.waitForConfirms();
+    channel.removeAllListeners('return');
+    if (isReturned) throw new CommandQueueMissingError(this.names.commands);
+  }
+
+  /** Takes each message once. What is not acknowledged returns to the queue when the channel closes. */
+  private async walk(
+    limit: number,
+    visit: (channel: ConfirmChannel, message: GetMessage) => Promise<void>,
+  ): Promise<void> {
+    await onConfirmChannel(this.connection, async (channel) => {
+      const most = Math.min(limit, await this.count(channel));
+      for (let taken = 0; taken < most; taken++) {
+        const message = await channel.get(this.names.parked);
+        if (!message) break;
+        await visit(channel, message);
+      }
+    });
+  }
+
+  /** What comes in meanwhile is left alone: a command that is refused again would be sent forever. */
+  private async count(channel: Channel): Promise<number> {
+    return (await channel.checkQueue(this.names.parked)).messageCount;
+  }
+}
+
+function isChosen(chosen: ChosenMessages, { properties }: GetMessage): boolean {
+  return chosen.includes(String(properties.messageId ?? ''));
+}
+
+function read({ fields, properties, content }: GetMessage): ParkedMessage {
+  const text = (name: string): string | null => {
+    const value: unknown = properties.headers?.[name];
+    return typeof value === 'string' ? value : null;
+  };
+  return {
+    id: String(properties.messageId ?? ''),
+    routingKey: fields.routingKey,
+    code: text('x-ot-error-code'),
+    reason: text('x-ot-error-reason'),
+    body: content.toString('utf8').slice(0, BODY_CHARACTERS),
+  };
+}
+
+/** A wake-up has ids only; no command looks like this. */
+function isWakeUp({ content }: GetMessage): boolean {
+  try {
+    const body: unknown = JSON.parse(content.toString('utf8'));
+    return typeof body === 'object' && body !== null && 'kind' in body && 'key' in body && 'generation' in body;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,60 @@
+import {
+  type DynamicModule,
+  type INestApplicationContext,
+  type LoggerService,
+  Module,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { DataSource } from 'typeorm';
+import { OrderTimeoutModule } from '../module';
+import { DORMANT } from '../timeouts';
+import { toOptions } from './app.module';
+import { type ServiceConfig } from './config';
+import { openDatabase } from './open-database';
+
+@Module({})
+class CommandDatabaseModule implements OnApplicationShutdown {
+  constructor(private readonly dataSource: DataSource) {}
+
+  static forRoot(config: ServiceConfig['database']): DynamicModule {
+    const provider = { provide: DataSource, useFactory: () => openDatabase(config) };
+    return { module: CommandDatabaseModule, global: true, providers: [provider], exports: [DataSource] };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
+  }
+}
+
+/** The use cases of the service, without the service: no HTTP, no consumer, no relay, no migration. */
+@Module({})
+class CommandModule {
+  static forRoot(config: ServiceConfig): DynamicModule {
+    return {
+      module: CommandModule,
+      imports: [
+        CommandDatabaseModule.forRoot(config.database),
+        OrderTimeoutModule.forRootAsync({
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => ({
+            ...toOptions(dataSource, config),
+            migrate: false,
+            // A command may act on timeouts of any kind, also of those whose handler is a host's.
+            consume: false,
+            [DORMANT]: true,
+          }),
+        }),
+      ],
+    };
+  }
+}
+
+/**
+ * Opens the use cases for one command. What it writes goes out through the instances that run. Close it in the end.
+ *
+ * @throws MissingTablesError, NewerSchemaError, MissingRightsError, or the error of the database driver
+ */
+export function openCommandContext(config: ServiceConfig, logger: LoggerService): Promise<INestApplicationContext> {
+  return NestFactory.createApplicationContext(CommandModule.forRoot(config), { abortOnError: false, logger });
+}

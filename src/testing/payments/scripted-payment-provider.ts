@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import {
+  type CloseOutcome,
+  type Notification,
+  type NotificationReader,
+  type NotificationRequest,
+  type PaymentAttemptRef,
+  type PaymentProvider,
+  type QueryOutcome,
+  type RefundOutcome,
+  type RefundRequest,
+} from '../../payments';
+import { type PaymentScript, ScriptedAnswers } from './scripted-answers';
+import { ScriptedPayment } from './scripted-payment';
+
+/** A call that the product made. */
+export interface ScriptedCall {
+  readonly call: keyof PaymentScript;
+  readonly reference: string;
+}
+
+/** What a buyer pays. By default what the attempt says. */
+export interface ScriptedMoney {
+  /** Minor units. */
+  readonly amount?: bigint;
+  /** ISO 4217, upper case. */
+  readonly currency?: string;
+}
+
+const body = z.object({ reference: z.string(), merchantAccount: z.string().optional() });
+
+/**
+ * A payment provider in the process. It keeps books like a real one: a payment is OPEN until the buyer pays, the product
+ * closes it, or it is forgotten. `script` puts other answers before them. It never calls anybody.
+ */
+export class ScriptedPaymentProvider implements PaymentProvider {
+  readonly notifications: NotificationReader;
+  readonly defaultAccount?: string | null | undefined;
+  readonly hasAccount?: (account: string) => boolean;
+  private made: ScriptedCall[] = [];
+  private readonly payments = new Map<string, ScriptedPayment>();
+  private readonly scripts = new Map<string, ScriptedAnswers>();
+
+  /** @param original whose merchant accounts it has. */
+  constructor(
+    readonly name: string,
+    original?: Pick<PaymentProvider, 'defaultAccount' | 'hasAccount'>,
+  ) {
+    if (original?.defaultAccount !== undefined) this.defaultAccount = original.defaultAccount;
+    if (original?.hasAccount) this.hasAccount = original.hasAccount.bind(original);
+    this.notifications = { read: (request) => this.read(request), reply: replyOf };
+  }
+
+  /** All calls so far, oldest first. */
+  get calls(): readonly ScriptedCall[] {
+    return [...this.made];
+  }
+
+  /** The buyer pays. False: the payment is closed, and the buyer was refused. */
+  pay(reference: string, money: ScriptedMoney = {}): boolean {
+    return this.payment(reference).pay(money);
+  }
+
+  /** The provider has never heard of this payment, because creating it failed. */
+  forget(reference: string): void {
+    this.payment(reference).forget();
+  }
+
+  /** Adds answers for the next calls about this payment. */
+  script(reference: string, script: PaymentScript): void {
+    this.answersAbout(reference).add(script);
+  }
+
+  /** Minor units refunded for this payment so far. */
+  refunded(reference: string): bigint {
+    return this.payment(reference).refundedAmount;
+  }
+
+  /**
+   * What the provider posts about this payment. It names the money if `pay` did, and otherwise says only that the status has
+   * changed, so that the product looks it up. For `orders.handleWebhook`, or as the body of an HTTP request.
+   */
+  notification(reference: string, merchantAccount?: string): NotificationRequest {
+    return { headers: {}, rawBody: Buffer.from(JSON.stringify({ reference, merchantAccount })) };
+  }
+
+  /** Forgets all payments, scripts, and calls. */
+  clear(): void {
+    this.made = [];
+    this.payments.clear();
+    this.scripts.clear();
+  }
+
+  async query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
+    const { reference } = attempt;
+    const scripted = await this.called('query', reference, signal).query.next(signal);
+    return scripted ?? this.payment(reference).query(attempt);
+  }
+
+  async close({ reference }: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
+    const scripted = await this.called('close', reference, signal).close.next(signal);
+    return scripted ?? this.payment(reference).close();
+  }
+
+  async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
+    const { reference } = refund.attempt;
+    const scripted = await this.called('refund', reference, signal).refund.next(signal);
+    return scripted ?? this.payment(reference).refund(refund);
+  }
+
+  private called(call: ScriptedCall['call'], reference: string, signal: AbortSignal): ScriptedAnswers {
+    this.made.push({ call, reference });
+    signal.throwIfAborted();
+    return this.answersAbout(reference);
+  }
+
+  private answersAbout(reference: string): ScriptedAnswers {
+    const known = this.scripts.get(reference) ?? new ScriptedAnswers();
+    this.scripts.set(reference, known);
+    return known;
+  }
+
+  private payment(reference: string): ScriptedPayment {
+    const known = this.payments.get(reference) ?? new ScriptedPayment(reference);
+    this.payments.set(reference, known);
+    return known;
+  }
+
+  private async read({ rawBody }: NotificationRequest): Promise<Notification> {
+    const parsed = body.safeParse(jsonOf(rawBody));
+    if (!parsed.success) return { type: 'REJECTED', reason: 'not a notification of the scripted provider' };
+    const { reference, merchantAccount } = parsed.data;
+    const account = merchantAccount === undefined ? {} : { merchantAccount };
+    const paid = this.payment(reference).notice();
+    if (paid) return { ...paid, reference, ...account };
+    return { type: 'STATUS_CHANGED', reference, evidence: { scripted: true }, ...account };
+  }
+}
+
+function jsonOf(text: Buffer): unknown {
+  try {
+    return JSON.parse(text.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function replyOf(verdict: 'accepted' | 'later' | 'rejected'): { status: number; body: string } {
+  return { status: { accepted: 200, later: 503, rejected: 400 }[verdict], body: verdict };
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { asyncApiDocument } from '../../src/contract/amqp/async-api-document';
+import { COMMANDS } from '../../src/contract/amqp/commands';
+import { EVENTS } from '../../src/contract/amqp/events';
+import { type Messages } from '../../src/contract/amqp/message';
+import { openApiDocument } from '../../src/contract/http/open-api-document';
+import { packageVersion } from '../../src/contract/package-version';
+import { jsonSchema } from '../../src/contract/schema/json-schemas';
+
+export const DOCS = join(__dirname, '../../docs');
+
+/** Prefix of the names on the broker, unless it is configured. */
+export const PREFIX = 'order-timeout.v1';
+
+/** The documents as the service with its default settings serves them. */
+export function contractDocuments() {
+  const version = packageVersion();
+  return {
+    openApi: openApiDocument({ version, hasHealth: true }),
+    asyncApi: asyncApiDocument({ version, prefix: PREFIX }),
+  };
+}
+
+/** What `npm run contract -- --update` writes, by path below `docs`. */
+export function contractFiles(): ReadonlyMap<string, string> {
+  const { openApi, asyncApi } = contractDocuments();
+  return new Map(
+    [
+      ['openapi.json', openApi] as const,
+      ['asyncapi.json', asyncApi] as const,
+      ...messageFiles('command', COMMANDS),
+      ...messageFiles('event', EVENTS),
+    ].map(([path, content]) => [path, `${JSON.stringify(content, null, 2)}\n`]),
+  );
+}
+
+/** The JSON Schema and an example of each message, for programs that read no AsyncAPI. */
+function messageFiles(direction: string, messages: Messages): (readonly [string, object])[] {
+  return Object.entries(messages).flatMap(([key, { name, schema, example }]) => {
+    const path = join('messages', `${direction}.${key}`);
+    const $schema = 'http://json-schema.org/draft-07/schema#';
+    return [
+      [`${path}.schema.json`, { $schema, title: name, ...jsonSchema(schema, 'draft-07') }] as const,
+      [`${path}.example.json`, example] as const,
+    ];
+  });
+}

@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto';
+import { type Channel, connect } from 'amqplib';
+import { DataSource } from 'typeorm';
+import { type DoctorReport } from '../../../src/operations';
+import { takePrefix, TopologyNames } from '../../../src/rabbit';
+import { OwnBroker } from '../../harness/servers/own-broker';
+import { managementUrl, runCommand, runJson } from '../../support/command-line';
+import { onServer, type TestDatabase, urlOf } from '../../support/database';
+import { until } from '../../support/engine';
+import { type TestVhost } from '../../support/rabbit-vhost';
+import { environmentOf, openService, PREFIX } from '../running-service';
+import { openSilentService } from './silent-service';
+
+jest.setTimeout(120_000);
+
+type Examined = DoctorReport & { readonly code: number };
+
+const names = new TopologyNames(PREFIX);
+const LADDER = `${PREFIX}.delay-b8-u1000-classic`;
+
+describe('order-timeout doctor', () => {
+  it('finds nothing while the service runs, says what it saw, and ends with 1 for a warning', async () => {
+    const service = await openService();
+    const environment = {
+      ...environmentOf(service.database.url, service.vhost.url),
+      RABBITMQ_MANAGEMENT_URL: managementUrl(),
+    };
+    const healthy = await runJson<Examined>(environment, 'doctor');
+    const people = await runCommand(environment, 'doctor');
+    await service.database.dataSource.query(`INSERT INTO order_timeout.timeout
+      (kind, key, generation, due_at, next_attempt_at, state) VALUES ('order.payment', 'o-1', 1, now(), now(), 'parked')`);
+    const warned = await runJson<Examined>(environment, 'doctor');
+    await service.close();
+    expect({ code: warned.code, status: warned.status }).toEqual({ code: 1, status: 'warning' });
+    expect(healthy).toEqual({ code: 0, status: 'ok', findings: [], unchecked: [], facts: expect.anything() as object });
+    expect(Object.keys(healthy.facts)).toEqual(
+      expect.arrayContaining(['PostgreSQL', 'broker', 'migrations', 'outbox', 'connections', 'delay transport']),
+    );
+    expect(people.out).toMatch(/^broker +RabbitMQ \d/m);
+    expect(people.out).toContain('0 errors, 0 warnings');
+  });
+});
+
+describe('the doctor finds', () => {
+  let database: TestDatabase;
+  let vhost: TestVhost;
+  let environment: Record<string, string>;
+
+  /** A service has declared everything, and has ended. */
+  beforeAll(async () => {
+    const service = await openSilentService();
+    ({ database, vhost } = service);
+    environment = { ...service.environment, RABBITMQ_MANAGEMENT_URL: managementUrl() };
+    await service.stop();
+  });
+
+  afterAll(async () => {
+    await database.drop();
+    await vhost.drop();
+  });
+
+  const examine = (changed: Record<string, string> = {}, ...args: string[]): Promise<Examined> =>
+    runJson<Examined>({ ...environment, ...changed }, 'doctor', ...args);
+
+  const sql = (text: string): Promise<unknown> => database.dataSource.query(text);
+
+  /** What was seen by this name, and that it comes with a remedy and the right exit code. */
+  async function seen(id: string, report: Examined): Promise<string> {
+    const found = report.findings.find((finding) => finding.id === id);
+    if (!found) throw new Error(`not found; findings: ${JSON.stringify(report, null, 1)}`);
+    expect(found.remedy).not.toBe('');
+    expect(report.code).toBe(report.findings.some(({ severity }) => severity === 'error') ? 2 : 1);
+    return found.seen;
+  }
+
+  async function onBroker(work: (channel: Channel) => Promise<unknown>): Promise<void> {
+    const connection = await connect(vhost.url);
+    const channel = await connection.createChannel();
+    await work(channel);
+    // Answered only after what was published before it.
+    await channel.close();
+    await connection.close();
+  }
+
+  const otherLogin = (user: string, password: string): string => {
+    const url = new URL(vhost.url);
+    [url.username, url.password] = [user, password];
+    return url.href;
+  };
+
+  describe('on the broker', () => {
+    it('1. a broker that is down', async () => {
+      const report = await examine({ RABBITMQ_URLS: 'amqp://127.0.0.1:1' });
+      expect(await seen('broker-unreachable', report)).toContain('127.0.0.1:1');
+      expect(report.unchecked.map(({ what }) => what)).toContain('queues and exchanges');
+    });
+
+    it('2. a wrong password, without repeating it', async () => {
+      const report = await examine({ RABBITMQ_URLS: otherLogin('somebody', 'wrong-secret') });
+      expect(await seen('broker-login-refused', report)).toContain('"somebody"');
+      expect(JSON.stringify(report)).not.toContain('wrong-secret');
+    });
+
+    it('3. a user without rights on the prefix', async () => {
+      const user = `limited-${randomUUID()}`;
+      await vhost.manage('PUT', `/users/${user}`, { password: 'limited', tags: '' });
+      const rights = { configure: '^other', write: '^other', read: '.*' };
+      await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, rights);
+      const report = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
+      await vhost.manage('DELETE', `/users/${user}`);
+      expect(await seen('broker-permissions', report)).toContain(user);
+    });
+
+    it('4. a required plugin that is missing', async () => {
+      await seen('delayed-exchange-missing', await examine({ DELAY_TRANSPORT: 'delayed-exchange' }));
+    });
+
+    it('5. a queue with other arguments', async () => {
+      const queue = names.workQueue('payment.refund');
+      await onBroker(async (channel) => {
+        await channel.deleteQueue(queue);
+        await channel.assertQueue(queue, {
+          durable: true,
+          arguments: { 'x-queue-type': 'classic', 'x-max-length': 10 },
+        });
+      });
+      expect(await seen('queue-arguments', await examine())).toContain(queue);
+      await onBroker((channel) => channel.deleteQueue(queue));
+    });
+
+    it('6. a missing queue', async () => {
+      const queue = names.workQueue('order.late-watch');
+      await onBroker((channel) => channel.deleteQueue(queue));
+      expect(await seen('queue-missing', await examine())).toContain(queue);
+    });
+
+    it('7. a policy that expires every queue', async () => {
+      const policy = { pattern: '.*', definition: { expires: 3_600_000 }, 'apply-to': 'queues' };
+      await vhost.manage('PUT', `/policies/${vhost.name}/tidy`, policy);
+      const applied = async (): Promise<boolean> => {
+        const [first] = await vhost.manage<{ policy?: string }[]>('GET', `/queues/${vhost.name}`);
+        return first?.policy === 'tidy';
+      };
+      await until(applied);
+      const report = await examine();
+      await vhost.manage('DELETE', `/policies/${vhost.name}/tidy`);
+      expect(await seen('policy', report)).toContain('"tidy" sets expires');
+    });
+
+    it('8. a ladder that lacks an exchange, so that dead letters stall', async () => {
+      await onBroker((channel) => channel.deleteExchange(`${LADDER}.delivery`));
+      expect(await seen('dead-letters-stall', await examine())).toContain(`${LADDER}.delivery`);
+    });
+
+    it('9. a prefix that belongs to another database', async () => {
+      const connection = await connect(vhost.url);
+      await takePrefix(connection, names, 'another-database');
+      await connection.close();
+      expect(await seen('prefix-shared', await examine())).toContain('another-database');
+    });
+
+    it('10. messages that are parked', async () => {
+      await onBroker(async (channel) => channel.publish(names.parked, 'order.paid', Buffer.from('{}')));
+      await until(async () => (await examine()).findings.some(({ id }) => id === 'parked-messages'));
+      expect(await seen('parked-messages', await examine())).toContain('1 messages');
+    });
+
+    it('11. queues that no instance consumes, and events that nobody gets', async () => {
+      const report = await examine();
+      expect(await seen('queue-without-consumer', report)).toContain(PREFIX);
+      expect(await seen('events-without-queue', report)).toContain(names.events);
+    });
+
+    it('12. a broker without memory or disk', async () => {
+      const broker = await OwnBroker.open({ profile: 'plain' });
+      try {
+        await broker.fillDisk();
+        const where = { RABBITMQ_URLS: broker.amqpUrl, RABBITMQ_MANAGEMENT_URL: broker.managementUrl };
+        await until(async () => (await examine(where)).findings.some(({ id }) => id === 'broker-alarm'), 30_000);
+        expect(await seen('broker-alarm', await examine(where))).toContain('disk');
+      } finally {
+        await broker.close();
+      }
+    });
+
+    it('says what it cannot check without the management API', async () => {
+      const { unchecked } = await examine({ RABBITMQ_MANAGEMENT_URL: 'http://127.0.0.1:1' });
+      const skipped = unchecked.find(({ what }) => what.startsWith('policies'));
+      expect(skipped?.why).toContain('http://127.0.0.1:1 does not answer');
+    });
+  });
+
+  describe('in the database', () => {
+    it('13. a database that does not answer', async () => {
+      const report = await examine({ DATABASE_URL: 'postgresql://127.0.0.1:1/nothing' });
+      expect(await seen('database-unreachable', report)).toContain('ECONNREFUSED');
+    });
+
+    it('14. migrations that are missing', async () => {
+      const name = `ot_empty_${randomUUID().slice(0, 8)}`;
+      await onServer(`CREATE DATABASE ${name}`);
+      const report = await examine({ DATABASE_URL: urlOf(name) });
+      await onServer(`DROP DATABASE ${name} WITH (FORCE)`);
+      expect(await seen('migrations-pending', report)).toContain('CreateOrders1763600000400');
+    });
+
+    it('15. a database user without rights', async () => {
+      const user = `reader_${randomUUID().slice(0, 8)}`;
+      await sql(`CREATE ROLE ${user} LOGIN PASSWORD 'reader'`);
+      await sql(`GRANT USAGE ON SCHEMA order_timeout TO ${user}`);
+      await sql(`GRANT SELECT ON ALL TABLES IN SCHEMA order_timeout TO ${user}`);
+      const url = new URL(database.url);
+      [url.username, url.password] = [user, 'reader'];
+      const report = await examine({ DATABASE_URL: url.href });
+      await sql(`DROP OWNED BY ${user}`);
+      await sql(`DROP ROLE ${user}`);
+      expect(await seen('database-rights', report)).toContain(`${user} lacks`);
+      expect(report.findings.find(({ id }) => id === 'database-rights')?.remedy).toContain('GRANT SELECT, INSERT');
+    });
+
+    it('16. a transaction that is old', async () => {
+      const other = await new DataSource({
+        type: 'postgres',
+        url: database.url,
+        applicationName: 'forgotten',
+      }).initialize();
+      const runner = other.createQueryRunner();
+      await runner.startTransaction();
+      await runner.query('SELECT 1 FROM order_timeout.orders');
+      const report = await examine({}, '--transaction-age', '1ms');
+      await runner.rollbackTransaction();
+      await runner.release();
+      await other.destroy();
+      expect(await seen('old-transaction', report)).toContain('"forgotten"');
+    });
+
+    it('17. a pool that is larger than the server', async () => {
+      expect(await seen('pool-too-large', await examine({ DATABASE_POOL_SIZE: '1000' }))).toContain('1000');
+    });
+
+    it('18. dead rows that nothing removes', async () => {
+      await sql(
+        `INSERT INTO order_timeout.engine_setting (name, value) SELECT 'dead-' || n, '' FROM generate_series(1, 25000) n`,
+      );
+      await sql('ALTER TABLE order_timeout.engine_setting SET (autovacuum_enabled = off)');
+      await sql(`DELETE FROM order_timeout.engine_setting WHERE name LIKE 'dead-%'`);
+      await until(async () => (await examine()).findings.some(({ id }) => id === 'dead-rows'), 30_000);
+      expect(await seen('dead-rows', await examine())).toContain('engine_setting has 25000 dead rows');
+    });
+
+    it('19. timeouts that are parked, and timeouts that nothing handles', async () => {
+      await sql(`INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at, state, last_error) VALUES
+        ('order.payment', 'o-parked', 1, now(), now(), 'parked', 'a reason'),
+        ('order.payment', 'o-late', 2, now() - interval '5 minutes', now() - interval '5 minutes', 'pending', NULL)`);
+      const report = await examine();
+      expect(await seen('parked-timeouts', report)).toContain('1 timeouts of order.payment');
+      expect(await seen('timeouts-overdue', report)).toMatch(/waiting for 3\d\d s/);
+    });
+
+    it('20. messages that stay in the outbox, and one that cannot be sent', async () => {
+      await sql(`INSERT INTO order_timeout.outbox (id, route, routing_key, body, created_at, parked_reason, available_at) VALUES
+        (gen_random_uuid(), 'event', 'order.closed', '{}', now() - interval '10 minutes', NULL, now()),
+        (gen_random_uuid(), 'event', 'order.closed', '{}', now(), 'too long', 'infinity')`);
+      const report = await examine();
+      expect(await seen('outbox-old', report)).toMatch(/for 6\d\d s/);
+      expect(await seen('outbox-parked', report)).toContain('1 messages');
+    });
+
+    it('21. a clock that is wrong', async () => {
+      const now = Date.now.bind(Date);
+      jest.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+      const report = await examine();
+      jest.restoreAllMocks();
+      expect(await seen('clock-difference', report)).toMatch(/by 3[56]\d{5} ms/);
+    });
+
+    it('22. a server that takes no writes', async () => {
+      const name = new URL(database.url).pathname.slice(1);
+      await onServer(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+      const report = await examine();
+      await onServer(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+      await seen('database-read-only', report);
+    });
+  });
+});

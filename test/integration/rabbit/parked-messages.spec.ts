@@ -1,0 +1,77 @@
+import { type Channel, type ChannelModel, connect } from 'amqplib';
+import { ParkedMessages, TopologyNames } from '../../../src/rabbit';
+import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+
+describe('the messages of the parked queue', () => {
+  const names = new TopologyNames('order-timeout.v1');
+  let vhost: TestVhost;
+  let connection: ChannelModel;
+  let channel: Channel;
+  let messages: ParkedMessages;
+
+  beforeEach(async () => {
+    vhost = await createVhost();
+    connection = await connect(vhost.url);
+    channel = await connection.createChannel();
+    await channel.assertQueue(names.parked, { durable: true });
+    await channel.assertExchange(names.commands, 'topic', { durable: true });
+    messages = new ParkedMessages(connection, names);
+  });
+
+  afterEach(async () => {
+    await connection.close();
+    await vhost.drop();
+  });
+
+  async function park(body: object, properties: object): Promise<void> {
+    const confirming = await connection.createConfirmChannel();
+    confirming.sendToQueue(names.parked, Buffer.from(JSON.stringify(body)), properties);
+    await confirming.waitForConfirms();
+    await confirming.close();
+  }
+  const ids = async (): Promise<string[]> => (await messages.list(10)).map(({ id }) => id);
+
+  it('stay parked if no queue takes commands', async () => {
+    await park({ orderId: 'o-1' }, { messageId: 'm-1' });
+    await expect(messages.retry(['m-1'])).rejects.toMatchObject({ code: 'ORDER_TIMEOUT/COMMAND_QUEUE_MISSING' });
+    await connection.close();
+    connection = await connect(vhost.url);
+    messages = new ParkedMessages(connection, names);
+    expect(await ids()).toEqual(['m-1']);
+  });
+
+  it('are sent again without the marks of the parking, and with their own properties', async () => {
+    await channel.assertQueue('taker');
+    await channel.bindQueue('taker', names.commands, '#');
+    const headers = { traceparent: '00-1', 'x-ot-error-code': 'ORDER_NOT_FOUND', 'x-delay': 5 };
+    await park({ orderId: 'o-1' }, { messageId: 'm-1', correlationId: 'c-1', replyTo: 'r-1', headers });
+    expect(await messages.retry(['m-1'])).toBe(1);
+    const sent = await channel.get('taker');
+    if (!sent) throw new Error('nothing was sent');
+    expect(sent.properties).toMatchObject({ messageId: 'm-1', correlationId: 'c-1', replyTo: 'r-1', deliveryMode: 2 });
+    expect(sent.properties.headers).toEqual({ traceparent: '00-1' });
+    expect(await ids()).toEqual([]);
+  });
+
+  it('of wake-ups are not sent, because their timeouts are in the database', async () => {
+    await park({ kind: 'order.payment', key: 'o-1', generation: '1' }, { messageId: 'w-1' });
+    expect(await messages.retry(['w-1'])).toBe(0);
+    expect(await messages.discard(['w-1'])).toBe(1);
+    expect(await ids()).toEqual([]);
+  });
+
+  it('without an id go together', async () => {
+    await park({}, {});
+    await park({}, { messageId: 'm-1' });
+    expect(await ids()).toEqual(['', 'm-1']);
+    expect(await messages.discard([''])).toBe(1);
+    expect(await ids()).toEqual(['m-1']);
+  });
+
+  it('show why they are parked', async () => {
+    const headers = { 'x-ot-error-code': 'INVALID_JSON', 'x-ot-error-reason': 'the body is not JSON' };
+    await park({ a: 1 }, { messageId: 'm-1', headers });
+    const shown = { id: 'm-1', routingKey: names.parked, code: 'INVALID_JSON', reason: 'the body is not JSON' };
+    expect(await messages.list(10)).toEqual([{ ...shown, body: '{"a":1}' }]);
+  });
+});

@@ -1,0 +1,28 @@
+import { mayReach } from '../../../src/webhooks/address-rule';
+
+describe('a webhook', () => {
+  it.each(['93.184.216.34', '2606:2800:220:1::1', '172.32.0.1', '100.128.0.1'])('may go to %s', (address) => {
+    expect(mayReach(address, false)).toBe(true);
+  });
+
+  it.each(['127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
+    'may go to %s only if the endpoint allows private networks',
+    (address) => {
+      expect([mayReach(address, false), mayReach(address, true)]).toEqual([false, true]);
+    },
+  );
+
+  it.each([
+    '169.254.169.254',
+    '::ffff:169.254.169.254',
+    'fe80::1',
+    '0.0.0.0',
+    '::',
+    '224.0.0.1',
+    'ff02::1',
+    '64:ff9b::a9fe:a9fe',
+    'name',
+  ])('never goes to %s', (address) => {
+    expect([mayReach(address, false), mayReach(address, true)]).toEqual([false, false]);
+  });
+});
