@@ -4,9 +4,9 @@ import tseslint from 'typescript-eslint';
 
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
 
-// The types of these libraries are needed; npm run test:orms installs them.
-const hasOrms = existsSync(join(import.meta.dirname, 'test/orms/node_modules'));
-const uninstalled = hasOrms ? [] : ['test/orms'];
+// Its types are needed; npm run test:prisma installs and generates them.
+const hasPrisma = existsSync(join(import.meta.dirname, 'test/prisma/generated'));
+const uninstalled = hasPrisma ? [] : ['test/prisma'];
 
 export default tseslint.config(
   {
@@ -17,7 +17,7 @@ export default tseslint.config(
       '.stack',
       'test/architecture/fixtures',
       'test/clients/programs',
-      'test/orms/generated',
+      'test/prisma/generated',
       ...uninstalled,
     ],
   },
@@ -25,7 +25,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', ...(hasOrms ? ['./test/orms/tsconfig.json'] : [])],
+        project: ['./tsconfig.json', ...(hasPrisma ? ['./test/prisma/tsconfig.json'] : [])],
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -4,6 +4,9 @@ import {
   DONE,
   Inventory,
   type NewOrder,
+  OnOrder,
+  OnOrderInTransaction,
+  type OrderEvent,
   Orders,
   OrderTimeoutModule,
   Outbox,
@@ -13,6 +16,7 @@ import {
   type TimeoutOutcome,
   TimeoutScheduler,
 } from '../../src';
+import { type EntityManager } from 'typeorm';
 import { createDatabase, type TestDatabase } from './database';
 import { Recorder, until } from './engine';
 import { HOST_TABLE } from './host-library';
@@ -29,6 +33,23 @@ class Reminders {
   }
 }
 
+/** Notes canceled orders in the host's table, and the ids that it hears of after the commit. */
+@Injectable()
+class Cancellations {
+  readonly heard: string[] = [];
+
+  @OnOrderInTransaction('cancelled')
+  async note(events: OrderEvent<'cancelled'>[], tx: EntityManager): Promise<void> {
+    const notes = events.map(({ orderId }) => `canceled ${orderId}`);
+    await tx.query('INSERT INTO host_note SELECT unnest($1::text[])', [notes]);
+  }
+
+  @OnOrder('cancelled')
+  hear({ orderId }: OrderEvent<'cancelled'>): void {
+    this.heard.push(orderId);
+  }
+}
+
 /** The module in a host that gives it a URL, and looks at the database from outside. */
 export interface HostShop {
   readonly database: TestDatabase;
@@ -37,9 +58,13 @@ export interface HostShop {
   readonly scheduler: TimeoutScheduler;
   readonly outbox: Outbox;
   readonly settled: Recorder;
+  /** Canceled orders that a listener has heard of. */
+  readonly heard: readonly string[];
   readonly newOrder: (order?: Partial<NewOrder>) => NewOrder;
   /** Rows of a table that have this id. */
   count(table: string, column: string, id: string): Promise<number>;
+  /** Sessions that wait for a lock. */
+  waitingSessions(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -67,10 +92,17 @@ export async function openHostShop(): Promise<HostShop> {
     scheduler: module.get(TimeoutScheduler),
     outbox: module.get(Outbox),
     settled,
+    heard: module.get(Cancellations).heard,
     newOrder,
     count: async (table, column, id) => {
       const sql = `SELECT count(*)::int AS count FROM ${table} WHERE ${column} = $1`;
       const [row] = await database.dataSource.query<{ count: number }[]>(sql, [id]);
+      return row?.count ?? 0;
+    },
+    waitingSessions: async () => {
+      const sql = `SELECT count(*)::int AS count FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      const [row] = await database.dataSource.query<{ count: number }[]>(sql);
       return row?.count ?? 0;
     },
     close: async () => {
@@ -89,7 +121,7 @@ function startModule(url: string, rabbitUrl: string): Promise<TestingModule> {
     orders: { reminderOffsetsMs: [], unknownProviders: 'allow', latePayment: 'keep' },
     shutdownTimeoutMs: 3_000,
   });
-  const building = Test.createTestingModule({ imports: [options], providers: [Reminders] });
+  const building = Test.createTestingModule({ imports: [options], providers: [Reminders, Cancellations] });
   return building
     .setLogger(new ConsoleLogger({ logLevels: process.env.TEST_LOGS ? ['log', 'warn', 'error'] : [] }))
     .compile();

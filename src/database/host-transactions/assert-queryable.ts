@@ -1,6 +1,14 @@
 import { type Queryable } from './transaction';
 import { UnusableTransactionError } from './unusable-transaction-error';
 
+/** A property by which an object is known that is no transaction, and what to pass instead. */
+const OTHERS: readonly (readonly [string, string])[] = [
+  // Each statement of a pool may run on another connection.
+  ['totalCount', 'tx is a pool; pass the client of pool.connect() on which you ran BEGIN'],
+  ['createQueryRunner', 'tx is a DataSource; pass the EntityManager that the function of your transaction receives'],
+  ['manager', 'tx is a QueryRunner; pass queryRunner.manager'],
+];
+
 /** A method by which a library is known, and what to pass instead. */
 const LIBRARIES: readonly (readonly [string, string])[] = [
   ['$queryRawUnsafe', 'fromPrisma(tx)'],
@@ -12,10 +20,9 @@ const LIBRARIES: readonly (readonly [string, string])[] = [
 
 /** @throws UnusableTransactionError naming what to pass instead. */
 export function assertQueryable(tx: Queryable): void {
-  const given = tx as unknown as Readonly<Record<string, unknown>>;
-  // Each statement of a pool may run on another connection.
-  if (typeof given.totalCount === 'number')
-    throw new UnusableTransactionError('tx is a pool; pass the client of pool.connect() on which you ran BEGIN');
+  const given = Object(tx) as Readonly<Record<string, unknown>>;
+  const [, sentence] = OTHERS.find(([name]) => given[name] !== undefined) ?? [];
+  if (sentence !== undefined) throw new UnusableTransactionError(sentence);
   if (typeof given.query === 'function') return;
   const [, remedy = 'an EntityManager of TypeORM, a client of pg, or the result of a from… function'] =
     LIBRARIES.find(([method]) => typeof given[method] === 'function') ?? [];

@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+import { adapted } from './adapted';
 import { arrayLiteral } from './array-literal';
 import { splitPlaceholders } from './split-placeholders';
 import { type Queryable } from './transaction';
@@ -22,17 +24,16 @@ export interface DrizzleSql {
  */
 export function fromDrizzle(tx: DrizzleTransaction, sql: DrizzleSql): Queryable {
   if (!('rollback' in tx)) throw UnusableTransactionError.outside('Drizzle');
-  return {
-    query: async (text, parameters = []) => {
-      const { parts, values } = splitPlaceholders(text, parameters);
-      const query = sql(Object.assign([...parts], { raw: parts }), ...values.map((value) => sql.param(plain(value))));
-      return { rows: rowsOf(await tx.execute(query)) };
-    },
-  };
+  return adapted(tx, async (text, parameters = []) => {
+    const { parts, values } = splitPlaceholders(text, parameters);
+    const query = sql(Object.assign([...parts], { raw: parts }), ...values.map((value) => sql.param(plain(value))));
+    return { rows: rowsOf(await tx.execute(query)) };
+  });
 }
 
-/** Drizzle takes from postgres.js how it sends arrays of instants. */
+/** Drizzle takes from postgres.js how it sends instants, and arrays of them. */
 function plain(value: unknown): unknown {
+  if (types.isDate(value)) return value.toISOString();
   return Array.isArray(value) ? arrayLiteral(value) : value;
 }
 

@@ -1,3 +1,4 @@
+import { adapted } from './adapted';
 import { splitPlaceholders } from './split-placeholders';
 import { type Queryable } from './transaction';
 import { UnusableTransactionError } from './unusable-transaction-error';
@@ -15,11 +16,9 @@ export interface KnexTransaction {
  */
 export function fromKnex(trx: KnexTransaction): Queryable {
   if (trx.isTransaction !== true) throw UnusableTransactionError.outside('Knex');
-  return {
-    query: async (sql, parameters = []) => {
-      const { parts, values } = splitPlaceholders(sql, parameters);
-      // Knex takes each question mark for a placeholder, even within a text.
-      return trx.raw(parts.map((part) => part.replaceAll('?', '\\?')).join('?'), values as never[]);
-    },
-  };
+  return adapted(trx, async (sql, parameters = []) => {
+    const { parts, values } = splitPlaceholders(sql, parameters);
+    // Knex takes each question mark for a placeholder, even within a text.
+    return trx.raw(parts.map((part) => part.replaceAll('?', '\\?')).join('?'), values as never[]);
+  });
 }

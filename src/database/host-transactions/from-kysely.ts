@@ -1,3 +1,4 @@
+import { adapted } from './adapted';
 import { type Queryable } from './transaction';
 import { UnusableTransactionError } from './unusable-transaction-error';
 
@@ -28,7 +29,7 @@ export interface KyselyTransaction {
 export function fromKysely(trx: KyselyTransaction): Queryable {
   if (!trx.isTransaction) throw UnusableTransactionError.outside('Kysely');
   const plain = trx.withoutPlugins();
-  return { query: (sql, parameters = []) => plain.executeQuery(compiled(sql, parameters)) };
+  return adapted(trx, (sql, parameters = []) => plain.executeQuery(compiled(sql, parameters)));
 }
 
 function compiled(sql: string, parameters: readonly unknown[]): KyselyQuery {

@@ -1,3 +1,4 @@
+import { adapted } from './adapted';
 import { type Queryable } from './transaction';
 import { UnusableTransactionError } from './unusable-transaction-error';
 
@@ -13,7 +14,7 @@ export interface PrismaTransaction {
  */
 export function fromPrisma(tx: PrismaTransaction): Queryable {
   if ('$connect' in tx) throw UnusableTransactionError.outside('Prisma');
-  return {
-    query: async (sql, parameters = []) => ({ rows: (await tx.$queryRawUnsafe(sql, ...parameters)) as unknown[] }),
-  };
+  return adapted(tx, async (sql, parameters = []) => ({
+    rows: (await tx.$queryRawUnsafe(sql, ...parameters)) as unknown[],
+  }));
 }

@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { assertQueryable } from './assert-queryable';
 import { HostConnection } from './host-connection';
 import { isEntityManager } from './is-entity-manager';
+import { oneAtATime } from './one-at-a-time';
 import { type Transaction } from './transaction';
 
 /** What runs single statements. A statement that returns rows gives an array of them. */
@@ -13,6 +14,7 @@ export function statementsOf(tx: Transaction): Statements {
   assertQueryable(tx);
   const connection = new HostConnection(tx);
   return {
-    query: async <T>(sql: string, parameters?: unknown[]) => (await connection.query(sql, parameters)).rows as T,
+    query: async <T>(sql: string, parameters?: unknown[]) =>
+      (await oneAtATime(tx, () => connection.query(sql, parameters))).rows as T,
   };
 }

@@ -1,9 +1,9 @@
 import { CodedError } from '../../errors';
 
-/** What was passed as `tx` is no transaction, or one that needs a function to adapt it. Nothing was written. */
+/** What was passed as `tx` is no transaction that the call can write in. The call wrote nothing. */
 export class UnusableTransactionError extends CodedError {
-  constructor(sentence: string) {
-    super('UNUSABLE_TRANSACTION', sentence);
+  constructor(sentence: string, options?: { cause?: unknown }) {
+    super('UNUSABLE_TRANSACTION', sentence, options);
   }
 
   static outside(library: string): UnusableTransactionError {

@@ -8,7 +8,7 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { managerOf, retryConflicts, runTransaction, type Transaction } from '../../database';
+import { retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
@@ -56,8 +56,7 @@ export class PlaceDrafts {
   async execute(drafts: readonly OrderDraft[], mode: PlaceMode): Promise<Map<string, PlaceResult>> {
     const rejections = new Map([...this.outOfRange(drafts), ...this.withoutProvider(drafts)]);
     const candidates = drafts.filter(({ id }) => !rejections.has(id));
-    const caller = mode.tx && managerOf(this.deps.dataSource, mode.tx);
-    for (const [id, rejection] of await this.atSight.execute(caller, candidates)) rejections.set(id, rejection);
+    for (const [id, rejection] of await this.atSight.execute(mode.tx, candidates)) rejections.set(id, rejection);
     const placed = await this.placeFitting(candidates, rejections, mode);
     this.atSight.note(rejections);
     return new Map(drafts.map(({ id }) => [id, placed.get(id) ?? toRejected(id, rejections)]));

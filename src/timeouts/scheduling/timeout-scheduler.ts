@@ -2,7 +2,7 @@ import {
   GROUP_COMMIT,
   GroupCommit,
   isDatabaseUnavailable,
-  managerOf,
+  joinTransaction,
   ownQuery,
   ownTransaction,
   storableJson,
@@ -63,7 +63,7 @@ export class TimeoutScheduler {
     if (requests.length === 0) return [];
     this.check(requests);
     const traced = withTrace(requests);
-    if (tx) return this.write(managerOf(this.deps.dataSource, tx), traced);
+    if (tx) return joinTransaction(this.deps.dataSource, tx, (own) => this.write(own, traced));
     // More requests than a group may hold get a transaction of their own.
     return traced.length > GROUP_COMMIT.size ? this.commit(traced) : this.groups.run(traced);
   }
@@ -114,7 +114,7 @@ export class TimeoutScheduler {
     if (refs.length === 0) return 0;
     const { dataSource } = this.deps;
     return tx
-      ? this.remove(managerOf(dataSource, tx), refs)
+      ? joinTransaction(dataSource, tx, (own) => this.remove(own, refs))
       : ownTransaction(dataSource, (own) => this.remove(own, refs));
   }
 

@@ -1,4 +1,4 @@
-// npm run test:orms. Apart from npm test, as the libraries have 340 MB.
+// npm run test:prisma. Apart from npm test, because Prisma takes 260 MB.
 const path = require('node:path');
 const base = require('../../jest.config.js');
 
@@ -9,5 +9,5 @@ const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e
 module.exports = {
   ...base,
   rootDir,
-  projects: [{ ...onServers, rootDir, displayName: 'orms', testMatch: ['<rootDir>/test/orms/**/*.spec.ts'] }],
+  projects: [{ ...onServers, rootDir, displayName: 'prisma', testMatch: ['<rootDir>/test/prisma/**/*.spec.ts'] }],
 };

@@ -7,22 +7,22 @@ import { showProgress } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
 
 const limitMs = 10 * 60_000;
-const folder = join(repository, 'test', 'orms');
+const folder = join(repository, 'test', 'prisma');
 
 /** @param {string[]} path */
 const readLock = (...path) =>
   /** @type {import('../setup/dependencies.mjs').LockFile | undefined} */ (readJson(join(folder, ...path)));
 
 /**
- * Installs the libraries of test/orms, generates the client of Prisma, and compiles the specs.
+ * Installs Prisma in test/prisma, generates its client, and compiles the specs.
  *
  * @param {AbortSignal} signal
  */
-export async function prepareLibraries(signal) {
+export async function preparePrisma(signal) {
   if (!isInstalled(readLock('package-lock.json'), readLock('node_modules', '.package-lock.json'))) {
-    // Without their scripts: Prisma's would download engines, which are not used.
+    // Without their scripts: Prisma's would download engines, that are not used.
     const [command, args] = npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
-    await step('the libraries (npm ci)', command, args, signal);
+    await step('Prisma (npm ci)', command, args, signal);
   }
   await step('prisma generate', process.execPath, ['node_modules/prisma/build/index.js', 'generate'], signal);
   await step('types', process.execPath, [join(repository, 'node_modules/typescript/bin/tsc'), '-p', '.'], signal);

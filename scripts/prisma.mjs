@@ -1,5 +1,5 @@
-// npm run test:orms: passes transactions of Prisma, Drizzle, Kysely, Knex, and MikroORM to the product. Arguments are Jest's.
-import { prepareLibraries } from './orms/prepare-libraries.mjs';
+// npm run test:prisma: passes transactions of Prisma to the product. Arguments are Jest's.
+import { preparePrisma } from './prisma/prepare-prisma.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
@@ -9,7 +9,7 @@ const limitMs = 30 * 60_000;
 
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
-  await prepareLibraries(signal);
-  const jest = ['scripts/test.mjs', '--config', 'test/orms/jest.config.js', ...args];
+  await preparePrisma(signal);
+  const jest = ['scripts/test.mjs', '--config', 'test/prisma/jest.config.js', ...args];
   return runInForeground(process.execPath, jest, { cwd: repository, owns: 'process', limitMs, signal });
 });
