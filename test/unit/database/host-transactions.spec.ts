@@ -9,7 +9,9 @@ import {
   type Queryable,
 } from '../../../src/database';
 import { arrayLiteral } from '../../../src/database/host-transactions/array-literal';
+import { explainFailure } from '../../../src/database/host-transactions/explain-failure';
 import { HostConnection } from '../../../src/database/host-transactions/host-connection';
+import { oneAtATime } from '../../../src/database/host-transactions/one-at-a-time';
 import { plainRow } from '../../../src/database/host-transactions/plain-row';
 import { splitPlaceholders } from '../../../src/database/host-transactions/split-placeholders';
 
@@ -41,6 +43,7 @@ describe('an array for a driver that sends none', () => {
   it('is written as PostgreSQL writes it', () => {
     expect(arrayLiteral(['a', 'b,"c"', '\\d', null, 1, true, ''])).toBe('{"a","b,\\"c\\"","\\\\d",NULL,"1","true",""}');
     expect(arrayLiteral([])).toBe('{}');
+    expect(arrayLiteral([new Date(5)])).toBe('{"1970-01-01T00:00:00.005Z"}');
   });
 });
 
@@ -94,6 +97,61 @@ describe('the connection of a host’s transaction', () => {
   });
 });
 
+describe('a failed statement', () => {
+  const explained = (error: object) => explainFailure(error) as UnusableTransactionError;
+  /** As Prisma nests it. */
+  const nested = (originalCode: string) => ({
+    code: 'P2010',
+    meta: { driverAdapterError: { cause: { originalCode } } },
+  });
+
+  it.each([
+    ['pg', { code: '25P01' }, 'has ended, or was never begun'],
+    ['Drizzle', { cause: { code: '42P01' } }, 'has no tables of this package'],
+    ['Prisma', nested('3F000'), 'has no tables of this package'],
+  ])('through %s says what is wrong with the transaction', (_library, error, sentence) => {
+    expect(explained(error)).toBeInstanceOf(UnusableTransactionError);
+    expect(explained(error).message).toContain(sentence);
+    expect(explained(error).cause).toBe(error);
+  });
+
+  it.each([[{ code: '23505' }], [nested('55P03')], [new Error('reset')], [undefined]])(
+    'that has another reason stays as it is (%j)',
+    (error) => expect(explainFailure(error)).toBe(error),
+  );
+});
+
+describe('calls in one transaction', () => {
+  const sql = Object.assign(() => ({}), { param: (value: unknown) => value });
+  const drizzle = { execute: async () => [], rollback: () => undefined };
+
+  it('run one after the other, and the next one also runs after one that failed', async () => {
+    const log: string[] = [];
+    const call = (name: string) => async (): Promise<void> => {
+      log.push(`${name} starts`);
+      await Promise.resolve();
+      log.push(`${name} ends`);
+      if (name === 'a') throw new Error(name);
+    };
+    const calls = ['a', 'b'].map((name) => oneAtATime(fromDrizzle(drizzle, sql), call(name)));
+    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(log).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
+  });
+
+  it('do not wait for those in another one', async () => {
+    let release = (): void => undefined;
+    const held = oneAtATime({}, () => new Promise<void>((resolve) => (release = resolve)));
+    expect(await oneAtATime({}, async () => 'done')).toBe('done');
+    release();
+    await held;
+  });
+
+  it('do not wait for the call that makes them', async () => {
+    const tx = {};
+    expect(await oneAtATime(tx, () => oneAtATime(tx, async () => 'inner'))).toBe('inner');
+  });
+});
+
 describe('what is passed as a transaction', () => {
   const method = (): Promise<never> => Promise.reject(new Error('must not be called'));
   const refused =
@@ -113,8 +171,14 @@ describe('what is passed as a transaction', () => {
     expect(refused({ [name]: method })).toThrow(remedy);
   });
 
-  it('is refused if it is a pool, whose statements take any connection', () => {
+  it('is refused if its statements take any connection', () => {
     expect(refused({ query: method, totalCount: 3 })).toThrow('pool.connect()');
+    expect(refused({ query: method, getRepository: method, createQueryRunner: method })).toThrow('is a DataSource');
+    expect(refused({ query: method, manager: {} })).toThrow('pass queryRunner.manager');
+  });
+
+  it('is refused if it is no object', () => {
+    for (const tx of [5, 'tx', true]) expect(refused(tx as never)).toThrow(UnusableTransactionError);
   });
 
   it.each([
@@ -134,6 +198,17 @@ describe('what is passed as a transaction', () => {
     const rowsOf = async (context: object) =>
       (await fromMikroOrm({ getTransactionContext: () => context }).query('x')).rows;
     expect([await rowsOf(onKnex), await rowsOf(onKysely)]).toEqual([['knex'], ['kysely']]);
+  });
+
+  it('gets instants through Drizzle as text, as not all of its drivers send a Date', async () => {
+    const sent: unknown[] = [];
+    const param = (value: unknown): unknown => (sent.push(value), value);
+    const tx = { execute: async () => [], rollback: () => undefined };
+    await fromDrizzle(
+      tx,
+      Object.assign(() => ({}), { param }),
+    ).query('SELECT $1, $2, $3', [new Date(0), [1], 'text']);
+    expect(sent).toEqual(['1970-01-01T00:00:00.000Z', '{"1"}', 'text']);
   });
 
   it('gets question marks of the text through Knex as they are', async () => {
