@@ -68,6 +68,11 @@ export interface HostShop {
   close(): Promise<void>;
 }
 
+/** Sessions that begin later have a time zone in which no instant reads as at UTC. */
+const LOCAL_TIME = `DO $$ BEGIN
+  EXECUTE format('ALTER DATABASE %I SET timezone TO %L', current_database(), 'Asia/Kolkata');
+END $$`;
+
 let orders = 0;
 
 function newOrder(order: Partial<NewOrder> = {}): NewOrder {
@@ -79,6 +84,7 @@ function newOrder(order: Partial<NewOrder> = {}): NewOrder {
 export async function openHostShop(): Promise<HostShop> {
   const [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
   await database.dataSource.query(HOST_TABLE);
+  await database.dataSource.query(LOCAL_TIME);
   const module = await startModule(database.url, vhost.url);
   const settled = new Recorder();
   module.get(TimeoutObservers).add({ settled: (_kind, rows, nowMs) => settled.add(rows, nowMs) });

@@ -1,4 +1,5 @@
 import { adapted } from './adapted';
+import { atUtc } from './at-utc';
 import { type Queryable } from './transaction';
 import { UnusableTransactionError } from './unusable-transaction-error';
 
@@ -14,7 +15,8 @@ export interface PrismaTransaction {
  */
 export function fromPrisma(tx: PrismaTransaction): Queryable {
   if ('$connect' in tx) throw UnusableTransactionError.outside('Prisma');
-  return adapted(tx, async (sql, parameters = []) => ({
+  const query: Queryable['query'] = async (sql, parameters = []) => ({
     rows: (await tx.$queryRawUnsafe(sql, ...parameters)) as unknown[],
-  }));
+  });
+  return adapted(tx, atUtc(query));
 }

@@ -9,6 +9,7 @@ import {
   type Queryable,
 } from '../../../src/database';
 import { arrayLiteral } from '../../../src/database/host-transactions/array-literal';
+import { atUtc } from '../../../src/database/host-transactions/at-utc';
 import { explainFailure } from '../../../src/database/host-transactions/explain-failure';
 import { HostConnection } from '../../../src/database/host-transactions/host-connection';
 import { oneAtATime } from '../../../src/database/host-transactions/one-at-a-time';
@@ -119,6 +120,37 @@ describe('a failed statement', () => {
     'that has another reason stays as it is (%j)',
     (error) => expect(explainFailure(error)).toBe(error),
   );
+});
+
+describe('a transaction of a library that drops the offset of instants', () => {
+  const sentAt = async (zone: string, ...statements: string[]): Promise<unknown[]> => {
+    const sent: unknown[] = [];
+    const query = atUtc(async (sql, parameters) => {
+      sent.push(parameters ?? sql);
+      return { rows: sql.includes('current_setting') ? [{ zone }] : [] };
+    });
+    for (const sql of statements) await query(sql);
+    return sent.slice(1);
+  };
+
+  it('runs each statement at UTC, and then has its own time zone again', async () => {
+    const sent = await sentAt('Asia/Shanghai', 'SELECT 1', 'SELECT 2');
+    expect(sent).toEqual([['UTC'], 'SELECT 1', ['Asia/Shanghai'], ['UTC'], 'SELECT 2', ['Asia/Shanghai']]);
+  });
+
+  it.each(['UTC', 'Etc/UTC', 'GMT'])('stays as it is at %s', async (zone) => {
+    expect(await sentAt(zone, 'SELECT 1')).toEqual(['SELECT 1']);
+  });
+
+  it('does not change the time zone for a savepoint, which brings it back', async () => {
+    const savepoints = ['SAVEPOINT a', 'ROLLBACK TO SAVEPOINT a', 'RELEASE SAVEPOINT a'];
+    expect(await sentAt('Asia/Shanghai', 'SELECT 1', ...savepoints)).toEqual([
+      ['UTC'],
+      'SELECT 1',
+      ['Asia/Shanghai'],
+      ...savepoints,
+    ]);
+  });
 });
 
 describe('calls in one transaction', () => {
