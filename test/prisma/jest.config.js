@@ -1,4 +1,4 @@
-// npm run test:prisma. Apart from npm test, because Prisma takes 260 MB.
+// npm run test:prisma. Apart from npm test, because Prisma takes 300 MB.
 const path = require('node:path');
 const base = require('../../jest.config.js');
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ConsoleLogger } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { Client } from 'pg';
 import { type DataSource } from 'typeorm';
 import { migrate, Orders, OrderTimeoutModule, TimeoutsModule } from '../../../src';
 import { connectTo, onServer, serverUrl, urlOf } from '../../support/database';
@@ -54,6 +55,22 @@ describe('a module that is given the URL of a database', () => {
     expect(await connections()).toBeLessThanOrEqual(3);
     await app.close();
     await until(async () => (await connections()) === 0);
+  });
+
+  it('closes an order on PostgreSQL alone, which another connection has placed', async () => {
+    const app = await start([OrderTimeoutModule.forRoot({ database: url })]);
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query('BEGIN');
+      const order = { id: 'alone', amount: 1, currency: 'EUR', lines: [], paymentWindowMs: 1_000 };
+      expect(await app.get(Orders).place(order, { tx: client })).toMatchObject({ outcome: 'placed' });
+      await client.query('COMMIT');
+    } finally {
+      await client.end();
+    }
+    await until(async () => (await app.get(Orders).get('alone'))?.status === 'CLOSED');
+    expect(await app.get(Orders).history('alone')).toMatchObject([{ cause: 'api' }, { cause: 'sweep' }]);
   });
 
   it('finds the server that takes writes, if the URL names several', async () => {
