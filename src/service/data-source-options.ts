@@ -6,9 +6,6 @@ const PLANNING = { onConnect: (client: PreparingClient) => client.query(PLAN_BY_
 
 /** How the service connects to PostgreSQL. */
 export function dataSourceOptions({ url, poolSize, prepares }: ServiceConfig['database']): DataSourceOptions {
-  const { extra, ...options } = connectionOptions({ url, poolSize, preparedStatements: prepares });
-  return {
-    ...options,
-    extra: { ...(extra as object), ...(prepares ? PLANNING : {}) },
-  };
+  const options = connectionOptions({ url, poolSize, preparedStatements: prepares });
+  return { ...options, extra: { ...(options.extra as object), ...(prepares ? PLANNING : {}) } };
 }

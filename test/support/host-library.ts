@@ -5,7 +5,7 @@ export interface HostTransaction {
   /** What is passed to the product. */
   readonly tx: Transaction;
   /** Writes a row of the host, by its own means. */
-  note(text: string): Promise<unknown>;
+  readonly note: (text: string) => Promise<unknown>;
   /** Runs `work` in a nested transaction, which alone is rolled back when `work` rejects. */
   nest<T>(work: (host: HostTransaction) => Promise<T>): Promise<T>;
 }

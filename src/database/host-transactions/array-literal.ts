@@ -7,6 +7,6 @@ export function arrayLiteral(values: readonly unknown[]): string {
 
 function elementOf(value: unknown): string {
   if (value === null || value === undefined) return 'NULL';
-  const text = types.isDate(value) ? value.toISOString() : String(value);
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+  const scalar: unknown = types.isDate(value) ? value.toISOString() : value;
+  return `"${String(scalar).replace(/["\\]/g, '\\$&')}"`;
 }

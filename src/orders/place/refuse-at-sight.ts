@@ -27,10 +27,7 @@ export class RefuseAtSight {
    * Returns the rejected orders. An order whose id or idempotency key exists is never one of them: a replay takes no
    * stock, and a conflict has its own code.
    */
-  async execute(
-    caller: Transaction | undefined,
-    drafts: readonly OrderDraft[],
-  ): Promise<Map<string, PlaceRejection>> {
+  async execute(caller: Transaction | undefined, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
     if (this.looksLeft === 0 || drafts.length === 0) return new Map();
     this.looksLeft -= 1;
     if (caller) return joinTransaction(this.dataSource, caller, (tx) => this.look(tx, drafts));

@@ -7,7 +7,7 @@ const PARSERS = new Map<number, unknown>([
   [types.builtins.TIMESTAMPTZ, String],
 ]);
 const getTypeParser = ((id, format) =>
-  PARSERS.get(id) ?? types.getTypeParser(id, format)) as typeof types.getTypeParser;
+  PARSERS.get(id) ?? (types.getTypeParser(id, format) as unknown)) as typeof types.getTypeParser;
 
 function hostOf(client: ClientBase): HostTransaction {
   return {
