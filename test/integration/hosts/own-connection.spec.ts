@@ -9,6 +9,7 @@ import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
 const DEAD = '127.0.0.1:1';
+const CLOSED = `SELECT 1 FROM order_timeout.orders WHERE status = 'CLOSED'`;
 
 describe('a module that is given the URL of a database', () => {
   const name = `ot_url_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
@@ -69,7 +70,8 @@ describe('a module that is given the URL of a database', () => {
     } finally {
       await client.end();
     }
-    await until(async () => (await app.get(Orders).get('alone'))?.status === 'CLOSED');
+    // Not by get, which would close it.
+    await until(async () => (await observer.query<unknown[]>(CLOSED)).length === 1);
     expect(await app.get(Orders).history('alone')).toMatchObject([{ cause: 'api' }, { cause: 'sweep' }]);
   });
 
