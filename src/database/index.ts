@@ -26,6 +26,7 @@ export {
 export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';
+export { createIndexLive, type LiveMigration } from './live-migration';
 export { runMigration } from './run-migration';
 export { ownQuery } from './own-query';
 export { type ScanRange, ScanWindow } from './scan-window';

@@ -12,8 +12,9 @@ import {
   OrderTimeoutOptionsModule,
 } from './order-timeout.module-definition';
 import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
-import { OrderCommandsController } from '../api/amqp';
+import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
+  BulkActionsController,
   InventoryController,
   OrderActionsController,
   OrderOperatorController,
@@ -28,6 +29,7 @@ import { retryWhileUnavailable } from '../database';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
+  BulkActionsController,
   OrderActionsController,
   OrderOperatorController,
   InventoryController,
@@ -36,6 +38,8 @@ const HTTP_CONTROLLERS = [
   PaymentNotificationsController,
   UnmatchedPaymentsController,
 ];
+
+const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, RequestsController];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
@@ -94,7 +98,7 @@ function compose(options: DynamicModule, { isGlobal = true, http = false }: Orde
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts],
     providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [...(http ? HTTP_CONTROLLERS : []), OrderCommandsController],
+    controllers: [...(http ? HTTP_CONTROLLERS : []), ...AMQP_CONTROLLERS],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }

@@ -23,6 +23,7 @@ export {
   type PlaceRejection,
   type PlaceResult,
 } from './place/new-order';
+export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';
 export { type OrderEventType } from './order-events';
 export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
@@ -39,6 +40,16 @@ export {
 export { type AttemptView, type OrderLineView, type OrderView } from './order-view';
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export { type AttemptStatus } from './attempt-status';
+export { type OrderList, type OrderPage } from './read/list-orders';
+export { type OrderFilter, type ScopedFilter } from './read/order-filter';
+export { BulkActions, type BulkOptions } from './operator/bulk-actions';
+export {
+  type BulkExtension,
+  type BulkFilter,
+  type BulkOutcome,
+  type BulkRequest,
+  type BulkResult,
+} from './operator/bulk-request';
 export { type HistoryEntry } from './read/read-history';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';

@@ -1,2 +1,5 @@
 export { judgeCommand } from './judge-command';
 export { OrderCommandsController } from './order-commands.controller';
+export { PlaceCommand } from './place-command';
+export { RequestsController } from './requests.controller';
+export { StockCommandsController } from './stock-commands.controller';

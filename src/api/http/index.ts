@@ -1,5 +1,6 @@
 export { API_KEYS } from './api-key.guard';
 export { ApiKeys, findApiKeyProblems } from './api-keys';
+export { BulkActionsController } from './bulk-actions.controller';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderOperatorController } from './order-operator.controller';

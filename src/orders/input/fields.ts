@@ -43,6 +43,7 @@ export const fields = {
   transactionId: printable(LIMITS.transactionId),
   sku: printable(LIMITS.sku),
   reason: printable(LIMITS.reason),
+  actor: printable(LIMITS.actor),
   idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters'),
   currency: matching(LIMITS.currency, 'an ISO 4217 code of three capital letters, e.g. "EUR"'),
   amount: money(1),
