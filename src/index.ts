@@ -160,6 +160,8 @@ export {
   type MetricsRegistry,
   OperationsModule,
   type OperationsOptions,
+  type OrderTimeoutHealth,
+  OrderTimeoutHealthIndicator,
   PinoLogger,
 } from './operations';
 

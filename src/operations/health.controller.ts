@@ -1,12 +1,6 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
-import { type MomentaryState, ServiceState } from './service-state';
-
-interface Readiness extends Omit<MomentaryState, 'isReady'> {
-  /** `degraded`: requests are served, but events are delayed or closings are less punctual. */
-  readonly status: 'ready' | 'degraded' | 'not-ready';
-  readonly engine: 'ready' | 'starting-or-stopping';
-  readonly database: 'up' | 'down';
-}
+import { assessReadiness, type Readiness } from './assess-readiness';
+import { ServiceState } from './service-state';
 
 /** Probes for an orchestrator. Need no API key. */
 @Controller('health')
@@ -27,20 +21,8 @@ export class HealthController {
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready(@Res({ passthrough: true }) response: { status(code: number): unknown }): Promise<Readiness> {
-    const readiness = assess(this.state.now(), await this.state.isDatabaseUp());
+    const readiness = assessReadiness(this.state.now(), await this.state.isDatabaseUp());
     if (readiness.status === 'not-ready') response.status(503);
     return readiness;
   }
-}
-
-function assess({ isReady, ...rest }: MomentaryState, isDatabaseUp: boolean): Readiness {
-  const isPathFine = rest.messagePath === 'up' || rest.messagePath === 'off';
-  const isDegraded = rest.broker === 'down' || !isPathFine || rest.cause !== undefined;
-  const status = isReady && isDatabaseUp ? (isDegraded ? 'degraded' : 'ready') : 'not-ready';
-  return {
-    status,
-    engine: isReady ? 'ready' : 'starting-or-stopping',
-    database: isDatabaseUp ? 'up' : 'down',
-    ...rest,
-  };
 }

@@ -1,4 +1,5 @@
 export { Metrics } from './metrics';
 export { type MetricsRegistry, type OperationsOptions } from './operations-options';
+export { type OrderTimeoutHealth, OrderTimeoutHealthIndicator } from './order-timeout-health-indicator';
 export { OperationsModule } from './operations.module';
 export { LOG_LEVELS, type LogLevel, PinoLogger } from './pino-logger';

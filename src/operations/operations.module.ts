@@ -3,6 +3,7 @@ import { HealthController } from './health.controller';
 import { Metrics } from './metrics';
 import { MetricsController } from './metrics.controller';
 import { ConfigurableModuleClass } from './operations.module-definition';
+import { OrderTimeoutHealthIndicator } from './order-timeout-health-indicator';
 import { ServiceState } from './service-state';
 
 /**
@@ -11,7 +12,7 @@ import { ServiceState } from './service-state';
  */
 @Module({
   controllers: [HealthController, MetricsController],
-  providers: [ServiceState, Metrics],
-  exports: [Metrics, ServiceState],
+  providers: [ServiceState, Metrics, OrderTimeoutHealthIndicator],
+  exports: [Metrics, ServiceState, OrderTimeoutHealthIndicator],
 })
 export class OperationsModule extends ConfigurableModuleClass {}

@@ -1,3 +1,5 @@
+import { activeTraceparent } from '../tracing';
+
 /** What caused a transition of an order: a caller, a timeout, or an operator. */
 export const TRANSITION_CAUSES = ['api', 'command', 'message', 'sweep', 'passive', 'notify', 'operator'] as const;
 
@@ -16,5 +18,8 @@ export interface ActionContext extends Actor {
   readonly cause: TransitionCause;
 }
 
-/** Default for callers of the module API that give no context. */
-export const BY_API: ActionContext = Object.freeze({ cause: 'api' });
+/** The context of a call of the module API: what the caller says, and the span that is active if he names no trace. */
+export function contextOf(by: ActionContext = { cause: 'api' }): ActionContext {
+  const traceparent = by.traceparent ?? activeTraceparent();
+  return traceparent === undefined ? by : { ...by, traceparent };
+}

@@ -10,7 +10,6 @@ export { type ClaimedRow } from './outbox-claims';
 export { type JsonObject, type OutboxEntry } from './outbox-entry';
 export { type OutboxRouter } from './outbox-relay';
 export { OutboxRelays } from './outbox-relays';
-export { traceparentOf } from './trace-headers';
 export { unsentEvents } from './unsent-events';
 export { UnsentWakeUps } from './unsent-wake-ups';
 export { wakeUpBody } from './wake-up-body';

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../clock';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../rabbit';
+import { inSpan, messagingAttributes } from '../tracing';
 import { type OutboxRoute } from './outbox-entry';
 import { BatchesInFlight } from './batches-in-flight';
 import { type Claim, type ClaimedRow, NOTHING, OutboxClaims, PAUSES_S } from './outbox-claims';
@@ -136,8 +137,17 @@ export class OutboxRelay {
   private async relay(claimed: Claimed): Promise<readonly PublishOutcome[]> {
     if (claimed.rows.length === 0) return [];
     const sent = new SentRows(this.late);
-    const outcomes = await this.deps.publisher.publish(this.publications(claimed, sent), sent);
+    const outcomes = await this.traced(claimed.rows, () =>
+      this.deps.publisher.publish(this.publications(claimed, sent), sent),
+    );
     return this.finish(sent, outcomes);
+  }
+
+  private traced<T>(rows: readonly ClaimedRow[], publish: () => Promise<T>): Promise<T> {
+    const { route } = this.deps;
+    const attributes = messagingAttributes('send', { count: rows.length });
+    const causes = rows.map(({ traceparent }) => traceparent);
+    return inSpan(`publish ${route}`, { kind: 'producer', attributes, causes }, publish);
   }
 
   /** A row that cannot become a message is left out, so that it does not hold up the others. */

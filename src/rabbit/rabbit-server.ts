@@ -1,6 +1,7 @@
 import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import { lastValueFrom } from 'rxjs';
 import { type Clock } from '../clock';
+import { inSpan, messagingAttributes } from '../tracing';
 import { type CommandHandlers } from './command-handlers';
 import { type Delivery } from './delivery';
 import { declareCommandQueue } from './declare-topology';
@@ -12,6 +13,7 @@ import { type ParkReason } from './park-reason';
 import { RabbitContext } from './rabbit-context';
 import { type RabbitClient } from './rabbit-client';
 import { RABBIT_TRANSPORT } from './rabbit-transport';
+import { parseJson } from './parse-json';
 import { Reminder } from './reminder';
 import { Slots } from './slots';
 
@@ -118,7 +120,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   private take(delivery: Delivery, kept: KeptDeliveries): void {
-    const body = parse(delivery.body);
+    const body = parseJson(delivery.body);
     const command: Command = { delivery, body, pattern: delivery.message.fields.routingKey };
     const key = this.deps.keyOf(body);
     void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
@@ -174,8 +176,14 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       return { type: 'park', park: { code: 'UNKNOWN_COMMAND', reason } };
     }
     if (body === undefined) return { type: 'park', park: { code: 'INVALID_JSON', reason: 'the body is not JSON' } };
-    const result: unknown = await handler(body, new RabbitContext([delivery, pattern]));
-    const answer: unknown = await lastValueFrom(this.transformToObservable(result), { defaultValue: undefined });
+    const context = new RabbitContext([delivery, pattern]);
+    const destination = this.deps.client.names.commands;
+    const attributes = messagingAttributes('process', { destination, messageId: context.messageId });
+    const span = { kind: 'consumer', attributes, parent: context.traceparent } as const;
+    const answer = await inSpan(`process ${pattern}`, span, async (): Promise<unknown> => {
+      const result: unknown = await handler(body, context);
+      return lastValueFrom<unknown, unknown>(this.transformToObservable(result), { defaultValue: undefined });
+    });
     return { type: 'done', answer };
   }
 
@@ -183,13 +191,5 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     const pauseMs = FIRST_REDELIVERY_MS * 2 ** Math.min(delivery.deliveries ?? 0, 10);
     await kept.keepAlone(delivery, Math.min(pauseMs, LONGEST_REDELIVERY_MS));
     delivery.acknowledge('requeue');
-  }
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
   }
 }

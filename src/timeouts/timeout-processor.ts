@@ -87,7 +87,7 @@ export class TimeoutProcessor {
 
   /** Settles one page of rows overdue by at least `marginMs`. @throws if the database does not answer. */
   sweepPage(range: ScanRange | undefined, marginMs: number): Promise<SweptPage> {
-    return this.pages.settle(range, marginMs, 'sweep');
+    return this.pages.settlePage(range, marginMs, 'sweep');
   }
 
   /** Waits at most `ms` for what has begun. What has not begun, or takes longer, is returned. */

@@ -16,7 +16,7 @@ export interface ScheduleTimeout extends TimeoutRef {
   /** Milliseconds from the database's `now()`; 0 … ten years. */
   readonly afterMs?: number;
   readonly payload?: JsonObject;
-  /** W3C traceparent to continue when it fires. */
+  /** W3C traceparent to continue when it fires. @default that of the active OpenTelemetry span */
   readonly traceparent?: string;
 }
 

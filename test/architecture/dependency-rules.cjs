@@ -17,7 +17,7 @@ const rooms = {
   testing: ['payments'],
 };
 /** The ground floor, which every room stands on. */
-const free = ['clock', 'errors', 'database'];
+const free = ['clock', 'errors', 'tracing', 'database'];
 
 const roomRules = Object.entries(rooms).map(([room, may]) => ({
   name: `${room}-knows-only-what-it-may`,
@@ -81,6 +81,7 @@ module.exports = {
       '^src/operations/',
       'the engine reports to observers and knows no monitoring',
     ),
+    onlyIn('opentelemetry-in-tracing', '@opentelemetry', '^src/tracing/', 'one place decides what spans show'),
     onlyIn(
       'breaker-in-resilience',
       'cockatiel',

@@ -1,6 +1,6 @@
 import { type RabbitContext } from '../../rabbit';
-import { traceparentOf } from '../../outbox';
 import { type ActionContext } from '../../orders';
+import { activeTraceparent, traceparentOf } from '../../tracing';
 
 const NAME = /^[\x20-\x7e]{1,128}$/;
 
@@ -11,5 +11,5 @@ export function senderOf(context: RabbitContext): ActionContext {
   const { properties } = context.getArgs()[0].message;
   const names: unknown[] = [properties.appId, properties.userId];
   const actor = names.find((name): name is string => typeof name === 'string' && NAME.test(name));
-  return { cause: 'command', actor, traceparent: traceparentOf(context.traceparent) };
+  return { cause: 'command', actor, traceparent: activeTraceparent() ?? traceparentOf(context.traceparent) };
 }

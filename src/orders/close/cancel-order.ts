@@ -8,7 +8,7 @@ import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { transition } from '../transition';
 import { type ActionOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 
 /** Which order to cancel, and why. */
 export interface Cancellation {
@@ -38,12 +38,12 @@ export class CancelOrder {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  async execute(request: Cancellation, { by = BY_API, tx }: ActionOptions = {}): Promise<CancelOrderResult> {
+  async execute(request: Cancellation, { by, tx }: ActionOptions = {}): Promise<CancelOrderResult> {
     checkRequest('cancellation', request);
     const result = await this.transaction.withOrder<CancelOrderResult>(
       request.orderId,
       tx,
-      (locked) => this.cancel(locked, request.reason ?? 'cancelled', by),
+      (locked) => this.cancel(locked, request.reason ?? 'cancelled', contextOf(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
     // Inside a caller's transaction, nothing can be woken before its commit.

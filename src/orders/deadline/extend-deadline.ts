@@ -8,7 +8,7 @@ import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { NotedActions } from '../sql/noted-actions';
 import { type ActionOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 
 /** Moves the deadline to `expiresAt`, or by `byMs` from its current value (negative: earlier). Give exactly one. */
 export interface NewDeadline {
@@ -59,13 +59,13 @@ export class ExtendDeadline {
 
   private run<T extends ExtendOnceResult>(
     deadline: NewDeadline,
-    { by = BY_API, tx }: ActionOptions,
+    { by, tx }: ActionOptions,
     move: (locked: LockedOrderContext, by: ActionContext) => Promise<T | ExtendDeadlineResult>,
   ): Promise<T | ExtendDeadlineResult> {
     return this.transaction.withOrder<T | ExtendDeadlineResult>(
       deadline.orderId,
       tx,
-      (locked) => move(locked, by),
+      (locked) => move(locked, contextOf(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }

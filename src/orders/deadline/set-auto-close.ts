@@ -6,7 +6,7 @@ import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { type ActionOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 
 /** Whether an order closes automatically. */
 export interface AutoCloseChange {
@@ -27,12 +27,12 @@ export class SetAutoClose {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  async execute(request: AutoCloseChange, { by = BY_API, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
+  async execute(request: AutoCloseChange, { by, tx }: ActionOptions = {}): Promise<SetAutoCloseResult> {
     checkRequest('autoClose', request);
     return this.transaction.withOrder<SetAutoCloseResult>(
       request.orderId,
       tx,
-      (locked) => this.set(locked, request.enabled, by),
+      (locked) => this.set(locked, request.enabled, contextOf(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }

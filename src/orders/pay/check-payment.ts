@@ -7,7 +7,7 @@ import { type OrderView } from '../order-view';
 import { canTakeMoney } from '../payment-attempt';
 import { type ReadOrder } from '../read/read-order';
 import { type LookUpOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 
 /** One provider time-out (5 s) and a reserve, because a person waits for this response. */
 const PATIENCE_MS = 8_000;
@@ -33,11 +33,11 @@ export class CheckPayment {
   /** Returns the order after the look-ups. A provider that does not respond changes nothing. */
   async execute(
     orderId: string,
-    { by = BY_API, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions = {},
+    { by, signal = AbortSignal.timeout(PATIENCE_MS) }: LookUpOptions = {},
   ): Promise<CheckPaymentResult> {
     const { now, attempts } = await this.store.attemptsOf(orderId, canTakeMoney);
     const findings = await this.providers.query(attempts, now, signal);
-    for (const found of findings) await this.book(orderId, found, by);
+    for (const found of findings) await this.book(orderId, found, contextOf(by));
     const order = await this.readOrder.execute(orderId);
     if (!order) return { outcome: 'rejected', code: 'ORDER_NOT_FOUND' };
     const unasked = findings.find(({ finding }) => finding.type === 'NO_PROVIDER');

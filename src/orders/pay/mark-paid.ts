@@ -20,7 +20,7 @@ import { canTakeMoney, type PaidSource } from '../payment-attempt';
 import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from '../transition';
 import { type ActionOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 import { accountIn, accountOf } from './with-account';
 import { writeBooking } from './write-booking';
 
@@ -59,8 +59,8 @@ export class MarkPaid {
    *
    * @throws InvalidOrderError if the payment is invalid.
    */
-  execute(payment: ReportedPayment, { by = BY_API, tx }: ActionOptions = {}): Promise<MarkPaidResult> {
-    return this.book(payment, by, { source: 'report', tx });
+  execute(payment: ReportedPayment, { by, tx }: ActionOptions = {}): Promise<MarkPaidResult> {
+    return this.book(payment, contextOf(by), { source: 'report', tx });
   }
 
   /**

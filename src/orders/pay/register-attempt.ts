@@ -13,7 +13,7 @@ import { type ProviderRejection, refuseProvider } from '../place/refuse-provider
 import { withAccount } from './with-account';
 import { type LockedOrder } from '../order';
 import { type ActionOptions } from '../action-options';
-import { type ActionContext, BY_API } from '../transition-cause';
+import { type ActionContext, contextOf } from '../transition-cause';
 
 type Money = Pick<PaymentAttempt, 'amount' | 'currency'>;
 
@@ -52,13 +52,13 @@ export class RegisterAttempt {
   }
 
   /** @throws InvalidOrderError if the attempt is invalid. */
-  async execute(attempt: OrderAttempt, { by = BY_API, tx }: ActionOptions = {}): Promise<RegisterAttemptResult> {
+  async execute(attempt: OrderAttempt, { by, tx }: ActionOptions = {}): Promise<RegisterAttemptResult> {
     checkNewAttempt(attempt);
     const { orderId } = attempt;
     const result = await this.transaction.withOrder<RegisterAttemptResult>(
       orderId,
       tx,
-      (locked) => this.register(locked, attempt, by),
+      (locked) => this.register(locked, attempt, contextOf(by)),
       () => rejected('ORDER_NOT_FOUND'),
     );
     const isExpired = result.outcome === 'rejected' && result.code === 'ORDER_EXPIRED';

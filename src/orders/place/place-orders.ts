@@ -5,7 +5,7 @@ import { draftOrder, namesOf, type OrderDraft } from './order-draft';
 import { PlaceDrafts, type PlaceDependencies } from './place-drafts';
 import { splitBatch } from './split-batch';
 import { type ActionOptions } from '../action-options';
-import { BY_API } from '../transition-cause';
+import { contextOf } from '../transition-cause';
 
 /**
  * Places orders. Order, lines, stock, deadline, reminders, first attempt, history, and idempotency key are written in
@@ -35,9 +35,10 @@ export class PlaceOrders {
    *
    * @throws InvalidOrderError if an order is invalid.
    */
-  async execute(inputs: readonly NewOrder[], { by = BY_API, tx }: ActionOptions = {}): Promise<PlaceResult[]> {
+  async execute(inputs: readonly NewOrder[], { by, tx }: ActionOptions = {}): Promise<PlaceResult[]> {
     checkNewOrders(inputs);
-    const drafts = inputs.map((input) => draftOrder(input, by, this.deps));
+    const context = contextOf(by);
+    const drafts = inputs.map((input) => draftOrder(input, context, this.deps));
     const [only] = drafts;
     if (only && drafts.length === 1 && !tx) return [await this.singles.run(only)];
     const { firsts, resultsFor } = splitBatch(drafts);

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock } from '../../clock';
+import { inSpan } from '../../tracing';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
 import { type NotificationReader } from '../payment-notification';
 import { type CloseOutcome, type QueryOutcome, type RefundOutcome, type UnknownOutcome } from '../payment-outcome';
@@ -62,15 +63,31 @@ export class ResilientProvider implements PaymentProvider {
   }
 
   query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
-    return this.protect(attempt, signal, (inner) => this.inner.query(attempt, inner));
+    return this.traced('query', attempt, signal, (inner) => this.inner.query(attempt, inner));
   }
 
   close(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<CloseOutcome> {
-    return this.protect(attempt, signal, (inner) => this.inner.close(attempt, inner));
+    return this.traced('close', attempt, signal, (inner) => this.inner.close(attempt, inner));
   }
 
   refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
-    return this.protect(refund.attempt, signal, (inner) => this.inner.refund(refund, inner));
+    return this.traced('refund', refund.attempt, signal, (inner) => this.inner.refund(refund, inner));
+  }
+
+  /** One span with the wait for a slot and the call. */
+  private traced<T extends { readonly type: string }>(
+    operation: 'query' | 'close' | 'refund',
+    attempt: PaymentAttemptRef,
+    signal: AbortSignal,
+    call: Call<T>,
+  ): Promise<T | UnknownOutcome> {
+    const attributes = { 'order_timeout.provider': this.name, 'order_timeout.operation': operation };
+    return inSpan(
+      `${operation} ${this.name}`,
+      { kind: 'client', attributes },
+      () => this.protect(attempt, signal, call),
+      ({ type }) => ({ 'order_timeout.outcome': type }),
+    );
   }
 
   private async protect<T extends object>(

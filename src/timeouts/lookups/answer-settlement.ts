@@ -42,7 +42,7 @@ export class AnswerSettlement implements BatchWork<LeasedAnswer> {
   ) {
     const { settler: database, batchSize: size, concurrency } = deps;
     const batches = new IsolatedBatches({ work: this, database, concurrency }, clock);
-    const run = (items: readonly LeasedAnswer[]): Promise<void> => batches.settle(items);
+    const run = (items: readonly LeasedAnswer[]): Promise<void> => batches.run(items);
     this.batcher = new MicroBatcher(clock, { size, ...GATHER, concurrency, run });
   }
 
@@ -55,7 +55,7 @@ export class AnswerSettlement implements BatchWork<LeasedAnswer> {
     this.isStopping = true;
   }
 
-  async settle(items: readonly LeasedAnswer[]): Promise<void> {
+  async settleBatch(items: readonly LeasedAnswer[]): Promise<void> {
     const { early } = await this.deps.settler.settle(new AnswerSelection(items, this.deps));
     const busy = new Set(early.map(({ key }) => key));
     for (const item of items) {

@@ -1,4 +1,5 @@
 import { type Clock } from '../../clock';
+import { inSpan } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
 import { type DueTimeout } from '../timeout';
 import { type WakeUpResult } from '../wake-ups/work-item';
@@ -82,12 +83,19 @@ export class ExternalLookups {
     const ended = rejectedBy(limit.signal, ms);
     try {
       // A handler that does not obey the signal must not keep its place forever.
-      return await Promise.race([this.deps.handler.lookUp(due, limit.signal), ended.promise]);
+      return await Promise.race([this.tracedLookUp(due, limit.signal), ended.promise]);
     } finally {
       timer.cancel();
       ended.forget();
       this.limits.delete(limit);
     }
+  }
+
+  private tracedLookUp(due: DueTimeout, signal: AbortSignal): Promise<unknown> {
+    const attributes = { 'order_timeout.kind': due.kind, 'order_timeout.key': due.key };
+    return inSpan(`look up ${due.kind}`, { attributes, causes: [due.traceparent] }, () =>
+      this.deps.handler.lookUp(due, signal),
+    );
   }
 
   private close(due: DueTimeout): void {

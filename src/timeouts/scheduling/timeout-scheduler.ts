@@ -8,6 +8,7 @@ import {
 } from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
+import { activeTraceparent } from '../../tracing';
 import { announceAfterCommit } from '../../outbox';
 import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type TimeoutRef } from '../timeout';
 import { type TimeoutQueries } from './timeout-queries';
@@ -59,9 +60,10 @@ export class TimeoutScheduler {
   async schedule(requests: readonly ScheduleTimeout[], { tx }: TransactionOptions = {}): Promise<ScheduledTimeout[]> {
     if (requests.length === 0) return [];
     this.check(requests);
-    if (tx) return this.write(tx, requests);
+    const traced = withTrace(requests);
+    if (tx) return this.write(tx, traced);
     // More requests than a group may hold get a transaction of their own.
-    return requests.length > GROUP_COMMIT.size ? this.commit(requests) : this.groups.run(requests);
+    return traced.length > GROUP_COMMIT.size ? this.commit(traced) : this.groups.run(traced);
   }
 
   private check(requests: readonly ScheduleTimeout[]): void {
@@ -138,6 +140,12 @@ export class TimeoutScheduler {
   wake(refs: readonly TimeoutRef[], cause: 'passive' | 'operator' = 'passive'): void {
     this.deps.wake(refs, cause);
   }
+}
+
+/** What names no trace continues the span that is active here. A group commits in the context of another caller. */
+function withTrace(requests: readonly ScheduleTimeout[]): readonly ScheduleTimeout[] {
+  const traceparent = activeTraceparent();
+  return traceparent === undefined ? requests : requests.map((request) => ({ traceparent, ...request }));
 }
 
 /** One row per (kind, key), in one global order, so that two callers lock them in the same order. */

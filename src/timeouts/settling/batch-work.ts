@@ -1,7 +1,7 @@
 /** How items of one sort are settled, and what becomes of those that cannot be. */
 export interface BatchWork<T> {
   /** Settles the items in one transaction. @throws if nothing was written. */
-  settle(items: readonly T[]): Promise<void>;
+  settleBatch(items: readonly T[]): Promise<void>;
   /** Records a failure of this item, which failed alone. */
   recordFailure(item: T, error: unknown): Promise<void>;
   /** Records that the item needs a row that another session holds. It is tried again later, and no attempt is counted. */

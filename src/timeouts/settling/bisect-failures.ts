@@ -44,9 +44,9 @@ async function blameInContext(error: unknown, context: Pick<Bisection<never>, 'i
 /** A connection that was cut while the database is available says nothing about the items, so they get a second try. */
 async function settleTwice<T>(items: readonly T[], work: BatchWork<T>, context: Bisection<T>): Promise<void> {
   try {
-    await work.settle(items);
+    await work.settleBatch(items);
   } catch (error) {
     if (blameFor(error) !== 'unavailable' || !(await context.isDatabaseAvailable())) throw error;
-    await work.settle(items);
+    await work.settleBatch(items);
   }
 }

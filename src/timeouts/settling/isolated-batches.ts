@@ -19,12 +19,12 @@ export class IsolatedBatches<T> {
     clock: Clock,
   ) {
     const { concurrency } = deps;
-    const run = (items: readonly T[]): Promise<void> => this.settle(items);
+    const run = (items: readonly T[]): Promise<void> => this.run(items);
     this.alone = new MicroBatcher(clock, { size: 1, waitMs: 0, besideMs: 0, concurrency, run });
   }
 
   /** Resolves when the items are settled, or wait to run alone. Never rejects. */
-  settle(items: readonly T[]): Promise<void> {
+  run(items: readonly T[]): Promise<void> {
     const { work, database } = this.deps;
     return bisectFailures(items, work, {
       isolate: (part) => this.alone.add(part),

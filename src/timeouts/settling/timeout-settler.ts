@@ -11,6 +11,7 @@ import { present } from '../../errors';
 import { type DataSource, type EntityManager } from 'typeorm';
 import { uuidv7 } from 'uuidv7';
 import { type Clock } from '../../clock';
+import { inSpan, messagingAttributes } from '../../tracing';
 import { type HandlerAdapter } from '../handlers/handler-adapter';
 import { type BatchSelection } from './batch-selection';
 import { type DatabaseClock } from './database-clock';
@@ -84,8 +85,8 @@ export class TimeoutSettler {
       const { due: rows, early = [] } = await selection.lock(tx);
       isBatch = rows.length > 1;
       const due = rows.map((row) => this.dueTimeout(row, selection));
-      const outcomes = due.length > 0 ? await this.handle(due, tx, run) : [];
-      return this.record(tx, rows, due, outcomes, early);
+      if (due.length === 0) return { settled: [], early, lease: '' };
+      return this.traced(due, async () => this.record(tx, rows, due, await this.handle(due, tx, run), early));
     };
     return this.transaction(work, () => isBatch);
   }
@@ -122,6 +123,14 @@ export class TimeoutSettler {
     const { answers } = selection;
     const due = toDueTimeout(this.deps.kind, row, selection.causeOf(row));
     return answers?.has(row.key) ? { ...due, answer: answers.get(row.key) } : due;
+  }
+
+  /** The span links the traces in which these timeouts were scheduled: the wait between may last for days. */
+  private traced<T>(due: readonly DueTimeout[], work: () => Promise<T>): Promise<T> {
+    const { kind } = this.deps;
+    const attributes = { ...messagingAttributes('process', { count: due.length }), 'order_timeout.kind': kind };
+    const causes = due.map(({ traceparent }) => traceparent);
+    return inSpan(`settle ${kind}`, { kind: 'consumer', attributes, causes }, work);
   }
 
   private handle(due: readonly DueTimeout[], tx: EntityManager, run: SettlementRun): Promise<TimeoutOutcome[]> {

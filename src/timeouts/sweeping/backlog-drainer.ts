@@ -13,7 +13,7 @@ interface BacklogDependencies {
     /** More would only wait behind something else, or nothing may begin. */
     readonly isSaturated: boolean;
   };
-  readonly pages: Pick<OverduePages, 'settle'>;
+  readonly pages: Pick<OverduePages, 'settlePage'>;
 }
 
 /** If so many batches of due wake-ups wait, they come faster than they are settled. */
@@ -61,7 +61,7 @@ export class BacklogDrainer {
       passedMs < BUDGET_MS && !this.deps.queue.isSaturated;
       passedMs = this.clock.monotonic() - beganAt
     ) {
-      range = (await this.deps.pages.settle(range, passedMs, cause)).next;
+      range = (await this.deps.pages.settlePage(range, passedMs, cause)).next;
       if (!range) return;
     }
   }

@@ -21,7 +21,7 @@ interface PagesDependencies {
   readonly pageSize: number;
   readonly overdue: Pick<OverdueWakeUps, 'found'>;
   /** Settles the rows of a page one by one, if they cannot be settled together. */
-  readonly batches: { settle(items: readonly WorkItem[]): Promise<void> };
+  readonly batches: { run(items: readonly WorkItem[]): Promise<void> };
 }
 
 /** Reads what is overdue from the table, longest overdue first, and settles it page by page. */
@@ -38,7 +38,7 @@ export class OverduePages {
    * @param range what the page before has left; undefined: begin.
    * @throws if the database does not answer.
    */
-  async settle(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
+  async settlePage(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
     const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
     const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
@@ -59,7 +59,7 @@ export class OverduePages {
         this.window.failed(range, costMs);
         throw error;
       }
-      await this.deps.batches.settle(rows.map((row) => overdueItem(row, cause)));
+      await this.deps.batches.run(rows.map((row) => overdueItem(row, cause)));
     }
   }
 

@@ -31,7 +31,7 @@ export class DueQueue {
       ...GATHER,
       concurrency,
       mayRun: () => !lookups.isFull,
-      run: (items) => this.settle(items),
+      run: (items) => this.runBatch(items),
     });
     lookups.whenRoom(() => this.batcher.poke());
     this.backlog = new BacklogDrainer({ pageSize: batchSize, queue: this, pages }, clock);
@@ -66,10 +66,10 @@ export class DueQueue {
     await Promise.all([this.batcher.whenIdle(), this.deps.batches.whenIdle()]);
   }
 
-  private async settle(items: readonly WorkItem[]): Promise<void> {
+  private async runBatch(items: readonly WorkItem[]): Promise<void> {
     await this.backlog.workOff(items);
     // The pages of the backlog may have started all look-ups that may be open: these items wait until one has ended.
     if (this.deps.lookups.isFull && !this.deps.closing.aborted) this.batcher.add(items);
-    else await this.deps.batches.settle(items);
+    else await this.deps.batches.run(items);
   }
 }

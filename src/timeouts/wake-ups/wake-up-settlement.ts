@@ -29,7 +29,7 @@ export class WakeUpSettlement implements BatchWork<WorkItem> {
     this.logger = new Logger(`Timeouts:${deps.kind}`);
   }
 
-  async settle(items: readonly WorkItem[]): Promise<void> {
+  async settleBatch(items: readonly WorkItem[]): Promise<void> {
     this.committed(await this.deps.settler.settle(new WakeUpSelection(items, this.deps)), items);
   }
 

@@ -37,8 +37,8 @@ describe('the sweep while somebody holds an old snapshot', () => {
   /** One sweep, as often as there are pages, with what its statements cost. */
   async function sweep(pages: OverduePages): Promise<void> {
     [found, buffers] = [[], 0];
-    let page = await pages.settle(undefined, 0, 'sweep');
-    while (page.next) page = await pages.settle(page.next, 0, 'sweep');
+    let page = await pages.settlePage(undefined, 0, 'sweep');
+    while (page.next) page = await pages.settlePage(page.next, 0, 'sweep');
   }
 
   function pagesOn(clock: ManualClock): OverduePages {
@@ -63,7 +63,7 @@ describe('the sweep while somebody holds an old snapshot', () => {
       clock,
       pageSize: 100,
       overdue: { found: () => undefined },
-      batches: { settle: () => Promise.reject(new Error('nothing to settle alone')) },
+      batches: { run: () => Promise.reject(new Error('nothing to settle alone')) },
     };
     return new OverduePages(plan);
   }

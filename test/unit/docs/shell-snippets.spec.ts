@@ -62,6 +62,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
     for (const name of names) expect(read('docker-compose.yml')).toContain(`\n  ${name}:\n`);
   },
   git: () => undefined,
+  node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };

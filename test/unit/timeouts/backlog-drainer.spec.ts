@@ -19,7 +19,7 @@ function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
       pageSize,
       queue: state,
       pages: {
-        settle: async (range, overdueByMs, cause) => {
+        settlePage: async (range, overdueByMs, cause) => {
           pages.push({ after: range?.from.key ?? '', overdueByMs, cause });
           clock.advance(state.pageMs);
           const rows = Math.min(pageSize, state.overdue);
@@ -113,7 +113,7 @@ describe('a backlog', () => {
 
   it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('unavailable'));
-    const plan = { pageSize: PAGE, queue: { waiting: 2 * PAGE, isSaturated: false }, pages: { settle: fail } };
+    const plan = { pageSize: PAGE, queue: { waiting: 2 * PAGE, isSaturated: false }, pages: { settlePage: fail } };
     await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });
 });

@@ -21,12 +21,12 @@ const nobodyWaits = {
 };
 
 /** Runs a batch in which `bad` items spoil every transaction they are part of. */
-async function settle(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
+async function settleBatch(items: readonly number[], bad: ReadonlySet<number>, isAway: (call: number) => boolean) {
   const seen = { settled: [] as number[], failed: [] as number[], unwritten: [] as number[], calls: 0, wrongErrors: 0 };
   await bisectFailures(items, {
     ...nobodyWaits,
     isDatabaseAvailable: async () => false,
-    settle: async (part) => {
+    settleBatch: async (part) => {
       if (isAway(++seen.calls)) throw databaseAway();
       const offender = part.find((item) => bad.has(item));
       if (offender !== undefined) throw new Error(`item ${offender}`);
@@ -53,7 +53,7 @@ describe('bisectFailures', () => {
       fc.asyncProperty(batches, async ([size, bad]) => {
         const items = itemsOf(size);
         const offenders = new Set(bad.filter((item) => item < size));
-        const seen = await settle(items, offenders, never);
+        const seen = await settleBatch(items, offenders, never);
         expect(seen.failed).toEqual(items.filter((item) => offenders.has(item)));
         expect(seen.settled).toEqual(items.filter((item) => !offenders.has(item)));
         expect(seen).toMatchObject({ unwritten: [], wrongErrors: 0 });
@@ -66,7 +66,7 @@ describe('bisectFailures', () => {
     await fc.assert(
       fc.asyncProperty(batches, async ([size, bad]) => {
         const offenders = new Set(bad.filter((item) => item < size));
-        const { calls } = await settle(itemsOf(size), offenders, never);
+        const { calls } = await settleBatch(itemsOf(size), offenders, never);
         const depth = Math.ceil(Math.log2(Math.max(size, 1)));
         expect(calls).toBeLessThanOrEqual(Math.min(1 + 2 * depth * offenders.size, 2 * size));
       }),
@@ -74,12 +74,12 @@ describe('bisectFailures', () => {
   });
 
   it('finds one bad item among a hundred in fifteen transactions', async () => {
-    const { calls } = await settle(itemsOf(100), new Set([37]), never);
+    const { calls } = await settleBatch(itemsOf(100), new Set([37]), never);
     expect(calls).toBeLessThanOrEqual(15);
   });
 
   it('blames nobody and writes nothing while the database is unavailable, and tries no halves', async () => {
-    const seen = await settle(itemsOf(100), new Set([1, 2, 3]), () => true);
+    const seen = await settleBatch(itemsOf(100), new Set([1, 2, 3]), () => true);
     expect(seen).toEqual({ settled: [], failed: [], unwritten: itemsOf(100), calls: 1, wrongErrors: 0 });
   });
 
@@ -87,7 +87,7 @@ describe('bisectFailures', () => {
     await fc.assert(
       fc.asyncProperty(batches, fc.nat(40), async ([size, bad], lastCall) => {
         const offenders = new Set(bad.filter((item) => item < size));
-        const seen = await settle(itemsOf(size), offenders, (call) => call > lastCall);
+        const seen = await settleBatch(itemsOf(size), offenders, (call) => call > lastCall);
         const ended = [...seen.settled, ...seen.failed, ...seen.unwritten].sort((a, b) => a - b);
         expect(ended).toEqual(itemsOf(size));
         expect(seen.failed.filter((item) => !offenders.has(item))).toEqual([]);
@@ -101,7 +101,7 @@ describe('bisectFailures', () => {
     await bisectFailures([1, 2], {
       ...nobodyWaits,
       isDatabaseAvailable: async () => false,
-      settle: () => Promise.reject(new Error('bad')),
+      settleBatch: () => Promise.reject(new Error('bad')),
       recordFailure: async (item) => {
         if (item === 1) throw new Error('cannot write');
         failed.push(item);
@@ -117,7 +117,7 @@ describe('bisectFailures', () => {
     const plan = (errors: Error[]) => ({
       ...nobodyWaits,
       isDatabaseAvailable: async () => true,
-      settle: async () => {
+      settleBatch: async () => {
         const error = errors.shift();
         if (error) throw error;
       },
@@ -136,7 +136,7 @@ describe('bisectFailures', () => {
     const seen = { apart: [] as number[][], held: [] as number[] };
     const plan = {
       isDatabaseAvailable: async () => true,
-      settle: () => Promise.reject(new Error('Query read timeout')),
+      settleBatch: () => Promise.reject(new Error('Query read timeout')),
       recordFailure: () => Promise.reject(new Error('nobody is to blame')),
       postpone: async (item: number) => void seen.held.push(item),
       isolate: (items: readonly number[]) => void seen.apart.push([...items]),
@@ -162,7 +162,7 @@ describe('bisectFailures', () => {
     const seen = { calls: 0, apart: [] as number[][], alone: [] as [string, number][] };
     const plan = {
       isDatabaseAvailable: async () => true,
-      settle: async () => {
+      settleBatch: async () => {
         seen.calls++;
         throw error;
       },
