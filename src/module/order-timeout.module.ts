@@ -12,8 +12,9 @@ import {
   OrderTimeoutOptionsModule,
 } from './order-timeout.module-definition';
 import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
-import { OrderCommandsController } from '../api/amqp';
+import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
+  BulkActionsController,
   InventoryController,
   OrderActionsController,
   OrderOperatorController,
@@ -33,6 +34,7 @@ import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
+  BulkActionsController,
   OrderActionsController,
   OrderOperatorController,
   InventoryController,
@@ -41,6 +43,8 @@ const HTTP_CONTROLLERS = [
   PaymentNotificationsController,
   UnmatchedPaymentsController,
 ];
+
+const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, RequestsController];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
@@ -111,7 +115,7 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     controllers: [
       ...(http ? HTTP_CONTROLLERS : []),
       ...(contract ? [ContractController] : []),
-      OrderCommandsController,
+      ...AMQP_CONTROLLERS,
     ],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };

@@ -122,6 +122,7 @@ export const policySchema = z.object({
   LATE_WATCH_OFFSETS_MS: integers.optional(),
   MAX_PAYMENT_ATTEMPTS: integer(1, 1_000).optional(),
   UNKNOWN_PROVIDERS: oneOf(POLICY_WORDS.unknownProviders).optional(),
+  PLACED_EVENTS: oneOf(POLICY_WORDS.placedEvents).optional(),
   MERCHANT_POLICIES: policies.optional(),
 });
 

@@ -1,6 +1,7 @@
 export { API_KEYS } from './api-key.guard';
 export { ApiKeys, type ApiScope, findApiKeyProblems } from './api-keys';
 export { HttpProblem } from './http-problem';
+export { BulkActionsController } from './bulk-actions.controller';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderOperatorController } from './order-operator.controller';

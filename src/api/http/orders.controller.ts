@@ -5,6 +5,7 @@ import {
   HttpCode,
   Param,
   Post,
+  Query,
   Req,
   Res,
   UseFilters,
@@ -12,11 +13,13 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { accepted, InputPipe, newOrdersSchema, notFound, parseInput, reject } from '../input';
-import { fields, newOrderSchema } from '../../orders/input';
+import { fields, newOrderSchema, orderPageSchema } from '../../orders/input';
 import {
   type ActionContext,
   type HistoryEntry,
   type NewOrder,
+  type OrderList,
+  type OrderPage,
   Orders,
   type OrderView,
   type PlaceResult,
@@ -77,6 +80,15 @@ export class OrdersController {
     @CallerScope() scope: MerchantScope,
   ): Promise<{ results: BulkResult[] }> {
     return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toBulkResult) };
+  }
+
+  @Get()
+  @RequireScope('orders:read')
+  list(
+    @Query(new InputPipe(orderPageSchema)) page: OrderPage,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<OrderList> {
+    return this.orders.list({ ...page, merchants: scope.visible(page.merchantId) });
   }
 
   @Get(':id')

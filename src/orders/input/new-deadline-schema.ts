@@ -9,9 +9,9 @@ const shapeOf = <F extends Fields>(of: F) => ({
   reason: of.reason.optional(),
 });
 
-const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and byMs' };
+export const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and byMs' };
 
-const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
+export const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
   (expiresAt === undefined) !== (byMs === undefined);
 
 /** The same condition in the API documents. */

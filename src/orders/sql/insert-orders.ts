@@ -1,6 +1,8 @@
 import { type EntityManager } from 'typeorm';
+import { announceAfterCommit, insertEvents } from '../../outbox';
 import { draftAttempt } from '../pay/attempt-draft';
 import { type OrderDraft } from '../place/order-draft';
+import { placedEvent } from '../place/placed-event';
 
 /** An order that did not exist before. */
 export interface InsertedRow {
@@ -35,12 +37,14 @@ export class InsertOrders {
   }
 
   /** Returns the new orders. Orders whose id or idempotency key exists are left out. */
-  execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
+  async execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
     const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
-    return tx.query(
+    const rows = await tx.query<InsertedRow[]>(
       this.insert,
-      json.map((rows) => JSON.stringify(rows)),
+      json.map((values) => JSON.stringify(values)),
     );
+    if (drafts.some(({ isAnnounced }) => isAnnounced)) announceAfterCommit(tx);
+    return rows;
   }
 
   present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
@@ -76,7 +80,14 @@ function orderJson(draft: OrderDraft): object {
     cause: by.cause,
     actor: by.actor ?? null,
     traceparent: by.traceparent ?? null,
+    ...(draft.isAnnounced ? eventOf(draft) : {}),
   };
+}
+
+/** The event without its times, which only the database knows. */
+function eventOf(draft: OrderDraft): object {
+  const event = placedEvent(draft);
+  return { event_id: event.id, event: event.body };
 }
 
 function lineJson(draft: OrderDraft): object[] {
@@ -108,13 +119,22 @@ function attemptJson(draft: OrderDraft): object[] {
   ];
 }
 
+/** SQL: an instant as JSON carries it. */
+function isoText(instant: string): string {
+  return `to_char(${instant} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
 function insertSql(schema: string): string {
+  const announced = `(
+        SELECT n.event_id, n.traceparent, n.event || jsonb_build_object(
+                 'occurredAt', ${isoText('p.created_at')}, 'expiresAt', ${isoText('p.expires_at')}) AS body
+          FROM placed p JOIN new_order n USING (id) WHERE n.event_id IS NOT NULL) announced`;
   // ORDER BY: two callers that place the same ids lock them in the same order.
   return `
     WITH new_order AS (
       SELECT * FROM json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
         window_ms float8, expires_at timestamptz, auto_close boolean, grace_ms int, offsets text, metadata jsonb,
-        fingerprint text, scope text, key text, cause text, actor text, traceparent text)),
+        fingerprint text, scope text, key text, cause text, actor text, traceparent text, event_id uuid, event jsonb)),
     new_line AS (
       SELECT * FROM json_to_recordset($2::json) AS r(order_id text, line_no int, sku text, quantity int,
         unit_amount bigint)),
@@ -147,7 +167,9 @@ function insertSql(schema: string): string {
       ON CONFLICT (provider, reference, merchant_account) DO NOTHING RETURNING order_id),
     history AS (
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
-      SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id))
+      SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id)),
+    event AS (
+      ${insertEvents(schema, { from: announced, id: 'event_id', type: `'order.placed'` })})
     SELECT p.id, p.expires_at, p.created_at,
            EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
              AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken

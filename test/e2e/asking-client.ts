@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import { type Channel, type ChannelModel, connect, type ConsumeMessage } from 'amqplib';
+import { until } from '../support/engine';
+import { bodyOf, PREFIX } from './running-service';
+
+/** A program that sends commands and waits for the answers, by RabbitMQ's direct reply-to. */
+export class AskingClient {
+  readonly answers: ConsumeMessage[] = [];
+
+  private constructor(
+    private readonly connection: ChannelModel,
+    readonly channel: Channel,
+  ) {}
+
+  static async open(url: string): Promise<AskingClient> {
+    const connection = await connect(url);
+    const client = new AskingClient(connection, await connection.createChannel());
+    await client.listen('amq.rabbitmq.reply-to');
+    return client;
+  }
+
+  async listen(queue: string): Promise<void> {
+    await this.channel.consume(queue, (message) => void (message && this.answers.push(message)), { noAck: true });
+  }
+
+  /** Sends a command, and returns the id of its answer. */
+  send(name: string, body: unknown, properties: object = {}): string {
+    const correlationId = randomUUID();
+    const content = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+    const given = { persistent: true, replyTo: 'amq.rabbitmq.reply-to', correlationId, ...properties };
+    this.channel.publish(`${PREFIX}.commands`, name, content, given);
+    return correlationId;
+  }
+
+  async messageFor(correlationId: string): Promise<ConsumeMessage> {
+    const find = () => this.answers.find(({ properties }) => properties.correlationId === correlationId);
+    await until(() => find() !== undefined);
+    return find() as ConsumeMessage;
+  }
+
+  async ask(name: string, body: unknown, properties?: object): Promise<Record<string, unknown>> {
+    return bodyOf(await this.messageFor(this.send(name, body, properties)));
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+}
