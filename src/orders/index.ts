@@ -35,7 +35,9 @@ export {
 export {
   type OrderChangeFacts,
   type OrderFacts,
+  type PlacedFacts,
   type RefundFacts,
+  type RefusedFacts,
   type ReminderFacts,
   type UnmatchedPaymentFacts,
 } from './listeners/order-event';
@@ -49,7 +51,6 @@ export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
 export { ORDER_STATUSES, type OrderStatus } from './order-status';
-export { type ListedOrder, type OrderFilter, OrderListing } from './read/order-listing';
 export { openAttemptProviders } from './close/open-attempt-providers';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {
@@ -65,6 +66,7 @@ export { ATTEMPT_STATUSES, type AttemptStatus } from './attempt-status';
 export { ORDER_KINDS } from './order-kinds';
 export { type OrderList, type OrderPage } from './read/list-orders';
 export { type OrderFilter, type ScopedFilter } from './read/order-filter';
+export { encodePosition } from './read/order-position';
 export { BulkActions, type BulkOptions } from './operator/bulk-actions';
 export {
   type BulkExtension,

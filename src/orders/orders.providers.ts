@@ -86,14 +86,18 @@ const tables: Provider[] = [
 const useCases: Provider[] = [
   {
     provide: PlaceOrders,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies, PaymentProviders],
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies, PaymentProviders, OrderListeners],
     useFactory: (
-      { dataSource, schema }: Base,
+      { dataSource, schema, hasOutboxReader }: Base,
       scheduler: TimeoutScheduler,
       inventory: Inventory,
       policies: OrderPolicies,
       providers: PaymentProviders,
-    ) => new PlaceOrders({ dataSource, schema, scheduler, inventory, policies, providers }),
+      audience: OrderListeners,
+    ) => {
+      const reporting = { audience, writesEvents: hasOutboxReader };
+      return new PlaceOrders({ dataSource, schema, scheduler, inventory, policies, providers, reporting });
+    },
   },
   {
     provide: ReadOrder,
@@ -114,8 +118,8 @@ const useCases: Provider[] = [
   },
   {
     provide: AnnounceRefusals,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, Outbox],
-    useFactory: ({ dataSource }: Base, outbox: Outbox) => new AnnounceRefusals(dataSource, outbox),
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, OrderEventLog],
+    useFactory: ({ dataSource }: Base, events: OrderEventLog) => new AnnounceRefusals(dataSource, events),
   },
   construct(RegisterAttempt, OrderTransaction, OrderPolicies, PaymentProviders),
   construct(MarkPaid, OrderTransaction, HandleUnmatched, PaymentWatch, PaymentProviders),

@@ -1,6 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { GROUP_COMMIT, GroupCommit, isDatabaseUnavailable, ownTransaction } from '../../database';
-import { type Outbox } from '../../outbox';
+import { type OrderEventLog } from '../order-event-log';
 import { outboxEvent } from '../order-events';
 
 /** An order that was not placed. */
@@ -26,7 +26,7 @@ export class AnnounceRefusals {
 
   constructor(
     private readonly dataSource: DataSource,
-    private readonly outbox: Outbox,
+    private readonly events: OrderEventLog,
   ) {
     this.groups = new GroupCommit({
       size: GROUP_COMMIT.size,
@@ -47,7 +47,7 @@ export class AnnounceRefusals {
     await ownTransaction(this.dataSource, async (tx) => {
       const now = await nowOf(tx);
       const events = refused.map(({ traceparent, ...body }) => outboxEvent('order.refused', body, now, traceparent));
-      await this.outbox.append(tx, events);
+      await this.events.append(tx, events);
     });
     return refused.map(() => undefined);
   }

@@ -1,8 +1,9 @@
 import { type EntityManager } from 'typeorm';
-import { announceAfterCommit, insertEvents } from '../../outbox';
+import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbox';
 import { draftAttempt } from '../pay/attempt-draft';
 import { type OrderDraft } from '../place/order-draft';
-import { placedEvent } from '../place/placed-event';
+import { type EventReporting, UNHEARD } from '../listeners/order-audience';
+import { type PlacedEvent, placedEvent, placedEntry } from '../place/placed-event';
 
 /** An order that did not exist before. */
 export interface InsertedRow {
@@ -11,6 +12,8 @@ export interface InsertedRow {
   readonly created_at: Date;
   /** Its first attempt is registered for another order. */
   readonly attempt_taken: boolean;
+  /** Undefined: the order is not announced. */
+  readonly event: OutboxEntry | undefined;
 }
 
 /** The existing rows with an order's id and idempotency key. */
@@ -27,8 +30,11 @@ export class InsertOrders {
   private readonly insert: string;
   private readonly lookUp: string;
 
-  constructor(schema: string) {
-    this.insert = insertSql(schema);
+  constructor(
+    schema: string,
+    private readonly reporting: EventReporting = UNHEARD,
+  ) {
+    this.insert = insertSql(schema, reporting.writesEvents);
     this.lookUp = `
       SELECT r.id, o.fingerprint AS order_fingerprint, k.fingerprint AS key_fingerprint
         FROM unnest($1::text[], $2::text[], $3::text[]) AS r(id, scope, key)
@@ -36,15 +42,26 @@ export class InsertOrders {
         LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
   }
 
-  /** Returns the new orders. Orders whose id or idempotency key exists are left out. */
+  /**
+   * Returns the new orders. Orders whose id or idempotency key exists are left out. The events are written, and are still
+   * to be told to the listeners.
+   */
   async execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
-    const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
-    const rows = await tx.query<InsertedRow[]>(
+    const events = new Map(drafts.filter(({ isAnnounced }) => isAnnounced).map((one) => [one.id, placedEvent(one)]));
+    const orders = drafts.map((draft) => orderJson(draft, events.get(draft.id)));
+    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
+    const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(
       this.insert,
       json.map((values) => JSON.stringify(values)),
     );
-    if (drafts.some(({ isAnnounced }) => isAnnounced)) announceAfterCommit(tx);
-    return rows;
+    if (events.size > 0) announceAfterCommit(tx);
+    return rows.map((row) => ({ ...row, event: eventIn(events, row) }));
+  }
+
+  /** Tells the listeners of the events of these orders. */
+  tell(tx: EntityManager, rows: readonly InsertedRow[]): Promise<void> {
+    const events = rows.flatMap(({ event }) => event ?? []);
+    return events.length > 0 ? this.reporting.audience.tell(tx, events) : Promise.resolve();
   }
 
   present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
@@ -61,7 +78,7 @@ function scopeOf(draft: OrderDraft): string {
   return `place:${draft.merchantId}`;
 }
 
-function orderJson(draft: OrderDraft): object {
+function orderJson(draft: OrderDraft, event: PlacedEvent | undefined): object {
   const { by } = draft;
   return {
     id: draft.id,
@@ -80,14 +97,16 @@ function orderJson(draft: OrderDraft): object {
     cause: by.cause,
     actor: by.actor ?? null,
     traceparent: by.traceparent ?? null,
-    ...(draft.isAnnounced ? eventOf(draft) : {}),
+    ...(event ? { event_id: event.id, event: event.body } : {}),
   };
 }
 
-/** The event without its times, which only the database knows. */
-function eventOf(draft: OrderDraft): object {
-  const event = placedEvent(draft);
-  return { event_id: event.id, event: event.body };
+function eventIn(
+  events: ReadonlyMap<string, PlacedEvent>,
+  row: Pick<InsertedRow, 'id' | 'created_at' | 'expires_at'>,
+): OutboxEntry | undefined {
+  const event = events.get(row.id);
+  return event && placedEntry(event, { occurredAt: row.created_at, expiresAt: row.expires_at });
 }
 
 function lineJson(draft: OrderDraft): object[] {
@@ -124,7 +143,7 @@ function isoText(instant: string): string {
   return `to_char(${instant} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
-function insertSql(schema: string): string {
+function insertSql(schema: string, writesEvents: boolean): string {
   const announced = `(
         SELECT n.event_id, n.traceparent, n.event || jsonb_build_object(
                  'occurredAt', ${isoText('p.created_at')}, 'expiresAt', ${isoText('p.expires_at')}) AS body
@@ -169,7 +188,7 @@ function insertSql(schema: string): string {
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
       SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id)),
     event AS (
-      ${insertEvents(schema, { from: announced, id: 'event_id', type: `'order.placed'` })})
+      ${insertEvents(schema, { from: announced, id: 'event_id', type: `'order.placed'` }, writesEvents)})
     SELECT p.id, p.expires_at, p.created_at,
            EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
              AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken

@@ -75,7 +75,8 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   // Attempts of unknown providers serve as separate payment methods.
   const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
   const listeners = new OrderListeners(scheduler);
-  const store = new OrderStore(dataSource, SCHEMA, inventory, { audience: listeners, writesEvents: true });
+  const reporting = { audience: listeners, writesEvents: true };
+  const store = new OrderStore(dataSource, SCHEMA, inventory, reporting);
   const provider = new FakeProvider('fake', dataSource);
   const providers = new PaymentProviders([provider]);
   const ask = new PaymentLookups(providers);
@@ -116,7 +117,15 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     readOrder,
     list,
     bulk: new BulkActions(run, extend, cancel, close),
-    place: new PlaceOrders({ dataSource, schema: SCHEMA, scheduler, inventory, policies: resolved, providers }),
+    place: new PlaceOrders({
+      dataSource,
+      schema: SCHEMA,
+      scheduler,
+      inventory,
+      policies: resolved,
+      providers,
+      reporting,
+    }),
     register: new RegisterAttempt(transaction, resolved, providers),
     check: new CheckPayment(store, ask, markPaid, readOrder),
     extend,
