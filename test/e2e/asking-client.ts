@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, connect, type ConsumeMessage } from 'amqplib';
 import { until } from '../support/engine';
-import { bodyOf, PREFIX } from './running-service';
+import { bodyOf, conformance, PREFIX } from './running-service';
 
 /** A program that sends commands and waits for the answers, by RabbitMQ's direct reply-to. */
 export class AskingClient {
   readonly answers: ConsumeMessage[] = [];
+  private readonly differences: string[] = [];
 
   private constructor(
     private readonly connection: ChannelModel,
@@ -20,7 +21,7 @@ export class AskingClient {
   }
 
   async listen(queue: string): Promise<void> {
-    await this.channel.consume(queue, (message) => void (message && this.answers.push(message)), { noAck: true });
+    await this.channel.consume(queue, (message) => message && this.take(message), { noAck: true });
   }
 
   /** Sends a command, and returns the id of its answer. */
@@ -42,7 +43,15 @@ export class AskingClient {
     return bodyOf(await this.messageFor(this.send(name, body, properties)));
   }
 
-  close(): Promise<void> {
-    return this.connection.close();
+  async close(): Promise<void> {
+    await this.connection.close();
+    // Of the answers from docs/asyncapi.json. Last, so that nothing is left behind.
+    expect(this.differences).toEqual([]);
+  }
+
+  private take(answer: ConsumeMessage): void {
+    const command = String(answer.properties.type);
+    this.differences.push(...conformance().problemsOfReply(command, bodyOf(answer)));
+    this.answers.push(answer);
   }
 }

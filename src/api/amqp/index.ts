@@ -1,4 +1,4 @@
-export { attemptedSchema, cancelledSchema, paidSchema } from './command-schemas';
+export { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from './command-schemas';
 export { judgeCommand } from './judge-command';
 export { OrderCommandsController } from './order-commands.controller';
 export { PlaceCommand } from './place-command';

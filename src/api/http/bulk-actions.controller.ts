@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Post, UseFilters, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import {
   type ActionContext,
   type BulkExtension,
@@ -17,7 +17,7 @@ import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
 
 /** Operator actions on all orders of a filter. A key that is limited to merchants reaches their orders only. */
-@Controller('orders/bulk/actions')
+@Controller({ path: 'orders/bulk/actions', version: VERSION_NEUTRAL })
 @UseGuards(ApiKeyGuard)
 @UseFilters(ProblemFilter)
 export class BulkActionsController {

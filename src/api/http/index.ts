@@ -5,7 +5,7 @@ export { BulkActionsController } from './bulk-actions.controller';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderOperatorController } from './order-operator.controller';
-export { type BulkResult, OrdersController } from './orders.controller';
+export { OrdersController, type Placement } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { ProblemFilter } from './problem.filter';

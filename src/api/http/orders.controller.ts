@@ -39,7 +39,7 @@ interface StatusSetter {
 }
 
 /** What became of one order of a bulk request. */
-export interface BulkResult {
+export interface Placement {
   readonly id: string;
   readonly outcome: PlaceResult['outcome'];
   readonly code?: string;
@@ -78,8 +78,8 @@ export class OrdersController {
     @Body(new InputPipe(newOrdersSchema)) { orders }: { orders: NewOrder[] },
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
-  ): Promise<{ results: BulkResult[] }> {
-    return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toBulkResult) };
+  ): Promise<{ results: Placement[] }> {
+    return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toPlacement) };
   }
 
   @Get()
@@ -108,7 +108,7 @@ export class OrdersController {
   }
 }
 
-function toBulkResult(result: PlaceResult): BulkResult {
+function toPlacement(result: PlaceResult): Placement {
   const { id, outcome } = result;
   if (result.outcome !== 'rejected') return { id, outcome };
   return { id, outcome, code: result.code, detail: reject(id, result).reason };

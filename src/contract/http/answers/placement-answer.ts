@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type BulkResult } from '../../../api/http';
+import { type Placement } from '../../../api/http';
 import { describes } from '../../schema/describes';
 
-export const bulkResultAnswer = describes<BulkResult>()(
+export const placementAnswer = describes<Placement>()(
   z.object({
     id: z.string(),
     outcome: z.enum(['placed', 'replayed', 'rejected']),
@@ -11,4 +11,4 @@ export const bulkResultAnswer = describes<BulkResult>()(
   }),
 );
 
-export const bulkAnswer = z.object({ results: z.array(bulkResultAnswer).describe('In the order of the request') });
+export const placementsAnswer = z.object({ results: z.array(placementAnswer).describe('In the order of the request') });
