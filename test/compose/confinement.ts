@@ -2,7 +2,9 @@ import { container, type Container, containers, inShell } from './compose-projec
 
 /** Services whose containers are not as docs/docker.md promises, with what is wrong. */
 export async function unconfined(): Promise<string[]> {
-  const problems = await Promise.all(Object.keys(await containers()).map(problemsOf));
+  const services = Object.keys(await containers());
+  if (services.length === 0) return ['nothing runs'];
+  const problems = await Promise.all(services.map(problemsOf));
   return problems.flat();
 }
 
@@ -10,7 +12,7 @@ async function problemsOf(service: string): Promise<string[]> {
   const found = await container(service);
   const problems = settingsOf(found).filter(([, isRight]) => !isRight);
   const users = await usersOf(found);
-  const canWrite = await inShell(`docker exec ${found.Id} sh -c 'echo > /written'`).then(
+  const canWrite = await inShell(`docker exec --user 0 ${found.Id} sh -c 'echo > /written'`).then(
     () => true,
     () => false,
   );
