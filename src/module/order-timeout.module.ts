@@ -26,7 +26,13 @@ import {
 } from '../api/http';
 import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
-import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
+import {
+  findSilentListeners,
+  OrderListenerExplorer,
+  OrderListeners,
+  OrderPolicies,
+  registerListeners,
+} from '../orders';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
@@ -61,6 +67,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     private readonly engine: TimeoutEngine,
     private readonly explorer: OrderListenerExplorer,
     private readonly listeners: OrderListeners,
+    private readonly policies: OrderPolicies,
     private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
@@ -84,10 +91,18 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
-    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.registerListeners();
     this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
     await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
+  }
+
+  private registerListeners(): void {
+    const found = this.explorer.explore();
+    registerListeners(found, this.listeners, this.engine);
+    const silent = findSilentListeners(found, this.policies);
+    if (silent.length === 0) return;
+    this.logger.warn(`${silent.join(', ')} will hear of no placed order; set the policy orders.placedEvents to "send"`);
   }
 
   private async prepareTables(): Promise<void> {
@@ -112,11 +127,7 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
     providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [
-      ...(http ? HTTP_CONTROLLERS : []),
-      ...(contract ? [ContractController] : []),
-      ...AMQP_CONTROLLERS,
-    ],
+    controllers: [...(http ? HTTP_CONTROLLERS : []), ...(contract ? [ContractController] : []), ...AMQP_CONTROLLERS],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }

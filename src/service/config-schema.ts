@@ -53,6 +53,7 @@ const policy = z.strictObject({
   lateWatchOffsetsMs: z.array(z.number()).optional(),
   maxAttempts: z.number().optional(),
   unknownProviders: z.string().optional(),
+  placedEvents: z.string().optional(),
 });
 
 const policies = z
