@@ -32,6 +32,9 @@ describe('the import from Redis', () => {
     );
     await server.redis.set('order:o-forever', '');
     await server.redis.set('basket:b-1', '', 'PX', 600_000);
+    const read: string[] = [];
+    for await (const page of fromExpiringKeys(server.redis, 'order:')) read.push(...page.map(({ orderId }) => orderId));
+    expect(new Set(read)).toEqual(new Set(orders.map(({ orderId }) => orderId)));
     await target.import(fromExpiringKeys(server.redis, 'order:'));
     const pending = await target.pending();
     expect(pending.map(({ orderId }) => orderId)).toEqual(orders.map(({ orderId }) => orderId));

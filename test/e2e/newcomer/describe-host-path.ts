@@ -6,8 +6,11 @@ import { WatchedHost } from './watched-host';
 /** As the page promises. Downloads are a part of it. */
 const LIMIT_MS = 5 * 60_000;
 
-/** README.md, followed with the newest release of a major version of NestJS. */
-export function describeHostPath(nest: number): void {
+/**
+ * README.md, followed with the newest release of a major version of NestJS. With `isWatched`, the application is edited
+ * under `nest start --watch` then.
+ */
+export function describeHostPath(nest: number, { isWatched = false } = {}): void {
   describe(`a new user of NestJS ${nest}, with nothing but README.md,`, () => {
     let newcomer: Newcomer;
     let port: number;
@@ -31,6 +34,7 @@ export function describeHostPath(nest: number): void {
       LIMIT_MS,
     );
 
+    if (!isWatched) return;
     it(
       'edits it under `nest start --watch`, and each restart closes the orders of the process before it',
       async () => {
