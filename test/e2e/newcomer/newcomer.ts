@@ -8,7 +8,7 @@ import { copyClone } from './copy-clone';
 import { readSteps, type Step } from './readme-steps';
 import { Terminal } from './terminal';
 
-const STEP_LIMIT_MS = 180_000;
+const STEP_LIMIT_MS = 150_000;
 /** What a shell needs. The rest of our environment comes from npm and Jest, and a person has none of it. */
 const KEPT =
   /^(HOME|LANG|TMPDIR|https?_proxy|no_proxy|node_extra_ca_certs|npm_config_(registry|cache|userconfig|cafile))$/i;

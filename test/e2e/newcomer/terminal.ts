@@ -2,6 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 
+/** Characters of the output in an error. */
+const SHOWN = 4_000;
+
 /** A shell that stays open between commands, as that of a person. */
 export class Terminal {
   private readonly shell: ChildProcess;
@@ -51,7 +54,7 @@ export class Terminal {
         how();
       };
       const fail = (why: string): void =>
-        settle(() => reject(new Error(`${why}; the terminal shows:\n${this.output}`)));
+        settle(() => reject(new Error(`${why}; the terminal shows:\n${this.output.slice(-SHOWN)}`)));
       const timer = setTimeout(() => fail(`no ${pattern.source} within ${limitMs} ms`), limitMs);
       const look = (): void => {
         if (pattern.test(this.output)) settle(resolve);
