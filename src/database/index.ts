@@ -28,6 +28,7 @@ export {
 export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';
+export { createIndexLive, isLive, type LiveMigration } from './live-migration';
 export { type Queryable, type Transaction } from './host-transactions/transaction';
 export { UnusableTransactionError } from './host-transactions/unusable-transaction-error';
 export { isEntityManager } from './host-transactions/is-entity-manager';
