@@ -12,8 +12,9 @@ import {
   OrderTimeoutOptionsModule,
 } from './order-timeout.module-definition';
 import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
-import { OrderCommandsController } from '../api/amqp';
+import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
+  BulkActionsController,
   InventoryController,
   OrderActionsController,
   OrderOperatorController,
@@ -25,7 +26,13 @@ import {
 } from '../api/http';
 import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
-import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
+import {
+  findSilentListeners,
+  OrderListenerExplorer,
+  OrderListeners,
+  OrderPolicies,
+  registerListeners,
+} from '../orders';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
@@ -33,6 +40,7 @@ import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
+  BulkActionsController,
   OrderActionsController,
   OrderOperatorController,
   InventoryController,
@@ -41,6 +49,8 @@ const HTTP_CONTROLLERS = [
   PaymentNotificationsController,
   UnmatchedPaymentsController,
 ];
+
+const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, RequestsController];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
@@ -57,6 +67,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     private readonly engine: TimeoutEngine,
     private readonly explorer: OrderListenerExplorer,
     private readonly listeners: OrderListeners,
+    private readonly policies: OrderPolicies,
     private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
@@ -80,10 +91,18 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
-    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.registerListeners();
     this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
     await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
+  }
+
+  private registerListeners(): void {
+    const found = this.explorer.explore();
+    registerListeners(found, this.listeners, this.engine);
+    const silent = findSilentListeners(found, this.policies);
+    if (silent.length === 0) return;
+    this.logger.warn(`${silent.join(', ')} will hear of no placed order; set the policy orders.placedEvents to "send"`);
   }
 
   private async prepareTables(): Promise<void> {
@@ -108,11 +127,7 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
     providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [
-      ...(http ? HTTP_CONTROLLERS : []),
-      ...(contract ? [ContractController] : []),
-      OrderCommandsController,
-    ],
+    controllers: [...(http ? HTTP_CONTROLLERS : []), ...(contract ? [ContractController] : []), ...AMQP_CONTROLLERS],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }
