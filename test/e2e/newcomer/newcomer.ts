@@ -90,8 +90,12 @@ export class Newcomer {
     return terminal;
   }
 
+  async closeTerminals(): Promise<void> {
+    for (const terminal of this.terminals.splice(0)) await terminal.close();
+  }
+
   async leave(): Promise<void> {
-    for (const terminal of this.terminals) await terminal.close();
+    await this.closeTerminals();
     await this.vhost.drop();
     await onServer(`DROP DATABASE ${this.database} WITH (FORCE)`);
     rmSync(dirname(this.clone), { recursive: true, force: true, maxRetries: 3 });
