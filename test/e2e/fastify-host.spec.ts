@@ -49,7 +49,7 @@ const STEPS: readonly Step[] = [
   ['post', '/orders', order('typo', { amuont: 1 })],
   ['post', '/orders'],
   ['post', '/orders/bulk', { orders: [order('b-1'), order('b-2'), order('b-1', { amount: 7 })] }],
-  ['get', '/orders?status=PENDING&limit=2'],
+  ['get', '/orders?status=PENDING&limit=50'],
   ['get', '/orders?limit=0'],
   ['post', '/orders/bulk/actions/extend', { filter: { reference: 'r-9' }, byMs: 1_000, actionId: 'a-1', reason }],
   ['post', '/orders/bulk/actions/cancel', { filter: {}, reason }],
