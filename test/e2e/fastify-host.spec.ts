@@ -95,11 +95,12 @@ const STEPS: readonly Step[] = [
   ['get', '/docs/nothing.js'],
 ];
 
-/** What differs from run to run: times, ids, and the values of metrics. */
+/** What differs from run to run: times, ids, the values of metrics, and the kinds of garbage collections so far. */
 function withoutChance(text: string): string {
   return text
     .replace(/"\d{4}-\d\d-\d\dT[^"]*Z"/g, '"(time)"')
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, '(id)')
+    .replace(/^nodejs_gc_.*\n/gm, '')
     .replace(/^(\w+(?:\{[^}]*\})?) .*$/gm, '$1');
 }
 
