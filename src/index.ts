@@ -2,7 +2,7 @@
 export { OrderTimeoutModule } from './module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './module';
 export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './module';
-export { PreparingClient, ResilientClient } from './database';
+export { type DatabaseOptions, PreparingClient, ResilientClient } from './database';
 export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
@@ -44,6 +44,13 @@ export {
   type AttemptStatus,
   type AttemptView,
   type AutoCloseChange,
+  type BulkActions,
+  type BulkExtension,
+  type BulkFilter,
+  type BulkOptions,
+  type BulkOutcome,
+  type BulkRequest,
+  type BulkResult,
   type Cancellation,
   type CancelOrderResult,
   type CheckPaymentResult,
@@ -78,8 +85,11 @@ export {
   type OrderEventName,
   type OrderEventType,
   type OrderFacts,
+  type OrderFilter,
   type OrderLineView,
+  type OrderList,
   type OrderListenerOptions,
+  type OrderPage,
   type OrderPolicy,
   type OrderPolicyOptions,
   Orders,
@@ -91,7 +101,9 @@ export {
   type PlaceResult,
   type PurgeCounts,
   type PurgeRun,
+  type PlacedFacts,
   type RefundFacts,
+  type RefusedFacts,
   type RefundPaymentResult,
   type RegisterAttemptResult,
   type ReminderFacts,
@@ -99,6 +111,7 @@ export {
   type RetentionOptions,
   type Revival,
   type ReviveOrderResult,
+  type ScopedFilter,
   type SetAutoCloseResult,
   type SettleUnmatchedResult,
   type TransitionCause,
@@ -111,7 +124,12 @@ export {
   type UnmatchedReason,
   type UnmatchedSettlement,
 } from './orders';
-export { type TransactionOptions, UnsupportedIsolationLevelError } from './database';
+
+// Transactions of other libraries
+export { fromDrizzle, fromKnex, fromKysely, fromMikroOrm, fromPrisma } from './database';
+export { type DrizzleSql, type DrizzleTransaction, type KnexTransaction, type KyselyTransaction } from './database';
+export { type MikroOrmEntityManager, type PrismaTransaction, type Queryable, type Transaction } from './database';
+export { type TransactionOptions, UnsupportedIsolationLevelError, UnusableTransactionError } from './database';
 
 export { type RateLimitOptions } from './api/http';
 
@@ -156,14 +174,8 @@ export { type WebhookEndpoint, type WebhookOptions } from './webhooks';
 
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './outbox';
-export {
-  EventDeserializer,
-  type QueueType,
-  RABBIT_TRANSPORT,
-  RabbitContext,
-  type RabbitOptions,
-  RabbitServer,
-} from './rabbit';
+export { EventDeserializer, RABBIT_TRANSPORT, RabbitContext, RabbitServer } from './rabbit';
+export { type QueueType, type RabbitOptions } from './rabbit';
 
 // Operations
 export {

@@ -1,3 +1,4 @@
+export { ChangeStock, type ChangeStockOutcome, type StockMove } from './change-stock';
 export { holdsStock } from './holds-stock';
 export { Inventory } from './inventory';
 export { inventoryMigrations } from './migrations/inventory-migrations';

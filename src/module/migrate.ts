@@ -1,5 +1,9 @@
 import { DataSource, type EntityManager } from 'typeorm';
+import { SystemClock } from '../clock';
+import { InvalidOptionsError } from '../errors';
 import {
+  connectionOptions,
+  findDatabaseProblems,
   type Migration,
   nameOf,
   ownTransaction,
@@ -7,6 +11,7 @@ import {
   readRecorded,
   type RecordedMigration,
   refuseNewerSchema,
+  resolveDatabaseOptions,
   runMigration,
   validateSchemaName,
 } from '../database';
@@ -15,9 +20,13 @@ import { MIGRATION_LOCK } from './migration-lock';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
 
+/** Pause between two attempts to get the lock. */
+const PAUSE_MS = 100;
 /** An index on a large table takes minutes, and other instances wait that long for the lock. Zero: pg sets no limit. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 const UNLIMITED = { statementMs: 0, idleMs: 0 };
+
+const clock = new SystemClock();
 
 /** What to migrate. */
 export interface MigrationTarget {
@@ -31,14 +40,24 @@ export interface MigrationTarget {
  * Migrates the tables of this package, which have their own PostgreSQL schema. Uses a short-lived connection with the
  * options of `host`, so the host's migrations and entities are not affected. Several instances may call it at once.
  *
+ * @param host a connected DataSource, or the URL of the server
  * @returns the names of the migrations that were run.
  * @throws NewerSchemaError if a newer release, which this one cannot work with, has migrated the schema.
  * @throws SharedSchemaError if the host's tables would be created in the same schema.
  * @throws LockedTablesError if another session keeps one of our tables locked.
  * @throws MissingRightsError if the database user may not create or change our tables.
  */
-export function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
-  return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
+export async function migrate(host: DataSource | string, schema = 'order_timeout'): Promise<string[]> {
+  if (typeof host !== 'string') return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
+  const options = resolveDatabaseOptions(host);
+  const problems = findDatabaseProblems(options);
+  if (problems.length > 0) throw new InvalidOptionsError('migrate', problems);
+  const dataSource = await new DataSource(connectionOptions(options)).initialize();
+  try {
+    return await migrateTarget({ dataSource, schema, ownsDatabase: true });
+  } finally {
+    await dataSource.destroy();
+  }
 }
 
 /** `migrate`, for a DataSource that may be the service's own. */
@@ -63,9 +82,20 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
  * because the pooler sends the unlock to another session.
  */
 async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
-  await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+  while (!(await isGranted(lock))) await clock.sleep(PAUSE_MS);
   await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
   return runPending(dataSource, target.schema);
+}
+
+/**
+ * Asked again and again: a statement that waited here would have a snapshot, and an index that is built live waits for it.
+ * Without a parameter: with one, pg keeps the statement's portal open, and with it the snapshot.
+ */
+async function isGranted(lock: EntityManager): Promise<boolean> {
+  const [row] = await lock.query<{ granted: boolean }[]>(
+    `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS granted`,
+  );
+  return row?.granted === true;
 }
 
 /** In one transaction, so a refused schema is rolled back and never visible. */

@@ -12,8 +12,9 @@ import {
   OrderTimeoutOptionsModule,
 } from './order-timeout.module-definition';
 import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
-import { OrderCommandsController } from '../api/amqp';
+import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
+  BulkActionsController,
   InventoryController,
   OrderActionsController,
   OrderOperatorController,
@@ -25,14 +26,28 @@ import {
 } from '../api/http';
 import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
-import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
-import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
+import {
+  findSilentListeners,
+  OrderListenerExplorer,
+  OrderListeners,
+  OrderPolicies,
+  registerListeners,
+} from '../orders';
+import {
+  assertTables,
+  refuseSecondImport,
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  TimeoutEngine,
+  TimeoutsModule,
+} from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
 import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
+  BulkActionsController,
   OrderActionsController,
   OrderOperatorController,
   InventoryController,
@@ -41,6 +56,8 @@ const HTTP_CONTROLLERS = [
   PaymentNotificationsController,
   UnmatchedPaymentsController,
 ];
+
+const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, RequestsController];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
@@ -53,10 +70,12 @@ export class OrderTimeoutModule implements OnModuleInit {
   /** @internal Nest creates it. */
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly timeouts: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
     private readonly engine: TimeoutEngine,
     private readonly explorer: OrderListenerExplorer,
     private readonly listeners: OrderListeners,
+    private readonly policies: OrderPolicies,
     private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
@@ -80,14 +99,22 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
-    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.registerListeners();
     this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
     await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
   }
 
+  private registerListeners(): void {
+    const found = this.explorer.explore();
+    registerListeners(found, this.listeners, this.engine);
+    const silent = findSilentListeners(found, this.policies);
+    if (silent.length === 0) return;
+    this.logger.warn(`${silent.join(', ')} will hear of no placed order; set the policy orders.placedEvents to "send"`);
+  }
+
   private async prepareTables(): Promise<void> {
-    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
+    const { dataSource, schema, ownsDatabase } = this.timeouts;
     if (this.options.migrate) await migrateTarget({ dataSource, schema, ownsDatabase });
     else await assertMigrated(dataSource, schema);
     await assertTables(dataSource, schema, 'all');
@@ -108,11 +135,7 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
     providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [
-      ...(http ? HTTP_CONTROLLERS : []),
-      ...(contract ? [ContractController] : []),
-      OrderCommandsController,
-    ],
+    controllers: [...(http ? HTTP_CONTROLLERS : []), ...(contract ? [ContractController] : []), ...AMQP_CONTROLLERS],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }

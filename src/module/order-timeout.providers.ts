@@ -5,7 +5,7 @@ import { ownValue } from '../errors';
 import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
-import { judgeCommand } from '../api/amqp';
+import { judgeCommand, PlaceCommand } from '../api/amqp';
 import { API_KEYS, RateLimits } from '../api/http';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
@@ -72,7 +72,7 @@ const commands: Provider = {
       prefetch: COMMAND_PREFETCH,
       judge,
       isReady: () => isDatabaseWritable(dataSource),
-      keyOf: orderIdOf,
+      keyOf: subjectOf,
     }),
 };
 
@@ -93,11 +93,11 @@ function judge(error: unknown): Verdict {
   return judgeCommand(error, { deliveries: undefined, redelivered: false });
 }
 
-/** The order id of our commands. A host's commands may have none. */
-function orderIdOf(body: unknown): string | undefined {
+/** The order id or the SKU of our commands. A host's commands may have none. */
+function subjectOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const { orderId, id } = body as Readonly<Record<string, unknown>>;
-  const key = orderId ?? id;
+  const { orderId, id, sku } = body as Readonly<Record<string, unknown>>;
+  const key = orderId ?? id ?? sku;
   return typeof key === 'string' ? key : undefined;
 }
 
@@ -111,5 +111,6 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   ...ORDER_PROVIDERS,
   OrderListenerExplorer,
   webhooks,
+  PlaceCommand,
   commands,
 ];

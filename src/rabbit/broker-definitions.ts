@@ -1,4 +1,5 @@
 import { NO_DELIVERY_LIMIT } from './queue-arguments';
+import { servicePermissions } from './service-permissions';
 import { TopologyNames } from './topology-names';
 
 interface Permission {
@@ -25,12 +26,11 @@ const LEADERS_BALANCED = { 'queue-leader-locator': 'balanced' };
 /**
  * Users with the minimum permissions, and the two exchanges that other systems use. The image replaces names and
  * passwords in `${…}` at its start, so that neither the image nor the repository contains a password.
- * - service: everything below the prefix, nothing else.
+ * - service: everything below the prefix, and the default exchange for answers to commands, nothing else.
  * - sender: publishes commands, reads nothing.
  * - listener: binds queues of its own (`listener.*`) to the events.
  */
 export function brokerDefinitions(names = new TopologyNames('order-timeout.v1')): BrokerDefinitions {
-  const ours = `^${quote(names.prefix)}\\.`;
   const listeners = '^listener\\.';
   return {
     users: [
@@ -42,7 +42,7 @@ export function brokerDefinitions(names = new TopologyNames('order-timeout.v1'))
     vhosts: [{ name: VHOST }],
     permissions: [
       { user: '${RABBITMQ_DEFAULT_USER}', vhost: VHOST, configure: '.*', write: '.*', read: '.*' },
-      { user: 'service', vhost: VHOST, configure: ours, write: ours, read: ours },
+      { user: 'service', vhost: VHOST, ...servicePermissions(names) },
       { user: 'sender', vhost: VHOST, configure: NOTHING, write: `^${quote(names.commands)}$`, read: NOTHING },
       {
         user: 'listener',

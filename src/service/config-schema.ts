@@ -53,6 +53,7 @@ const policy = z.strictObject({
   lateWatchOffsetsMs: z.array(z.number()).optional(),
   maxAttempts: z.number().optional(),
   unknownProviders: z.string().optional(),
+  placedEvents: z.string().optional(),
 });
 
 const policies = z
@@ -122,6 +123,7 @@ export const policySchema = z.object({
   LATE_WATCH_OFFSETS_MS: integers.optional(),
   MAX_PAYMENT_ATTEMPTS: integer(1, 1_000).optional(),
   UNKNOWN_PROVIDERS: oneOf(POLICY_WORDS.unknownProviders).optional(),
+  PLACED_EVENTS: oneOf(POLICY_WORDS.placedEvents).optional(),
   MERCHANT_POLICIES: policies.optional(),
 });
 

@@ -1,10 +1,11 @@
 export { API_KEYS } from './api-key.guard';
 export { ApiKeys, type ApiScope, findApiKeyProblems } from './api-keys';
 export { HttpProblem } from './http-problem';
+export { BulkActionsController } from './bulk-actions.controller';
 export { InventoryController } from './inventory.controller';
 export { OrderActionsController } from './order-actions.controller';
 export { OrderOperatorController } from './order-operator.controller';
-export { type BulkResult, OrdersController } from './orders.controller';
+export { OrdersController, type Placement } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { ProblemFilter } from './problem.filter';

@@ -47,6 +47,7 @@ export const fields = {
   transactionId: printable(LIMITS.transactionId).describe('The number that the provider gave the payment'),
   sku: printable(LIMITS.sku),
   reason: printable(LIMITS.reason),
+  actor: printable(LIMITS.actor),
   idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters').describe(
     'A key of your choice, unique per merchant. Used again for another order, it is rejected',
   ),

@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { moduleBulkExtensionSchema, moduleBulkSchema } from './bulk-schemas';
+import { fields } from './fields';
 import { moduleFields, moneyFields } from './module-fields';
 import { moduleAttemptSchema } from './new-attempt-schema';
 import { moduleDeadlineSchema } from './new-deadline-schema';
 import { moduleOrderSchema } from './new-order-schema';
+import { modulePageSchema } from './order-filter-schema';
 
 const { orderId, amount, currency, reason, flag, unmatchedId } = moduleFields;
 const { provider, reference, transactionId, paidAt, merchantAccount } = moneyFields;
@@ -24,6 +27,10 @@ export const moduleSchemas = {
   revival: z.strictObject({ orderId, reason }),
   close: z.strictObject({ orderId, reason, attemptsAreClosed: flag.optional() }),
   settlement: z.strictObject({ id: unmatchedId, reason }),
+  page: modulePageSchema,
+  bulk: moduleBulkSchema,
+  bulkExtension: moduleBulkExtensionSchema,
+  actor: fields.actor,
   assignment: z.strictObject({ id: unmatchedId, orderId, reason }),
   /** Its other fields are evidence. */
   payment: z.object({

@@ -1,8 +1,12 @@
 import { type Provider } from '@nestjs/common';
+import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
 import { PaymentProviders } from '../../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { construct, constructWith } from '../construct';
+import { CancelOrder } from '../close/cancel-order';
+import { ExtendDeadline } from '../deadline/extend-deadline';
+import { ListOrders } from '../read/list-orders';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch } from '../unmatched/payment-watch';
@@ -10,6 +14,8 @@ import { NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { MarkPaid } from '../pay/mark-paid';
 import { OrderTransaction } from '../order-transaction';
 import { AssignUnmatched } from '../unmatched/assign-unmatched';
+import { BulkActions } from './bulk-actions';
+import { BulkRun } from './bulk-run';
 import { CloseOrder } from './close-order';
 import { RefundPayment } from './refund-payment';
 import { ReviveOrder } from './revive-order';
@@ -52,4 +58,11 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     rows: UnmatchedRows,
   }),
   construct(CloseOrder, OrderTransaction, PaymentWatch),
+  {
+    provide: BulkRun,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, ListOrders, CLOCK],
+    useFactory: ({ dataSource }: ResolvedTimeoutsOptions, listing: ListOrders, clock: Clock) =>
+      new BulkRun({ dataSource, listing, clock }),
+  },
+  construct(BulkActions, BulkRun, ExtendDeadline, CancelOrder, CloseOrder),
 ];

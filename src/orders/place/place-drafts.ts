@@ -2,13 +2,14 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, type StockDemand } from '../../inventory';
 import { type PaymentProviders } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
+import { type EventReporting } from '../listeners/order-audience';
 import { draftAttempt } from '../pay/attempt-draft';
 import { type PlaceRejection, type PlaceResult } from './new-order';
 import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { retryConflicts, runTransaction } from '../../database';
+import { retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
@@ -30,12 +31,13 @@ export interface PlaceDependencies {
   readonly inventory: Inventory;
   readonly policies: OrderPolicies;
   readonly providers: Pick<PaymentProviders, 'get' | 'names'>;
+  readonly reporting: EventReporting;
 }
 
 /** How to run the transaction. */
 interface PlaceMode {
   /** The transaction to use. */
-  readonly tx?: EntityManager | undefined;
+  readonly tx?: Transaction | undefined;
   /** A single try, which waits at most this long for a lock, milliseconds. @default tries for two seconds */
   readonly lockLimitMs?: number;
 }
@@ -47,7 +49,7 @@ export class PlaceDrafts {
   private readonly atSight: RefuseAtSight;
 
   constructor(private readonly deps: PlaceDependencies) {
-    this.insert = new InsertOrders(deps.schema);
+    this.insert = new InsertOrders(deps.schema, deps.reporting);
     this.atSight = new RefuseAtSight(deps.dataSource, deps.inventory, this.insert);
     this.views = new ReadViews(deps.schema);
   }
@@ -99,6 +101,10 @@ export class PlaceDrafts {
       deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
     );
     await this.deps.scheduler.schedule(timeouts, { tx });
+    await this.insert.tell(
+      tx,
+      placed.map(({ row }) => row),
+    );
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),

@@ -48,14 +48,14 @@ export const HOOKS: readonly Patch[] = [
   before(
     'between-outbox-claim-and-publish',
     'outbox/outbox-relay.js',
-    'const outcomes = await this.deps.publisher.publish(',
+    'const outcomes = await this.traced(claimed.rows,',
   ),
   before('between-publish-and-delete', 'outbox/outbox-relay.js', 'return this.finish(sent,'),
   {
     name: 'between-command-commit-and-ack',
-    file: 'rabbit/rabbit-server.js',
-    find: "else\n                delivery.acknowledge('ack');",
-    replace: `else { ${at('between-command-commit-and-ack')} delivery.acknowledge('ack'); }`,
+    file: 'rabbit/end-command.js',
+    find: "if (isSettled)\n        delivery.acknowledge('ack');",
+    replace: `if (isSettled) { ${at('between-command-commit-and-ack')} delivery.acknowledge('ack'); }`,
   },
   before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
   {
