@@ -7,6 +7,7 @@ import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand, PlaceCommand } from '../api/amqp';
 import { API_KEYS, RateLimits } from '../api/http';
+import { OPERATOR_PAGE_PROVIDERS, OperatorKeys } from '../api/operator';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
@@ -25,6 +26,12 @@ const apiKeys: Provider = {
   provide: API_KEYS,
   inject: [ORDER_TIMEOUT_OPTIONS],
   useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
+};
+
+const operatorKeys: Provider = {
+  provide: OperatorKeys,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => options.operatorKeys,
 };
 
 const rateLimits: Provider = {
@@ -114,3 +121,6 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   PlaceCommand,
   commands,
 ];
+
+/** Those of the operator page, if it is served. */
+export const OPERATOR_PROVIDERS: Provider[] = [operatorKeys, ...OPERATOR_PAGE_PROVIDERS];

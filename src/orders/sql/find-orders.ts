@@ -18,6 +18,8 @@ export interface FoundOrders {
 
 /** Rows that one statement reads at most. They take 10 to 50 ms. */
 const SCAN = 20_000;
+/** Fewer when the history of each order is read, too. */
+const TRACE_SCAN = 5_000;
 
 /**
  * For the transaction of a search. A step reads a bounded number of rows only if it follows an index in its order; by
@@ -66,12 +68,14 @@ class Scan {
   readonly sourceValues: readonly unknown[];
   private readonly source: string;
   private readonly checks: string;
+  private readonly most: number;
 
   constructor(
     private readonly schema: string,
     filter: ScopedFilter,
     after: OrderPosition | undefined,
   ) {
+    this.most = filter.trace === undefined ? SCAN : TRACE_SCAN;
     this.source = this.sourceOf(filter, after);
     this.sourceValues = [...this.values];
     this.checks = this.checksOf(filter).join(' AND ');
@@ -89,7 +93,7 @@ class Scan {
 
   /** The last row that one step reads, if the step did not reach the end. */
   get lastSql(): string {
-    return `SELECT s.id, s.created_at FROM (${this.source}) s ${NEWEST_FIRST} OFFSET ${SCAN - 1} LIMIT 1`;
+    return `SELECT s.id, s.created_at FROM (${this.source}) s ${NEWEST_FIRST} OFFSET ${this.most - 1} LIMIT 1`;
   }
 
   private value(value: unknown): string {
@@ -106,13 +110,13 @@ class Scan {
     if (others.length === 0) return only;
     // One index scan for each merchant, merged by PostgreSQL without a sort.
     const all = branches.map((branch) => `(${branch})`).join(' UNION ALL ');
-    return `SELECT s.* FROM (${all}) s ${NEWEST_FIRST} LIMIT ${SCAN}`;
+    return `SELECT s.* FROM (${all}) s ${NEWEST_FIRST} LIMIT ${this.most}`;
   }
 
   private branch(conditions: readonly string[]): string {
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
     return `SELECT o.id, o.created_at, o.status, o.expires_at FROM ${this.schema}.orders o ${where}
-             ORDER BY o.created_at DESC, o.id DESC LIMIT ${SCAN}`;
+             ORDER BY o.created_at DESC, o.id DESC LIMIT ${this.most}`;
   }
 
   private rangeOf({ createdFrom, createdTo, provider, reference }: ScopedFilter, after?: OrderPosition): string[] {
@@ -140,7 +144,7 @@ class Scan {
         SELECT a.order_id FROM ${table} a WHERE a.provider = k.provider AND a.reference = ${wanted} OFFSET 0) f`;
   }
 
-  private checksOf({ status, expiresFrom, expiresTo, provider, reference }: ScopedFilter): string[] {
+  private checksOf({ status, expiresFrom, expiresTo, provider, reference, trace }: ScopedFilter): string[] {
     const checks: string[] = [];
     if (status) checks.push(`s.status = ANY(${this.value(status)}::text[])`);
     if (expiresFrom) checks.push(`s.expires_at >= ${this.value(expiresFrom)}`);
@@ -150,6 +154,9 @@ class Scan {
     if (provider !== undefined && reference === undefined)
       checks.push(`(SELECT true FROM ${this.schema}.payment_attempt a
                      WHERE a.order_id = s.id AND a.provider || '' = ${this.value(provider)} LIMIT 1)`);
+    if (trace !== undefined)
+      checks.push(`(SELECT true FROM ${this.schema}.order_history h
+                     WHERE h.order_id = s.id AND substr(h.traceparent, 4, 32) = ${this.value(trace)} LIMIT 1)`);
     return checks;
   }
 }
