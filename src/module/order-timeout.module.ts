@@ -27,7 +27,13 @@ import {
 import { OPERATOR_CONTROLLERS } from '../api/operator';
 import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
-import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
+import {
+  findSilentListeners,
+  OrderListenerExplorer,
+  OrderListeners,
+  OrderPolicies,
+  registerListeners,
+} from '../orders';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
@@ -62,6 +68,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     private readonly engine: TimeoutEngine,
     private readonly explorer: OrderListenerExplorer,
     private readonly listeners: OrderListeners,
+    private readonly policies: OrderPolicies,
     private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
@@ -85,10 +92,18 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
-    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.registerListeners();
     this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
     await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
+  }
+
+  private registerListeners(): void {
+    const found = this.explorer.explore();
+    registerListeners(found, this.listeners, this.engine);
+    const silent = findSilentListeners(found, this.policies);
+    if (silent.length === 0) return;
+    this.logger.warn(`${silent.join(', ')} will hear of no placed order; set the policy orders.placedEvents to "send"`);
   }
 
   private async prepareTables(): Promise<void> {

@@ -44,6 +44,7 @@ export {
 export { OrderListenerExplorer } from './listeners/order-listener.explorer';
 export { type OrderListenerOptions } from './listeners/order-listener-options';
 export { OrderListeners } from './listeners/order-listeners';
+export { findSilentListeners } from './listeners/find-silent-listeners';
 export { registerListeners } from './listeners/register-listeners';
 export { ORDER_EVENT_TYPES, type OrderEventType } from './order-events';
 export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';

@@ -54,6 +54,7 @@ const policy = z.strictObject({
   lateWatchOffsetsMs: z.array(z.number()).optional(),
   maxAttempts: z.number().optional(),
   unknownProviders: z.string().optional(),
+  placedEvents: z.string().optional(),
 });
 
 const policies = z
