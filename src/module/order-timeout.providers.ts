@@ -6,7 +6,7 @@ import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand, PlaceCommand } from '../api/amqp';
-import { API_KEYS, RateLimits } from '../api/http';
+import { API_KEYS, RateLimits, UnmatchedScope } from '../api/http';
 import { OPERATOR_PAGE_PROVIDERS, OperatorKeys } from '../api/operator';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
@@ -117,6 +117,7 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   payments,
   ...ORDER_PROVIDERS,
   OrderListenerExplorer,
+  UnmatchedScope,
   webhooks,
   PlaceCommand,
   commands,

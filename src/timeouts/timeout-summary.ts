@@ -126,12 +126,18 @@ export class TimeoutSummary {
     );
   }
 
-  /** Timeouts of one kind, parked or not, by key. */
-  ofKind(kind: string, state: 'pending' | 'parked', limit: number): Promise<TimeoutRecord[]> {
+  /** Timeouts of one kind, by key. */
+  ofKind(
+    kind: string,
+    state: 'pending' | 'parked',
+    limit: number,
+    scope: TimeoutScope = EVERY_TIMEOUT,
+  ): Promise<TimeoutRecord[]> {
     return ownQuery(
       this.dataSource,
-      `SELECT ${RECORD} FROM ${this.schema}.timeout t WHERE t.kind = $1 AND t.state = '${state}' ORDER BY t.key LIMIT $2`,
-      [kind, limit],
+      `SELECT ${RECORD} FROM ${this.schema}.timeout t
+        WHERE t.kind = $2 AND t.state = '${state}' AND ${scope.condition('t', '$1')} ORDER BY t.key LIMIT $3`,
+      [scope.values, kind, limit],
     );
   }
 

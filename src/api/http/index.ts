@@ -20,4 +20,5 @@ export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
 export { PaymentNotificationsController } from './payment-notifications.controller';
 export { TimeoutOperatorController } from './timeout-operator.controller';
+export { UnmatchedScope } from './unmatched-scope';
 export { UnmatchedPaymentsController } from './unmatched-payments.controller';

@@ -20,8 +20,9 @@ export class BrokerMessages {
   }
 
   /** Null: there is no broker, or it does not answer. */
-  count(): Promise<number | null> {
-    return this.counts.get('', () => this.withMessages((messages) => messages.size()).catch(() => null));
+  async count(): Promise<number | null> {
+    if (!this.isUp) return null;
+    return this.counts.get('', () => this.withMessages((messages) => messages.size())).catch(() => null);
   }
 
   /** Reads them without taking them. Null: there is no broker, or it does not answer. */
@@ -35,8 +36,12 @@ export class BrokerMessages {
     return this.withMessages((messages) => (action === 'replay' ? messages.retry(ids) : messages.discard(ids)));
   }
 
+  private get isUp(): boolean {
+    return this.client.isConfigured && this.client.isUp;
+  }
+
   private async withMessages<T>(work: (messages: ParkedMessages) => Promise<T>): Promise<T | null> {
-    if (!this.client.isConfigured || !this.client.isUp) return null;
+    if (!this.isUp) return null;
     const connection = await this.client.temporaryConnection();
     try {
       return await work(new ParkedMessages(connection, this.client.names));

@@ -1,11 +1,12 @@
 import { type Provider } from '@nestjs/common';
 import { CLOCK, type Clock } from '../../clock';
 import { Inventory } from '../../inventory';
-import { ListOrders, Orders, ReadDossier, SummarizeOrders, UnmatchedPayments } from '../../orders';
-import { Outbox } from '../../outbox';
+import { ListOrders, NoteOnOrders, Orders, ReadDossier, SummarizeOrders, UnmatchedPayments } from '../../orders';
+import { Outbox, ParkedRows } from '../../outbox';
 import { PaymentProviders } from '../../payments';
 import { RabbitClient } from '../../rabbit';
 import {
+  ParkedTimeouts,
   RESOLVED_TIMEOUTS_OPTIONS,
   type ResolvedTimeoutsOptions,
   TimeoutEngine,
@@ -14,9 +15,11 @@ import {
 } from '../../timeouts';
 import { BrokerMessages } from './broker-messages';
 import { Lateness } from './lateness';
+import { ListRefunds } from './list-refunds';
 import { OperatorFiles } from './operator-files';
 import { OperatorKeys } from './operator-keys';
 import { OperatorSessions } from './operator-sessions';
+import { ParkedWork } from './parked-work';
 import { ReadOrderPage } from './read-order-page';
 import { ReadOverview } from './read-overview';
 import { SearchOrders } from './search-orders';
@@ -57,6 +60,22 @@ export const OPERATOR_PAGE_PROVIDERS: Provider[] = [
       inventory: Inventory,
       options: ResolvedTimeoutsOptions,
     ) => new ReadOrderPage({ orders, dossiers, timeouts, inventory, options }),
+  },
+  {
+    provide: ListRefunds,
+    inject: [ReadDossier, TimeoutSummary, RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: (dossiers: ReadDossier, timeouts: TimeoutSummary, options: ResolvedTimeoutsOptions) =>
+      new ListRefunds({ dossiers, timeouts, options }),
+  },
+  {
+    provide: ParkedWork,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, ParkedTimeouts, NoteOnOrders, BrokerMessages],
+    useFactory: (
+      { dataSource, schema }: ResolvedTimeoutsOptions,
+      timeouts: ParkedTimeouts,
+      notes: NoteOnOrders,
+      messages: BrokerMessages,
+    ) => new ParkedWork({ schema, timeouts, notes, messages, rows: new ParkedRows(dataSource, schema) }),
   },
   {
     provide: ReadOverview,

@@ -1,6 +1,7 @@
 import { type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
 import { type Reservation } from '../../inventory';
 import { type TimeoutRecord } from '../../timeouts';
+import { type PlainOrder, withoutMetadata } from './without-metadata';
 
 /** One thing that happened to an order. */
 export interface TimelineEntry {
@@ -21,7 +22,7 @@ export type TimeoutView = Pick<
 >;
 
 /** An order as operators see it. Personal data is left out. */
-export interface OrderPageView extends Omit<OrderView, 'metadata'> {
+export interface OrderPageView extends PlainOrder {
   readonly timeline: readonly TimelineEntry[];
   readonly stock: readonly Reservation[];
   readonly timeouts: readonly TimeoutView[];
@@ -39,15 +40,14 @@ export function toOrderPage(
   { stock, timeouts }: { readonly stock: readonly Reservation[]; readonly timeouts: readonly TimeoutRecord[] },
 ): OrderPageView {
   const timeline = [...history.map(ofHistory), ...ofAttempts(dossier), ...ofRefunds(dossier), ...ofUnmatched(dossier)];
-  const { metadata, ...shown } = order;
   return {
-    ...shown,
+    ...withoutMetadata(order),
     timeline: timeline.sort((a, b) => a.at.getTime() - b.at.getTime()),
     stock,
     timeouts: timeouts.map(toTimeoutView),
     unmatched: dossier.unmatched,
     refunds: dossier.refunds,
-    personal: metadata || dossier.hasEvidence ? 'hidden' : 'none',
+    personal: order.metadata || dossier.hasEvidence ? 'hidden' : 'none',
   };
 }
 

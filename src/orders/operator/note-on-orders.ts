@@ -17,6 +17,8 @@ import { byOperator } from './by-operator';
 export interface OperatorNote {
   readonly by: Actor;
   readonly reason: string;
+  /** Only orders of these merchants. Undefined: all. */
+  readonly merchants: readonly string[] | undefined;
   readonly evidence: JsonObject;
 }
 
@@ -29,13 +31,14 @@ export class NoteOnOrders {
   }
 
   /** In one transaction. Timeouts that name no order, and orders that are gone, are left out. */
-  async execute(timeouts: readonly TimeoutRef[], { by, reason, evidence }: OperatorNote): Promise<void> {
+  async execute(timeouts: readonly TimeoutRef[], { by, reason, merchants, evidence }: OperatorNote): Promise<void> {
     const ids = [...new Set(timeouts.flatMap((timeout) => orderOf(timeout) ?? []))].sort();
     if (ids.length === 0) return;
     await runTransaction(this.transaction.dataSource, undefined, async (tx) => {
       const { orders } = await this.transaction.store.lock(tx, ids, 'wait');
       const why = { by: byOperator(by), reason, evidence };
-      for (const order of orders.values()) await this.amend.execute(tx, order, {}, why);
+      const visible = [...orders.values()].filter(({ merchantId }) => merchants?.includes(merchantId) ?? true);
+      for (const order of visible) await this.amend.execute(tx, order, {}, why);
     });
   }
 }

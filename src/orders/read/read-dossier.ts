@@ -96,9 +96,7 @@ export class ReadDossier {
                `${schema}.unmatched_payment p WHERE p.order_id = o.id`,
              )} AS unmatched
         FROM ${schema}.orders o WHERE o.id = $1`;
-    this.refundsSql = `SELECT ${REFUND} FROM ${schema}.refund r
-       WHERE r.number = ANY($1::text[]) AND ($2::text[] IS NULL OR EXISTS (
-         SELECT 1 FROM ${schema}.orders o WHERE o.id = r.order_id AND o.merchant_id = ANY($2::text[])))`;
+    this.refundsSql = `SELECT ${REFUND} FROM ${schema}.refund r WHERE r.number = ANY($1::text[])`;
   }
 
   /** Undefined: there is no such order. */
@@ -116,9 +114,9 @@ export class ReadDossier {
     };
   }
 
-  /** Refunds by their numbers. @param merchants only those of their orders. Undefined: all. */
-  async refunds(numbers: readonly string[], merchants?: readonly string[]): Promise<DossierRefund[]> {
-    const rows = await ownQuery<DossierRefund[]>(this.dataSource, this.refundsSql, [numbers, merchants ?? null]);
+  /** Refunds by their numbers. */
+  async refunds(numbers: readonly string[]): Promise<DossierRefund[]> {
+    const rows = await ownQuery<DossierRefund[]>(this.dataSource, this.refundsSql, [numbers]);
     return rows.map((row) => ({ ...row, amount: Number(row.amount) }));
   }
 }

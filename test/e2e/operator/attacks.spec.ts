@@ -1,4 +1,5 @@
 import { KEYS, type OperatorHost, openOperatorHost, PAGE, type SignedIn } from './operator-host';
+import { type Method } from '../running-service';
 import { OperatorKeys } from '../../../src/api/operator/operator-keys';
 import { OperatorSessions } from '../../../src/api/operator/operator-sessions';
 import { apiKeyEntry } from '../../harness/servers/service-environment';
@@ -118,6 +119,37 @@ describe.each(['express', 'fastify'] as const)('on %s, an attacker', (adapter) =
     const headers = { cookie: leaving.cookie, 'x-csrf-token': leaving.csrf };
     const left = await host.send('delete', `${API}/session`, undefined, headers);
     expect(left).toMatchObject({ status: 204, headers: { 'set-cookie': [expect.stringContaining('Max-Age=0')] } });
+  });
+});
+
+interface Layer {
+  readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
+}
+
+describe('every route of the operator page', () => {
+  let host: OperatorHost;
+  let routes: readonly (readonly [method: Method, path: string])[];
+
+  beforeAll(async () => {
+    host = await openOperatorHost();
+    const { router } = host.app.getHttpAdapter().getInstance() as unknown as { router: { stack: Layer[] } };
+    routes = router.stack.flatMap(({ route: { path, methods } = { path: '', methods: {} } }) =>
+      path.startsWith(API) ? Object.keys(methods).map((method) => [method as Method, path] as const) : [],
+    );
+  });
+  afterAll(() => host.close());
+
+  it('needs a session, and to act, a request from the page', async () => {
+    const boss = await host.signIn(KEYS.all);
+    expect(routes.length).toBeGreaterThan(30);
+    for (const [method, path] of routes) {
+      if (method === 'post' && path === `${API}/session`) continue;
+      const refused = await host.send(method, path, method === 'get' ? undefined : {});
+      expect([method, path, refused.status]).toEqual([method, path, 401]);
+      if (method === 'get') continue;
+      const forged = await host.send(method, path, {}, { cookie: boss.cookie });
+      expect([method, path, forged.body.code]).toEqual([method, path, 'CROSS_SITE_REQUEST']);
+    }
   });
 });
 

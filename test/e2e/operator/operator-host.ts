@@ -107,6 +107,7 @@ function senderTo(app: INestApplication): OperatorHost['send'] {
   };
 }
 
+/** @param api path of the page's API. */
 async function signIn(send: OperatorHost['send'], api: string, key: string): Promise<SignedIn> {
   const { headers, body } = await send('post', `${api}/session`, { key }).expect(200);
   const cookie = String(headers['set-cookie']).split(';')[0] ?? '';
