@@ -17,6 +17,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   IndexUndecided1765200001000: null,
   AddOutboxAge1765300001100: 'IndexUndecided1765200001000',
   RenameUnmatchedPayment1765400001200: 'IndexUndecided1765200001000',
+  IndexOrders1765500001700: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

@@ -28,6 +28,7 @@ export {
 export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';
+export { createIndexLive, isLive, type LiveMigration } from './live-migration';
 export { runMigration } from './run-migration';
 export { recordStatements } from './record-statements';
 export { rehearse } from './rehearse';

@@ -12,10 +12,13 @@ const READS = /^\s*(?:SELECT|WITH)\b/i;
 /**
  * Runs `write` and returns the statements that it would send, with their values in the text, instead of sending them.
  * Reads go to `reads`. Without it, every read finds nothing, as in an empty database.
+ *
+ * @param isInTransaction whether the statements will run in a transaction.
  */
 export async function recordStatements(
   reads: Pick<DataSource, 'query'> | undefined,
   write: (recorder: StatementRecorder) => Promise<void>,
+  isInTransaction = true,
 ): Promise<string[]> {
   const statements: string[] = [];
   const query = async (sql: string, values: unknown[] = []): Promise<unknown> => {
@@ -24,7 +27,7 @@ export async function recordStatements(
     return [];
   };
   // Migrations and their record use nothing else of the two; anything more would fail here.
-  const recorder = { tx: { query }, runner: { query } };
+  const recorder = { tx: { query }, runner: { query, isTransactionActive: isInTransaction } };
   await write(recorder as unknown as StatementRecorder);
   return statements;
 }

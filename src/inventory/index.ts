@@ -1,9 +1,11 @@
+export { ChangeStock, type ChangeStockOutcome, type StockMove } from './change-stock';
 export { holdsStock } from './holds-stock';
 export { Inventory } from './inventory';
 export { inventoryMigrations } from './migrations/inventory-migrations';
 export { StockOwners } from './stock-owners';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
 export {
+  type Reservation,
   type ReserveOutcome,
   type SetStockCondition,
   type SetStockOutcome,

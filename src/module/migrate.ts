@@ -1,4 +1,5 @@
 import { DataSource, type EntityManager } from 'typeorm';
+import { SystemClock } from '../clock';
 import {
   type Migration,
   nameOf,
@@ -15,9 +16,13 @@ import { MIGRATION_LOCK } from './migration-lock';
 import { refuseChange, refuseUse } from './missing-rights';
 import { orderTimeoutMigrations } from './migrations';
 
+/** Pause between two attempts to get the lock. */
+const PAUSE_MS = 100;
 /** An index on a large table takes minutes, and other instances wait that long for the lock. Zero: pg sets no limit. */
 const NO_LIMITS = { query_timeout: 0, statement_timeout: 0, idle_in_transaction_session_timeout: 0 };
 const UNLIMITED = { statementMs: 0, idleMs: 0 };
+
+const clock = new SystemClock();
 
 /** What to migrate. */
 export interface MigrationTarget {
@@ -63,9 +68,20 @@ export async function migrateTarget(target: MigrationTarget): Promise<string[]> 
  * because the pooler sends the unlock to another session.
  */
 async function alone(lock: EntityManager, dataSource: DataSource, target: MigrationTarget): Promise<string[]> {
-  await lock.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+  while (!(await isGranted(lock))) await clock.sleep(PAUSE_MS);
   await ownTransaction(dataSource, (tx) => prepareSchema(tx, target), UNLIMITED);
   return runPending(dataSource, target.schema);
+}
+
+/**
+ * Asked again and again: a statement that waited here would have a snapshot, and an index that is built live waits for it.
+ * Without a parameter: with one, pg keeps the statement's portal open, and with it the snapshot.
+ */
+async function isGranted(lock: EntityManager): Promise<boolean> {
+  const [row] = await lock.query<{ granted: boolean }[]>(
+    `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS granted`,
+  );
+  return row?.granted === true;
 }
 
 /** In one transaction, so a refused schema is rolled back and never visible. */

@@ -1,34 +1,65 @@
 import { type DataSource } from 'typeorm';
-import { nameOf, prepareRecord, recordMigration, recordStatements, validateSchemaName } from '../database';
+import {
+  isLive,
+  type Migration,
+  nameOf,
+  prepareRecord,
+  recordMigration,
+  recordStatements,
+  validateSchemaName,
+} from '../database';
 import { MIGRATION_LOCK } from './migration-lock';
 import { readMigrationStatus } from './migration-status';
 import { orderTimeoutMigrations } from './migrations';
 
+/** Statements of a script. */
+interface Section {
+  readonly statements: readonly string[];
+  /** Whether they cannot run in a transaction. */
+  readonly isAlone?: boolean;
+}
+
+const ALONE = '-- Outside of a transaction, because PostgreSQL builds no index in one without blocking writes.';
+
 /**
- * The migrations that a schema lacks, as a script of one transaction: for a database administrator who runs it with
- * psql. It leaves what `migrate` leaves, its record included.
+ * The migrations that a schema lacks, as a script: for a database administrator who runs it with psql. It leaves what
+ * `migrate` leaves, its record included. It is one transaction, unless the schema has tables that a live migration changes.
  *
  * @param dataSource is only read, to find out what is pending. Without it, all migrations are in the script.
  * @returns an empty string if nothing is pending.
  */
 export async function migrationsSql(schema: string, dataSource?: DataSource): Promise<string> {
   validateSchemaName(schema);
-  const pending = dataSource ? await pendingIn(dataSource, schema) : undefined;
-  const migrations = orderTimeoutMigrations(schema).filter((one) => pending?.includes(nameOf(one)) ?? true);
-  if (migrations.length === 0) return '';
-  const ours = orderTimeoutMigrations(schema).map(nameOf);
-  const parts = [
-    await schemaSql(schema, dataSource),
-    await recordStatements(dataSource, ({ tx }) => prepareRecord(tx, schema, ours)),
+  const all = orderTimeoutMigrations(schema);
+  const pending = dataSource ? await pendingIn(dataSource, schema) : all.map(nameOf);
+  if (pending.length === 0) return '';
+  const ours = all.map(nameOf);
+  const sections: Section[] = [
+    { statements: await schemaSql(schema, dataSource) },
+    { statements: await recordStatements(dataSource, ({ tx }) => prepareRecord(tx, schema, ours)) },
   ];
-  for (const migration of migrations) {
-    const statements = await recordStatements(dataSource, async ({ tx, runner }) => {
-      await new migration().up(runner);
-      await recordMigration(tx, schema, nameOf(migration), ours);
-    });
-    parts.push([`-- ${nameOf(migration)}`, ...statements]);
+  for (const migration of all.filter((one) => pending.includes(nameOf(one)))) {
+    // Nobody writes to tables that this script creates.
+    const isAlone = pending.length < all.length && isLive(new migration());
+    const record = await recordStatements(dataSource, ({ tx }) => recordMigration(tx, schema, nameOf(migration), ours));
+    sections.push(...sectionsOf(migration, await upOf(migration, isAlone, dataSource), record, isAlone));
   }
-  return script(parts);
+  return script(sections);
+}
+
+function upOf(migration: Migration, isAlone: boolean, dataSource: DataSource | undefined): Promise<string[]> {
+  return recordStatements(dataSource, ({ runner }) => new migration().up(runner), !isAlone);
+}
+
+function sectionsOf(
+  migration: Migration,
+  up: readonly string[],
+  record: readonly string[],
+  isAlone: boolean,
+): Section[] {
+  const title = `-- ${nameOf(migration)}`;
+  if (!isAlone) return [{ statements: [title, ...up, ...record] }];
+  return [{ isAlone, statements: [title, ALONE, ...up] }, { statements: record }];
 }
 
 /** Without IF NOT EXISTS where the schema is there: it would need the right to create schemas. */
@@ -43,11 +74,17 @@ async function pendingIn(dataSource: DataSource, schema: string): Promise<string
   return status.filter(({ state }) => state === 'pending').map(({ name }) => name);
 }
 
-/** In one transaction: a script that goes on after an error would leave half a schema. */
-function script(parts: readonly (readonly string[])[]): string {
-  const sections = [['BEGIN', `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`], ...parts, ['COMMIT']];
-  const texts = sections.filter((section) => section.length > 0).map((section) => section.map(terminated).join('\n'));
-  return texts.join('\n\n') + '\n';
+/** In as few transactions as possible: a script that goes on after an error would leave half a schema. */
+function script(sections: readonly Section[]): string {
+  const texts: string[] = [];
+  let isOpen = false;
+  for (const { statements, isAlone = false } of sections.filter((section) => section.statements.length > 0)) {
+    if (isOpen && isAlone) texts.push('COMMIT;');
+    if (!isOpen && !isAlone) texts.push(`BEGIN;\nSELECT pg_advisory_xact_lock(${MIGRATION_LOCK});`);
+    isOpen = !isAlone;
+    texts.push(statements.map(terminated).join('\n'));
+  }
+  return [...texts, ...(isOpen ? ['COMMIT;'] : [])].join('\n\n') + '\n';
 }
 
 function terminated(statement: string): string {

@@ -11,9 +11,10 @@ import {
   type OrderTimeoutModuleOptions,
   OrderTimeoutOptionsModule,
 } from './order-timeout.module-definition';
-import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
-import { OrderCommandsController } from '../api/amqp';
+import { OPERATOR_PROVIDERS, ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
+import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
+  BulkActionsController,
   InventoryController,
   OrderActionsController,
   OrderOperatorController,
@@ -23,9 +24,16 @@ import {
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
+import { OPERATOR_CONTROLLERS } from '../api/operator';
 import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
-import { OrderListenerExplorer, OrderListeners, registerListeners } from '../orders';
+import {
+  findSilentListeners,
+  OrderListenerExplorer,
+  OrderListeners,
+  OrderPolicies,
+  registerListeners,
+} from '../orders';
 import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
@@ -33,6 +41,7 @@ import { routePrefix } from './route-prefix';
 
 const HTTP_CONTROLLERS = [
   OrdersController,
+  BulkActionsController,
   OrderActionsController,
   OrderOperatorController,
   InventoryController,
@@ -41,6 +50,8 @@ const HTTP_CONTROLLERS = [
   PaymentNotificationsController,
   UnmatchedPaymentsController,
 ];
+
+const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, RequestsController];
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
@@ -57,6 +68,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     private readonly engine: TimeoutEngine,
     private readonly explorer: OrderListenerExplorer,
     private readonly listeners: OrderListeners,
+    private readonly policies: OrderPolicies,
     private readonly webhooks: Webhooks,
     modules: ModulesContainer,
   ) {
@@ -67,7 +79,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** Give `http`, `contract`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
+  /** Give `http`, `contract`, `operator`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
@@ -80,10 +92,18 @@ export class OrderTimeoutModule implements OnModuleInit {
         'no payment provider is configured: orders with payment attempts cannot be closed and are parked',
       );
     }
-    registerListeners(this.explorer.explore(), this.listeners, this.engine);
+    this.registerListeners();
     this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
     await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
+  }
+
+  private registerListeners(): void {
+    const found = this.explorer.explore();
+    registerListeners(found, this.listeners, this.engine);
+    const silent = findSilentListeners(found, this.policies);
+    if (silent.length === 0) return;
+    this.logger.warn(`${silent.join(', ')} will hear of no placed order; set the policy orders.placedEvents to "send"`);
   }
 
   private async prepareTables(): Promise<void> {
@@ -95,7 +115,7 @@ export class OrderTimeoutModule implements OnModuleInit {
 }
 
 function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicModule {
-  const { isGlobal = true, http = false, contract = false } = extras;
+  const { isGlobal = true, http = false, contract = false, operator = false } = extras;
   if (contract && !http) throw new InvalidOptionsError('OrderTimeoutModule', ['contract needs http: true']);
   const timeouts = TimeoutsModule.forRootAsync({
     isGlobal,
@@ -107,11 +127,12 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     module: OrderTimeoutModule,
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
-    providers: ORDER_TIMEOUT_PROVIDERS,
+    providers: [...ORDER_TIMEOUT_PROVIDERS, ...(operator ? OPERATOR_PROVIDERS : [])],
     controllers: [
       ...(http ? HTTP_CONTROLLERS : []),
       ...(contract ? [ContractController] : []),
-      OrderCommandsController,
+      ...(operator ? OPERATOR_CONTROLLERS : []),
+      ...AMQP_CONTROLLERS,
     ],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };

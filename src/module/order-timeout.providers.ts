@@ -5,8 +5,9 @@ import { ownValue } from '../errors';
 import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
-import { judgeCommand } from '../api/amqp';
-import { API_KEYS, RateLimits } from '../api/http';
+import { judgeCommand, PlaceCommand } from '../api/amqp';
+import { API_KEYS, RateLimits, UnmatchedScope } from '../api/http';
+import { OPERATOR_PAGE_PROVIDERS, OperatorKeys } from '../api/operator';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
@@ -25,6 +26,12 @@ const apiKeys: Provider = {
   provide: API_KEYS,
   inject: [ORDER_TIMEOUT_OPTIONS],
   useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
+};
+
+const operatorKeys: Provider = {
+  provide: OperatorKeys,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => options.operatorKeys,
 };
 
 const rateLimits: Provider = {
@@ -72,7 +79,7 @@ const commands: Provider = {
       prefetch: COMMAND_PREFETCH,
       judge,
       isReady: () => isDatabaseWritable(dataSource),
-      keyOf: orderIdOf,
+      keyOf: subjectOf,
     }),
 };
 
@@ -93,11 +100,11 @@ function judge(error: unknown): Verdict {
   return judgeCommand(error, { deliveries: undefined, redelivered: false });
 }
 
-/** The order id of our commands. A host's commands may have none. */
-function orderIdOf(body: unknown): string | undefined {
+/** The order id or the SKU of our commands. A host's commands may have none. */
+function subjectOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const { orderId, id } = body as Readonly<Record<string, unknown>>;
-  const key = orderId ?? id;
+  const { orderId, id, sku } = body as Readonly<Record<string, unknown>>;
+  const key = orderId ?? id ?? sku;
   return typeof key === 'string' ? key : undefined;
 }
 
@@ -110,6 +117,11 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   payments,
   ...ORDER_PROVIDERS,
   OrderListenerExplorer,
+  UnmatchedScope,
   webhooks,
+  PlaceCommand,
   commands,
 ];
+
+/** Those of the operator page, if it is served. */
+export const OPERATOR_PROVIDERS: Provider[] = [operatorKeys, ...OPERATOR_PAGE_PROVIDERS];

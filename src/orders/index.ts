@@ -35,20 +35,23 @@ export {
 export {
   type OrderChangeFacts,
   type OrderFacts,
+  type PlacedFacts,
   type RefundFacts,
+  type RefusedFacts,
   type ReminderFacts,
   type UnmatchedPaymentFacts,
 } from './listeners/order-event';
 export { OrderListenerExplorer } from './listeners/order-listener.explorer';
 export { type OrderListenerOptions } from './listeners/order-listener-options';
 export { OrderListeners } from './listeners/order-listeners';
+export { findSilentListeners } from './listeners/find-silent-listeners';
 export { registerListeners } from './listeners/register-listeners';
 export { ORDER_EVENT_TYPES, type OrderEventType } from './order-events';
+export { AnnounceRefusals, type RefusedOrder } from './place/announce-refusals';
 export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
 export { ORDER_STATUSES, type OrderStatus } from './order-status';
-export { type ListedOrder, type OrderFilter, OrderListing } from './read/order-listing';
 export { openAttemptProviders } from './close/open-attempt-providers';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {
@@ -62,6 +65,17 @@ export { type AttemptView, type OrderLineView, type OrderView } from './order-vi
 export { ORDER_PROVIDERS, ORDERS_OPTIONS, type OrdersOptions } from './orders.providers';
 export { ATTEMPT_STATUSES, type AttemptStatus } from './attempt-status';
 export { ORDER_KINDS } from './order-kinds';
+export { type OrderList, type OrderPage } from './read/list-orders';
+export { type OrderFilter, type ScopedFilter } from './read/order-filter';
+export { encodePosition } from './read/order-position';
+export { BulkActions, type BulkOptions } from './operator/bulk-actions';
+export {
+  type BulkExtension,
+  type BulkFilter,
+  type BulkOutcome,
+  type BulkRequest,
+  type BulkResult,
+} from './operator/bulk-request';
 export { type HistoryEntry } from './read/read-history';
 export { type RegisterAttemptResult } from './pay/register-attempt';
 export { type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
@@ -72,3 +86,8 @@ export { type AutoCloseChange, type SetAutoCloseResult } from './deadline/set-au
 export { type ActionContext, type Actor, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';
 export { OrderMerchants } from './sql/order-merchants';
 export { merchantTimeouts } from './sql/merchant-timeouts';
+export { ListOrders } from './read/list-orders';
+export { type DossierRefund, type OrderDossier, ReadDossier } from './read/read-dossier';
+export { type OrderSummary, SummarizeOrders } from './read/summarize-orders';
+export { NoteOnOrders } from './operator/note-on-orders';
+export { type PersonalData, RevealPersonalData } from './operator/reveal-personal-data';

@@ -17,6 +17,8 @@ export const LIMITS = {
   transactionId: 255,
   sku: 128,
   reason: 500,
+  /** Who acts, in the history. */
+  actor: 128,
   /**
    * Events and HTTP carry money as JSON numbers, so amounts that JSON numbers cannot represent exactly are rejected.
    */
@@ -34,6 +36,8 @@ export const LIMITS = {
   watches: 10,
   /** Orders per bulk request. */
   orders: 1_000,
+  /** Orders per page of a list. */
+  page: 200,
   metadataBytes: 8_192,
   /** Deeper data is not a sensible note on an order, and costs a stack frame per level in every traversal. */
   metadataDepth: 16,

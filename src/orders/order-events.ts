@@ -5,6 +5,8 @@ import { type OrderStatus } from './order-status';
 
 /** The order events, by routing key. Their bodies are a public contract: add fields, but never rename them. */
 export const ORDER_EVENT_TYPES = [
+  'order.placed',
+  'order.refused',
   'order.expiring',
   'order.closing',
   'order.closed',
@@ -53,7 +55,7 @@ export function orderEvent(
   return outboxEvent(type, body, now, traceparent);
 }
 
-/** An event about money that belongs to no order. */
+/** An event that belongs to no stored order: about money without one, or about an order that was refused. */
 export function outboxEvent(
   type: OrderEventType,
   details: Record<string, unknown>,

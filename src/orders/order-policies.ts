@@ -13,6 +13,11 @@ export class OrderPolicies {
     this.merchants = new Map(Object.entries(merchants).map(([id, own]) => [id, resolvePolicy(base, own)]));
   }
 
+  /** Whether orders of any merchant are announced. */
+  get sendPlacedEvents(): boolean {
+    return [this.base, ...this.merchants.values()].some(({ placedEvents }) => placedEvents === 'send');
+  }
+
   of(merchantId: string): OrderPolicy {
     return this.merchants.get(merchantId) ?? this.base;
   }

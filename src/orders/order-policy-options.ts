@@ -47,6 +47,11 @@ export interface OrderPolicy {
    * `allow`: it is registered, and at its deadline the order waits until the provider is configured. @default 'refuse'
    */
   readonly unknownProviders: 'refuse' | 'allow';
+  /**
+   * Whether each placed order is announced by the event `order.placed`: `send` or `none`. Each event is one more message
+   * and one more row that is written and deleted. @default 'none'
+   */
+  readonly placedEvents: 'send' | 'none';
 }
 
 /** The module's options: every value has a default, and merchants may have their own values. */
@@ -72,6 +77,7 @@ const DEFAULTS: OrderPolicy = {
   lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
   maxAttempts: 50,
   unknownProviders: 'refuse',
+  placedEvents: 'none',
 };
 
 /** The names of all policies. */
@@ -86,6 +92,7 @@ export const POLICY_WORDS = {
   surplusPayment: ['refund', 'keep'],
   partialPayment: ['refund-and-close', 'park'],
   unknownProviders: ['refuse', 'allow'],
+  placedEvents: ['send', 'none'],
 } as const;
 
 /** @throws InvalidOptionsError that names every invalid value. */

@@ -1,6 +1,7 @@
 import { type Provider } from '@nestjs/common';
+import { CLOCK, type Clock } from '../clock';
 import { Outbox } from '../outbox';
-import { Inventory } from '../inventory';
+import { ChangeStock, Inventory } from '../inventory';
 import { PaymentObservers, PaymentProviders } from '../payments';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../timeouts';
 import { construct, constructWith } from './construct';
@@ -22,8 +23,10 @@ import { OrderPolicies } from './order-policies';
 import { Orders } from './orders';
 import { type OrderPolicyOptions } from './order-policy-options';
 import { OrderStore } from './sql/order-store';
+import { AnnounceRefusals } from './place/announce-refusals';
 import { PlaceOrders } from './place/place-orders';
 import { ReadHistory } from './read/read-history';
+import { ListOrders } from './read/list-orders';
 import { ReadOrder } from './read/read-order';
 import { NoteUnmatchedMoney } from './unmatched/note-unmatched-money';
 import { ReconcilePayments } from './pay/reconcile-payments';
@@ -49,6 +52,11 @@ type Base = ResolvedTimeoutsOptions;
 
 const tables: Provider[] = [
   { provide: Inventory, inject: [RESOLVED_TIMEOUTS_OPTIONS], useFactory: ({ schema }: Base) => new Inventory(schema) },
+  {
+    provide: ChangeStock,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory],
+    useFactory: ({ dataSource, schema }: Base, stock: Inventory) => new ChangeStock(dataSource, stock, schema),
+  },
   {
     provide: OrderStore,
     inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, OrderListeners],
@@ -78,14 +86,18 @@ const tables: Provider[] = [
 const useCases: Provider[] = [
   {
     provide: PlaceOrders,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies, PaymentProviders],
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, Inventory, OrderPolicies, PaymentProviders, OrderListeners],
     useFactory: (
-      { dataSource, schema }: Base,
+      { dataSource, schema, hasOutboxReader }: Base,
       scheduler: TimeoutScheduler,
       inventory: Inventory,
       policies: OrderPolicies,
       providers: PaymentProviders,
-    ) => new PlaceOrders({ dataSource, schema, scheduler, inventory, policies, providers }),
+      audience: OrderListeners,
+    ) => {
+      const reporting = { audience, writesEvents: hasOutboxReader };
+      return new PlaceOrders({ dataSource, schema, scheduler, inventory, policies, providers, reporting });
+    },
   },
   {
     provide: ReadOrder,
@@ -94,9 +106,20 @@ const useCases: Provider[] = [
       new ReadOrder(dataSource, scheduler, schema),
   },
   {
+    provide: ListOrders,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, TimeoutScheduler, CLOCK],
+    useFactory: ({ dataSource, schema }: Base, scheduler: TimeoutScheduler, clock: Clock) =>
+      new ListOrders({ dataSource, schema, scheduler, clock }),
+  },
+  {
     provide: ReadHistory,
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
     useFactory: ({ dataSource, schema }: Base) => new ReadHistory(dataSource, schema),
+  },
+  {
+    provide: AnnounceRefusals,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, OrderEventLog],
+    useFactory: ({ dataSource }: Base, events: OrderEventLog) => new AnnounceRefusals(dataSource, events),
   },
   construct(RegisterAttempt, OrderTransaction, OrderPolicies, PaymentProviders),
   construct(MarkPaid, OrderTransaction, HandleUnmatched, PaymentWatch, PaymentProviders),

@@ -4,6 +4,7 @@ import { type ActionOptions, type LookUpOptions, type OperatorOptions } from './
 import { CancelOrder, type CancelOrderResult, type Cancellation } from './close/cancel-order';
 import { ExtendDeadline, type ExtendDeadlineResult, type NewDeadline } from './deadline/extend-deadline';
 import { type AutoCloseChange, SetAutoClose, type SetAutoCloseResult } from './deadline/set-auto-close';
+import { BulkActions } from './operator/bulk-actions';
 import { CloseOrder, type CloseOrderResult, type ManualClose } from './operator/close-order';
 import { type ManualRefund, RefundPayment, type RefundPaymentResult } from './operator/refund-payment';
 import { ReviveOrder, type ReviveOrderResult, type Revival } from './operator/revive-order';
@@ -16,6 +17,7 @@ import { RegisterAttempt, type RegisterAttemptResult } from './pay/register-atte
 import { type ReportedPayment } from './pay/reported-payment';
 import { type NewOrder, type OrderAttempt, type PlaceResult } from './place/new-order';
 import { PlaceOrders } from './place/place-orders';
+import { ListOrders, type OrderList, type OrderPage } from './read/list-orders';
 import { type HistoryEntry, ReadHistory } from './read/read-history';
 import { ReadOrder } from './read/read-order';
 import { ErasePersonalData, type ErasePersonalDataResult, type ErasureRequest } from './retention/erase-personal-data';
@@ -39,6 +41,7 @@ export class Orders {
   constructor(
     private readonly placing: PlaceOrders,
     private readonly reading: ReadOrder,
+    private readonly listing: ListOrders,
     private readonly readingHistory: ReadHistory,
     private readonly registering: RegisterAttempt,
     private readonly booking: MarkPaid,
@@ -54,6 +57,8 @@ export class Orders {
     private readonly purging: Purge,
     /** Payments that belong to no order, or that their order does not take. */
     readonly unmatched: UnmatchedPayments,
+    /** Operator actions on many orders. */
+    readonly bulk: BulkActions,
   ) {}
 
   /**
@@ -80,6 +85,14 @@ export class Orders {
    */
   get(orderId: string): Promise<OrderView | undefined> {
     return this.reading.execute(orderId);
+  }
+
+  /**
+   * Lists the orders of a filter, newest first. Continue with `next` as `cursor` until it is null. A page may have fewer
+   * orders than `limit` allows, and even none, before that: a rare filter is searched for a second at a time.
+   */
+  list(page?: OrderPage): Promise<OrderList> {
+    return this.listing.execute(page);
   }
 
   /** Reads the history of an order, oldest entry first. Empty: there is no such order. */

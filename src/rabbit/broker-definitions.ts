@@ -25,7 +25,7 @@ const LEADERS_BALANCED = { 'queue-leader-locator': 'balanced' };
 /**
  * Users with the minimum permissions, and the two exchanges that other systems use. The image replaces names and
  * passwords in `${…}` at its start, so that neither the image nor the repository contains a password.
- * - service: everything below the prefix, nothing else.
+ * - service: everything below the prefix, and the default exchange for answers to commands, nothing else.
  * - sender: publishes commands, reads nothing.
  * - listener: binds queues of its own (`listener.*`) to the events.
  */
@@ -42,7 +42,13 @@ export function brokerDefinitions(names = new TopologyNames('order-timeout.v1'))
     vhosts: [{ name: VHOST }],
     permissions: [
       { user: '${RABBITMQ_DEFAULT_USER}', vhost: VHOST, configure: '.*', write: '.*', read: '.*' },
-      { user: 'service', vhost: VHOST, configure: ours, write: ours, read: ours },
+      {
+        user: 'service',
+        vhost: VHOST,
+        configure: ours,
+        write: `^(amq\\.default$|${quote(names.prefix)}\\.)`,
+        read: ours,
+      },
       { user: 'sender', vhost: VHOST, configure: NOTHING, write: `^${quote(names.commands)}$`, read: NOTHING },
       {
         user: 'listener',

@@ -1,8 +1,9 @@
-import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message, type Options } from 'amqplib';
+import { type ChannelModel, type ConfirmChannel, IllegalOperationError, type Message } from 'amqplib';
 import { type Clock, withTimeout } from '../clock';
 import { KeptChannel } from './kept-channel';
 import { maxMessageSizeIn } from './max-message-size';
-import { type Publication, type PublishOutcome, type PublishWatch } from './publication';
+import { propertiesOf } from './properties-of';
+import { type PublishOutcome, type PublishWatch, type Publication } from './publication';
 import { PublishCall, type TakenPublication } from './publish-call';
 import { type RabbitConnection } from './rabbit-connection';
 import { type Unconfirmed, UnconfirmedPublications } from './unconfirmed-publications';
@@ -131,8 +132,12 @@ export class ConfirmedPublisher {
     const unconfirmed = { call, index, messageId, bodyBytes, sentAt: this.clock.monotonic(), isReturned: false };
     this.unconfirmed.add(unconfirmed);
     try {
-      const isTaken = channel.publish(exchange, routingKey, body, this.properties(publication), (error: unknown) =>
-        this.answered(unconfirmed, error),
+      const isTaken = channel.publish(
+        exchange,
+        routingKey,
+        body,
+        propertiesOf(publication, this.clock.now()),
+        (error: unknown) => this.answered(unconfirmed, error),
       );
       if (isTaken === false) this.isCongested = true;
     } catch (error) {
@@ -144,18 +149,6 @@ export class ConfirmedPublisher {
   private unsendable(unconfirmed: Unconfirmed, error: unknown): void {
     if (error instanceof IllegalOperationError) return this.record(unconfirmed, 'unknown');
     if (this.unconfirmed.delete(unconfirmed)) unconfirmed.call.refuse(unconfirmed.index, 'unencodable', String(error));
-  }
-
-  private properties({ messageId, type, headers, mandatory }: Publication): Options.Publish {
-    return {
-      persistent: true,
-      messageId,
-      type,
-      contentType: 'application/json',
-      timestamp: Math.floor(this.clock.now() / 1000),
-      ...(headers && { headers }),
-      ...(mandatory && { mandatory }),
-    };
   }
 
   private answered(unconfirmed: Unconfirmed, error: unknown): void {

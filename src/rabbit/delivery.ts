@@ -21,6 +21,16 @@ export class Delivery {
     return this.message.properties.headers ?? {};
   }
 
+  /** The queue where the sender wants the answer. Undefined: it wants none. */
+  get replyTo(): string | undefined {
+    return textOf(this.message.properties.replyTo);
+  }
+
+  /** What the sender recognizes the answer by. */
+  get correlationId(): string | undefined {
+    return textOf(this.message.properties.correlationId);
+  }
+
   /** A previous consumer did not acknowledge it. */
   get isRedelivered(): boolean {
     return this.message.fields.redelivered;
@@ -52,4 +62,9 @@ export class Delivery {
     acknowledge(this.channel, this.message, acknowledgment);
     this.onAcknowledged(this);
   }
+}
+
+/** Some clients send an empty text for a property that they do not set. */
+function textOf(property: unknown): string | undefined {
+  return typeof property === 'string' && property !== '' ? property : undefined;
 }

@@ -5,7 +5,7 @@ export { declareBase, declareWorkQueue } from './declare-topology';
 export { Delivery } from './delivery';
 export { KeptDeliveries } from './kept-deliveries';
 export { ManualAckConsumer } from './manual-ack-consumer';
-export { type ParkReason } from './parked-queue';
+export { type ParkReason } from './park-reason';
 export { type PrefixOwner, readPrefixOwner, takePrefix } from './prefix-owner';
 export { type Publication, type PublishOutcome, type PublishWatch } from './publication';
 export { RabbitClient } from './rabbit-client';

@@ -2,15 +2,10 @@ import { Logger } from '@nestjs/common';
 import { type Clock } from '../clock';
 import { type ConfirmedPublisher } from './confirmed-publisher';
 import { type Delivery } from './delivery';
+import { type ParkReason } from './park-reason';
 import { type Publication } from './publication';
 import { type TopologyNames } from './topology-names';
 import { withoutTransportHeaders } from './transport-headers';
-
-/** Why a message is parked: a stable code, and a sentence with the values. */
-export interface ParkReason {
-  readonly code: string;
-  readonly reason: string;
-}
 
 /** The longest reason in a header, in characters. The client cannot encode header tables above 64 KiB. */
 const MAX_REASON = 2_000;

@@ -8,6 +8,8 @@ export interface Publication {
   /** AMQP `type` property: the kind of message, for example `order.closed`. */
   readonly type: string;
   readonly headers?: Readonly<Record<string, unknown>>;
+  /** AMQP `correlation-id` property: which request this message answers. */
+  readonly correlationId?: string;
   /**
    * Asks the broker to return the message if no queue is bound. Not for the delayed exchange, which returns it and
    * delivers it, too.

@@ -5,10 +5,12 @@ import { declareBase } from './declare-topology';
 import { type Delivery } from './delivery';
 import { undecodableHeaders } from './undecodable-headers';
 import { ManualAckConsumer } from './manual-ack-consumer';
-import { ParkedQueue, type ParkReason } from './parked-queue';
+import { type ParkReason } from './park-reason';
+import { ParkedQueue } from './parked-queue';
 import { queueServes } from './queue-serves';
 import { RabbitConnection } from './rabbit-connection';
 import { type ResolvedRabbitOptions } from './rabbit-options';
+import { ReplySender } from './reply-sender';
 import { TopologyNames } from './topology-names';
 
 type Declare = (channel: Channel, model: ChannelModel) => Promise<void>;
@@ -42,6 +44,8 @@ export class RabbitClient {
   /** For wake-ups. Needs their transport, too. */
   readonly wakeUpPublisher: ConfirmedPublisher;
   readonly parked: ParkedQueue;
+  readonly replies: ReplySender;
+  private readonly replyPublisher: ConfirmedPublisher;
   private readonly publishing: RabbitConnection;
   private readonly waking: RabbitConnection;
   private readonly consuming: RabbitConnection;
@@ -56,9 +60,13 @@ export class RabbitClient {
     this.publishing = new RabbitConnection(options, 'publish', clock);
     this.waking = new RabbitConnection(options, 'wake-up', clock);
     this.consuming = new RabbitConnection(options, 'consume', clock);
-    this.publisher = this.publisherOn(this.publishing, []);
-    this.wakeUpPublisher = this.publisherOn(this.waking, this.beforeWakeUps);
+    const declare = (connection: RabbitConnection) => this.declare(connection, this.beforeWakeUps);
+    this.publisher = this.publisherOn(this.publishing, (connection) => this.declare(connection, []));
+    this.wakeUpPublisher = this.publisherOn(this.waking, declare);
     this.parked = new ParkedQueue(this.publisher, this.names, clock);
+    // On a channel of its own: the broker closes it if our user may not publish to the default exchange.
+    this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
+    this.replies = new ReplySender(this.replyPublisher, this.names, clock);
   }
 
   /** False: there is no broker, and none is ever connected to. */
@@ -139,16 +147,20 @@ export class RabbitClient {
 
   /** Waits for open confirms for at most `ms`. A broker that does not respond adds two seconds. */
   async close(ms = this.options.confirmTimeoutMs): Promise<void> {
-    await Promise.all([this.publisher, this.wakeUpPublisher].map((publisher) => publisher.close(ms, CLOSE_MS)));
+    const publishers = [this.publisher, this.replyPublisher, this.wakeUpPublisher];
+    await Promise.all(publishers.map((publisher) => publisher.close(ms, CLOSE_MS)));
     const connections = [this.publishing, this.waking, this.consuming];
     await Promise.all(connections.map((connection) => connection.close(CLOSE_MS)));
   }
 
-  private publisherOn(connection: RabbitConnection, declares: readonly Declare[]): ConfirmedPublisher {
+  private publisherOn(
+    connection: RabbitConnection,
+    prepare: (connection: RabbitConnection) => Promise<void>,
+  ): ConfirmedPublisher {
     return new ConfirmedPublisher(connection, this.clock, {
       window: this.options.publishWindow,
       confirmTimeoutMs: this.options.confirmTimeoutMs,
-      prepare: () => this.declare(connection, declares),
+      prepare,
     });
   }
 

@@ -15,6 +15,15 @@ export class RabbitContext extends BaseRpcContext<[Delivery, string]> {
     return typeof id === 'string' ? id : undefined;
   }
 
+  /** The queue to which the return value of the handler is sent, as JSON. Undefined: the sender wants no answer. */
+  get replyTo(): string | undefined {
+    return this.args[0].replyTo;
+  }
+
+  get correlationId(): string | undefined {
+    return this.args[0].correlationId;
+  }
+
   /** W3C trace context of the sender. */
   get traceparent(): string | undefined {
     const value = this.args[0].headers['traceparent'];

@@ -5,13 +5,15 @@ import { inSpan, messagingAttributes } from '../tracing';
 import { type CommandHandlers } from './command-handlers';
 import { type Delivery } from './delivery';
 import { declareCommandQueue } from './declare-topology';
+import { type CommandEnd, endCommand } from './end-command';
 import { KeptDeliveries } from './kept-deliveries';
 import { type ManualAckConsumer } from './manual-ack-consumer';
 import { OneAtATime } from './one-at-a-time';
-import { type ParkReason } from './parked-queue';
+import { type ParkReason } from './park-reason';
 import { RabbitContext } from './rabbit-context';
 import { type RabbitClient } from './rabbit-client';
 import { RABBIT_TRANSPORT } from './rabbit-transport';
+import { parseJson } from './parse-json';
 import { Reminder } from './reminder';
 import { Slots } from './slots';
 
@@ -118,7 +120,7 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   private take(delivery: Delivery, kept: KeptDeliveries): void {
-    const body = parse(delivery.body);
+    const body = parseJson(delivery.body);
     const command: Command = { delivery, body, pattern: delivery.message.fields.routingKey };
     const key = this.deps.keyOf(body);
     void (key === undefined ? this.work(command, kept) : this.turns.run(key, () => this.work(command, kept)));
@@ -126,12 +128,14 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
 
   /** Resolves once it is acknowledged. Later commands with its key wait: a payment must not overtake its order. */
   private async work(command: Command, kept: KeptDeliveries): Promise<void> {
-    const attempt = (): Promise<Retry | undefined> => this.slots.run(() => this.attempt(command, kept));
+    const attempt = (): ReturnType<RabbitServer['attempt']> => this.slots.run(() => this.attempt(command, kept));
     let wasReady = false;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       // After an outage, all are retried immediately. If only this command has a problem, the others go first.
       const verdict = await (wasReady ? this.retries.run(attempt) : attempt());
       if (!verdict) return;
+      if (verdict.type === 'done' || verdict.type === 'park')
+        return endCommand(this.deps.client, command.delivery, verdict);
       const isReady = await kept.isThere();
       if (isReady && verdict.type === 'redeliver') return this.redeliver(command.delivery, kept);
       const isOurs = await (isReady ? kept.keepAlone(command.delivery, pauseMs) : kept.keep(command.delivery));
@@ -141,19 +145,15 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   /** Undefined if nothing remains to be done. */
-  private async attempt({ delivery, pattern, body }: Command, kept: KeptDeliveries): Promise<Retry | undefined> {
+  private async attempt(command: Command, kept: KeptDeliveries): Promise<Retry | CommandEnd | undefined> {
+    const { delivery, pattern } = command;
     // While it waited for its turn, it was stopped, lost its channel, or became too old.
     if (!kept.mayGoOn(delivery)) return void delivery.acknowledge('requeue');
     try {
-      const rejected = await this.run(pattern, body, delivery);
-      if (rejected) await this.deps.client.parked.park(delivery, rejected);
-      else delivery.acknowledge('ack');
-      return undefined;
+      return await this.run(command);
     } catch (error) {
       const verdict = this.deps.judge(error);
-      if (verdict.type !== 'park') return this.told(verdict, pattern, error);
-      await this.deps.client.parked.park(delivery, verdict.park);
-      return undefined;
+      return verdict.type === 'park' ? verdict : this.told(verdict, pattern, error);
     }
   }
 
@@ -167,34 +167,29 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
     return verdict;
   }
 
-  private async run(pattern: string, body: unknown, delivery: Delivery): Promise<ParkReason | undefined> {
+  private async run({ pattern, body, delivery }: Command): Promise<CommandEnd> {
+    const noAnswer = this.deps.client.replies.problemOf(delivery);
+    if (noAnswer) return { type: 'park', park: noAnswer };
     const handler = this.getHandlerByPattern(pattern);
     if (!handler) {
       const reason = `no handler for routing key "${pattern}"; a command handler must specify RABBIT_TRANSPORT`;
-      return { code: 'UNKNOWN_COMMAND', reason };
+      return { type: 'park', park: { code: 'UNKNOWN_COMMAND', reason } };
     }
-    if (body === undefined) return { code: 'INVALID_JSON', reason: 'the body is not JSON' };
+    if (body === undefined) return { type: 'park', park: { code: 'INVALID_JSON', reason: 'the body is not JSON' } };
     const context = new RabbitContext([delivery, pattern]);
     const destination = this.deps.client.names.commands;
     const attributes = messagingAttributes('process', { destination, messageId: context.messageId });
-    await inSpan(`process ${pattern}`, { kind: 'consumer', attributes, parent: context.traceparent }, async () => {
+    const span = { kind: 'consumer', attributes, parent: context.traceparent } as const;
+    const answer = await inSpan(`process ${pattern}`, span, async (): Promise<unknown> => {
       const result: unknown = await handler(body, context);
-      await lastValueFrom(this.transformToObservable(result), { defaultValue: undefined });
+      return lastValueFrom<unknown, unknown>(this.transformToObservable(result), { defaultValue: undefined });
     });
-    return undefined;
+    return { type: 'done', answer };
   }
 
   private async redeliver(delivery: Delivery, kept: KeptDeliveries): Promise<void> {
     const pauseMs = FIRST_REDELIVERY_MS * 2 ** Math.min(delivery.deliveries ?? 0, 10);
     await kept.keepAlone(delivery, Math.min(pauseMs, LONGEST_REDELIVERY_MS));
     delivery.acknowledge('requeue');
-  }
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
   }
 }

@@ -20,6 +20,8 @@ export interface ServiceConfig {
     readonly port: number;
     readonly host: string;
     readonly apiKeys: readonly string[];
+    /** Empty: the operator page is closed. */
+    readonly operatorKeys: readonly string[];
     /** Proxies whose `X-Forwarded-For` is trusted; undefined: none. */
     readonly trustProxy?: TrustedProxies | undefined;
   };
@@ -110,7 +112,7 @@ function problemsAcross(settings: Settings): string[] {
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
   const { PAYMENT_WINDOW_MS, GRACE_MS, REMINDER_OFFSETS_MS, MERCHANT_POLICIES } = settings;
   const { LATE_PAYMENT, SURPLUS_PAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
-  const { MAX_PAYMENT_ATTEMPTS, UNKNOWN_PROVIDERS } = settings;
+  const { MAX_PAYMENT_ATTEMPTS, UNKNOWN_PROVIDERS, PLACED_EVENTS } = settings;
   return withoutUndefined({
     paymentWindowMs: PAYMENT_WINDOW_MS,
     graceMs: GRACE_MS,
@@ -121,6 +123,7 @@ function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions
     lateWatchOffsetsMs: LATE_WATCH_OFFSETS_MS,
     maxAttempts: MAX_PAYMENT_ATTEMPTS,
     unknownProviders: UNKNOWN_PROVIDERS,
+    placedEvents: PLACED_EVENTS,
     merchants: MERCHANT_POLICIES,
     // zod's type of an optional key allows undefined, but JSON has none.
   }) as OrderPolicyOptions;
@@ -152,6 +155,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
       port: settings.PORT,
       host: settings.HOST,
       apiKeys: settings.API_KEYS,
+      operatorKeys: settings.OPERATOR_KEYS,
       trustProxy: settings.TRUST_PROXY,
     },
     rateLimits: {

@@ -6,6 +6,7 @@ import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
 import { refuseSecondImport } from './startup/refuse-second-import';
 import { TimeoutEngine } from './timeout-engine';
+import { TimeoutSummary } from './timeout-summary';
 import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
 import { TimeoutScheduler } from './scheduling/timeout-scheduler';
@@ -24,6 +25,7 @@ import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.provid
     RESOLVED_TIMEOUTS_OPTIONS,
     TimeoutScheduler,
     ParkedTimeouts,
+    TimeoutSummary,
     TimeoutEngine,
     TimeoutObservers,
     Outbox,

@@ -7,6 +7,7 @@ import { TimeoutEngine } from './timeout-engine';
 import { UnknownTimeoutKindError } from './timeout-errors';
 import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
+import { TimeoutSummary } from './timeout-summary';
 import { TimeoutQueries } from './scheduling/timeout-queries';
 import { TimeoutScheduler } from './scheduling/timeout-scheduler';
 import { TIMEOUTS_OPTIONS } from './timeouts.module-definition';
@@ -74,6 +75,12 @@ const parked: Provider = {
     new ParkedTimeouts({ dataSource, schema, writesWakeUps: transport !== 'none' }),
 };
 
+const summary: Provider = {
+  provide: TimeoutSummary,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS],
+  useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new TimeoutSummary(dataSource, schema),
+};
+
 /** Everything TimeoutsModule provides. */
 export const TIMEOUTS_PROVIDERS: Provider[] = [
   clock,
@@ -85,4 +92,5 @@ export const TIMEOUTS_PROVIDERS: Provider[] = [
   engine,
   scheduler,
   parked,
+  summary,
 ];

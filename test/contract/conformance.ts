@@ -1,5 +1,7 @@
+import { ANSWERS, REFUSAL } from '../../src/contract/amqp/answers';
 import { EVENTS } from '../../src/contract/amqp/events';
 import { contractDocuments } from './contract-files';
+import { type Message } from '../../src/contract/amqp/message';
 import { Validator } from './validator';
 
 interface Content {
@@ -62,10 +64,19 @@ export class Conformance {
 
   /** What the AsyncAPI document does not say of this event. */
   problemsOfEvent(routingKey: string, body: unknown): string[] {
-    const event = Object.entries(EVENTS).find(([type]) => type === routingKey)?.[1];
-    if (!event) return [`the event ${routingKey} is not described`];
-    const problems = this.amqp.problems(`#/components/schemas/${event.name}`, body);
-    return problems.map((problem) => `event ${routingKey}: ${problem}`);
+    return this.problemsOfMessage(`event ${routingKey}`, entry(EVENTS, routingKey), body);
+  }
+
+  /** What the AsyncAPI document does not say of this reply. @param command routing key of the command or request */
+  problemsOfReply(command: string, body: unknown): string[] {
+    const isRefused = typeof body === 'object' && body !== null && 'error' in body;
+    return this.problemsOfMessage(`reply to ${command}`, isRefused ? REFUSAL : entry(ANSWERS, command), body);
+  }
+
+  private problemsOfMessage(what: string, message: Message | undefined, body: unknown): string[] {
+    if (!message) return [`the ${what} is not described`];
+    const problems = this.amqp.problems(`#/components/messages/${message.name}/payload`, body);
+    return problems.map((problem) => `${what}: ${problem}`);
   }
 
   private problemsOfAnswer({ at, operation }: Route, { status, contentType = '', body }: Exchange): string[] {
@@ -92,6 +103,10 @@ export class Conformance {
     if (!('application/json' in content)) return ['a body is not described'];
     return this.http.problems(`${at}/requestBody/content/${escaped('application/json')}/schema`, sent);
   }
+}
+
+function entry(messages: Readonly<Record<string, Message>>, key: string): Message | undefined {
+  return Object.hasOwn(messages, key) ? messages[key] : undefined;
 }
 
 function routesOf({ paths }: OpenApi): Route[] {

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { asyncApiDocument } from '../../src/contract/amqp/async-api-document';
+import { ANSWERS, REFUSAL } from '../../src/contract/amqp/answers';
 import { COMMANDS } from '../../src/contract/amqp/commands';
 import { EVENTS } from '../../src/contract/amqp/events';
 import { type Messages } from '../../src/contract/amqp/message';
+import { REQUESTS } from '../../src/contract/amqp/requests';
 import { openApiDocument } from '../../src/contract/http/open-api-document';
-import { packageVersion } from '../../src/contract/package-version';
+import { packageVersion } from '../../src/api/http/package-version';
 import { jsonSchema } from '../../src/contract/schema/json-schemas';
 
 export const DOCS = join(__dirname, '../../docs');
@@ -29,15 +31,17 @@ export function contractFiles(): ReadonlyMap<string, string> {
       ['openapi.json', openApi] as const,
       ['asyncapi.json', asyncApi] as const,
       ...messageFiles('command', COMMANDS),
+      ...messageFiles('request', REQUESTS),
+      ...messageFiles('answer', { ...ANSWERS, refusal: REFUSAL }),
       ...messageFiles('event', EVENTS),
     ].map(([path, content]) => [path, `${JSON.stringify(content, null, 2)}\n`]),
   );
 }
 
 /** The JSON Schema and an example of each message, for programs that read no AsyncAPI. */
-function messageFiles(direction: string, messages: Messages): (readonly [string, object])[] {
+function messageFiles(group: string, messages: Messages): (readonly [string, object])[] {
   return Object.entries(messages).flatMap(([key, { name, schema, example }]) => {
-    const path = join('messages', `${direction}.${key}`);
+    const path = join('messages', `${group}.${key}`);
     const $schema = 'http://json-schema.org/draft-07/schema#';
     return [
       [`${path}.schema.json`, { $schema, title: name, ...jsonSchema(schema, 'draft-07') }] as const,

@@ -181,7 +181,7 @@ describe('bad requests', () => {
     ['negative stock', 'put', '/inventory/apple', { onHand: -1 }, 400, 'VALIDATION_FAILED'],
     ['an unknown path', 'get', '/nothing', undefined, 404, 'ROUTE_NOT_FOUND'],
     ['the wrong method', 'delete', '/orders/done', undefined, 405, 'METHOD_NOT_ALLOWED'],
-    ['the wrong method for a collection', 'get', '/orders', undefined, 405, 'METHOD_NOT_ALLOWED'],
+    ['the wrong method for a collection', 'delete', '/orders', undefined, 405, 'METHOD_NOT_ALLOWED'],
   ])('refuses %s: %s %s', async (_, method, path, body, status, code) => {
     await refused(method, path, body, status, code);
   });

@@ -84,6 +84,11 @@ const STEPS: readonly Step[] = [
   ['get', '/health/live'],
   ['get', '/health/ready'],
   ['get', '/metrics', undefined, { accept: 'text/plain' }],
+  ['get', '/openapi.json'],
+  ['get', '/asyncapi.json'],
+  ['get', '/docs'],
+  ['get', '/docs/swagger-ui.css'],
+  ['get', '/docs/nothing.js'],
 ];
 
 /** What differs from run to run: times, ids, and the values of metrics. */
@@ -119,6 +124,7 @@ describe('a host on Fastify', () => {
       transport: 'none',
       providers: [blankProvider],
       http: true,
+      contract: true,
       apiKeys: [apiKeyEntry('shop', 'key-of-shop', '*'), apiKeyEntry('reader', 'key-of-reader', 'orders:read')],
       rateLimits: { perKey: 100, failuresPerAddress: 5, forgeriesPerAddress: 5 },
     });
@@ -139,7 +145,7 @@ describe('a host on Fastify', () => {
       /^(www-authenticate|retry-after|cache-control)$/.test(name),
     );
     // Whether the charset of JSON is named is the server's habit.
-    return { status, type: type.replace(/; charset=utf-8$/i, ''), special, text: withoutChance(text) };
+    return { status, type: type.replace(/; charset=utf-8/i, ''), special, text: withoutChance(text) };
   }
 
   it('answers every route as Express does', async () => {

@@ -128,8 +128,8 @@ export function callerOf(app: NestExpressApplication): RunningService['call'] {
 
 let documents: Conformance | undefined;
 
-/** Every answer and event that a test meets is compared with the documents of the API. */
-function conformance(): Conformance {
+/** Every answer, reply, and event that a test meets is compared with the documents of the API. */
+export function conformance(): Conformance {
   documents ??= new Conformance();
   return documents;
 }

@@ -18,6 +18,7 @@ export interface World {
   readonly asA: (method: Method, path: string, body?: object) => Call;
   readonly keys: Readonly<Record<'a' | 'both', { readonly key: string; readonly entry: string }>>;
   readonly mine: {
+    readonly order: string;
     readonly sku: string;
     readonly parked: readonly Parked[];
     readonly parkedKeys: readonly string[];
@@ -106,6 +107,7 @@ export async function makeWorld(): Promise<World> {
     asA,
     keys,
     mine: {
+      order: own.id,
       sku: 'a-new',
       parked,
       parkedKeys: parked.map(({ key }) => key),

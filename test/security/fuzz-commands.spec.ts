@@ -45,7 +45,7 @@ const headerName = fc.constantFrom(
 
 const command: fc.Arbitrary<Command> = fc.record({
   routingKey: fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom('order.placed', 'payment.attempted', 'order.paid', 'order.extended', 'order.cancelled') }, // prettier-ignore
+    { weight: 6, arbitrary: fc.constantFrom('order.placed', 'payment.attempted', 'order.paid', 'order.extended', 'order.cancelled', 'stock.changed', 'order.read', 'stock.read') }, // prettier-ignore
     { weight: 1, arbitrary: shortText },
     {
       weight: 1,
@@ -109,7 +109,9 @@ describe('fuzzed commands', () => {
         const lost = commands.filter((_, index) => !isParked(ids[index] ?? ''));
         expect(lost.map(({ routingKey, body, properties }) => [routingKey, body.toString().slice(0, 200), properties])).toEqual([]); // prettier-ignore
         for (const { properties } of stage.service.parked) {
-          expect(properties.headers?.['x-ot-error-code']).toMatch(/^(VALIDATION_FAILED|INVALID_JSON|UNKNOWN_COMMAND)$/);
+          expect(properties.headers?.['x-ot-error-code']).toMatch(
+            /^(VALIDATION_FAILED|INVALID_JSON|UNKNOWN_COMMAND|INVALID_REPLY_TO|REPLY_TO_MISSING)$/,
+          );
           expect(properties.headers?.['x-ot-error-reason']).not.toMatch(LEAK);
         }
       }),

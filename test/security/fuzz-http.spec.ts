@@ -17,7 +17,16 @@ const path = fc.oneof(
   { weight: 2, arbitrary: segment.map((sku) => `/inventory/${sku}`) },
   {
     weight: 3,
-    arbitrary: fc.constantFrom('/orders', '/orders/bulk', '/ORDERS/bulk/', '/orders//', '//orders', '/orders?x'),
+    arbitrary: fc.constantFrom(
+      '/orders',
+      '/orders/bulk',
+      '/orders/bulk/actions/extend',
+      '/orders/bulk/actions/close',
+      '/ORDERS/bulk/',
+      '/orders//',
+      '//orders',
+      '/orders?x',
+    ),
   },
   {
     weight: 2,
@@ -29,6 +38,8 @@ const path = fc.oneof(
   },
   { weight: 2, arbitrary: anyText.map((text) => `/timeouts/parked?afterKey=${encoded(text)}&limit=10`) },
   { weight: 1, arbitrary: anyText.map((text) => `/timeouts/parked?${pathSafe(text)}`) },
+  { weight: 2, arbitrary: anyText.map((text) => `/orders?cursor=${encoded(text)}&status=${encoded(text)}`) },
+  { weight: 1, arbitrary: anyText.map((text) => `/orders?${pathSafe(text)}`) },
   { weight: 1, arbitrary: fc.constantFrom('/timeouts/parked/replay', '/timeouts/parked/discard') },
   { weight: 1, arbitrary: fc.constantFrom('/metrics', '/health/live', '/health/ready', '*', '/') },
   { weight: 1, arbitrary: anyText.map((text) => `/${pathSafe(text)}`) },

@@ -45,6 +45,15 @@ describe('injection', () => {
       '/timeouts/parked/discard',
       { timeouts: [{ kind: '\0', key: 'k' }] },
     ],
+    ['a status of a list', 'get', `/orders?status=${encodeURIComponent(SQL)}`, undefined],
+    ['a cursor', 'get', `/orders?cursor=${encodeURIComponent(SQL)}`, undefined],
+    ['an order id in a cursor', 'get', `/orders?cursor=${Buffer.from(`1 ${SQL}`).toString('base64url')}`, undefined],
+    [
+      'the id of a bulk action',
+      'post',
+      '/orders/bulk/actions/extend',
+      { actionId: SQL, filter: { provider: 'p' }, reason: 'r', byMs: 1 },
+    ],
     ['NUL in a sku', 'get', '/inventory/a%00b', undefined],
   ])('in %s is refused', async (_, method, path, body) => {
     expect((await call(method, path, body)).status).toBe(400);

@@ -33,7 +33,7 @@ describe('the users of the shipped broker definitions', () => {
     }
     // The service itself, with nothing but its own user, on both kinds of queues that it declares.
     const app = await createService(loadConfig(environmentOf(database.url, urlFor('service'))));
-    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [] });
+    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [], operatorKeys: [] });
     const base = await app.getUrl();
     send = async (path, body) => {
       const headers = { 'content-type': 'application/json', 'x-api-key': 'key-of-everything', connection: 'close' };
@@ -138,7 +138,6 @@ describe('the users of the shipped broker definitions', () => {
       ['delete a queue of others', remove('billing.invoices')],
       ['empty a queue of others', purge('billing.invoices')],
       ['publish to an exchange of others', publish('billing', 'x')],
-      ['publish past all exchanges to a queue', publish('', 'billing.invoices')],
       ['bind a queue of its own to an exchange of others', bind(PARKED, 'billing')],
       ['bind a queue of others to its events', bind('billing.invoices', EVENTS)],
     ])('cannot %s', async (_, deed) => {
@@ -147,6 +146,32 @@ describe('the users of the shipped broker definitions', () => {
   });
 
   describe('sender', () => {
+    it('can ask, and gets the answer, without a queue of its own', async () => {
+      const channel = await connections.get('sender')?.createChannel();
+      const answers: string[] = [];
+      await channel?.consume('amq.rabbitmq.reply-to', (message) => answers.push(String(message?.content)), {
+        noAck: true,
+      });
+      const request = Buffer.from(JSON.stringify({ sku: 'ghost' }));
+      channel?.publish(COMMANDS, 'stock.read', request, { replyTo: 'amq.rabbitmq.reply-to' });
+      await until(() => answers.length === 1);
+      expect(answers[0]).toContain('SKU_NOT_FOUND');
+      await channel?.close();
+    });
+
+    it.each([WORK, PARKED, COMMANDS])('cannot have an answer put into %s', async (replyTo) => {
+      const listening = await connect(vhost.url);
+      const channel = await listening.createChannel();
+      const before = (await channel.checkQueue(PARKED)).messageCount;
+      const deed: Deed = async (own) => own.publish(COMMANDS, 'stock.read', Buffer.from('{"sku":"x"}'), { replyTo });
+      expect(await attempt('sender', deed)).toBe('done');
+      // The command itself is parked, and nothing else is.
+      await until(async () => (await channel.checkQueue(PARKED)).messageCount === before + 1);
+      const parked = await channel.get(PARKED, { noAck: true });
+      expect(parked && parked.properties.headers?.['x-ot-error-code']).toBe('INVALID_REPLY_TO');
+      await listening.close();
+    });
+
     it('can send commands, and they are carried out', async () => {
       const { id } = anOrder();
       const order = JSON.stringify(anOrder({ id, lines: [] }));

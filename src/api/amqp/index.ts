@@ -1,3 +1,6 @@
-export { attemptedSchema, cancelledSchema, paidSchema } from './command-schemas';
+export { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from './command-schemas';
 export { judgeCommand } from './judge-command';
 export { OrderCommandsController } from './order-commands.controller';
+export { PlaceCommand } from './place-command';
+export { RequestsController } from './requests.controller';
+export { StockCommandsController } from './stock-commands.controller';

@@ -16,10 +16,12 @@ const MAX_DELIVERIES = 5;
 /** Pure: whether a failed command is tried again, delivered again, or parked. */
 export function judgeCommand(error: unknown, { deliveries, redelivered }: DeliveryHistory): Verdict {
   if (error instanceof CommandRejectedError) return { type: 'park', park: error.park };
-  if (error instanceof RequestRejectedError) return park({ code: error.rejection, reason: error.reason });
+  if (error instanceof RequestRejectedError) {
+    return park({ code: error.rejection, reason: error.reason, details: error.details });
+  }
   if (isDatabaseUnavailable(error) || isContention(error)) return { type: 'again' };
   const isWornOut = deliveries === undefined ? redelivered : deliveries >= MAX_DELIVERIES;
-  return isWornOut ? park({ code: 'HANDLER_FAILED', reason: describe(error) }) : { type: 'redeliver' };
+  return isWornOut ? park({ code: 'HANDLER_FAILED', reason: describe(error), isFault: true }) : { type: 'redeliver' };
 }
 
 function park(reason: ParkReason): Verdict {

@@ -51,6 +51,17 @@ export class MerchantScope {
     throw new RequestRejectedError('VALIDATION_FAILED', `${path} ${message}`, { errors: [{ path, message }] });
   }
 
+  /**
+   * The merchants among which a list may search. Undefined: all.
+   *
+   * @param named merchant that the request wants alone.
+   * @throws HttpProblem FORBIDDEN for another merchant.
+   */
+  visible(named: string | undefined, path = 'merchantId'): readonly string[] | undefined {
+    if (named === undefined || this.allows(named)) return this.merchants;
+    throw this.forbidden(`${path} "${named}" is not a merchant of this API key`);
+  }
+
   /** The error for an object of another merchant. */
   forbidden(what: string): HttpProblem {
     const merchants = [...(this.ids ?? [])].join(', ');

@@ -5,6 +5,7 @@ import {
   HttpCode,
   Param,
   Post,
+  Query,
   Req,
   Res,
   UseFilters,
@@ -12,11 +13,13 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { accepted, InputPipe, newOrdersSchema, notFound, parseInput, reject } from '../input';
-import { fields, newOrderSchema } from '../../orders/input';
+import { fields, newOrderSchema, orderPageSchema } from '../../orders/input';
 import {
   type ActionContext,
   type HistoryEntry,
   type NewOrder,
+  type OrderList,
+  type OrderPage,
   Orders,
   type OrderView,
   type PlaceResult,
@@ -36,7 +39,7 @@ interface StatusSetter {
 }
 
 /** What became of one order of a bulk request. */
-export interface BulkResult {
+export interface Placement {
   readonly id: string;
   readonly outcome: PlaceResult['outcome'];
   readonly code?: string;
@@ -75,8 +78,17 @@ export class OrdersController {
     @Body(new InputPipe(newOrdersSchema)) { orders }: { orders: NewOrder[] },
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
-  ): Promise<{ results: BulkResult[] }> {
-    return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toBulkResult) };
+  ): Promise<{ results: Placement[] }> {
+    return { results: (await this.orders.placeMany(scopedOrders(orders, scope), { by })).map(toPlacement) };
+  }
+
+  @Get()
+  @RequireScope('orders:read')
+  list(
+    @Query(new InputPipe(orderPageSchema)) page: OrderPage,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<OrderList> {
+    return this.orders.list({ ...page, merchants: scope.visible(page.merchantId) });
   }
 
   @Get(':id')
@@ -96,7 +108,7 @@ export class OrdersController {
   }
 }
 
-function toBulkResult(result: PlaceResult): BulkResult {
+function toPlacement(result: PlaceResult): Placement {
   const { id, outcome } = result;
   if (result.outcome !== 'rejected') return { id, outcome };
   return { id, outcome, code: result.code, detail: reject(id, result).reason };

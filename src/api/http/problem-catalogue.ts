@@ -6,6 +6,7 @@ type TransportCode =
   | 'INVALID_REQUEST'
   | 'UNAUTHORIZED'
   | 'FORBIDDEN'
+  | 'CROSS_SITE_REQUEST'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'BODY_TOO_LARGE'
@@ -25,10 +26,12 @@ interface Problem {
 /** Status and title of every problem the API answers with. */
 export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   VALIDATION_FAILED: { status: 400, title: 'The request has invalid fields' },
+  ACTOR_MISSING: { status: 400, title: 'Nobody is named who acts' },
   INVALID_JSON: { status: 400, title: 'The body is not valid JSON' },
   INVALID_REQUEST: { status: 400, title: 'The request cannot be read' },
   UNAUTHORIZED: { status: 401, title: 'A valid API key is required' },
   FORBIDDEN: { status: 403, title: 'The API key may not do this' },
+  CROSS_SITE_REQUEST: { status: 403, title: 'The request does not come from the operator page' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this path' },
   ORDER_NOT_FOUND: { status: 404, title: 'There is no such order' },
   PAYMENT_NOT_FOUND: { status: 404, title: 'The order has no such payment' },
@@ -55,6 +58,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   PAYMENT_NEEDED: { status: 409, title: 'The order is paid by this payment' },
   PAYMENT_NOT_CONFIRMED: { status: 409, title: 'The provider does not confirm the payment' },
   PAYMENT_INSUFFICIENT: { status: 409, title: 'The money is not enough for the order' },
+  SKU_OF_ANOTHER_MERCHANT: { status: 409, title: 'The SKU belongs to another merchant' },
   STOCK_BELOW_RESERVED: { status: 409, title: 'The stock is less than what is reserved' },
   STOCK_CHANGED: { status: 409, title: 'The stock is not what was expected' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },

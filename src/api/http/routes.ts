@@ -2,8 +2,9 @@ import { pathOf } from './path-of';
 
 /** Every path of the service with its methods, to tell a wrong method from a wrong path. */
 export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
-  { path: /^\/orders$/, methods: ['POST'] },
+  { path: /^\/orders$/, methods: ['GET', 'HEAD', 'POST'] },
   { path: /^\/orders\/bulk$/, methods: ['GET', 'HEAD', 'POST'] },
+  { path: /^\/orders\/bulk\/actions\/(extend|cancel|close)$/, methods: ['POST'] },
   { path: /^\/orders\/[^/]+$/, methods: ['GET', 'HEAD'] },
   {
     path: /^\/orders\/[^/]+\/(attempts|pay-check|paid|extend|cancel|auto-close|erase|refund|revive|close)$/,

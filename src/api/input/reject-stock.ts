@@ -1,6 +1,11 @@
 import { type SetStockOutcome } from '../../inventory';
 import { RequestRejectedError } from './request-rejected-error';
 
+/** The error for a SKU that does not exist, or that the caller must not see. */
+export function skuNotFound(sku: string): RequestRejectedError {
+  return new RequestRejectedError('SKU_NOT_FOUND', `there is no SKU "${sku}"; set its stock first`);
+}
+
 /** Maps a refused stock change to an error that says what to do. */
 export function rejectStock(sku: string, outcome: Exclude<SetStockOutcome, { type: 'set' }>): RequestRejectedError {
   switch (outcome.type) {

@@ -3,6 +3,7 @@ import { CodedError } from '../../errors';
 /** Codes of requests that are refused again if they are repeated unchanged. Stable: part of the API contract. */
 export type RejectionCode =
   | 'VALIDATION_FAILED'
+  | 'ACTOR_MISSING'
   | 'ORDER_EXISTS'
   | 'IDEMPOTENCY_KEY_REUSED'
   | 'OUT_OF_STOCK'
@@ -36,7 +37,8 @@ export type RejectionCode =
   | 'STOCK_BELOW_RESERVED'
   | 'STOCK_CHANGED'
   | 'STOCK_TOO_LARGE'
-  | 'SKU_NOT_FOUND';
+  | 'SKU_NOT_FOUND'
+  | 'SKU_OF_ANOTHER_MERCHANT';
 
 /** A request or command that is refused because of its content. HTTP answers with a problem, AMQP parks the message. */
 export class RequestRejectedError extends CodedError {

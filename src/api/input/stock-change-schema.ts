@@ -12,19 +12,28 @@ const shape = {
 /** Either the new stock (`onHand`, on condition of `expected`), or how many units to add. */
 export type StockChange = z.infer<z.ZodObject<typeof shape>>;
 
+const ONE_CHANGE = { path: ['onHand'], error: 'give exactly one of onHand and add' };
+const hasOneChange = ({ onHand, add }: StockChange): boolean => (onHand === undefined) !== (add === undefined);
+
+const ONLY_WITH_ON_HAND = { path: ['expected'], error: 'can be used only with onHand' };
+const expectsOnHand = ({ add, expected }: StockChange): boolean => add === undefined || expected === undefined;
+
+/** The two rules, for the API documents. */
+const DOCUMENTED = {
+  not: { anyOf: [...bothOrNeither('onHand', 'add'), { required: ['add', 'expected'] }] },
+  description: 'Exactly one of `add` and `onHand`; `expected` only with `onHand`',
+};
+
 /** Body of `PUT /inventory/:sku`. */
 export const stockChangeSchema = z
   .strictObject(shape)
-  .refine(({ onHand, add }) => (onHand === undefined) !== (add === undefined), {
-    path: ['onHand'],
-    error: 'give exactly one of onHand and add',
-  })
-  .refine(({ add, expected }) => add === undefined || expected === undefined, {
-    path: ['expected'],
-    error: 'can be used only with onHand',
-  })
-  // In the API documents.
-  .meta({
-    not: { anyOf: [...bothOrNeither('onHand', 'add'), { required: ['add', 'expected'] }] },
-    description: 'Exactly one of `add` and `onHand`; `expected` only with `onHand`',
-  });
+  .refine(hasOneChange, ONE_CHANGE)
+  .refine(expectsOnHand, ONLY_WITH_ON_HAND)
+  .meta(DOCUMENTED);
+
+/** Body of the command `stock.changed`. */
+export const stockChangeCommandSchema = z
+  .strictObject({ sku: fields.sku, ...shape })
+  .refine(hasOneChange, ONE_CHANGE)
+  .refine(expectsOnHand, ONLY_WITH_ON_HAND)
+  .meta(DOCUMENTED);

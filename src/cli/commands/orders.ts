@@ -5,9 +5,10 @@ import { type EntityManager } from 'typeorm';
 import { accepted, notFound } from '../../api/input';
 import { rehearse } from '../../database';
 import {
+  encodePosition,
   type HistoryEntry,
+  LIMITS,
   ORDER_STATUSES,
-  OrderListing,
   Orders,
   type OrderStatus,
   type OrderView,
@@ -55,19 +56,40 @@ export function ordersCommand(cli: Cli): Command {
 
 function listCommand(cli: Cli): Command {
   const command = new Command('list')
-    .description('list orders by their ids')
+    .description('list orders, newest first')
     .addOption(new Option('--status <status>', 'only orders in this status').choices(ORDER_STATUSES))
     .option('--merchant <id>', 'only orders of this merchant')
     .option('--limit <count>', 'how many', parseCount, 100)
     .option('--after <id>', 'the last id of the previous page');
   return cli.does<[], ListOptions>(command, (options) =>
-    cli.withDatabase(async (dataSource, { database }) => {
-      const { status, merchant: merchantId, limit, after } = options;
-      const found = await new OrderListing(dataSource, database.schema).list({ status, merchantId, limit, after });
+    cli.withUseCases(options, async (context) => {
+      const found = await listOrders(context.get(Orders), options);
       const rows = found.map((one) => [one.id, one.merchantId, one.status, one.amount, one.currency, one.expiresAt]);
-      return { data: found, text: textTable(['id', 'merchant', 'status', 'amount', 'currency', 'deadline'], rows) };
+      const data = found.map(({ id, merchantId, status, amount, currency, expiresAt, createdAt }) => {
+        return { id, merchantId, status, amount, currency, expiresAt, createdAt };
+      });
+      return { data, text: textTable(['id', 'merchant', 'status', 'amount', 'currency', 'deadline'], rows) };
     }),
   );
+}
+
+/** As many as wanted: a page has a limit of its own, and may end early. */
+async function listOrders(orders: Orders, { status, merchant: merchantId, limit, after }: ListOptions) {
+  const filter = { status: status && [status], merchantId };
+  const found: OrderView[] = [];
+  for (let cursor = await cursorAfter(orders, after); ;) {
+    const page = await orders.list({ ...filter, cursor, limit: Math.min(limit - found.length, LIMITS.page) });
+    found.push(...page.orders);
+    if (page.next === null || found.length >= limit) return found;
+    cursor = page.next;
+  }
+}
+
+async function cursorAfter(orders: Orders, id: string | undefined): Promise<string | undefined> {
+  if (id === undefined) return undefined;
+  const order = await orders.get(id);
+  if (!order) throw notFound(id);
+  return encodePosition(order);
 }
 
 function showCommand(cli: Cli): Command {

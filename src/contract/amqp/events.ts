@@ -1,88 +1,65 @@
 import { z } from 'zod';
-import { type OrderEventType, TRANSITION_CAUSES } from '../../orders';
 import { unmatchedHandling, unmatchedReason } from '../http/answers/unmatched-payment-answer';
-import { instant } from '../schema/instant';
 import { money } from '../schema/money';
+import { cause, changed, event, type EventType, order, ORDER, why } from './event';
 import { type Message } from './message';
-
-type EventType = OrderEventType | 'timeout.parked';
-
-const envelope = <Type extends EventType>(type: Type) => ({
-  id: z.guid().describe('The same in every copy of the event, and the message_id'),
-  type: z.literal(type),
-  version: z.literal(1),
-  occurredAt: instant,
-});
-
-const order = {
-  orderId: z.string(),
-  merchantId: z.string(),
-  orderVersion: z.int().describe('Grows with every change of the order'),
-  amount: money,
-  currency: z.string(),
-  expiresAt: instant,
-};
-
-const why = {
-  reason: z.string().nullable().describe('A code, or the text of the cancellation'),
-  cause: z.enum(TRANSITION_CAUSES),
-};
-
-const of = <Shape extends z.ZodRawShape>(type: EventType, shape: Shape) => z.object({ ...envelope(type), ...shape });
-
-const exampleOf = (type: EventType, details: Readonly<Record<string, unknown>>) => ({
-  id: '0199d5a0-3c1e-7d4a-9a53-0d2b8a4c6f10',
-  type,
-  version: 1,
-  occurredAt: '2030-03-01T12:30:00.012Z',
-  ...details,
-});
-
-const ORDER = {
-  orderId: 'o-1',
-  merchantId: 'shop-1',
-  orderVersion: 2,
-  amount: 4_200,
-  currency: 'EUR',
-  expiresAt: '2030-03-01T12:30:00.000Z',
-};
 
 const PAYMENT = { provider: 'http', reference: 'o-1-1' };
 
-const changed = (type: EventType, name: string, summary: string, reason: string, cause = 'message'): Message => ({
-  name,
-  summary,
-  schema: of(type, { ...order, ...why }),
-  example: exampleOf(type, { ...ORDER, reason, cause }),
-});
-
 /** Every event that the service sends. A new event needs its entry here. */
 export const EVENTS: Readonly<Record<EventType, Message>> = {
-  'order.expiring': {
+  'order.placed': event('order.placed', {
+    name: 'OrderPlacedEvent',
+    summary: 'Placed, by any way. Sent only where the policy `placedEvents` is `send`',
+    fields: { ...order, cause },
+    details: { ...ORDER, orderVersion: 1, cause: 'command' },
+  }),
+  'order.refused': event('order.refused', {
+    name: 'OrderRefusedEvent',
+    summary: 'The command `order.placed` was refused, and nothing of it was written',
+    fields: {
+      orderId: z.string().nullable().describe('Null: the command has no valid id'),
+      merchantId: z.string().nullable().describe('Null: the command has no valid merchantId'),
+      code: z.string().describe('A code of the HTTP API'),
+      message: z.string().describe('A sentence with the values'),
+      commandId: z.string().nullable().describe('The message_id of the command. Null: it has none'),
+    },
+    details: {
+      orderId: 'o-1',
+      merchantId: 'shop-1',
+      code: 'OUT_OF_STOCK',
+      message: 'not enough stock of apple (3 of 5)',
+      commandId: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    },
+  }),
+  'order.expiring': event('order.expiring', {
     name: 'OrderExpiringEvent',
     summary: 'The deadline is near, as `reminderOffsetsMs` says',
-    schema: of('order.expiring', { ...order, offsetMs: z.int().describe('Time before the deadline') }),
-    example: exampleOf('order.expiring', { ...ORDER, orderVersion: 1, offsetMs: 300_000 }),
-  },
+    fields: { ...order, offsetMs: z.int().describe('Time before the deadline') },
+    details: { ...ORDER, orderVersion: 1, offsetMs: 300_000 },
+  }),
   'order.closing': changed(
     'order.closing',
     'OrderClosingEvent',
     'Attempts are being closed at their providers; no new attempt is accepted',
-    'expired',
+    { reason: 'expired', cause: 'message' },
   ),
-  'order.closed': changed('order.closed', 'OrderClosedEvent', 'Not paid in time; the stock is released', 'expired'),
-  'order.cancelled': changed(
-    'order.cancelled',
-    'OrderCancelledEvent',
-    'Canceled; the stock is released',
-    'the buyer changed their mind',
-    'command',
-  ),
-  'order.paid': changed('order.paid', 'OrderPaidEvent', 'Paid; the stock is sold', 'reported', 'api'),
-  'order.payment_late': {
+  'order.closed': changed('order.closed', 'OrderClosedEvent', 'Not paid in time; the stock is released', {
+    reason: 'expired',
+    cause: 'message',
+  }),
+  'order.cancelled': changed('order.cancelled', 'OrderCancelledEvent', 'Canceled; the stock is released', {
+    reason: 'the buyer changed their mind',
+    cause: 'command',
+  }),
+  'order.paid': changed('order.paid', 'OrderPaidEvent', 'Paid; the stock is sold', {
+    reason: 'reported',
+    cause: 'api',
+  }),
+  'order.payment_late': event('order.payment_late', {
     name: 'OrderPaymentLateEvent',
     summary: 'There is an unmatched payment',
-    schema: of('order.payment_late', {
+    fields: {
       orderId: z.string().nullable().describe('Null: unknown'),
       provider: z.string(),
       reference: z.string(),
@@ -91,27 +68,19 @@ export const EVENTS: Readonly<Record<EventType, Message>> = {
       currency: z.string(),
       reason: unmatchedReason,
       handling: unmatchedHandling,
-    }),
-    example: exampleOf('order.payment_late', {
-      orderId: 'o-1',
-      ...PAYMENT,
-      amount: 4_200,
-      currency: 'EUR',
-      reason: 'late',
-      handling: 'kept',
-    }),
-  },
+    },
+    details: { orderId: 'o-1', ...PAYMENT, amount: 4_200, currency: 'EUR', reason: 'late', handling: 'kept' },
+  }),
   'order.refunding': changed(
     'order.refunding',
     'OrderRefundingEvent',
     'The order ended without payment, and money for it goes back',
-    'late',
-    'notify',
+    { reason: 'late', cause: 'notify' },
   ),
-  'order.refunded': {
+  'order.refunded': event('order.refunded', {
     name: 'OrderRefundedEvent',
     summary: 'The money of one attempt is back',
-    schema: of('order.refunded', {
+    fields: {
       ...order,
       ...why,
       refundNumber: z.string(),
@@ -120,8 +89,8 @@ export const EVENTS: Readonly<Record<EventType, Message>> = {
       reference: z.string(),
       refundedAmount: money,
       refundedCurrency: z.string(),
-    }),
-    example: exampleOf('order.refunded', {
+    },
+    details: {
       ...ORDER,
       orderVersion: 4,
       refundNumber: 'r-1',
@@ -131,24 +100,24 @@ export const EVENTS: Readonly<Record<EventType, Message>> = {
       refundedCurrency: 'EUR',
       reason: 'late',
       cause: 'message',
-    }),
-  },
-  'timeout.parked': {
+    },
+  }),
+  'timeout.parked': event('timeout.parked', {
     name: 'TimeoutParkedEvent',
     summary: 'A timeout was parked after its attempts; a person has to look',
-    schema: of('timeout.parked', {
+    fields: {
       kind: z.string(),
       key: z.string(),
       generation: z.string().describe('Decimal digits'),
       attempts: z.int(),
       reason: z.string(),
-    }),
-    example: exampleOf('timeout.parked', {
+    },
+    details: {
       kind: 'order.payment',
       key: 'o-1',
       generation: '17',
       attempts: 12,
       reason: 'the provider does not respond',
-    }),
-  },
+    },
+  }),
 };

@@ -31,7 +31,7 @@ export function commonResponses(): Readonly<Record<string, Component>> {
 }
 
 /** The common responses of a route that needs a key, by status. Those of other routes are in their own list. */
-export function commonResponsesOf({ scopes, body }: Operation): Readonly<Record<string, Component>> {
+export function commonResponsesOf({ scopes, body, problems = [] }: Operation): Readonly<Record<string, Component>> {
   if (!scopes) return {};
   const ofBody: readonly CommonName[] = body ? ['BodyTooLarge', 'UnsupportedMediaType'] : [];
   const names: readonly CommonName[] = [
@@ -39,9 +39,14 @@ export function commonResponsesOf({ scopes, body }: Operation): Readonly<Record<
     ...ofBody,
     ...(['RateLimited', 'InternalError', 'Unavailable'] as const),
   ];
-  return Object.fromEntries(
-    names.map((name) => [String(COMMON[name].status), { $ref: `#/components/responses/${name}` }]),
-  );
+  return Object.fromEntries(names.map((name) => [String(COMMON[name].status), responseOf(name, problems)]));
+}
+
+/** A route that has codes of its own with this status lists them all. */
+function responseOf(name: CommonName, problems: readonly ProblemCode[]): Component {
+  const { status, codes } = COMMON[name];
+  const own = problems.filter((code) => PROBLEMS[code].status === status);
+  return own.length === 0 ? { $ref: `#/components/responses/${name}` } : problemResponse([...codes, ...own]);
 }
 
 /** A response with one of these problems, which have one status. */

@@ -10,12 +10,21 @@ import {
   refundSchema,
   stockChangeSchema,
 } from '../../api/input';
-import { newAttemptSchema, newDeadlineSchema, newOrderSchema, reportedPaymentSchema } from '../../orders/input';
-import { bulkAnswer, bulkResultAnswer } from './answers/bulk-answer';
+import {
+  bulkActionSchema,
+  bulkExtensionSchema,
+  newAttemptSchema,
+  newDeadlineSchema,
+  newOrderSchema,
+  reportedPaymentSchema,
+} from '../../orders/input';
+import { bulkOutcomeAnswer, bulkResultAnswer } from './answers/bulk-answer';
 import { livenessAnswer, readinessAnswer } from './answers/health-answers';
 import { historyAnswer, historyEntryAnswer } from './answers/history-answer';
 import { attemptAnswer, orderAnswer, orderLineAnswer } from './answers/order-answer';
+import { orderListAnswer } from './answers/order-list-answer';
 import { assignedAnswer, paidAnswer, refundAnswer } from './answers/outcome-answers';
+import { placementAnswer, placementsAnswer } from './answers/placement-answer';
 import { stockAnswer } from './answers/stock-answer';
 import { countAnswer, parkedTimeoutAnswer, parkedTimeoutsAnswer, republishAnswer } from './answers/timeout-answers';
 import { unmatchedPaymentAnswer, unmatchedPaymentsAnswer } from './answers/unmatched-payment-answer';
@@ -34,6 +43,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Refund: refundSchema,
   ManualClose: closeSchema,
   Reason: reasonSchema,
+  BulkAction: bulkActionSchema,
+  BulkExtension: bulkExtensionSchema,
+  BulkFilter: bulkActionSchema.shape.filter,
   Assignment: assignmentSchema,
   StockChange: stockChangeSchema,
   ChosenTimeouts: chosenTimeoutsSchema,
@@ -43,8 +55,11 @@ export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   Attempt: attemptAnswer,
   HistoryEntry: historyEntryAnswer,
   History: historyAnswer,
+  OrderList: orderListAnswer,
+  Placement: placementAnswer,
+  Placements: placementsAnswer,
   BulkResult: bulkResultAnswer,
-  BulkResults: bulkAnswer,
+  BulkOutcome: bulkOutcomeAnswer,
   PaymentResult: paidAnswer,
   RefundResult: refundAnswer,
   AssignmentResult: assignedAnswer,

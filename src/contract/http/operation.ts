@@ -5,6 +5,7 @@ import { type ApiScope, type ProblemCode } from '../../api/http';
 export const TAGS = {
   Orders: 'Place, read, and change orders.',
   'Manual actions': 'What an operator decides about one order.',
+  'Actions on many orders': 'What an operator decides about all orders of a filter.',
   'Unmatched payments': 'Payments that belong to no order, or arrived too late.',
   Stock: 'Set and read stock.',
   Timeouts: 'Parked timeouts, and wake-ups that were lost with the broker.',

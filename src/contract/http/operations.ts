@@ -1,5 +1,6 @@
 import { type Operations } from './operation';
 import { actionOperations } from './operations/action-operations';
+import { bulkOperations } from './operations/bulk-operations';
 import { documentOperations, healthOperations, notificationOperations } from './operations/open-operations';
 import { orderOperations } from './operations/order-operations';
 import { stockOperations } from './operations/stock-operations';
@@ -10,6 +11,7 @@ import { unmatchedPaymentOperations } from './operations/unmatched-payment-opera
 export const OPERATIONS: Operations = {
   ...orderOperations,
   ...actionOperations,
+  ...bulkOperations,
   ...unmatchedPaymentOperations,
   ...stockOperations,
   ...timeoutOperations,

@@ -47,11 +47,14 @@ export const fields = {
   transactionId: printable(LIMITS.transactionId).describe('The number that the provider gave the payment'),
   sku: printable(LIMITS.sku),
   reason: printable(LIMITS.reason),
+  actor: printable(LIMITS.actor),
   idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters').describe(
     'A key of your choice, unique per merchant. Used again for another order, it is rejected',
   ),
   currency: matching(LIMITS.currency, 'an ISO 4217 code of three capital letters, e.g. "EUR"'),
   amount: money(1),
+  trace: matching(/^[0-9a-f]{32}$/, 'a W3C trace id, 32 hex digits in lower case'),
+  searchText: printable(LIMITS.reference),
   /** Lines may be free: gifts and samples. */
   unitAmount: money(0),
   quantity: integer(1, LIMITS.quantity, 'pieces'),

@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { moduleBulkExtensionSchema, moduleBulkSchema } from './bulk-schemas';
+import { fields } from './fields';
 import { moduleFields, moneyFields } from './module-fields';
 import { moduleAttemptSchema } from './new-attempt-schema';
 import { moduleDeadlineSchema } from './new-deadline-schema';
 import { moduleOrderSchema } from './new-order-schema';
+import { modulePageSchema } from './order-filter-schema';
 
 const { orderId, amount, currency, reason, flag, unmatchedId } = moduleFields;
 const { provider, reference, transactionId, paidAt, merchantAccount } = moneyFields;
@@ -13,7 +16,7 @@ export const moduleSchemas = {
   attempt: moduleAttemptSchema.extend({ orderId }),
   deadline: moduleDeadlineSchema,
   cancellation: z.strictObject({ orderId, reason: reason.optional() }),
-  autoClose: z.strictObject({ orderId, enabled: flag }),
+  autoClose: z.strictObject({ orderId, enabled: flag, reason: reason.optional() }),
   refund: z.strictObject({
     orderId,
     provider,
@@ -22,8 +25,13 @@ export const moduleSchemas = {
     reason,
   }),
   revival: z.strictObject({ orderId, reason }),
+  reveal: z.strictObject({ orderId, reason }),
   close: z.strictObject({ orderId, reason, attemptsAreClosed: flag.optional() }),
   settlement: z.strictObject({ id: unmatchedId, reason }),
+  page: modulePageSchema,
+  bulk: moduleBulkSchema,
+  bulkExtension: moduleBulkExtensionSchema,
+  actor: fields.actor,
   assignment: z.strictObject({ id: unmatchedId, orderId, reason }),
   /** Its other fields are evidence. */
   payment: z.object({

@@ -9,25 +9,25 @@ const shapeOf = <F extends Fields>(of: F) => ({
   reason: of.reason.optional(),
 });
 
-const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and byMs' };
+export const EITHER = { path: ['expiresAt'], error: 'give exactly one of expiresAt and byMs' };
 
-const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
+export const hasOne = ({ expiresAt, byMs }: { expiresAt?: unknown; byMs?: unknown }): boolean =>
   (expiresAt === undefined) !== (byMs === undefined);
 
 /** The same condition in the API documents. */
-const DOCUMENTED = {
+export const EITHER_DOCUMENTED = {
   not: { anyOf: bothOrNeither('expiresAt', 'byMs') },
   description: 'Exactly one of `expiresAt` and `byMs`',
 };
 
 /** Body of `POST /orders/:id/extend`. */
-export const newDeadlineSchema = z.strictObject(shapeOf(fields)).refine(hasOne, EITHER).meta(DOCUMENTED);
+export const newDeadlineSchema = z.strictObject(shapeOf(fields)).refine(hasOne, EITHER).meta(EITHER_DOCUMENTED);
 
 /** Body of the command `order.extended`. */
 export const newDeadlineCommandSchema = z
   .strictObject({ orderId: fields.orderId, ...shapeOf(fields) })
   .refine(hasOne, EITHER)
-  .meta(DOCUMENTED);
+  .meta(EITHER_DOCUMENTED);
 
 /** The same from a caller in the same process. */
 export const moduleDeadlineSchema = z

@@ -37,6 +37,24 @@ export interface OrderChangeFacts extends OrderFacts {
   readonly cause: TransitionCause;
 }
 
+/** A new order. */
+export interface PlacedFacts extends OrderFacts {
+  readonly cause: TransitionCause;
+}
+
+/** An order that was sent as a message, and not placed. */
+export interface RefusedFacts {
+  /** Null: the message has no valid id. */
+  readonly orderId: string | null;
+  readonly merchantId: string | null;
+  /** Code of the refusal, for example `OUT_OF_STOCK`. */
+  readonly code: string;
+  /** A sentence for people. */
+  readonly message: string;
+  /** `message_id` of the message, if it had one. */
+  readonly commandId: string | null;
+}
+
 /** A reminder before the deadline. */
 export interface ReminderFacts extends OrderFacts {
   /** How long before the deadline, milliseconds. */
@@ -70,6 +88,9 @@ export interface UnmatchedPaymentFacts {
 
 /** The fields of each event in addition to its head. */
 export interface OrderEventFacts {
+  /** Only where the policy `placedEvents` is `send`. */
+  readonly placed: PlacedFacts;
+  readonly refused: RefusedFacts;
   readonly expiring: ReminderFacts;
   readonly closing: OrderChangeFacts;
   readonly closed: OrderChangeFacts;

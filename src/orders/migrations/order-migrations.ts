@@ -2,6 +2,7 @@ import { type MigrationInterface } from 'typeorm';
 import { createOrders } from './create-orders';
 import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
+import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
 import { renameUnmatchedPayment } from './rename-unmatched-payment';
 
@@ -13,5 +14,6 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     identifyPayments(schema),
     letHistoryGo(schema),
     renameUnmatchedPayment(schema),
+    indexOrders(schema),
   ];
 }

@@ -19,6 +19,8 @@ export interface OrderDraft {
   readonly graceMs: number;
   readonly reminderOffsetsMs: readonly number[];
   readonly fingerprint: string;
+  /** Whether the order is announced by `order.placed`. */
+  readonly isAnnounced: boolean;
 }
 
 interface DraftPlan {
@@ -41,6 +43,7 @@ export function draftOrder(input: NewOrder, by: ActionContext, { policies, provi
     graceMs: policies.graceMs(merchantId, input.attempt?.provider, input.graceMs),
     reminderOffsetsMs: [...new Set(input.reminderOffsetsMs ?? policy.reminderOffsetsMs)],
     fingerprint: orderFingerprint(input),
+    isAnnounced: policy.placedEvents === 'send',
   };
 }
 

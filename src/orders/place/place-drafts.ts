@@ -2,6 +2,7 @@ import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, type StockDemand } from '../../inventory';
 import { type PaymentProviders } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
+import { type EventReporting } from '../listeners/order-audience';
 import { draftAttempt } from '../pay/attempt-draft';
 import { type PlaceRejection, type PlaceResult } from './new-order';
 import { type OrderDraft, placedOrder } from './order-draft';
@@ -30,6 +31,7 @@ export interface PlaceDependencies {
   readonly inventory: Inventory;
   readonly policies: OrderPolicies;
   readonly providers: Pick<PaymentProviders, 'get' | 'names'>;
+  readonly reporting: EventReporting;
 }
 
 /** How to run the transaction. */
@@ -47,7 +49,7 @@ export class PlaceDrafts {
   private readonly atSight: RefuseAtSight;
 
   constructor(private readonly deps: PlaceDependencies) {
-    this.insert = new InsertOrders(deps.schema);
+    this.insert = new InsertOrders(deps.schema, deps.reporting);
     this.atSight = new RefuseAtSight(deps.dataSource, deps.inventory, this.insert);
     this.views = new ReadViews(deps.schema);
   }
@@ -99,6 +101,10 @@ export class PlaceDrafts {
       deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
     );
     await this.deps.scheduler.schedule(timeouts, { tx });
+    await this.insert.tell(
+      tx,
+      placed.map(({ row }) => row),
+    );
     const results = await this.presentResults(
       tx,
       drafts.filter((draft) => !inserted.has(draft.id)),

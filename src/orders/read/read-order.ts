@@ -1,10 +1,10 @@
 import { type DataSource } from 'typeorm';
 import { onOwnConnection, STATEMENT_MS } from '../../database';
 import { type TimeoutScheduler } from '../../timeouts';
-import { closesAt } from '../close/decide-closing';
 import { paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
-import { type ReadOrderRow, ReadViews } from '../sql/read-views';
+import { ReadViews } from '../sql/read-views';
+import { isOverdue } from './is-overdue';
 
 /**
  * Reads an order. Expiry is computed from the database's clock, so the answer is right even if the closing is behind.
@@ -30,8 +30,4 @@ export class ReadOrder {
     if (found && isOverdue(found)) this.scheduler.wake([paymentTimeout(orderId)], 'passive');
     return found?.view;
   }
-}
-
-function isOverdue({ order, now }: ReadOrderRow): boolean {
-  return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
 }

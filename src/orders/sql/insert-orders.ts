@@ -1,6 +1,9 @@
 import { type EntityManager } from 'typeorm';
+import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbox';
 import { draftAttempt } from '../pay/attempt-draft';
 import { type OrderDraft } from '../place/order-draft';
+import { type EventReporting, UNHEARD } from '../listeners/order-audience';
+import { type PlacedEvent, placedEvent, placedEntry } from '../place/placed-event';
 
 /** An order that did not exist before. */
 export interface InsertedRow {
@@ -9,6 +12,8 @@ export interface InsertedRow {
   readonly created_at: Date;
   /** Its first attempt is registered for another order. */
   readonly attempt_taken: boolean;
+  /** Undefined: the order is not announced. */
+  readonly event: OutboxEntry | undefined;
 }
 
 /** The existing rows with an order's id and idempotency key. */
@@ -25,8 +30,11 @@ export class InsertOrders {
   private readonly insert: string;
   private readonly lookUp: string;
 
-  constructor(schema: string) {
-    this.insert = insertSql(schema);
+  constructor(
+    schema: string,
+    private readonly reporting: EventReporting = UNHEARD,
+  ) {
+    this.insert = insertSql(schema, reporting.writesEvents);
     this.lookUp = `
       SELECT r.id, o.fingerprint AS order_fingerprint, k.fingerprint AS key_fingerprint
         FROM unnest($1::text[], $2::text[], $3::text[]) AS r(id, scope, key)
@@ -34,13 +42,26 @@ export class InsertOrders {
         LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
   }
 
-  /** Returns the new orders. Orders whose id or idempotency key exists are left out. */
-  execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
-    const json = [drafts.map(orderJson), drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
-    return tx.query(
+  /**
+   * Returns the new orders. Orders whose id or idempotency key exists are left out. The events are written, and are still
+   * to be told to the listeners.
+   */
+  async execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
+    const events = new Map(drafts.filter(({ isAnnounced }) => isAnnounced).map((one) => [one.id, placedEvent(one)]));
+    const orders = drafts.map((draft) => orderJson(draft, events.get(draft.id)));
+    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
+    const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(
       this.insert,
-      json.map((rows) => JSON.stringify(rows)),
+      json.map((values) => JSON.stringify(values)),
     );
+    if (events.size > 0) announceAfterCommit(tx);
+    return rows.map((row) => ({ ...row, event: eventIn(events, row) }));
+  }
+
+  /** Tells the listeners of the events of these orders. */
+  tell(tx: EntityManager, rows: readonly InsertedRow[]): Promise<void> {
+    const events = rows.flatMap(({ event }) => event ?? []);
+    return events.length > 0 ? this.reporting.audience.tell(tx, events) : Promise.resolve();
   }
 
   present(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<PresentRow[]> {
@@ -57,7 +78,7 @@ function scopeOf(draft: OrderDraft): string {
   return `place:${draft.merchantId}`;
 }
 
-function orderJson(draft: OrderDraft): object {
+function orderJson(draft: OrderDraft, event: PlacedEvent | undefined): object {
   const { by } = draft;
   return {
     id: draft.id,
@@ -76,7 +97,16 @@ function orderJson(draft: OrderDraft): object {
     cause: by.cause,
     actor: by.actor ?? null,
     traceparent: by.traceparent ?? null,
+    ...(event ? { event_id: event.id, event: event.body } : {}),
   };
+}
+
+function eventIn(
+  events: ReadonlyMap<string, PlacedEvent>,
+  row: Pick<InsertedRow, 'id' | 'created_at' | 'expires_at'>,
+): OutboxEntry | undefined {
+  const event = events.get(row.id);
+  return event && placedEntry(event, { occurredAt: row.created_at, expiresAt: row.expires_at });
 }
 
 function lineJson(draft: OrderDraft): object[] {
@@ -108,13 +138,22 @@ function attemptJson(draft: OrderDraft): object[] {
   ];
 }
 
-function insertSql(schema: string): string {
+/** SQL: an instant as JSON carries it. */
+function isoText(instant: string): string {
+  return `to_char(${instant} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+function insertSql(schema: string, writesEvents: boolean): string {
+  const announced = `(
+        SELECT n.event_id, n.traceparent, n.event || jsonb_build_object(
+                 'occurredAt', ${isoText('p.created_at')}, 'expiresAt', ${isoText('p.expires_at')}) AS body
+          FROM placed p JOIN new_order n USING (id) WHERE n.event_id IS NOT NULL) announced`;
   // ORDER BY: two callers that place the same ids lock them in the same order.
   return `
     WITH new_order AS (
       SELECT * FROM json_to_recordset($1::json) AS r(id text, merchant_id text, amount bigint, currency text,
         window_ms float8, expires_at timestamptz, auto_close boolean, grace_ms int, offsets text, metadata jsonb,
-        fingerprint text, scope text, key text, cause text, actor text, traceparent text)),
+        fingerprint text, scope text, key text, cause text, actor text, traceparent text, event_id uuid, event jsonb)),
     new_line AS (
       SELECT * FROM json_to_recordset($2::json) AS r(order_id text, line_no int, sku text, quantity int,
         unit_amount bigint)),
@@ -147,7 +186,9 @@ function insertSql(schema: string): string {
       ON CONFLICT (provider, reference, merchant_account) DO NOTHING RETURNING order_id),
     history AS (
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
-      SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id))
+      SELECT id, 1, NULL, 'PENDING', n.cause, n.actor, n.traceparent FROM placed JOIN new_order n USING (id)),
+    event AS (
+      ${insertEvents(schema, { from: announced, id: 'event_id', type: `'order.placed'` }, writesEvents)})
     SELECT p.id, p.expires_at, p.created_at,
            EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
              AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken

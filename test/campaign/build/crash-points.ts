@@ -48,7 +48,7 @@ export const HOOKS: readonly Patch[] = [
   before(
     'between-outbox-claim-and-publish',
     'outbox/outbox-relay.js',
-    'const outcomes = await this.deps.publisher.publish(',
+    'const outcomes = await this.traced(claimed.rows,',
   ),
   before('between-publish-and-delete', 'outbox/outbox-relay.js', 'return this.finish(sent,'),
   {

@@ -120,6 +120,13 @@ describe('order-timeout migrations', () => {
     };
   }
 
+  /** Each statement alone, in the transactions that the script begins. */
+  async function runAsPsql({ dataSource }: Pick<TestDatabase, 'dataSource'>, script: string): Promise<void> {
+    const [alone, transaction] = ['[^;]+;', 'BEGIN;[^]*?\\nCOMMIT;'];
+    const parts = script.replace(/^--.*$/gm, '').match(new RegExp(`${transaction}|${alone}`, 'g')) ?? [];
+    for (const part of parts) await dataSource.query(part);
+  }
+
   it('prints SQL that leaves the same as running them, without a database', async () => {
     const [printed, migrated] = [await emptyDatabase(), await createDatabase()];
     const { code, out } = await runCommand({}, 'migrations', '--sql');
@@ -142,12 +149,33 @@ describe('order-timeout migrations', () => {
     expect([...out.matchAll(/^-- (\w+)$/gm)].map(([, name]) => name)).toEqual([
       'AddOutboxAge1765300001100',
       'RenameUnmatchedPayment1765400001200',
+      'IndexOrders1765500001700',
     ]);
     expect(out).not.toContain('CREATE SCHEMA');
-    await older.dataSource.query(out);
+    await runAsPsql(older, out);
     expect(await contentOf(older)).toEqual(await contentOf(migrated));
     await older.drop();
     await migrated.drop();
+  });
+
+  it('prints indexes of tables in use so that others can write meanwhile, and again if one is unfinished', async () => {
+    const database = await createDatabase();
+    const name = 'IndexOrders1765500001700';
+    const [table, index] = ['order_timeout_compatible_migrations', 'orders_created'];
+    await database.dataSource.query(`DELETE FROM order_timeout.${table} WHERE name = '${name}'`);
+    // What a process leaves that dies while it builds an index.
+    await database.dataSource.query(
+      `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'order_timeout.${index}'::regclass`,
+    );
+    const { out } = await runCommand({ DATABASE_URL: database.url }, 'migrations', '--sql');
+    expect(out.split('BEGIN;')[0]?.match(/^(DROP|CREATE) INDEX CONCURRENTLY.*$/gm)).toHaveLength(3);
+    await runAsPsql(database, out);
+    const valid: unknown = await database.dataSource.query(
+      `SELECT indisvalid FROM pg_index WHERE indexrelid = 'order_timeout.${index}'::regclass`,
+    );
+    expect(valid).toEqual([{ indisvalid: true }]);
+    expect((await runCommand({ DATABASE_URL: database.url }, 'migrations')).code).toBe(0);
+    await database.drop();
   });
 
   it('leaves the database alone while it prints', async () => {
@@ -199,7 +227,7 @@ describe('order-timeout grants', () => {
     const other = await openSilentService();
     const environment = { ...environmentOf(urlAs(service), other.vhost.url), RABBITMQ_PREFIX: 'granted.v1' };
     const app = await createService(loadConfig(environment));
-    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [] });
+    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [], operatorKeys: [] });
     const base = await app.getUrl();
     const headers = { 'content-type': 'application/json', 'x-api-key': 'key-of-everything', connection: 'close' };
     const order = { id: 'g-1', amount: 1, currency: 'EUR', paymentWindowMs: 1_000, lines: [] };

@@ -5,6 +5,7 @@ import { assertMigrated } from '../../../src/module/assert-migrated';
 import { NewerSchemaError } from '../../../src/database/newer-schema-error';
 import { InvalidOptionsError } from '../../../src/errors';
 import { addOutboxAge } from '../../../src/outbox';
+import { indexOrders } from '../../../src/orders/migrations/index-orders';
 import { connectTo, onServer, urlOf } from '../../support/database';
 import { until } from '../../support/engine';
 
@@ -40,7 +41,7 @@ describe('migrate', () => {
     for (let tries = 0; tries < 100; tries++) {
       const waiting = await host.query<unknown[]>(
         `SELECT pg_sleep(0.05) FROM pg_stat_activity
-          WHERE wait_event = 'advisory' AND datname = $1 AND now() - query_start > interval '300 ms'`,
+          WHERE query LIKE '%pg_try_advisory_xact_lock%' AND datname = $1 AND now() - xact_start > interval '300 ms'`,
         [name],
       );
       if (waiting.length > 0) return;
@@ -129,6 +130,52 @@ describe('migrate', () => {
     await runner.release();
     expect(await migrated).toEqual([new last().name]);
     await other.destroy();
+  });
+
+  it('builds an index while others write, although another instance waits to migrate and a reader is slow', async () => {
+    await migrate(host, 'live');
+    const live = new (indexOrders('live'))();
+    const runner = host.createQueryRunner();
+    await live.down(runner);
+    // As a process leaves it that died while it built the index.
+    await runner.query('CREATE INDEX orders_created ON live.orders (created_at, id)');
+    await runner.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'live.orders_created'::regclass`);
+    await runner.query('DELETE FROM live.order_timeout_compatible_migrations WHERE name = $1', [live.name]);
+    await runner.startTransaction('REPEATABLE READ');
+    await runner.query('SELECT 1 FROM live.outbox');
+    const others = await Promise.all([connectTo(urlOf(name), 2), connectTo(urlOf(name), 2)]);
+    const runs = others.map((other) => migrate(other, 'live'));
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'virtualxid' AND datname = $1`;
+    await until(async () => (await others[0]?.query<unknown[]>(waiting, [name]))?.length === 1);
+    await others[0]?.query(
+      `INSERT INTO live.orders (id, amount, currency, expires_at, fingerprint) VALUES ('o', 1, 'EUR', now(), 'f')`,
+    );
+    await runner.rollbackTransaction();
+    await runner.release();
+    expect((await Promise.all(runs)).flat()).toEqual([live.name]);
+    const valid = await host.query<unknown[]>(
+      `SELECT c.relname, i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE i.indrelid = 'live.orders'::regclass AND NOT i.indisprimary ORDER BY 1`,
+    );
+    expect(valid).toEqual([
+      { relname: 'orders_created', valid: true },
+      { relname: 'orders_merchant', valid: true },
+    ]);
+    await Promise.all(others.map((other) => other.destroy()));
+  });
+
+  it('builds the same index in the transaction of a host', async () => {
+    await migrate(host, 'hosted');
+    const live = new (indexOrders('hosted'))();
+    const runner = host.createQueryRunner();
+    await live.down(runner);
+    await runner.startTransaction();
+    await live.up(runner);
+    await runner.commitTransaction();
+    await runner.release();
+    expect(await host.query(`SELECT 'hosted.orders_merchant'::regclass::text AS index`)).toEqual([
+      { index: 'hosted.orders_merchant' },
+    ]);
   });
 
   it('keeps two schemas of one database apart', async () => {

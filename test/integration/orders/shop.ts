@@ -1,4 +1,5 @@
 import { AbstractLogger, type EntityManager } from 'typeorm';
+import { SystemClock } from '../../../src/clock';
 import { Outbox } from '../../../src/outbox';
 import { Inventory } from '../../../src/inventory';
 import { CancelOrder } from '../../../src/orders/close/cancel-order';
@@ -16,6 +17,8 @@ import { ExtendDeadline } from '../../../src/orders/deadline/extend-deadline';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { type NewOrder } from '../../../src/orders/place/new-order';
 import { AssignUnmatched } from '../../../src/orders/unmatched/assign-unmatched';
+import { BulkActions } from '../../../src/orders/operator/bulk-actions';
+import { BulkRun } from '../../../src/orders/operator/bulk-run';
 import { CloseOrder } from '../../../src/orders/operator/close-order';
 import { RefundPayment } from '../../../src/orders/operator/refund-payment';
 import { ReviveOrder } from '../../../src/orders/operator/revive-order';
@@ -32,6 +35,7 @@ import { PlaceOrders } from '../../../src/orders/place/place-orders';
 import { NoteUnmatchedMoney } from '../../../src/orders/unmatched/note-unmatched-money';
 import { ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { ReadHistory } from '../../../src/orders/read/read-history';
+import { ListOrders } from '../../../src/orders/read/list-orders';
 import { ReadOrder } from '../../../src/orders/read/read-order';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { RemindBeforeDeadline } from '../../../src/orders/deadline/remind-before-deadline';
@@ -71,7 +75,8 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   // Attempts of unknown providers serve as separate payment methods.
   const resolved = new OrderPolicies({ unknownProviders: 'allow', ...policies });
   const listeners = new OrderListeners(scheduler);
-  const store = new OrderStore(dataSource, SCHEMA, inventory, { audience: listeners, writesEvents: true });
+  const reporting = { audience: listeners, writesEvents: true };
+  const store = new OrderStore(dataSource, SCHEMA, inventory, reporting);
   const provider = new FakeProvider('fake', dataSource);
   const providers = new PaymentProviders([provider]);
   const ask = new PaymentLookups(providers);
@@ -87,6 +92,12 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const settling = new SettleUnmatched(transaction, rows);
   const assigning = new AssignUnmatched(transaction, rows, markPaid, providers);
   const readOrder = new ReadOrder(dataSource, scheduler, SCHEMA);
+  const clock = new SystemClock();
+  const list = new ListOrders({ dataSource, schema: SCHEMA, scheduler, clock });
+  const extend = new ExtendDeadline(transaction, resolved);
+  const cancel = new CancelOrder(transaction, watch);
+  const close = new CloseOrder(transaction, watch);
+  const run = new BulkRun({ dataSource, listing: list, clock });
   return {
     database,
     dataSource,
@@ -104,18 +115,28 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
     provider,
     markPaid,
     readOrder,
-    place: new PlaceOrders({ dataSource, schema: SCHEMA, scheduler, inventory, policies: resolved, providers }),
+    list,
+    bulk: new BulkActions(run, extend, cancel, close),
+    place: new PlaceOrders({
+      dataSource,
+      schema: SCHEMA,
+      scheduler,
+      inventory,
+      policies: resolved,
+      providers,
+      reporting,
+    }),
     register: new RegisterAttempt(transaction, resolved, providers),
     check: new CheckPayment(store, ask, markPaid, readOrder),
-    extend: new ExtendDeadline(transaction, resolved),
-    cancel: new CancelOrder(transaction, watch),
+    extend,
+    cancel,
     setAutoClose: new SetAutoClose(transaction),
     unmatched: new UnmatchedPayments({ dataSource, rows, assigning, settling }),
     settleUnmatched: settling,
     assign: assigning,
     refund: new RefundPayment({ transaction, unmatched: handleUnmatched, found, markPaid, ask, providers }),
     revive: new ReviveOrder({ transaction, unmatched: handleUnmatched, found, inventory, rows }),
-    close: new CloseOrder(transaction, watch),
+    close,
     history: new ReadHistory(dataSource, SCHEMA),
     closing: new CloseUnpaidOrders({
       store,

@@ -1,4 +1,5 @@
 import { loadConfig } from '../../../src/service/config';
+import { OrderPolicies } from '../../../src/orders';
 import { InvalidOptionsError } from '../../../src/errors';
 
 const HASH = 'a'.repeat(64);
@@ -68,6 +69,12 @@ describe('loadConfig', () => {
       retention: { finishedOrdersMs: 63_072_000_000, idempotencyKeysMs: 0 },
       paymentProvider: { name: 'http', baseUrl: 'http://pay/v1', secret: 's'.repeat(16) },
     });
+  });
+
+  it('takes every policy for a single merchant', () => {
+    const policy = new OrderPolicies({ placedEvents: 'send' }).of('any');
+    const MERCHANT_POLICIES = JSON.stringify({ 'shop-1': policy });
+    expect(loadConfig({ ...minimal, MERCHANT_POLICIES }).orders.merchants).toEqual({ 'shop-1': policy });
   });
 
   it.each([

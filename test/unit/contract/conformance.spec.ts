@@ -40,6 +40,18 @@ describe('the comparison of answers with the document', () => {
     expect(conformance.problemsOfEvent('order.lost', {})).toEqual(['the event order.lost is not described']);
     expect(conformance.problemsOfEvent('order.closed', {}).join()).toContain("required property 'orderVersion'");
   });
+
+  it('names an unknown reply, and what a reply has too much or lacks', () => {
+    expect(conformance.problemsOfReply('stock.read', stock)).toEqual([]);
+    expect(conformance.problemsOfReply('stock.lost', stock)).toEqual(['the reply to stock.lost is not described']);
+    expect(conformance.problemsOfReply('stock.read', { ...stock, color: 'red' }).join()).toContain(
+      'additional properties',
+    );
+    const refusal = { code: 'SKU_NOT_FOUND', message: 'there is no SKU "x"', more: 1 };
+    expect(conformance.problemsOfReply('stock.read', { error: refusal })).toEqual([]);
+    const problems = conformance.problemsOfReply('stock.read', { error: { ...refusal, code: undefined } });
+    expect(problems.join()).toContain("required property 'code'");
+  });
 });
 
 function problem(status: number, code: string): Pick<Exchange, 'status' | 'contentType' | 'body'> {

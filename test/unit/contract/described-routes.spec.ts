@@ -1,10 +1,12 @@
 import { type DataSource } from 'typeorm';
 import { type z } from 'zod';
 import { OperationsModule, OrderTimeoutModule } from '../../../src';
+import { ANSWERS } from '../../../src/contract/amqp/answers';
 import { COMMANDS } from '../../../src/contract/amqp/commands';
+import { type Messages } from '../../../src/contract/amqp/message';
+import { REQUESTS } from '../../../src/contract/amqp/requests';
 import { type Operation } from '../../../src/contract/http/operation';
 import { OPERATIONS } from '../../../src/contract/http/operations';
-import { OrderCommandsController } from '../../../src/api/amqp';
 
 type Class = abstract new (...args: never[]) => object;
 
@@ -93,15 +95,26 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the AsyncAPI document', () => {
-  const handlers = methodsOf(OrderCommandsController).flatMap(([name, method]) =>
-    (metadata<string[]>('microservices:pattern', method) ?? []).map((pattern) => [pattern, name] as const),
+  const handlers = controllers().flatMap((controller) =>
+    methodsOf(controller).flatMap(([name, method]) =>
+      (metadata<string[]>('microservices:pattern', method) ?? []).map(
+        (pattern) => [pattern, name, controller] as const,
+      ),
+    ),
   );
+  const described: Messages = { ...COMMANDS, ...REQUESTS };
 
-  it('describes every command, and no other', () => {
-    expect(Object.keys(COMMANDS).sort()).toEqual(handlers.map(([pattern]) => pattern).sort());
+  it('describes every command and request, and no other, and the answer to each', () => {
+    const patterns = handlers.map(([pattern]) => pattern).sort();
+    expect(Object.keys(described).sort()).toEqual(patterns);
+    expect(Object.keys(ANSWERS).sort()).toEqual(patterns);
   });
 
-  it.each(handlers)('has the schema that validates %s', (pattern, name) => {
-    expect(COMMANDS[pattern]?.schema === schemaOf(OrderCommandsController, name, BODY)).toBe(true);
-  });
+  // That of an order validates within its handler, which reports what it refuses.
+  it.each(handlers.filter(([pattern]) => pattern !== 'order.placed'))(
+    'has the schema that validates %s',
+    (pattern, name, controller) => {
+      expect(described[pattern]?.schema === schemaOf(controller, name, BODY)).toBe(true);
+    },
+  );
 });

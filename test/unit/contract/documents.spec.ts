@@ -3,14 +3,21 @@ import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator';
 import { PROBLEMS } from '../../../src/api/http';
+import { ANSWERS, REFUSAL } from '../../../src/contract/amqp/answers';
 import { COMMANDS } from '../../../src/contract/amqp/commands';
 import { EVENTS } from '../../../src/contract/amqp/events';
+import { type Message } from '../../../src/contract/amqp/message';
+import { REQUESTS } from '../../../src/contract/amqp/requests';
 import { NAMED_SCHEMAS } from '../../../src/contract/http/named-schemas';
+import { problemName } from '../../../src/contract/http/problem-schemas';
 import { contractDocuments } from '../../contract/contract-files';
 import { staleFiles } from '../../contract/stale-files';
 import { Validator } from '../../contract/validator';
 
 const { openApi, asyncApi } = contractDocuments();
+
+/** The problem of methods that the document does not have, and those of the operator page and of commands alone. */
+const ELSEWHERE = ['CROSS_SITE_REQUEST', 'METHOD_NOT_ALLOWED', 'SKU_OF_ANOTHER_MERCHANT'] as const;
 
 describe('the documents of the API', () => {
   it('are in docs as the schemas in src make them; npm run contract -- --update writes them', () => {
@@ -47,27 +54,27 @@ describe('the documents of the API', () => {
 
   it('have a place for every problem', () => {
     const text = JSON.stringify((openApi as { paths: object }).paths) + JSON.stringify(openApi['components']);
-    // Only for paths and methods that the document does not have.
-    const codes = Object.keys(PROBLEMS).filter((code) => code !== 'METHOD_NOT_ALLOWED');
-    expect(codes.filter((code) => !text.includes(`\`${code}\`:`))).toEqual([]);
+    expect(Object.keys(PROBLEMS).filter((code) => !text.includes(`\`${code}\`:`))).toEqual(ELSEWHERE);
   });
 
   it('use every schema that they have', () => {
     const used = new Set([...refsIn(openApi)].map((pointer) => pointer.split('/').at(-1)));
     const unused = Object.keys(NAMED_SCHEMAS).filter((name) => !used.has(name));
-    expect(unused).toEqual(['MethodNotAllowedProblem']);
+    expect(unused).toEqual(ELSEWHERE.map((code) => problemName(code)));
   });
 });
 
 describe('the examples of messages', () => {
   const validator = new Validator(asyncApi, 'draft-07');
-  const messages = [...Object.values(COMMANDS), ...Object.values(EVENTS)];
+  const messages = [COMMANDS, REQUESTS, ANSWERS, EVENTS, { REFUSAL }].flatMap((group): Message[] =>
+    Object.values(group),
+  );
 
   it.each(messages.map((message) => [message.name, message] as const))('fit their schema: %s', (name, { example }) => {
-    expect(validator.problems(`#/components/schemas/${name}`, example)).toEqual([]);
+    expect(validator.problems(`#/components/messages/${name}/payload`, example)).toEqual([]);
   });
 
-  it.each(Object.entries(COMMANDS))('are taken by the service: %s', (_, { schema, example }) => {
+  it.each(Object.entries({ ...COMMANDS, ...REQUESTS }))('are taken by the service: %s', (_, { schema, example }) => {
     expect(schema.safeParse(example)).toMatchObject({ success: true });
   });
 });

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProblemCode, PROBLEMS } from '../../../src/api/http';
+import { ANSWERS } from '../../../src/contract/amqp/answers';
 import { COMMANDS } from '../../../src/contract/amqp/commands';
 import { EVENTS } from '../../../src/contract/amqp/events';
+import { type Messages } from '../../../src/contract/amqp/message';
+import { REQUESTS } from '../../../src/contract/amqp/requests';
 import { OPERATIONS } from '../../../src/contract/http/operations';
 import { problemName } from '../../../src/contract/http/problem-schemas';
 import { contractDocuments } from '../../contract/contract-files';
@@ -106,18 +109,28 @@ describe('docs/http-api.md', () => {
 describe('docs/amqp.md', () => {
   const amqp = page('amqp.md');
 
-  it('lists every command, and the fields of each', () => {
-    const found = rows(section(amqp, '## Commands').split('\n### ')[0] ?? '').filter((row) => 'Routing key' in row);
-    expect(found.flatMap((row) => quoted(row['Routing key']))).toEqual(Object.keys(COMMANDS));
-    const { schemas } = (
-      contractDocuments().asyncApi as { components: { schemas: Record<string, { properties: object }> } }
-    ).components;
+  const { schemas } = (
+    contractDocuments().asyncApi as { components: { schemas: Record<string, { properties: object }> } }
+  ).components;
+
+  it.each([
+    ['command', '## Commands', COMMANDS],
+    ['request', '### Requests', REQUESTS],
+  ] as const)('lists every %s, and the fields of each', (_, heading, messages: Messages) => {
+    const found = rows(section(amqp, heading).split('\n### ')[0] ?? '').filter((row) => 'Routing key' in row);
+    expect(found.flatMap((row) => quoted(row['Routing key']))).toEqual(Object.keys(messages));
     for (const row of found) {
       const [key = ''] = quoted(row['Routing key']);
       const fields = new Set(named(row['Body']));
       if (fields.size > 0)
-        expect([...fields].sort()).toEqual(Object.keys(schemas[COMMANDS[key]?.name ?? '']?.properties ?? {}).sort());
+        expect([...fields].sort()).toEqual(Object.keys(schemas[messages[key]?.name ?? '']?.properties ?? {}).sort());
     }
+  });
+
+  it('says what answers every command and request', () => {
+    const found = rows(section(amqp, '## Answers')).filter((row) => 'Answer' in row);
+    const keys = found.flatMap((row) => quoted(row['Command'] ?? row['Routing key']));
+    expect(keys).toEqual(Object.keys(ANSWERS));
   });
 
   it('lists every event', () => {

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { reject } from '../../../src/api/input';
 import { SystemClock } from '../../../src/clock';
 import { newOrderSchema } from '../../../src/orders/input';
 import { orderEvent } from '../../../src/orders/order-events';
@@ -27,6 +28,7 @@ const bodyOf = (snippet: Snippet): unknown => JSON.parse(snippet.text);
 /** Checks the body of each JSON snippet by what reads such a body. */
 const BODIES: Readonly<Record<string, (body: unknown) => void>> = {
   'docs/amqp.md': (body) => {
+    if ('error' in (body as object)) return expect(body).toEqual({ error: outOfStock() });
     const details = { reason: 'expired', cause: 'message' };
     const event = orderEvent('order.closed', order(), 2, new Date(), details).body as object;
     const shown = body as Record<string, unknown>;
@@ -38,6 +40,18 @@ const BODIES: Readonly<Record<string, (body: unknown) => void>> = {
   'docs/webhooks.md': (body) => expect(loadEndpoints(body)).toEqual(['crm']),
   'docs/http-api.md': (body) => expect(newOrderSchema.safeParse(body).error).toBeUndefined(),
 };
+
+/** What the sender of an order is told if there is not enough stock. */
+function outOfStock(): object {
+  const shortages = [{ sku: 'apple', wanted: 5, available: 3 }];
+  const { rejection, reason, details } = reject('o-1', {
+    outcome: 'rejected',
+    id: 'o-1',
+    code: 'OUT_OF_STOCK',
+    shortages,
+  });
+  return { ...details, code: rejection, message: reason };
+}
 
 /** The names of the providers that the service makes of the file, with keys where it names key files. */
 function loadProviders(file: unknown): string[] {

@@ -60,7 +60,7 @@ describe('problems', () => {
       headers: { Allow: 'GET, HEAD' },
     });
     expect(toProblem(missing, { method: 'DELETE', url: '/other' })).toMatchObject({ status: 404 });
-    expect(methodsOf('/orders/')).toEqual(['POST']);
+    expect(methodsOf('/orders/')).toEqual(['GET', 'HEAD', 'POST']);
     expect(methodsOf('/')).toBeUndefined();
   });
 

@@ -40,6 +40,7 @@ class FakeQueue {
 
   readonly names = { commands: 'commands' };
   readonly options = {};
+  readonly replies = { problemOf: () => undefined, send: () => Promise.resolve(false) };
 
   consume(plan: Plan): unknown {
     this.plan = plan;

@@ -17,7 +17,7 @@ describe('the options of webhooks', () => {
   it('have the time limit and the schedule of Standard Webhooks by default, and all events', () => {
     const { endpoints, timeoutMs, retryDelaysMs } = resolveWebhookOptions({ endpoints: [endpoint()] });
     expect(endpoints).toMatchObject([{ concurrency: 10, allowPrivateNetwork: false }]);
-    expect(endpoints[0]?.events).toHaveLength(8);
+    expect(endpoints[0]?.events).toHaveLength(10);
     expect(timeoutMs).toBe(15_000);
     expect(retryDelaysMs.map((ms) => ms / 1_000)).toEqual([
       5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
@@ -31,7 +31,7 @@ describe('the options of webhooks', () => {
     ['no secret', { secrets: [] }, /secrets must name at least one secret/],
     ['a short secret', { secrets: ['whsec_c2hvcnQ='] }, /secrets\.0 must be "whsec_" and 24 to 64/],
     ['a secret without its prefix', { secrets: [SECRET.slice(6)] }, /secrets\.0 must be "whsec_"/],
-    ['an unknown event', { events: ['order.lost'] }, /events\.0 must be some of order\.expiring/],
+    ['an unknown event', { events: ['order.lost'] }, /events\.0 must be some of order\.placed/],
     ['a name that cannot be a kind', { name: 'my crm' }, /name must be 1 to 64 letters/],
     ['a mistyped option', { secret: SECRET }, /Unrecognized key: "secret"/],
   ])('refuse %s', (_, more, message) => {

@@ -1,9 +1,16 @@
 import { newOrdersSchema } from '../../../api/input';
 import { type CheckPaymentResult, type PlaceResult, type RegisterAttemptResult } from '../../../orders';
-import { fields, newAttemptSchema, newOrderSchema, reportedPaymentSchema } from '../../../orders/input';
-import { bulkAnswer } from '../answers/bulk-answer';
+import {
+  fields,
+  newAttemptSchema,
+  newOrderSchema,
+  orderPageSchema,
+  reportedPaymentSchema,
+} from '../../../orders/input';
+import { placementsAnswer } from '../answers/placement-answer';
 import { historyAnswer } from '../answers/history-answer';
 import { orderAnswer } from '../answers/order-answer';
+import { orderListAnswer } from '../answers/order-list-answer';
 import { paidAnswer } from '../answers/outcome-answers';
 import { type Operations } from '../operation';
 import { refusalsOf } from '../refusals-of';
@@ -42,7 +49,17 @@ export const orderOperations: Operations = {
     description: 'A malformed order rejects the whole request. An order that is rejected for its content fails alone.',
     scopes: ['orders:write'],
     body: newOrdersSchema,
-    answers: { 200: { description: 'What became of each order', schema: bulkAnswer } },
+    answers: { 200: { description: 'What became of each order', schema: placementsAnswer } },
+  },
+  'GET /orders': {
+    id: 'listOrders',
+    tag: 'Orders',
+    summary: 'List orders, newest first',
+    description:
+      'Each parameter narrows the list. A page may have fewer orders than `limit`, and even none: go on until `next` is null.',
+    scopes: ['orders:read'],
+    query: orderPageSchema,
+    answers: { 200: { description: 'A page', schema: orderListAnswer } },
   },
   'GET /orders/:id': {
     ...ofOrder,

@@ -1,0 +1,28 @@
+import { type OrderStatus } from '../order-status';
+
+/** Which orders. Each field that is given narrows the choice. */
+export interface OrderFilter {
+  /** Any of these. */
+  readonly status?: readonly OrderStatus[] | undefined;
+  readonly merchantId?: string | undefined;
+  /** Orders with a payment attempt at this provider. */
+  readonly provider?: string | undefined;
+  /** Orders with a payment attempt of this merchant reference; with `provider`, at that provider. */
+  readonly reference?: string | undefined;
+  /** Deadlines from this instant on. */
+  readonly expiresFrom?: Date | undefined;
+  /** Deadlines before this instant. */
+  readonly expiresTo?: Date | undefined;
+  /** Orders placed from this instant on. */
+  readonly createdFrom?: Date | undefined;
+  /** Orders placed before this instant. */
+  readonly createdTo?: Date | undefined;
+}
+
+/** A filter, and the merchants that the caller may see. */
+export interface ScopedFilter extends OrderFilter {
+  /** Only orders of these merchants. @default all */
+  readonly merchants?: readonly string[] | undefined;
+  /** Orders with this W3C trace id in their history: 32 hex digits in lower case. */
+  readonly trace?: string | undefined;
+}
