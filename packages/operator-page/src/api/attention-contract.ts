@@ -29,8 +29,8 @@ export interface Refund {
   /** Null: a policy. */
   readonly requestedBy: string | null;
   readonly createdAt: string;
-  readonly attempts?: number;
-  readonly lastError?: string | null;
+  /** What asks the provider; it is parked if the refund has failed. */
+  readonly timeout: ParkedTimeout;
 }
 
 /** A row of the outbox that can never be sent as it is. */

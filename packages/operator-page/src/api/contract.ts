@@ -35,17 +35,30 @@ export interface Lateness {
 
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
+/** Who paused something, and why. */
+export interface PauseReason {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: string;
+}
+
 export interface ProviderState {
   readonly name: string;
   readonly breaker: BreakerState;
-  readonly paused: boolean;
-  readonly limitPerSecond: number | null;
+  /** Undefined: the service cannot pause. */
+  readonly paused?: boolean;
+  readonly pause?: PauseReason | null;
+  /** Null: as configured. */
+  readonly limitPerSecond?: number | null;
+  readonly configuredPerSecond?: number;
 }
 
 export interface KindState {
   readonly kind: string;
   readonly parked: number | null;
-  readonly paused: boolean;
+  /** Undefined: the service cannot pause. */
+  readonly paused?: boolean;
+  readonly pause?: PauseReason | null;
   readonly overdueOldestSeconds: number | null;
 }
 

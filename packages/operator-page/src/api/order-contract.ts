@@ -20,7 +20,7 @@ export interface Attempt {
   readonly transactionId?: string;
 }
 
-export type TimelineKind = 'history' | 'attempt' | 'look-up' | 'message' | 'refund' | 'event';
+export type TimelineKind = 'history' | 'attempt' | 'look-up' | 'message' | 'refund' | 'event' | 'unmatched';
 
 export interface TimelineEntry {
   readonly at: string;
@@ -28,7 +28,7 @@ export interface TimelineEntry {
   readonly title: string;
   readonly cause: string | null;
   readonly actor: string | null;
-  readonly details: Readonly<Record<string, unknown>> | string | null;
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface StockHeld {

@@ -6,13 +6,15 @@ import { Tile } from './tile';
 
 /** What waits for a person. */
 export function AttentionTiles({ attention }: { attention: Attention }): JSX.Element {
-  const { t } = useApp();
+  const { t, session } = useApp();
   return (
     <section class="tiles" aria-label={t.shell.needsAttention}>
       <Tile label={t.shell.parked} value={attention.parkedTimeouts} href={formatRoute('parked')} tone="bad" />
       <Tile label={t.shell.unmatched} value={attention.unmatchedPayments} href={formatRoute('unmatched')} tone="bad" />
       <Tile label={t.shell.refunds} value={attention.refundsPending} href={formatRoute('refunds')} tone="warn" />
-      <Tile label={t.shell.messages} value={attention.parkedMessages} href={formatRoute('messages')} tone="bad" />
+      {session.merchants === null && (
+        <Tile label={t.shell.messages} value={attention.parkedMessages} href={formatRoute('messages')} tone="bad" />
+      )}
     </section>
   );
 }

@@ -20,6 +20,8 @@ export function KindsPanel({ kinds, onChange }: KindsPanelProps): JSX.Element {
   const { t, locale } = useApp();
   const mayOperate = useMay('operate');
   const age = (seconds: number | null): string => (seconds === null ? '–' : formatDuration(seconds * 1_000, locale));
+  const canPause = kinds.some(({ paused }) => paused !== undefined);
+  const runState = column<KindState>(t.now.state, ({ paused, pause }) => <RunState isPaused={paused} pause={pause} />);
   const actions = {
     title: <span class="sr-only">{t.order.actions}</span>,
     cell: (row: KindState) => <KindSwitch kind={row} onChange={onChange} />,
@@ -35,8 +37,8 @@ export function KindsPanel({ kinds, onChange }: KindsPanelProps): JSX.Element {
           column<KindState>(t.now.kind, ({ kind }) => <KindName kind={kind} />),
           column<KindState>(t.now.parkedCount, (row) => <ParkedLink of={row} />, true),
           column<KindState>(t.now.oldestOverdue, (row) => age(row.overdueOldestSeconds), true),
-          column<KindState>(t.now.state, ({ paused }) => <RunState isPaused={paused} />),
-          ...(mayOperate ? [actions] : []),
+          ...(canPause ? [runState] : []),
+          ...(canPause && mayOperate ? [actions] : []),
         ]}
       />
     </Panel>

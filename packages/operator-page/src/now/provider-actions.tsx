@@ -20,7 +20,7 @@ export function ProviderActions({ provider, onChange }: ProviderActionsProps): J
   const texts = paused ? t.actions.resumeProvider : t.actions.pauseProvider;
   const verb = paused ? 'resume' : 'pause';
   const { limitProvider } = t.actions;
-  const limit = { text: limitPerSecond === null ? '' : String(limitPerSecond) };
+  const limit = { text: String(limitPerSecond ?? '') };
 
   const startSwitch = (): void =>
     open({
@@ -43,7 +43,7 @@ export function ProviderActions({ provider, onChange }: ProviderActionsProps): J
       <button type="button" class="small" aria-label={texts.title(name)} onClick={startSwitch}>
         {paused ? t.now.resume : t.now.pause}
       </button>
-      <button type="button" class="small" aria-label={limitProvider.title(name)} onClick={startLimit}>
+      <button type="button" class="small" aria-label={`${t.now.setLimit}: ${name}`} onClick={startLimit}>
         {t.now.setLimit}
       </button>
     </span>

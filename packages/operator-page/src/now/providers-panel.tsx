@@ -20,6 +20,11 @@ const TONES: Readonly<Record<BreakerState, BadgeTone>> = { closed: 'ok', 'half-o
 export function ProvidersPanel({ providers, onChange }: ProvidersPanelProps): JSX.Element {
   const { t } = useApp();
   const mayOperate = useMay('operate');
+  const canPause = providers.some(({ paused }) => paused !== undefined);
+  const switches = [
+    column<ProviderState>(t.now.limit, (row) => row.limitPerSecond ?? row.configuredPerSecond ?? t.now.noLimit, true),
+    column<ProviderState>(t.now.state, ({ paused, pause }) => <RunState isPaused={paused} pause={pause} />),
+  ];
   const actions = {
     title: <span class="sr-only">{t.order.actions}</span>,
     cell: (row: ProviderState) => <ProviderActions provider={row} onChange={onChange} />,
@@ -38,9 +43,8 @@ export function ProvidersPanel({ providers, onChange }: ProvidersPanelProps): JS
           column<ProviderState>(t.now.breaker, ({ breaker }) => (
             <Badge tone={TONES[breaker]}>{nameOf(t.now.breakers, breaker)}</Badge>
           )),
-          column<ProviderState>(t.now.limit, ({ limitPerSecond }) => limitPerSecond ?? t.now.noLimit, true),
-          column<ProviderState>(t.now.state, ({ paused }) => <RunState isPaused={paused} />),
-          ...(mayOperate ? [actions] : []),
+          ...(canPause ? switches : []),
+          ...(canPause && mayOperate ? [actions] : []),
         ]}
       />
     </Panel>

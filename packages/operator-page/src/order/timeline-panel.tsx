@@ -4,6 +4,7 @@ import { nameOf } from '../i18n/language';
 import { useApp } from '../session/app-context';
 import { Panel } from '../ui/panel';
 import { Instant } from '../ui/values';
+import { causeOf, detailsOf, titleOf } from './timeline-text';
 
 /** What happened to the order, newest first. */
 export function TimelinePanel({ timeline }: { timeline: readonly TimelineEntry[] }): JSX.Element {
@@ -22,40 +23,29 @@ export function TimelinePanel({ timeline }: { timeline: readonly TimelineEntry[]
 }
 
 function TimelineItem({ entry }: { entry: TimelineEntry }): JSX.Element {
-  const { t } = useApp();
-  const { at, what, title, cause, actor, details } = entry;
-  const by = [cause === null ? '' : nameOf(t.domain.causes, cause), actor === null ? '' : t.order.by(actor)];
+  const { t, locale } = useApp();
+  const { at, what, cause, actor, details } = entry;
+  const by = [cause === null ? '' : causeOf(cause, t), actor === null ? '' : t.order.by(actor)];
+  const pairs = detailsOf(entry, t, locale);
   return (
     <li class={`timeline-item timeline-${what}`}>
       <span class="timeline-head">
         <Instant at={at} />
         <span class="timeline-kind">{nameOf(t.order.timelineKinds, what)}</span>
-        <strong>{titleOf(title, t.domain.statuses)}</strong>
+        <strong>{titleOf(entry, t)}</strong>
       </span>
       {by.some((part) => part !== '') && <span class="muted">{by.filter((part) => part !== '').join(' · ')}</span>}
-      <Details details={details} />
+      {typeof details['reason'] === 'string' && <q>{details['reason']}</q>}
+      {pairs.length > 0 && (
+        <dl class="details">
+          {pairs.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
     </li>
-  );
-}
-
-/** A transition names statuses; what has no name here stays as the service wrote it. */
-function titleOf(title: string, statuses: Readonly<Record<string, string>>): string {
-  return title.replace(/\b[A-Z][A-Z_]+\b/g, (word) => nameOf(statuses, word));
-}
-
-function Details({ details }: { details: TimelineEntry['details'] }): JSX.Element | null {
-  const { t } = useApp();
-  if (typeof details === 'string') return <span class="muted">{details}</span>;
-  const pairs = Object.entries(details ?? {}).filter(([, value]) => value !== null && value !== '');
-  if (pairs.length === 0) return null;
-  return (
-    <dl class="details" aria-label={t.order.details}>
-      {pairs.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

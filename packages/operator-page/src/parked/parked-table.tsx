@@ -1,21 +1,26 @@
 import { type JSX } from 'preact';
-import { type ParkedTimeout } from '../api/attention-contract';
+import { type ParkedTimeout, type TimeoutRef } from '../api/attention-contract';
 import { useApp, useMay } from '../session/app-context';
-import { column, type Column, DataTable } from '../ui/data-table';
+import { type Choice, choiceColumn } from '../ui/choice-column';
+import { column, DataTable } from '../ui/data-table';
 import { KindName } from '../ui/kind-name';
 import { Count, Instant, OrderLink } from '../ui/values';
-import { keyOf } from './key-of';
 
 interface ParkedTableProps {
   readonly timeouts: readonly ParkedTimeout[];
-  readonly chosen: ReadonlySet<string>;
-  readonly onChoose: (chosen: ReadonlySet<string>) => void;
+  readonly choice: Choice;
 }
 
-export function ParkedTable({ timeouts, chosen, onChoose }: ParkedTableProps): JSX.Element {
+/** One text for a timeout. Neither part contains a line break. */
+export function keyOf({ kind, key }: TimeoutRef): string {
+  return `${kind}\n${key}`;
+}
+
+export function ParkedTable({ timeouts, choice }: ParkedTableProps): JSX.Element {
   const { t } = useApp();
   const mayOperate = useMay('operate');
   const texts = t.attention.parked;
+  const boxes = choiceColumn<ParkedTimeout>({ ...choice, rows: timeouts, keyOf, nameOf: ({ key }) => key });
   return (
     <DataTable
       caption={texts.list}
@@ -23,7 +28,7 @@ export function ParkedTable({ timeouts, chosen, onChoose }: ParkedTableProps): J
       rows={timeouts}
       rowKey={keyOf}
       columns={[
-        ...(mayOperate ? [choiceColumn({ timeouts, chosen, onChoose }, texts)] : []),
+        ...(mayOperate ? [boxes] : []),
         column<ParkedTimeout>(texts.kind, ({ kind }) => <KindName kind={kind} />),
         column<ParkedTimeout>(texts.key, (timeout) => <Subject timeout={timeout} />),
         column<ParkedTimeout>(texts.due, ({ dueAt }) => <Instant at={dueAt} />, true),
@@ -32,31 +37,6 @@ export function ParkedTable({ timeouts, chosen, onChoose }: ParkedTableProps): J
       ]}
     />
   );
-}
-
-interface ChoiceTexts {
-  readonly chooseAll: string;
-  readonly choose: (key: string) => string;
-}
-
-function choiceColumn({ timeouts, chosen, onChoose }: ParkedTableProps, texts: ChoiceTexts): Column<ParkedTimeout> {
-  const all = timeouts.map(keyOf);
-  const toggle = (keys: readonly string[], isOn: boolean): void => {
-    const next = new Set(chosen);
-    for (const key of keys)
-      if (isOn) next.add(key);
-      else next.delete(key);
-    onChoose(next);
-  };
-  const box = (label: string, keys: readonly string[]): JSX.Element => (
-    <input
-      type="checkbox"
-      aria-label={label}
-      checked={keys.every((key) => chosen.has(key))}
-      onChange={(event) => toggle(keys, event.currentTarget.checked)}
-    />
-  );
-  return { title: box(texts.chooseAll, all), cell: (timeout) => box(texts.choose(timeout.key), [keyOf(timeout)]) };
 }
 
 /** The timeouts of orders that have the order id as their key lead to the order. */

@@ -3,7 +3,8 @@ import { type Refund } from '../api/attention-contract';
 import { nameOf } from '../i18n/language';
 import { usePoll } from '../poll/use-poll';
 import { formatRoute } from '../route/route';
-import { useApp } from '../session/app-context';
+import { useApp, useMay } from '../session/app-context';
+import { ParkedDialog } from '../parked/parked-dialog';
 import { column, DataTable } from '../ui/data-table';
 import { Loaded } from '../ui/loaded';
 import { Panel } from '../ui/panel';
@@ -34,7 +35,7 @@ export function RefundsView({ query }: { query: URLSearchParams }): JSX.Element 
       <Loaded poll={poll}>
         {(refunds) => (
           <Panel title={texts[state]}>
-            <RefundsTable refunds={refunds} />
+            <RefundsTable refunds={refunds} isParked={state === 'failed'} onChange={poll.refresh} />
           </Panel>
         )}
       </Loaded>
@@ -42,8 +43,19 @@ export function RefundsView({ query }: { query: URLSearchParams }): JSX.Element 
   );
 }
 
-function RefundsTable({ refunds }: { refunds: readonly Refund[] }): JSX.Element {
+interface RefundsTableProps {
+  readonly refunds: readonly Refund[];
+  readonly isParked: boolean;
+  readonly onChange: () => void;
+}
+
+function RefundsTable({ refunds, isParked, onChange }: RefundsTableProps): JSX.Element {
   const { t } = useApp();
+  const mayOperate = useMay('operate');
+  const actions = {
+    title: <span class="sr-only">{t.order.actions}</span>,
+    cell: (refund: Refund) => <ReplayButton refund={refund} onChange={onChange} />,
+  };
   const texts = t.attention.refunds;
   return (
     <DataTable
@@ -62,9 +74,22 @@ function RefundsTable({ refunds }: { refunds: readonly Refund[] }): JSX.Element 
         column<Refund>(texts.reason, ({ reason }) => nameOf(t.domain.refundReasons, reason)),
         column<Refund>(texts.by, ({ requestedBy }) => requestedBy ?? texts.policy),
         column<Refund>(texts.created, ({ createdAt }) => <Instant at={createdAt} />, true),
-        column<Refund>(texts.failures, ({ attempts }) => attempts ?? '–', true),
-        column<Refund>(texts.lastError, ({ lastError }) => lastError ?? '–'),
+        column<Refund>(texts.failures, ({ timeout }) => timeout.attempts, true),
+        column<Refund>(texts.lastError, ({ timeout }) => timeout.lastError ?? '–'),
+        ...(isParked && mayOperate ? [actions] : []),
       ]}
     />
+  );
+}
+
+function ReplayButton({ refund, onChange }: { refund: Refund; onChange: () => void }): JSX.Element {
+  const { t, showDialog } = useApp();
+  const { kind, key } = refund.timeout;
+  const start = (): void =>
+    showDialog(<ParkedDialog action="replay" choice={{ timeouts: [{ kind, key }] }} onDone={onChange} />);
+  return (
+    <button type="button" class="small" aria-label={`${t.attention.replay} ${refund.reference}`} onClick={start}>
+      {t.attention.replay}
+    </button>
   );
 }

@@ -14,7 +14,7 @@ interface NavigationProps {
 
 /** The views, with how many things wait in each. */
 export function Navigation({ route, attention, isOpen }: NavigationProps): JSX.Element {
-  const { t } = useApp();
+  const { t, session } = useApp();
   const link = (view: ViewName, count?: number | null): JSX.Element => (
     <NavigationLink
       view={view}
@@ -23,7 +23,7 @@ export function Navigation({ route, attention, isOpen }: NavigationProps): JSX.E
     />
   );
   return (
-    <div class={`side ${isOpen ? 'side-open' : ''}`} id="side">
+    <aside class={`side ${isOpen ? 'side-open' : ''}`} id="side" aria-label={t.shell.product}>
       <p class="brand">{t.shell.product}</p>
       <nav aria-label={t.shell.mainNavigation}>
         <h2 class="side-title">{t.shell.watch}</h2>
@@ -36,11 +36,11 @@ export function Navigation({ route, attention, isOpen }: NavigationProps): JSX.E
           {link('parked', attention?.parkedTimeouts)}
           {link('unmatched', attention?.unmatchedPayments)}
           {link('refunds', attention?.refundsPending)}
-          {link('messages', attention?.parkedMessages)}
+          {session.merchants === null && link('messages', attention?.parkedMessages)}
         </ul>
       </nav>
       <Preferences />
-    </div>
+    </aside>
   );
 }
 

@@ -10,6 +10,8 @@ interface UnmatchedActionsProps {
   readonly onChange: () => void;
 }
 
+const FOREIGN = ['unknown-order', 'attempt-mismatch'];
+
 /** Refunds, assigns, or settles money that no order took. */
 export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): JSX.Element {
   const { t, api, locale } = useApp();
@@ -30,9 +32,10 @@ export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): 
       perform: (reason) => post('assign', { orderId: entered.orderId, reason }),
     });
   const startSettle = (): void => open({ ...settle, perform: (reason) => post('settle', { reason }) });
+  // Money that has its order is booked there already.
+  const isForeign = payment.orderId === null || FOREIGN.includes(payment.reason);
   const buttons = [
-    { texts: assign, start: startAssign },
-    { texts: refund, start: startRefund },
+    isForeign ? { texts: assign, start: startAssign } : { texts: refund, start: startRefund },
     { texts: settle, start: startSettle },
   ];
   return (

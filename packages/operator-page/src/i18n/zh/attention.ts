@@ -1,6 +1,11 @@
 import { type Messages } from '../en';
 
 export const attention: Messages['attention'] = {
+  choose: (key) => `选择 ${key}`,
+  chooseAll: '选择本页全部',
+  chosen: (count) => `已选 ${count} 个`,
+  replay: '重试',
+  discard: '丢弃',
   parked: {
     groups: '按原因',
     none: '没有搁置的超时任务。',
@@ -16,13 +21,8 @@ export const attention: Messages['attention'] = {
     due: '应到期时间',
     failures: '失败次数',
     lastError: '最近错误',
-    choose: (key) => `选择 ${key}`,
-    chooseAll: '选择本页全部',
-    chosen: (count) => `已选 ${count} 个`,
     next: '下一页',
     first: '第一页',
-    replay: '重试',
-    discard: '丢弃',
     replayGroup: '全部重试',
     discardGroup: '全部丢弃',
     progress: (done, all) => `已处理 ${done} / ${all} 个任务`,
@@ -60,7 +60,7 @@ export const attention: Messages['attention'] = {
     noBroker: '服务未使用消息代理。',
     none: '没有搁置的消息。',
     outbox: '发件箱中搁置的行',
-    outboxHint: '被消息代理反复拒绝的行。重新发送的方法见运行手册。',
+    outboxHint: '被消息代理反复拒绝的行。请先排除原因，再重试。',
     outboxNone: '发件箱中没有搁置的行。',
     id: '编号',
     reason: '原因',
@@ -68,7 +68,5 @@ export const attention: Messages['attention'] = {
     code: '代码',
     bytes: '字节',
     since: '时间',
-    replayAll: '全部重试',
-    discardAll: '全部丢弃',
   },
 };

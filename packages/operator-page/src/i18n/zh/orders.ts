@@ -33,7 +33,7 @@ export const orders: Messages['orders'] = {
     cancel: '取消',
     close: '关闭',
     titles: {
-      extend: '延长所有符合条件的订单的期限',
+      extend: '延期所有符合条件的订单',
       cancel: '取消所有符合条件的订单',
       close: '关闭所有符合条件的订单',
     },
