@@ -69,7 +69,7 @@ export class RecordedApi {
       'parked-timeouts': parkedTimeouts.filter(({ kind }) => (query.get('kind') ?? kind) === kind),
       unmatched,
       refunds: query.get('state') === 'pending' ? [] : refunds,
-      'messages/parked': parkedMessages,
+      'messages/parked': { messages: parkedMessages },
       'outbox/parked': outboxRows,
       orders: { orders: this.ordersOf(query), next: query.has('cursor') ? null : 'bmV4dA' },
       [`orders/${order.id}`]: order,
@@ -90,7 +90,7 @@ export class RecordedApi {
     if (path.startsWith('parked-timeouts/')) {
       return { status: 200, json: { count: (body?.['timeouts'] as unknown[] | undefined)?.length ?? 0 } };
     }
-    return { status: 200, json: { count: parkedMessages.length } };
+    return { status: 200, json: { count: (body?.['ids'] as unknown[] | undefined)?.length ?? 0 } };
   }
 }
 

@@ -92,8 +92,13 @@ export const refunds: Refund[] = [0, 1, 2, 3, 4].map((index) => ({
   reason: index === 2 ? 'operator' : 'late',
   requestedBy: index === 2 ? 'lena' : null,
   createdAt: at(-86_400 + index * 900),
-  attempts: 12,
-  lastError: 'the provider "alipay" answers 402 (insufficient balance)',
+  timeout: {
+    kind: 'payment.refund',
+    key: `8f14e45fceea167a5a36dedd4bea254${index}`,
+    dueAt: at(-86_400 + index * 900),
+    attempts: 12,
+    lastError: 'the provider "alipay" answers 402 (insufficient balance)',
+  },
 }));
 
 export const parkedMessages: ParkedMessage[] = [
