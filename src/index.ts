@@ -2,7 +2,7 @@
 export { OrderTimeoutModule } from './module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './module';
 export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './module';
-export { PreparingClient, ResilientClient } from './database';
+export { type DatabaseOptions, PreparingClient, ResilientClient } from './database';
 export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
@@ -124,7 +124,26 @@ export {
   type UnmatchedReason,
   type UnmatchedSettlement,
 } from './orders';
-export { type TransactionOptions, UnsupportedIsolationLevelError } from './database';
+
+// Transactions of other libraries
+export {
+  type DrizzleSql,
+  type DrizzleTransaction,
+  fromDrizzle,
+  fromKnex,
+  fromKysely,
+  fromMikroOrm,
+  fromPrisma,
+  type KnexTransaction,
+  type KyselyTransaction,
+  type MikroOrmEntityManager,
+  type PrismaTransaction,
+  type Queryable,
+  type Transaction,
+  type TransactionOptions,
+  UnsupportedIsolationLevelError,
+  UnusableTransactionError,
+} from './database';
 
 export { type RateLimitOptions } from './api/http';
 
