@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { useApp } from '../session/app-context';
 import { chartOptions } from './chart-options';
-import { type DueMinute } from './due-panel';
+import { type DueMinute } from './due-minute';
 
 interface DueChartProps {
   readonly minutes: readonly DueMinute[];

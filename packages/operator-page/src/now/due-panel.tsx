@@ -7,18 +7,10 @@ import { goTo } from '../route/use-route';
 import { useApp } from '../session/app-context';
 import { Panel } from '../ui/panel';
 import { DueChart } from './due-chart';
+import { type DueMinute } from './due-minute';
 import { DueTable } from './due-table';
 
 const MINUTE_MS = 60_000;
-
-/** A minute of the next hour. */
-export interface DueMinute {
-  /** Its beginning, in milliseconds. */
-  readonly from: number;
-  readonly count: number;
-  /** The list of its orders. */
-  readonly query: { readonly status: string; readonly expiresFrom: string; readonly expiresTo: string };
-}
 
 /** When orders are due in the next hour: as a chart, and as a table for who cannot see it. */
 export function DuePanel({ overview }: { overview: Overview }): JSX.Element {

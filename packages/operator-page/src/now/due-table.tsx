@@ -2,7 +2,7 @@ import { type JSX } from 'preact';
 import { useApp } from '../session/app-context';
 import { column, DataTable } from '../ui/data-table';
 import { Count } from '../ui/values';
-import { type DueMinute } from './due-panel';
+import { type DueMinute } from './due-minute';
 
 interface DueTableProps {
   readonly minutes: readonly DueMinute[];
