@@ -10,7 +10,7 @@ function clientOf(answer: () => Response): { client: ApiClient; requests: Reques
     requests.push([String(address), init ?? {}]);
     return answer();
   };
-  const client = new ApiClient({ fetch: fetching as typeof fetch, clock: new ServerClock(() => 0), onSignedOut });
+  const client = new ApiClient({ fetch: fetching, clock: new ServerClock(() => 0), onSignedOut });
   return { client, requests, onSignedOut };
 }
 

@@ -36,7 +36,7 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
 /** What a proxy answers may be anything. */
 async function jsonOf(response: Response): Promise<ProblemBody> {
   try {
-    const body = (await response.json()) as unknown;
+    const body: unknown = await response.json();
     return typeof body === 'object' && body !== null ? body : {};
   } catch {
     return {};
