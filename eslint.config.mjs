@@ -44,11 +44,6 @@ export default tseslint.config(
     },
   },
   {
-    // A list of the public names.
-    files: ['src/index.ts'],
-    rules: { 'max-lines': ['error', { max: 300 }] },
-  },
-  {
     files: ['src/**', 'packages/*/src/**'],
     rules: { '@typescript-eslint/explicit-module-boundary-types': 'error' },
   },
