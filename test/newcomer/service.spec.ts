@@ -1,4 +1,4 @@
-import { freePort } from '../../harness/servers/free-port';
+import { freePort } from '../harness/servers/free-port';
 import { Newcomer } from './newcomer';
 
 /** As the page promises. The first build of a clone is a part of it. */
