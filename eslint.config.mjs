@@ -1,16 +1,31 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import tseslint from 'typescript-eslint';
 
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
 
+// Its types are needed; npm run test:prisma installs and generates them.
+const hasPrisma = existsSync(join(import.meta.dirname, 'test/prisma/generated'));
+const uninstalled = hasPrisma ? [] : ['test/prisma'];
+
 export default tseslint.config(
   {
-    ignores: ['dist', 'packages/*/dist', 'coverage', '.stack', 'test/architecture/fixtures', 'test/clients/programs'],
+    ignores: [
+      'dist',
+      'packages/*/dist',
+      'coverage',
+      '.stack',
+      'test/architecture/fixtures',
+      'test/clients/programs',
+      'test/prisma/generated',
+      ...uninstalled,
+    ],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json'],
+        project: ['./tsconfig.json', ...(hasPrisma ? ['./test/prisma/tsconfig.json'] : [])],
         tsconfigRootDir: import.meta.dirname,
       },
     },

@@ -41,8 +41,8 @@ module.exports = /** @satisfies {import('jest').Config} */ ({
   collectCoverageFrom: ['{src,packages/*/src}/**/*.ts', '!{src,packages/*/src}/main.ts'],
   coverageProvider: 'v8',
   testTimeout: 30_000,
-  // Most of the time is spent waiting for deadlines and servers, so three workers share two cores.
-  maxWorkers: 3,
+  // Most of the time is spent waiting for deadlines and servers, so four workers share two cores.
+  maxWorkers: 4,
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   projects: [
     project('unit'),

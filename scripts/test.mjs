@@ -28,11 +28,10 @@ const node = (/** @type {string[]} */ ...args) => check(`node ${args.slice(0, 2)
 // By name: what a folder after --test means differs between versions of Node.
 const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) => join('scripts', 'tests', name));
 
-/** One at a time: each of them fills a core, and the servers start beside them. */
 const checks = {
   build: (/** @type {AbortSignal} */ signal) => ensureBuilds({ signal }),
-  format: npmScript('format:check'),
   lint: npmScript('lint'),
+  format: npmScript('format:check'),
   types: npmScript('typecheck'),
   'public API': npmScript('api'),
   'set-up tests': node('--test', ...ownTests),
@@ -58,10 +57,14 @@ async function runCheck(name, check, signal) {
   }
 }
 
-/** @param {AbortSignal} signal */
+/** Two at a time: each of them fills a core. The others need the build. @param {AbortSignal} signal */
 async function runChecks(signal) {
-  const results = [];
-  for (const [name, check] of Object.entries(checks)) results.push(await runCheck(name, check, signal));
+  const [first, ...others] = Object.entries(checks);
+  const results = first ? [await runCheck(...first, signal)] : [];
+  const runNext = async () => {
+    for (let next = others.shift(); next; next = others.shift()) results.push(await runCheck(...next, signal));
+  };
+  await Promise.all([runNext(), runNext()]);
   return results;
 }
 

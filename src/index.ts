@@ -2,7 +2,7 @@
 export { OrderTimeoutModule } from './module';
 export { type OrderTimeoutModuleAsyncOptions, type OrderTimeoutModuleOptions } from './module';
 export { type OrderTimeoutExtras, type OrderTimeoutOptions } from './module';
-export { PreparingClient, ResilientClient } from './database';
+export { type DatabaseOptions, PreparingClient, ResilientClient } from './database';
 export { migrate, orderTimeoutMigrations } from './module';
 
 // Timeouts of any kind
@@ -124,7 +124,12 @@ export {
   type UnmatchedReason,
   type UnmatchedSettlement,
 } from './orders';
-export { type TransactionOptions, UnsupportedIsolationLevelError } from './database';
+
+// Transactions of other libraries
+export { fromDrizzle, fromKnex, fromKysely, fromMikroOrm, fromPrisma } from './database';
+export { type DrizzleSql, type DrizzleTransaction, type KnexTransaction, type KyselyTransaction } from './database';
+export { type MikroOrmEntityManager, type PrismaTransaction, type Queryable, type Transaction } from './database';
+export { type TransactionOptions, UnsupportedIsolationLevelError, UnusableTransactionError } from './database';
 
 export { type RateLimitOptions } from './api/http';
 
@@ -169,14 +174,8 @@ export { type WebhookEndpoint, type WebhookOptions } from './webhooks';
 
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './outbox';
-export {
-  EventDeserializer,
-  type QueueType,
-  RABBIT_TRANSPORT,
-  RabbitContext,
-  type RabbitOptions,
-  RabbitServer,
-} from './rabbit';
+export { EventDeserializer, RABBIT_TRANSPORT, RabbitContext, RabbitServer } from './rabbit';
+export { type QueueType, type RabbitOptions } from './rabbit';
 
 // Operations
 export {

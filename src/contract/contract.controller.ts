@@ -1,4 +1,14 @@
-import { Controller, Get, Header, Inject, Param, Req, type StreamableFile, UseFilters } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Header,
+  Inject,
+  Param,
+  Req,
+  type StreamableFile,
+  UseFilters,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { HttpProblem, packageVersion, ProblemFilter } from '../api/http';
 import { HealthController } from '../operations';
@@ -8,7 +18,7 @@ import { CONTENT_SECURITY_POLICY, docsFile, docsPage } from './docs-page';
 import { openApiDocument } from './http/open-api-document';
 
 /** Serves the documents of the API, and a page to try it. Needs no API key: they describe the product, not its data. */
-@Controller()
+@Controller({ version: VERSION_NEUTRAL })
 @UseFilters(ProblemFilter)
 export class ContractController {
   private documents: { readonly openApi: object; readonly asyncApi: object } | undefined;

@@ -29,6 +29,15 @@ export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';
 export { createIndexLive, isLive, type LiveMigration } from './live-migration';
+export { type Queryable, type Transaction } from './host-transactions/transaction';
+export { UnusableTransactionError } from './host-transactions/unusable-transaction-error';
+export { isEntityManager } from './host-transactions/is-entity-manager';
+export { statementsOf } from './host-transactions/statements-of';
+export { type DrizzleSql, type DrizzleTransaction, fromDrizzle } from './host-transactions/from-drizzle';
+export { fromKnex, type KnexTransaction } from './host-transactions/from-knex';
+export { fromKysely, type KyselyTransaction } from './host-transactions/from-kysely';
+export { fromMikroOrm, type MikroOrmEntityManager } from './host-transactions/from-mikro-orm';
+export { fromPrisma, type PrismaTransaction } from './host-transactions/from-prisma';
 export { runMigration } from './run-migration';
 export { recordStatements } from './record-statements';
 export { rehearse } from './rehearse';
@@ -37,8 +46,15 @@ export { type ScanRange, ScanWindow } from './scan-window';
 export { storableJson, storableText } from './storable-json';
 export { contentionBackoffMs } from './contention-backoff';
 export { lockPatienceOf, type LockPatience } from './lock-patience';
-export { retryConflicts, runTransaction } from './run-transaction';
+export { joinTransaction, retryConflicts, runTransaction } from './run-transaction';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
+export { connectionOptions } from './connection-options';
+export {
+  type DatabaseOptions,
+  findDatabaseProblems,
+  type ResolvedDatabaseOptions,
+  resolveDatabaseOptions,
+} from './database-options';
 export { cancel, hangUp, type PooledClient } from './hang-up';
 export { interceptQueries, type Send } from './intercept-queries';

@@ -1,6 +1,10 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
 import { isCanceled, isLockTimeout, isRetryableConflict } from './database-errors';
+import { isEntityManager } from './host-transactions/is-entity-manager';
+import { managerOf } from './host-transactions/manager-of';
+import { oneAtATime } from './host-transactions/one-at-a-time';
+import { type Transaction } from './host-transactions/transaction';
 import { lockPatienceOf } from './lock-patience';
 import { ownTransaction } from './own-transaction';
 
@@ -17,16 +21,39 @@ const clock = new SystemClock();
  * Runs `work` in a transaction of its own, again from the start after a deadlock or a serialization failure. Inside
  * the caller's transaction it runs in a savepoint instead, and is not repeated, because the caller's snapshot stays the same.
  *
- * @throws 55P03 if a row stays locked for two seconds.
+ * @throws 55P03 if a row stays locked for two seconds, and UnusableTransactionError.
  */
-export function runTransaction<T>(
+export async function runTransaction<T>(
   dataSource: DataSource,
-  caller: EntityManager | undefined,
+  tx: Transaction | undefined,
   work: (tx: EntityManager) => Promise<T>,
 ): Promise<T> {
-  if (caller) return caller.transaction(work);
+  if (tx) return inSavepoint(dataSource, tx, work);
   const patience = lockPatienceOf(dataSource);
   return retryConflicts(() => ownTransaction(dataSource, work, { lockMs: patience.limitMs(WAIT_MS) }));
+}
+
+async function inSavepoint<T>(
+  dataSource: DataSource,
+  tx: Transaction,
+  work: (tx: EntityManager) => Promise<T>,
+): Promise<T> {
+  const caller = managerOf(dataSource, tx);
+  return oneAtATime(isEntityManager(tx) ? (tx.queryRunner ?? tx) : tx, () => caller.transaction(work));
+}
+
+/**
+ * Runs `work`, which sends a single statement, in the caller's transaction. In one of another library it runs in
+ * a savepoint, because PostgreSQL refuses a savepoint when the transaction has ended, and commits a statement.
+ *
+ * @throws UnusableTransactionError
+ */
+export async function joinTransaction<T>(
+  dataSource: DataSource,
+  tx: Transaction,
+  work: (tx: EntityManager) => Promise<T>,
+): Promise<T> {
+  return isEntityManager(tx) ? work(managerOf(dataSource, tx)) : inSavepoint(dataSource, tx, work);
 }
 
 /**

@@ -1,10 +1,11 @@
-import { type EntityManager } from 'typeorm';
+import { type Transaction } from './host-transactions/transaction';
 
 /** The transaction in which a call writes. */
 export interface TransactionOptions {
   /**
-   * The caller's transaction: what the call writes exists if, and only if, it commits. Absent: a transaction of its own,
-   * which has committed when the call resolves.
+   * The caller's transaction: what the call writes exists if, and only if, it commits. An EntityManager of TypeORM, a
+   * client of `pg`, or the result of `fromPrisma`, `fromDrizzle`, `fromKysely`, `fromKnex`, or `fromMikroOrm`.
+   * Absent: a transaction of its own, which has committed when the call resolves.
    */
-  readonly tx?: EntityManager | undefined;
+  readonly tx?: Transaction | undefined;
 }

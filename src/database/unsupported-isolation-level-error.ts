@@ -7,7 +7,7 @@ export class UnsupportedIsolationLevelError extends CodedError {
     super(
       'UNSUPPORTED_ISOLATION_LEVEL',
       `this transaction is ${level}: it could miss a payment attempt that was registered after its snapshot. ` +
-        "Start it with dataSource.transaction('READ COMMITTED', ...), or call without a transaction",
+        'Start it at READ COMMITTED, or call without a transaction',
     );
   }
 }

@@ -1,5 +1,6 @@
 import { present } from '../errors';
 import { type EntityManager } from 'typeorm';
+import { statementsOf, type Transaction } from '../database';
 import { InventoryQueries } from './inventory-queries';
 import {
   type Reservation,
@@ -138,35 +139,32 @@ export class Inventory {
 
   /**
    * Sets the stock on hand, and creates the SKU if it is new. If you compute the number from one that you read before,
-   * sales in between are lost: use `addStock`, or give the number you read as `expected`. `tx` may be any manager.
+   * sales in between are lost: use `addStock`, or give the number you read as `expected`. `tx` may also be a manager of
+   * TypeORM that is in no transaction.
    */
-  setStock(
-    tx: EntityManager,
-    sku: string,
-    onHand: number,
-    condition: SetStockCondition = {},
-  ): Promise<SetStockOutcome> {
+  setStock(tx: Transaction, sku: string, onHand: number, condition: SetStockCondition = {}): Promise<SetStockOutcome> {
     return this.changeStock(tx, sku, [onHand, null, condition.expected ?? null]);
   }
 
-  /** Adds units to the stock on hand, or removes them if negative. Creates a new SKU. `tx` may be any manager. */
-  addStock(tx: EntityManager, sku: string, add: number): Promise<SetStockOutcome> {
+  /** Adds units to the stock on hand, or removes them if negative. Creates a new SKU. `tx` as for `setStock`. */
+  addStock(tx: Transaction, sku: string, add: number): Promise<SetStockOutcome> {
     return this.changeStock(tx, sku, [null, add, null]);
   }
 
   /** Stock levels of those of these SKUs that exist, in SKU order. */
-  async read(tx: EntityManager, skus: readonly string[]): Promise<StockLevel[]> {
-    const rows = await tx.query<LevelRow[]>(this.queries.read, [skus]);
+  async read(tx: Transaction, skus: readonly string[]): Promise<StockLevel[]> {
+    const rows = await statementsOf(tx).query<LevelRow[]>(this.queries.read, [skus]);
     return rows.map(levelOf);
   }
 
   private async changeStock(
-    tx: EntityManager,
+    tx: Transaction,
     sku: string,
     change: readonly (number | null)[],
   ): Promise<SetStockOutcome> {
+    const statements = statementsOf(tx);
     for (let tries = 1; tries <= SET_TRIES; tries += 1) {
-      const [row] = await tx.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
+      const [row] = await statements.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
       if (row.type !== 'set' || row.written > 0) return toOutcome(sku, row);
     }
     throw new Error(`SKU "${sku}" was created ${SET_TRIES} times by other transactions while its stock was being set`);
@@ -186,7 +184,7 @@ export class Inventory {
    * Compares all counters with their reservations; empty means consistent. Reads both tables completely, so run it
    * rarely.
    */
-  audit(tx: EntityManager): Promise<StockDifference[]> {
-    return tx.query(this.queries.audit);
+  async audit(tx: Transaction): Promise<StockDifference[]> {
+    return statementsOf(tx).query(this.queries.audit);
   }
 }

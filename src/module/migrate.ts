@@ -1,6 +1,9 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
+import { InvalidOptionsError } from '../errors';
 import {
+  connectionOptions,
+  findDatabaseProblems,
   type Migration,
   nameOf,
   ownTransaction,
@@ -8,6 +11,7 @@ import {
   readRecorded,
   type RecordedMigration,
   refuseNewerSchema,
+  resolveDatabaseOptions,
   runMigration,
   validateSchemaName,
 } from '../database';
@@ -36,14 +40,24 @@ export interface MigrationTarget {
  * Migrates the tables of this package, which have their own PostgreSQL schema. Uses a short-lived connection with the
  * options of `host`, so the host's migrations and entities are not affected. Several instances may call it at once.
  *
+ * @param host a connected DataSource, or the URL of the server
  * @returns the names of the migrations that were run.
  * @throws NewerSchemaError if a newer release, which this one cannot work with, has migrated the schema.
  * @throws SharedSchemaError if the host's tables would be created in the same schema.
  * @throws LockedTablesError if another session keeps one of our tables locked.
  * @throws MissingRightsError if the database user may not create or change our tables.
  */
-export function migrate(host: DataSource, schema = 'order_timeout'): Promise<string[]> {
-  return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
+export async function migrate(host: DataSource | string, schema = 'order_timeout'): Promise<string[]> {
+  if (typeof host !== 'string') return migrateTarget({ dataSource: host, schema, ownsDatabase: false });
+  const options = resolveDatabaseOptions(host);
+  const problems = findDatabaseProblems(options);
+  if (problems.length > 0) throw new InvalidOptionsError('migrate', problems);
+  const dataSource = await new DataSource(connectionOptions(options)).initialize();
+  try {
+    return await migrateTarget({ dataSource, schema, ownsDatabase: true });
+  } finally {
+    await dataSource.destroy();
+  }
 }
 
 /** `migrate`, for a DataSource that may be the service's own. */

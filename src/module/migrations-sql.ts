@@ -34,7 +34,7 @@ export async function migrationsSql(schema: string, dataSource?: DataSource): Pr
   const pending = dataSource ? await pendingIn(dataSource, schema) : all.map(nameOf);
   if (pending.length === 0) return '';
   const ours = all.map(nameOf);
-  const sections: Section[] = [
+  let sections: readonly Section[] = [
     { statements: await schemaSql(schema, dataSource) },
     { statements: await recordStatements(dataSource, ({ tx }) => prepareRecord(tx, schema, ours)) },
   ];
@@ -42,7 +42,7 @@ export async function migrationsSql(schema: string, dataSource?: DataSource): Pr
     // Nobody writes to tables that this script creates.
     const isAlone = pending.length < all.length && isLive(new migration());
     const record = await recordStatements(dataSource, ({ tx }) => recordMigration(tx, schema, nameOf(migration), ours));
-    sections.push(...sectionsOf(migration, await upOf(migration, isAlone, dataSource), record, isAlone));
+    sections = sections.concat(sectionsOf(migration, await upOf(migration, isAlone, dataSource), record, isAlone));
   }
   return script(sections);
 }

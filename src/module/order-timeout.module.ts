@@ -34,7 +34,14 @@ import {
   OrderPolicies,
   registerListeners,
 } from '../orders';
-import { assertTables, OWNS_DATABASE, refuseSecondImport, TimeoutEngine, TimeoutsModule } from '../timeouts';
+import {
+  assertTables,
+  refuseSecondImport,
+  RESOLVED_TIMEOUTS_OPTIONS,
+  type ResolvedTimeoutsOptions,
+  TimeoutEngine,
+  TimeoutsModule,
+} from '../timeouts';
 import { retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
 import { routePrefix } from './route-prefix';
@@ -64,6 +71,7 @@ export class OrderTimeoutModule implements OnModuleInit {
   /** @internal Nest creates it. */
   constructor(
     @Inject(ORDER_TIMEOUT_OPTIONS) private readonly options: ResolvedOrderTimeoutOptions,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly timeouts: ResolvedTimeoutsOptions,
     @Inject(CLOCK) private readonly clock: Clock,
     private readonly engine: TimeoutEngine,
     private readonly explorer: OrderListenerExplorer,
@@ -107,7 +115,7 @@ export class OrderTimeoutModule implements OnModuleInit {
   }
 
   private async prepareTables(): Promise<void> {
-    const { dataSource, schema = 'order_timeout', [OWNS_DATABASE]: ownsDatabase = false } = this.options.timeouts;
+    const { dataSource, schema, ownsDatabase } = this.timeouts;
     if (this.options.migrate) await migrateTarget({ dataSource, schema, ownsDatabase });
     else await assertMigrated(dataSource, schema);
     await assertTables(dataSource, schema, 'all');

@@ -6,7 +6,7 @@ import { paymentTimeout } from './order-timeouts';
 import { type OrderView } from './order-view';
 import { isUndecided } from './order-status';
 import { moneyReceived } from './pay/money-received';
-import { runTransaction } from '../database';
+import { runTransaction, type Transaction } from '../database';
 import { ReadViews } from './sql/read-views';
 
 interface OrderTransactionDependencies {
@@ -50,7 +50,7 @@ export class OrderTransaction {
   /** Runs `work` on the locked order, or `missing` if it does not exist, in one transaction. */
   withOrder<T>(
     orderId: string,
-    caller: EntityManager | undefined,
+    caller: Transaction | undefined,
     work: (locked: LockedOrderContext) => Promise<T>,
     missing: (tx: EntityManager, now: Date) => Promise<T> | T,
   ): Promise<T> {

@@ -1,5 +1,5 @@
-import { type DataSource, type EntityManager } from 'typeorm';
-import { ownQuery, storableJson } from '../database';
+import { type DataSource } from 'typeorm';
+import { isEntityManager, ownQuery, statementsOf, storableJson, type Transaction } from '../database';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
 import { handOverAt } from './hand-over-at';
@@ -51,10 +51,13 @@ export class Outbox {
         FROM ${options.schema}.outbox WHERE available_at <= now() + interval '${LONGEST_HOLD}' AND ${dueAt} <= now()`;
   }
 
-  /** Appends rows in the caller's transaction; the relay is woken when it commits. */
-  async append(tx: EntityManager, entries: readonly OutboxEntry[]): Promise<void> {
+  /**
+   * Appends rows in the caller's transaction. The relay is woken when a transaction of TypeORM commits, and finds the rows
+   * of another library within half a second.
+   */
+  async append(tx: Transaction, entries: readonly OutboxEntry[]): Promise<void> {
     if (entries.length === 0 || this.options.hasReader === false) return;
-    await tx.query(this.insert, [
+    await statementsOf(tx).query(this.insert, [
       entries.map((entry) => entry.id),
       entries.map((entry) => entry.route),
       entries.map((entry) => entry.routingKey),
@@ -63,6 +66,8 @@ export class Outbox {
       entries.map((entry) => (entry.deliverAtMs === undefined ? null : new Date(entry.deliverAtMs).toISOString())),
       this.options.horizonMs,
     ]);
+    // No other library tells of its commits.
+    if (!isEntityManager(tx)) return;
     announceAfterCommit(
       tx,
       [],

@@ -1,4 +1,5 @@
 import { NO_DELIVERY_LIMIT } from './queue-arguments';
+import { servicePermissions } from './service-permissions';
 import { TopologyNames } from './topology-names';
 
 interface Permission {
@@ -30,7 +31,6 @@ const LEADERS_BALANCED = { 'queue-leader-locator': 'balanced' };
  * - listener: binds queues of its own (`listener.*`) to the events.
  */
 export function brokerDefinitions(names = new TopologyNames('order-timeout.v1')): BrokerDefinitions {
-  const ours = `^${quote(names.prefix)}\\.`;
   const listeners = '^listener\\.';
   return {
     users: [
@@ -42,13 +42,7 @@ export function brokerDefinitions(names = new TopologyNames('order-timeout.v1'))
     vhosts: [{ name: VHOST }],
     permissions: [
       { user: '${RABBITMQ_DEFAULT_USER}', vhost: VHOST, configure: '.*', write: '.*', read: '.*' },
-      {
-        user: 'service',
-        vhost: VHOST,
-        configure: ours,
-        write: `^(amq\\.default$|${quote(names.prefix)}\\.)`,
-        read: ours,
-      },
+      { user: 'service', vhost: VHOST, ...servicePermissions(names) },
       { user: 'sender', vhost: VHOST, configure: NOTHING, write: `^${quote(names.commands)}$`, read: NOTHING },
       {
         user: 'listener',

@@ -8,7 +8,8 @@ import {
   withoutUndefined,
 } from '../errors';
 import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
-import { findSchemaNameProblems } from '../database';
+import { type DatabaseOptions, findSchemaNameProblems } from '../database';
+import { type Connection, connectionOf, findConnectionProblems } from './startup/connection';
 
 /** The safety net that looks for overdue timeouts in the database. */
 export interface SweepOptions {
@@ -42,8 +43,10 @@ export const DORMANT = Symbol('order-timeout:dormant');
 
 /** Options of TimeoutsModule. */
 export interface TimeoutsOptions {
-  /** The host's initialised PostgreSQL DataSource. */
-  readonly dataSource: DataSource;
+  /** The host's initialised PostgreSQL DataSource. Give this or `database`. */
+  readonly dataSource?: DataSource | undefined;
+  /** The URL of the PostgreSQL server, for a connection pool of the module's own. Give this or `dataSource`. */
+  readonly database?: string | DatabaseOptions | undefined;
   /**
    * How to reach the broker. Absent: PostgreSQL alone triggers all timeouts, no events are sent, and no commands are taken
    * over AMQP. All processes of a database must agree on it.
@@ -72,8 +75,7 @@ export interface TimeoutsOptions {
   readonly [DORMANT]?: true;
 }
 
-export interface ResolvedTimeoutsOptions {
-  readonly dataSource: DataSource;
+export interface ResolvedTimeoutsOptions extends Connection {
   /** Without URLs if there is no broker. */
   readonly rabbit: ResolvedRabbitOptions;
   readonly hasBroker: boolean;
@@ -94,6 +96,7 @@ export interface ResolvedTimeoutsOptions {
 /** The names of all options. */
 export const TIMEOUTS_OPTIONS: readonly string[] = Object.keys({
   dataSource: true,
+  database: true,
   rabbit: true,
   schema: true,
   transport: true,
@@ -120,15 +123,17 @@ const MAX_HORIZON_MS = 30 * DAY_MS;
 /** @throws InvalidOptionsError naming every bad option. */
 export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeoutsOptions {
   assertOptionsObject('TimeoutsModule', options);
+  const { dataSource, database, ...others } = options;
   const hasBroker = !options[DRIVEN_BY_TESTS] && Boolean(options.rabbit);
-  const resolved: ResolvedTimeoutsOptions = {
+  const resolved: Omit<ResolvedTimeoutsOptions, keyof Connection> = {
     schema: 'order_timeout',
     ladder: {},
     horizonMs: DAY_MS,
     consume: true,
     shutdownTimeoutMs: 10_000,
-    ...withoutUndefined(options),
-    ownsDatabase: options[OWNS_DATABASE] ?? false,
+    ...withoutUndefined(others),
+    // Nothing but our tables is created through a connection of our own.
+    ownsDatabase: options[OWNS_DATABASE] ?? database !== undefined,
     isDrivenByTests: options[DRIVEN_BY_TESTS] ?? false,
     isDormant: options[DORMANT] ?? false,
     hasBroker,
@@ -139,12 +144,13 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
   };
   const problems = [
     ...findOptionNameProblems(options, TIMEOUTS_OPTIONS, ['isGlobal']),
+    ...findConnectionProblems({ dataSource, database }),
     ...problemsOf(resolved),
     ...(hasBroker ? findRabbitProblems(resolved.rabbit) : []),
     ...findTransportProblems(options),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
-  return Object.freeze(resolved);
+  return Object.freeze({ ...resolved, ...connectionOf({ dataSource, database }) });
 }
 
 function findTransportProblems({ transport = 'auto', rabbit }: TimeoutsOptions): string[] {
@@ -155,8 +161,8 @@ function findTransportProblems({ transport = 'auto', rabbit }: TimeoutsOptions):
   ];
 }
 
-function problemsOf(options: ResolvedTimeoutsOptions): string[] {
-  const { dataSource, schema, horizonMs, sweep, shutdownTimeoutMs } = options;
+function problemsOf(options: Omit<ResolvedTimeoutsOptions, keyof Connection>): string[] {
+  const { schema, horizonMs, sweep, shutdownTimeoutMs } = options;
   const problems = findLadderProblems({ ...options.ladder, horizonMs }).map((problem) => `ladder: ${problem}`);
   problems.push(...findUnknownOptions(options.ladder, LADDER_OPTIONS, 'ladder.'));
   problems.push(...findUnknownOptions(sweep, SWEEP_OPTIONS, 'sweep.'));
@@ -164,8 +170,6 @@ function problemsOf(options: ResolvedTimeoutsOptions): string[] {
     if (Number.isInteger(value) && value >= min && value <= max) return;
     problems.push(`${name} must be an integer from ${min} to ${max} milliseconds (got ${String(value)})`);
   };
-  if (dataSource?.options.type !== 'postgres')
-    problems.push('dataSource must be a TypeORM DataSource of type "postgres"');
   problems.push(...findSchemaNameProblems(schema));
   within('horizonMs', horizonMs, 1_000, MAX_HORIZON_MS);
   within('sweep.intervalMs', sweep.intervalMs, 100, DAY_MS);

@@ -1,15 +1,24 @@
-import { type BeforeApplicationShutdown, Module, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { CLOCK } from '../clock';
 import { Outbox } from '../outbox';
 import { RabbitClient } from '../rabbit';
 import { ParkedTimeouts } from './parked-timeouts';
+import { endConnection } from './startup/connection';
 import { refuseSecondImport } from './startup/refuse-second-import';
 import { TimeoutEngine } from './timeout-engine';
 import { TimeoutSummary } from './timeout-summary';
 import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
 import { TimeoutScheduler } from './scheduling/timeout-scheduler';
+import { type ResolvedTimeoutsOptions } from './timeouts-options';
 import { ConfigurableModuleClass } from './timeouts.module-definition';
 import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.providers';
 
@@ -34,12 +43,13 @@ import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.provid
 })
 export class TimeoutsModule
   extends ConfigurableModuleClass
-  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown
+  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   constructor(
     private readonly engine: TimeoutEngine,
     private readonly explorer: TimeoutHandlerExplorer,
     private readonly modules: ModulesContainer,
+    @Inject(RESOLVED_TIMEOUTS_OPTIONS) private readonly options: ResolvedTimeoutsOptions,
   ) {
     super();
   }
@@ -55,5 +65,10 @@ export class TimeoutsModule
 
   beforeApplicationShutdown(): Promise<void> {
     return this.engine.stop();
+  }
+
+  /** Later than the engine's stop, and when everybody else has had the connection for the end of their work. */
+  onApplicationShutdown(): Promise<void> {
+    return endConnection(this.options);
   }
 }

@@ -7,6 +7,7 @@ import { TimeoutEngine } from './timeout-engine';
 import { UnknownTimeoutKindError } from './timeout-errors';
 import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
+import { openConnection } from './startup/connection';
 import { TimeoutSummary } from './timeout-summary';
 import { TimeoutQueries } from './scheduling/timeout-queries';
 import { TimeoutScheduler } from './scheduling/timeout-scheduler';
@@ -20,8 +21,12 @@ const clock: Provider = { provide: CLOCK, useClass: SystemClock };
 
 const options: Provider = {
   provide: RESOLVED_TIMEOUTS_OPTIONS,
-  inject: [TIMEOUTS_OPTIONS],
-  useFactory: (raw: TimeoutsOptions) => resolveTimeoutsOptions(raw),
+  inject: [TIMEOUTS_OPTIONS, CLOCK],
+  useFactory: async (raw: TimeoutsOptions, time: Clock) => {
+    const resolved = resolveTimeoutsOptions(raw);
+    await openConnection(resolved, time);
+    return resolved;
+  },
 };
 
 const rabbit: Provider = {

@@ -26,7 +26,8 @@ describe('lists of orders, and actions on many, over HTTP', () => {
   });
 
   it.each([
-    ['status=OPEN', 'status'],
+    ['status=OPEN', 'status.0'],
+    ['status=PENDING&status=OPEN', 'status.1'],
     ['limit=201', 'limit'],
     ['cursor=x', 'cursor'],
     ['expiresTo=tomorrow', 'expiresTo'],

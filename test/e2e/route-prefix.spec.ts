@@ -54,6 +54,8 @@ describe.each(['express', 'fastify'] as const)('the routes in a host on %s', (ad
     const call = await open('shop/v1', () => undefined);
     await call('put', '/shop/v1/inventory/pear', { onHand: 1 }).expect(200);
     await call('get', '/shop/v1/orders/nobody').expect(404, /ORDER_NOT_FOUND/);
+    await call('get', '/shop/v1/orders').expect(200, { orders: [], next: null });
+    await call('post', '/shop/v1/orders/bulk/actions/close', '{}').expect(400, /VALIDATION_FAILED/);
     await call('post', '/shop/v1/payments/posting/notify', '{}').expect(401, /rejected/);
     await call('get', '/orders/7').expect(200, /order 7 of the host/);
     await call('get', '/inventory/pear').expect(404, /Cannot GET/);
@@ -76,6 +78,7 @@ describe.each(['express', 'fastify'] as const)('the routes in a host on %s', (ad
     const call = await open('shop', (app) => app.enableVersioning(versioning));
     await call('post', '/shop/payments/posting/notify', '{}').expect(401);
     await call('get', '/shop/orders/nobody').expect(404, /ORDER_NOT_FOUND/);
+    await call('post', '/shop/orders/bulk/actions/cancel', '{}').expect(400, /VALIDATION_FAILED/);
     await call('get', '/internal/health/live').expect(200);
   });
 });

@@ -76,10 +76,10 @@ function listCommand(cli: Cli): Command {
 /** As many as wanted: a page has a limit of its own, and may end early. */
 async function listOrders(orders: Orders, { status, merchant: merchantId, limit, after }: ListOptions) {
   const filter = { status: status && [status], merchantId };
-  const found: OrderView[] = [];
+  let found: readonly OrderView[] = [];
   for (let cursor = await cursorAfter(orders, after); ;) {
     const page = await orders.list({ ...filter, cursor, limit: Math.min(limit - found.length, LIMITS.page) });
-    found.push(...page.orders);
+    found = found.concat(page.orders);
     if (page.next === null || found.length >= limit) return found;
     cursor = page.next;
   }

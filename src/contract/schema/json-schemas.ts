@@ -34,11 +34,11 @@ function options(dialect: Dialect) {
     // What only code can check. The schema's metadata says the rest.
     unrepresentable: 'any' as const,
     override: ({ jsonSchema: schema }: { jsonSchema: Record<string, unknown> }): void => {
+      joinNull(schema);
       // `format` says it, and the pattern fills half a screen.
       if (schema['format'] === 'date-time' || schema['format'] === 'uuid') delete schema['pattern'];
       // Keys of JSON objects are text.
       delete schema['propertyNames'];
-      joinNull(schema);
     },
   };
 }

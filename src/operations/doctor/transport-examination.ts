@@ -7,7 +7,7 @@ import {
   type ProbeResult,
   probeTransport,
 } from '../../delay';
-import { type BrokerInspection } from '../../rabbit';
+import { type BrokerInspection, servicePermissions } from '../../rabbit';
 import { type BrokerDependencies } from './broker-dependencies';
 import { type Notes } from './notes';
 
@@ -82,8 +82,8 @@ export class TransportExamination {
     const reason = 'reason' in probe ? probe.reason : 'the broker does not know its exchange type';
     const refused = /ACCESS_REFUSED - ([^"]*)/.exec(reason)?.[1];
     if (refused !== undefined) {
-      const own = `^${this.deps.client.names.prefix.replaceAll('.', '\\.')}\\.`;
-      const remedy = `Run: rabbitmqctl set_permissions -p VHOST USER '${own}' '${own}' '${own}' (docs/security.md).`;
+      const { configure, write, read } = servicePermissions(this.deps.client.names);
+      const remedy = `Run: rabbitmqctl set_permissions -p VHOST USER '${configure}' '${write}' '${read}' (docs/security.md).`;
       return this.notes.error('broker-permissions', `The broker refuses: ${refused}.`, remedy);
     }
     if (reason.includes('alarm')) {

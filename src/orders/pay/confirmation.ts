@@ -1,8 +1,8 @@
-import { type EntityManager } from 'typeorm';
+import { type Transaction } from '../../database';
 
 /** How to book a payment that a provider confirms. */
 export interface Confirmation {
-  readonly tx?: EntityManager | undefined;
+  readonly tx?: Transaction | undefined;
   /** The merchant account of the attempt that was looked up; null: none. */
   readonly account: string | null;
   /** The order's attempts were looked up just now; see LockedContext. @default false */

@@ -9,7 +9,7 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { retryConflicts, runTransaction } from '../../database';
+import { retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
@@ -37,7 +37,7 @@ export interface PlaceDependencies {
 /** How to run the transaction. */
 interface PlaceMode {
   /** The transaction to use. */
-  readonly tx?: EntityManager | undefined;
+  readonly tx?: Transaction | undefined;
   /** A single try, which waits at most this long for a lock, milliseconds. @default tries for two seconds */
   readonly lockLimitMs?: number;
 }

@@ -1,6 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { type Inventory, selectUnfit } from '../../inventory';
-import { onOwnConnection, STATEMENT_MS } from '../../database';
+import { joinTransaction, onOwnConnection, STATEMENT_MS, type Transaction } from '../../database';
 import { type PlaceRejection } from './new-order';
 import { type OrderDraft } from './order-draft';
 import { type InsertOrders } from '../sql/insert-orders';
@@ -27,13 +27,10 @@ export class RefuseAtSight {
    * Returns the rejected orders. An order whose id or idempotency key exists is never one of them: a replay takes no
    * stock, and a conflict has its own code.
    */
-  async execute(
-    caller: EntityManager | undefined,
-    drafts: readonly OrderDraft[],
-  ): Promise<Map<string, PlaceRejection>> {
+  async execute(caller: Transaction | undefined, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
     if (this.looksLeft === 0 || drafts.length === 0) return new Map();
     this.looksLeft -= 1;
-    if (caller) return this.look(caller, drafts);
+    if (caller) return joinTransaction(this.dataSource, caller, (tx) => this.look(tx, drafts));
     return onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
   }
 

@@ -42,10 +42,13 @@ export class OrderStore {
     this.adopt = new AdoptUnmatched(this);
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `
-      UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
-       WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
-              AND a.status = ANY($5)`;
+      WITH moved AS (
+        UPDATE ${schema}.payment_attempt a SET status = $4, updated_at = now()
+          FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
+         WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
+               AND a.status = ANY($5::text[])
+        RETURNING 1)
+      SELECT count(*)::int AS count FROM moved`;
     this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
@@ -132,13 +135,14 @@ export class OrderStore {
     keys: readonly AttemptKey[],
     status: Extract<AttemptStatus, 'REFUNDING' | 'REFUNDED'>,
   ): Promise<void> {
-    const [, moved] = await tx.query<[unknown, number]>(this.statusSql, [
+    const [found] = await tx.query<{ count: number }[]>(this.statusSql, [
       keys.map(({ provider }) => provider),
       keys.map(({ reference }) => reference),
       keys.map(({ merchantAccount }) => merchantAccount ?? ''),
       status,
       ATTEMPT_STATUSES.filter((from) => canMoveAttempt(from, status)),
     ]);
+    const moved = found?.count ?? 0;
     if (moved !== keys.length) throw new Error(`${moved} of ${keys.length} payment attempts could become ${status}`);
   }
 }

@@ -35,10 +35,12 @@ export class ReadAttempts {
     private readonly dataSource: DataSource,
     schema: string,
   ) {
+    // ORDER BY: two attempts that one payment answers for must end the same way wherever their rows lie.
     this.sql = `
       SELECT clock_timestamp() AS now, (
         SELECT json_agg(found) FROM (
-          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])) found) AS attempts`;
+          SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
+           ORDER BY a.created_at, a.provider, a.reference) found) AS attempts`;
   }
 
   async execute(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {

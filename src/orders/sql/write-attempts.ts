@@ -15,6 +15,7 @@ export class WriteAttempts {
 
   constructor(schema: string) {
     this.sql = `
+      WITH written AS (
       UPDATE ${schema}.payment_attempt a
          SET status = f.status, registered = f.registered, paid_amount = f.paid_amount, paid_currency = f.paid_currency,
              paid_at = f.paid_at, transaction_id = f.transaction_id, paid_source = f.paid_source,
@@ -25,14 +26,15 @@ export class WriteAttempts {
                transaction_id, paid_source, evidence)
        WHERE a.provider = f.provider AND a.reference = f.reference AND a.merchant_account = f.merchant_account
              AND a.order_id = f.order_id
-      RETURNING 1`;
+      RETURNING 1)
+      SELECT 1 FROM written`;
   }
 
   /** @throws Error if a row is missing although its order is locked. That is a bug; the transaction rolls back. */
   async execute(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
     if (writes.length === 0) return;
     const attempts = writes.map(({ attempt }) => attempt);
-    const [rows] = await tx.query<[unknown[], number]>(this.sql, [
+    const rows = await tx.query<unknown[]>(this.sql, [
       attempts.map((attempt) => attempt.provider),
       attempts.map((attempt) => attempt.reference),
       attempts.map((attempt) => attempt.merchantAccount ?? ''),

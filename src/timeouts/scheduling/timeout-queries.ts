@@ -40,8 +40,10 @@ export class TimeoutQueries {
         SELECT t.kind, t.key
           FROM ${schema}.timeout t
           JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS r(kind, key, place) ON t.kind = r.kind AND t.key = r.key
-         ORDER BY r.place FOR UPDATE OF t)
-      DELETE FROM ${schema}.timeout t USING locked l WHERE t.kind = l.kind AND t.key = l.key`;
+         ORDER BY r.place FOR UPDATE OF t),
+      canceled AS (
+        DELETE FROM ${schema}.timeout t USING locked l WHERE t.kind = l.kind AND t.key = l.key RETURNING 1)
+      SELECT count(*)::int AS count FROM canceled`;
     this.find = `SELECT ${record} FROM ${schema}.timeout WHERE kind = $1 AND key = $2`;
     this.pending = `
       SELECT ${record} FROM ${schema}.timeout

@@ -2,6 +2,7 @@ import {
   GROUP_COMMIT,
   GroupCommit,
   isDatabaseUnavailable,
+  joinTransaction,
   ownQuery,
   ownTransaction,
   storableJson,
@@ -62,7 +63,7 @@ export class TimeoutScheduler {
     if (requests.length === 0) return [];
     this.check(requests);
     const traced = withTrace(requests);
-    if (tx) return this.write(tx, traced);
+    if (tx) return joinTransaction(this.deps.dataSource, tx, (own) => this.write(own, traced));
     // More requests than a group may hold get a transaction of their own.
     return traced.length > GROUP_COMMIT.size ? this.commit(traced) : this.groups.run(traced);
   }
@@ -111,16 +112,19 @@ export class TimeoutScheduler {
   /** Cancels timeouts, including parked ones. Returns how many there were. */
   async cancel(refs: readonly TimeoutRef[], { tx }: TransactionOptions = {}): Promise<number> {
     if (refs.length === 0) return 0;
-    return tx ? this.remove(tx, refs) : ownTransaction(this.deps.dataSource, (own) => this.remove(own, refs));
+    const { dataSource } = this.deps;
+    return tx
+      ? joinTransaction(dataSource, tx, (own) => this.remove(own, refs))
+      : ownTransaction(dataSource, (own) => this.remove(own, refs));
   }
 
   private async remove(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
     const distinct = lastOfEach(refs);
-    const [, count] = await tx.query<[unknown, number]>(this.deps.queries.cancel, [
+    const [canceled] = await tx.query<{ count: number }[]>(this.deps.queries.cancel, [
       distinct.map((ref) => ref.kind),
       distinct.map((ref) => ref.key),
     ]);
-    return count;
+    return canceled?.count ?? 0;
   }
 
   /** Reads a pending or parked timeout. Undefined: there is none. */

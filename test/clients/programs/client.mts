@@ -39,3 +39,11 @@ console.log(`cancelled: ${cancelled.data?.status}`);
 
 const history = await client.GET('/orders/{id}/history', { params: { path: { id: order.id } } });
 console.log(`history: ${history.data?.map(({ to }) => to).join()}`);
+
+const page = await client.GET('/orders', { params: { query: { status: ['CANCELLED', 'CLOSED'], limit: 1 } } });
+console.log(`listed: ${page.data?.orders.map(({ id }) => id).join()}`);
+
+const extended = await client.POST('/orders/bulk/actions/extend', {
+  body: { actionId: 'typescript-1', filter: { status: ['PENDING'] }, byMs: 60_000, reason: 'a test', dryRun: true },
+});
+console.log(`would extend: ${extended.data?.count}`);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import messages
 import pika
@@ -14,6 +15,13 @@ channel.confirm_delivery()
 queue = channel.queue_declare("", exclusive=True).method.queue
 channel.queue_bind(queue, f"{PREFIX}.events", "order.cancelled")
 
+answers = {}
+channel.basic_consume(
+    "amq.rabbitmq.reply-to",
+    lambda _channel, _method, properties, body: answers.update({properties.correlation_id: json.loads(body)}),
+    auto_ack=True,
+)
+
 commands = {
     "order.placed": messages.order_placed_command_to_dict(
         messages.order_placed_command_from_dict(
@@ -25,7 +33,15 @@ commands = {
     ),
 }
 for name, command in commands.items():
-    channel.basic_publish(f"{PREFIX}.commands", name, json.dumps(command), pika.BasicProperties(delivery_mode=2))
+    properties = pika.BasicProperties(delivery_mode=2, reply_to="amq.rabbitmq.reply-to", correlation_id=name)
+    channel.basic_publish(f"{PREFIX}.commands", name, json.dumps(command), properties)
+
+ends_at = time.monotonic() + 30
+while len(answers) < len(commands) and time.monotonic() < ends_at:
+    connection.process_data_events(time_limit=1)
+placed = messages.order_placed_answer_from_dict(answers["order.placed"])
+cancelled = messages.order_cancelled_answer_from_dict(answers["order.cancelled"])
+print(f"{placed.outcome.value}: {placed.order.status.value}, {cancelled.outcome.value}: {cancelled.order.status.value}")
 
 for method, _, body in channel.consume(queue, auto_ack=True, inactivity_timeout=30):
     if method is None:

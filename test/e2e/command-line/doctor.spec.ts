@@ -109,6 +109,8 @@ describe('the doctor finds', () => {
       const report = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
       await vhost.manage('DELETE', `/users/${user}`);
       expect(await seen('broker-permissions', report)).toContain(user);
+      const wanted = `set_permissions -p VHOST USER '^order-timeout\\.v1\\.' '^(amq\\.default$|order-timeout\\.v1\\.)'`;
+      expect(report.findings.find(({ id }) => id === 'broker-permissions')?.remedy).toContain(wanted);
     });
 
     it('4. a required plugin that is missing', async () => {

@@ -21,14 +21,14 @@ const ofTimeouts = (extra: object): readonly string[] =>
   problemsOf(() => resolveTimeoutsOptions({ ...good, ...extra }));
 
 const MODULE_OPTIONS =
-  'dataSource, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
+  'dataSource, database, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
   'orders, retention, providers, resilience, apiKeys, operatorKeys, rateLimits, webhooks, migrate';
 
 describe('an option that does not exist', () => {
   it('is reported, with those that do', () => {
     expect(ofModule({ apiKey: ['x'] })).toEqual([`unknown option "apiKey"; the options are ${MODULE_OPTIONS}`]);
     expect(ofTimeouts({ providers: [] })).toEqual([
-      'unknown option "providers"; the options are dataSource, rabbit, schema, transport, ladder, horizonMs, ' +
+      'unknown option "providers"; the options are dataSource, database, rabbit, schema, transport, ladder, horizonMs, ' +
         'sweep, consume, shutdownTimeoutMs',
     ]);
   });

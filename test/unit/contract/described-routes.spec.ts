@@ -1,3 +1,4 @@
+import { VERSION_NEUTRAL } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type z } from 'zod';
 import { OperationsModule, OrderTimeoutModule } from '../../../src';
@@ -70,7 +71,9 @@ function controllers(): Class[] {
   return [...own, ...(metadata<Class[]>('controllers', OperationsModule) ?? [])];
 }
 
-const routes = controllers().flatMap(routesOf);
+/** The controllers with routes. */
+const served = controllers().filter((controller) => routesOf(controller).length > 0);
+const routes = served.flatMap(routesOf);
 /** Answered by hand, in the way that the provider expects. */
 const BY_HAND = 'POST /payments/:provider/notify';
 
@@ -87,6 +90,11 @@ describe('the OpenAPI document', () => {
     expect(body === found.body).toBe(true);
     expect(Object.keys(answers)).toContain(String(found.status));
   });
+
+  it.each(served.map((controller) => [controller.name, controller] as const))(
+    'is true of %s in a host that versions its routes',
+    (_, controller) => expect(metadata('__version__', controller)).toBe(VERSION_NEUTRAL),
+  );
 
   it('gives each operation a name of its own', () => {
     const ids = Object.values(OPERATIONS).map(({ id }) => id);

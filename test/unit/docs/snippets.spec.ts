@@ -16,6 +16,7 @@ import { order } from '../orders/orders';
 const READERS: Readonly<Record<string, string>> = {
   ts: 'typescript-snippets.spec.ts',
   sh: 'shell-snippets.spec.ts',
+  js: 'test/newcomer',
   sql: 'test/integration/docs/sql-snippets.spec.ts',
   json: 'here',
   http: 'here',
@@ -92,6 +93,10 @@ describe('the snippets of the documentation', () => {
   it('are all in a language that a test reads', () => {
     const unread = readSnippets().filter(({ language }) => READERS[language] === undefined);
     expect(unread.map(placeOf)).toEqual([]);
+  });
+
+  it('in JavaScript are in README.md only, whose snippets are all run', () => {
+    expect(readSnippets('js').map(({ page }) => page)).toEqual(['README.md']);
   });
 
   it.each(readSnippets('json').map((snippet) => [placeOf(snippet), snippet] as const))(

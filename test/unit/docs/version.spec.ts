@@ -26,6 +26,7 @@ describe('the version of package.json', () => {
   });
 
   it.each([
+    ['README.md', 'nestjs-order-timeout'],
     ['docs/getting-started.md', 'nestjs-order-timeout'],
     ['docs/hosts.md', 'nestjs-order-timeout'],
     ['packages/payment-simulator/README.md', 'nestjs-order-timeout-payment-simulator'],

@@ -66,7 +66,7 @@ export const documentOperations: Operations = {
   'GET /asyncapi.json': {
     id: 'readAsyncApi',
     tag: 'Documents',
-    summary: 'Commands and events over RabbitMQ',
+    summary: 'Commands, answers, and events over RabbitMQ',
     answers: { 200: { description: 'AsyncAPI 3', mediaType: 'application/json' } },
   },
   'GET /docs': {

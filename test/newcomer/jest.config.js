@@ -1,0 +1,21 @@
+// npm run test:newcomer: every path of README.md to a first closed order.
+const path = require('node:path');
+const base = require('../../jest.config.js');
+
+const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e2e');
+const rootDir = path.join(__dirname, '../..');
+
+/** @type {import('jest').Config} */
+module.exports = {
+  ...base,
+  rootDir,
+  verbose: true,
+  projects: [
+    {
+      ...onServers,
+      rootDir,
+      displayName: 'newcomer',
+      testMatch: ['<rootDir>/test/newcomer/*.spec.ts'],
+    },
+  ],
+};

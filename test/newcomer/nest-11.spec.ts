@@ -1,0 +1,3 @@
+import { describeHostPath } from './describe-host-path';
+
+describeHostPath(11, { isWatched: true });

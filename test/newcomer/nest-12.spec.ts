@@ -1,0 +1,3 @@
+import { describeHostPath } from './describe-host-path';
+
+describeHostPath(12, { isWatched: true });
