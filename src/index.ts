@@ -126,24 +126,10 @@ export {
 } from './orders';
 
 // Transactions of other libraries
-export {
-  type DrizzleSql,
-  type DrizzleTransaction,
-  fromDrizzle,
-  fromKnex,
-  fromKysely,
-  fromMikroOrm,
-  fromPrisma,
-  type KnexTransaction,
-  type KyselyTransaction,
-  type MikroOrmEntityManager,
-  type PrismaTransaction,
-  type Queryable,
-  type Transaction,
-  type TransactionOptions,
-  UnsupportedIsolationLevelError,
-  UnusableTransactionError,
-} from './database';
+export { fromDrizzle, fromKnex, fromKysely, fromMikroOrm, fromPrisma } from './database';
+export { type DrizzleSql, type DrizzleTransaction, type KnexTransaction, type KyselyTransaction } from './database';
+export { type MikroOrmEntityManager, type PrismaTransaction, type Queryable, type Transaction } from './database';
+export { type TransactionOptions, UnsupportedIsolationLevelError, UnusableTransactionError } from './database';
 
 export { type RateLimitOptions } from './api/http';
 
@@ -188,14 +174,8 @@ export { type WebhookEndpoint, type WebhookOptions } from './webhooks';
 
 // RabbitMQ and events
 export { Outbox, type OutboxEntry } from './outbox';
-export {
-  EventDeserializer,
-  type QueueType,
-  RABBIT_TRANSPORT,
-  RabbitContext,
-  type RabbitOptions,
-  RabbitServer,
-} from './rabbit';
+export { EventDeserializer, RABBIT_TRANSPORT, RabbitContext, RabbitServer } from './rabbit';
+export { type QueueType, type RabbitOptions } from './rabbit';
 
 // Operations
 export {

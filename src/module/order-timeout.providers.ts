@@ -13,6 +13,7 @@ import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../ra
 import { isDatabaseWritable } from '../database';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine, TimeoutScheduler } from '../timeouts';
 import { Webhooks } from '../webhooks';
+import { restrictProviders } from './restrict-providers';
 
 /** Commands that run at once: enough to use a pool of 20 connections well and leave some free. */
 const COMMAND_CONCURRENCY = 16;
@@ -51,15 +52,22 @@ const orders: Provider = {
 
 const payments: Provider = {
   provide: PaymentProviders,
-  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers],
-  useFactory: ({ providers, resilience }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
-    new PaymentProviders(
-      providers.map((one) =>
-        one instanceof ResilientProvider
-          ? one
-          : new ResilientProvider(one, clock, ownValue(resilience, one.name), observers),
-      ),
-    ),
+  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers, TimeoutEngine],
+  useFactory: (
+    { providers, resilience }: ResolvedOrderTimeoutOptions,
+    clock: Clock,
+    observers: PaymentObservers,
+    { controls }: TimeoutEngine,
+  ) => {
+    const resilient = providers.map((one) =>
+      one instanceof ResilientProvider
+        ? one
+        : new ResilientProvider(one, clock, ownValue(resilience, one.name), observers),
+    );
+    const all = new PaymentProviders(resilient);
+    restrictProviders(all, controls);
+    return all;
+  },
 };
 
 const commands: Provider = {

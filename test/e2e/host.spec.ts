@@ -35,7 +35,7 @@ describe('a host that imports the module', () => {
   });
 
   const optionsOf = (index: number, prefix: string): OrderTimeoutOptions => ({
-    dataSource: databases[index]?.dataSource as DataSource,
+    dataSource: databases[index]?.dataSource,
     rabbit: { urls: [vhost.url], queueType: 'classic', prefix },
     transport: 'ladder',
     ladder: { base: 8 },

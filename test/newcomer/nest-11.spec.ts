@@ -1,3 +1,3 @@
-import { describeHostPath } from '../e2e/newcomer/describe-host-path';
+import { describeHostPath } from './describe-host-path';
 
 describeHostPath(11, { isWatched: true });

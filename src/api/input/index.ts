@@ -17,5 +17,6 @@ export {
   operatorPageLimitSchema,
   operatorParkedPageSchema,
   operatorTimeoutsSchema,
+  providerLimitSchema,
   refundPageSchema,
 } from './operator-page-schemas';

@@ -44,3 +44,11 @@ export const operatorPageLimitSchema = z.strictObject({
 export const refundPageSchema = operatorPageLimitSchema.extend({
   state: z.enum(['failed', 'pending'], 'must be failed or pending').default('pending'),
 });
+
+const LIMIT = 'must be null (as configured), or from 0.1 to 10000 calls per second';
+
+/** The limit of a provider. */
+export const providerLimitSchema = z.strictObject({
+  perSecond: z.number(LIMIT).min(0.1, LIMIT).max(10_000, LIMIT).nullable(),
+  reason,
+});

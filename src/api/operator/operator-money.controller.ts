@@ -102,8 +102,10 @@ export class OperatorMoneyController {
   }
 }
 
-function withoutEvidence({ evidence: _evidence, ...payment }: UnmatchedPayment): UnmatchedView {
-  return payment;
+function withoutEvidence(payment: UnmatchedPayment): UnmatchedView {
+  return Object.fromEntries(
+    Object.entries(payment).filter(([name]) => name !== 'evidence'),
+  ) as unknown as UnmatchedView;
 }
 
 function withoutOrder(): RequestRejectedError {

@@ -1,6 +1,7 @@
 import { type Type } from '@nestjs/common';
 import { OperatorActionsController } from './operator-actions.controller';
 import { OperatorBulkController } from './operator-bulk.controller';
+import { OperatorControlsController } from './operator-controls.controller';
 import { OperatorMessagesController } from './operator-messages.controller';
 import { OperatorMoneyController } from './operator-money.controller';
 import { OperatorOrdersController } from './operator-orders.controller';
@@ -19,5 +20,6 @@ export const OPERATOR_CONTROLLERS: Type[] = [
   OperatorTimeoutsController,
   OperatorMoneyController,
   OperatorMessagesController,
+  OperatorControlsController,
   OperatorPageController,
 ];

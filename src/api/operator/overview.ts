@@ -1,7 +1,7 @@
 import { type OrderSummary } from '../../orders';
 import { type OutboxBacklog } from '../../outbox';
 import { type BreakerState } from '../../payments';
-import { type DueCounts, type TransportChoice } from '../../timeouts';
+import { type Control, type ControlReason, type DueCounts, type TransportChoice } from '../../timeouts';
 import { type ClockLateness } from './lateness';
 
 /** What the database says. Each number stops at its limit; see `limits`. */
@@ -21,6 +21,7 @@ export interface StoredFacts {
 /** What the process knows without asking. */
 export interface KnownFacts {
   readonly kinds: readonly string[];
+  readonly controlOf: (kind: string) => Control;
   readonly transport: TransportChoice | undefined;
   readonly broker: 'up' | 'down' | 'not configured';
   readonly messagePath: 'up' | 'down' | 'suspect' | 'off';
@@ -34,6 +35,11 @@ export interface KnownFacts {
 export interface ProviderState {
   readonly name: string;
   readonly breaker: BreakerState;
+  readonly paused: boolean;
+  readonly pause: ControlReason | null;
+  /** Calls per second for each merchant account, as an operator has set them. Null: as configured. */
+  readonly limitPerSecond: number | null;
+  readonly configuredPerSecond: number;
 }
 
 /** The state of everything, for `GET overview`. What the database does not answer is null. */
@@ -64,6 +70,8 @@ export interface Overview {
 /** One kind of timeouts. Null: the database does not answer, or nothing is overdue. */
 export interface KindState {
   readonly kind: string;
+  readonly paused: boolean;
+  readonly pause: ControlReason | null;
   readonly parked: number | null;
   readonly overdueOldestSeconds: number | null;
 }
@@ -112,12 +120,14 @@ function outboxOf({ rows, oldestSeconds, parked }: OutboxBacklog): Overview['out
   return { waiting: rows, oldestSeconds: Math.round(oldestSeconds), parked };
 }
 
-function kindsOf({ kinds }: KnownFacts, stored: StoredFacts | undefined): KindState[] {
+function kindsOf({ kinds, controlOf }: KnownFacts, stored: StoredFacts | undefined): KindState[] {
   const all = new Set([...kinds, ...(stored?.parked.keys() ?? []), ...(stored?.overdue.keys() ?? [])]);
   return [...all].sort().map((kind) => {
     const seconds = stored?.overdue.get(kind);
     const overdueOldestSeconds = seconds === undefined ? null : Math.round(seconds);
-    return { kind, parked: stored ? (stored.parked.get(kind) ?? 0) : null, overdueOldestSeconds };
+    const { pause } = controlOf(kind);
+    const parked = stored ? (stored.parked.get(kind) ?? 0) : null;
+    return { kind, paused: pause !== null, pause, parked, overdueOldestSeconds };
   });
 }
 

@@ -9,7 +9,7 @@ import {
   type UnmatchedPayments,
 } from '../../orders';
 import { type Outbox, type OutboxBacklog } from '../../outbox';
-import { type PaymentProviders, ResilientProvider } from '../../payments';
+import { type PaymentProviders } from '../../payments';
 import { type RabbitClient } from '../../rabbit';
 import {
   COUNT_LIMIT,
@@ -22,7 +22,8 @@ import {
 import { type MerchantScope } from '../http';
 import { type BrokerMessages } from './broker-messages';
 import { type Lateness } from './lateness';
-import { type KnownFacts, MINUTES, type Overview, type ProviderState, type StoredFacts, toOverview } from './overview';
+import { type KnownFacts, MINUTES, type Overview, type StoredFacts, toOverview } from './overview';
+import { providerStates } from './provider-states';
 import { SharedAnswer } from './shared-answer';
 
 interface Dependencies {
@@ -99,25 +100,18 @@ export class ReadOverview {
 
   private async known(): Promise<KnownFacts> {
     const { engine, client, lateness, messages } = this.deps;
-    const { path, kinds } = engine;
+    const { path, kinds, controls } = engine;
     return {
       kinds,
+      controlOf: (kind) => controls.of(`kind:${kind}`),
       transport: path.choice,
       broker: client.isConfigured ? (client.isUp ? 'up' : 'down') : 'not configured',
       messagePath: path.state,
       doubt: path.doubt,
       lateness: lateness.read(),
-      providers: this.providers(),
+      providers: providerStates(this.deps.providers, controls),
       parkedMessages: await withTimeout(this.deps.clock, PATIENCE_MS, messages.count(), null),
     };
-  }
-
-  private providers(): ProviderState[] {
-    const { providers } = this.deps;
-    return providers.names().flatMap((name) => {
-      const provider = providers.get(name);
-      return provider instanceof ResilientProvider ? [{ name, breaker: provider.breakerState }] : [];
-    });
   }
 }
 

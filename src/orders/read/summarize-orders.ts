@@ -1,5 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { ownTransaction } from '../../database';
+import { BY_INDEX } from '../sql/find-orders';
 
 /** Numbers about the newest orders. */
 export interface OrderSummary {
@@ -40,8 +41,7 @@ export class SummarizeOrders {
   async execute(merchants: readonly string[] | undefined): Promise<OrderSummary> {
     const values = merchants === undefined ? [] : [merchants];
     const rows = await ownTransaction(this.dataSource, async (tx) => {
-      // With wrong or missing statistics, the planner would rather sort the whole table.
-      await tx.query('SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off');
+      await tx.query(BY_INDEX);
       return tx.query<Row[]>(this.sql(merchants?.length), values);
     });
     const [row] = rows;

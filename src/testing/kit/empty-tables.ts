@@ -19,12 +19,16 @@ function emptySql(schema: string): string {
     DECLARE emptied record;
     BEGIN
       FOR emptied IN
-        SELECT c.oid::regclass AS name,
-               EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal) AS is_guarded
-          FROM pg_class c
-         WHERE c.relnamespace = '${schema}'::regnamespace AND c.relkind = 'r'
-           AND c.relname NOT LIKE '%migrations' AND c.relname <> 'engine_setting'
-         ORDER BY EXISTS (SELECT 1 FROM pg_constraint f WHERE f.contype = 'f' AND f.confrelid = c.oid)
+        WITH RECURSIVE ours AS (
+          SELECT oid FROM pg_class
+           WHERE relnamespace = '${schema}'::regnamespace AND relkind = 'r'
+             AND relname NOT LIKE '%migrations' AND relname <> 'engine_setting'),
+        path AS (
+          SELECT oid, 0 AS steps FROM ours
+           UNION SELECT f.confrelid, steps + 1 FROM path JOIN pg_constraint f ON f.contype = 'f' AND f.conrelid = path.oid)
+        SELECT oid::regclass AS name,
+               EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = path.oid AND NOT g.tgisinternal) AS is_guarded
+          FROM path GROUP BY oid ORDER BY max(steps)
       LOOP
         IF emptied.is_guarded THEN EXECUTE format('ALTER TABLE %s DISABLE TRIGGER USER', emptied.name); END IF;
         EXECUTE format('DELETE FROM %s', emptied.name);

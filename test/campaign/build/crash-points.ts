@@ -53,9 +53,9 @@ export const HOOKS: readonly Patch[] = [
   before('between-publish-and-delete', 'outbox/outbox-relay.js', 'return this.finish(sent,'),
   {
     name: 'between-command-commit-and-ack',
-    file: 'rabbit/rabbit-server.js',
-    find: "else\n                delivery.acknowledge('ack');",
-    replace: `else { ${at('between-command-commit-and-ack')} delivery.acknowledge('ack'); }`,
+    file: 'rabbit/end-command.js',
+    find: "if (isSettled)\n        delivery.acknowledge('ack');",
+    replace: `if (isSettled) { ${at('between-command-commit-and-ack')} delivery.acknowledge('ack'); }`,
   },
   before('between-transition-and-stock', 'orders/sql/apply-transitions.js', 'await this.inventory.end(tx,'),
   {

@@ -20,8 +20,8 @@ export const ORDER_SAFETIES: readonly Safety[] = [
     patches: [
       patch(
         'rabbit/rabbit-server.js',
-        'const rejected = await this.run(',
-        "delivery.acknowledge('ack'); const rejected = await this.run(",
+        'return await this.run(command);',
+        "delivery.acknowledge('ack'); return await this.run(command);",
       ),
     ],
     kinds: ['kill-database', 'crash-point'],

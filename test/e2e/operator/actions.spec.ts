@@ -238,12 +238,18 @@ describe('an operator who acts', () => {
     await untilOverview({ refundsPending: 1 });
     await park('payment.refund', number, 'the provider refuses');
     const { body } = await as.reader.get('refunds?state=failed');
-    const [failed] = body as unknown as { timeout: { kind: string; key: string } }[];
+    const [failed] = body as unknown as { orderId: string; timeout: { kind: string; key: string } }[];
     expect(failed).toMatchObject({ number, timeout: { state: 'parked', lastError: 'the provider refuses' } });
     expect((await as.ofA.get('refunds?state=failed')).body).toHaveLength(1);
     const { kind = '', key = '' } = failed?.timeout ?? {};
     const replay = { timeouts: [{ kind, key }], reason };
     expect((await as.operator.post('parked-timeouts/replay', replay)).body).toEqual({ count: 1 });
+    const { orderId = '' } = failed ?? {};
+    expect(await lastOf(orderId)).toMatchObject({
+      cause: 'operator',
+      actor: 'operator',
+      evidence: { parked: 'replay' },
+    });
     await until(async () => JSON.stringify(await pending()).includes(number));
   });
 

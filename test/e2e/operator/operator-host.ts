@@ -64,6 +64,8 @@ interface HostPlan {
   readonly options?: Partial<OrderTimeoutOptions>;
   /** Path in front of the routes. */
   readonly path?: string;
+  /** Dropped at the end. @default one of its own */
+  readonly database?: TestDatabase;
 }
 
 /** Starts an application without a broker, on a database and with page files of its own. */
@@ -71,8 +73,9 @@ export async function openOperatorHost({
   adapter = 'express',
   options,
   path = '',
+  ...given
 }: HostPlan = {}): Promise<OperatorHost> {
-  const database = await createDatabase();
+  const database = given.database ?? (await createDatabase());
   const directory = mkdtempSync(join(tmpdir(), 'operator-page-'));
   for (const [name, content] of Object.entries(PAGE)) writeFileSync(join(directory, name), content);
   const module = OrderTimeoutModule.forRoot({

@@ -86,7 +86,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
-    // test/e2e/newcomer runs the commands of README.md.
+    // test/newcomer runs the commands of README.md.
     if (program === 'nest' || program === '@nestjs/cli') return;
     if (program === 'order-timeout') return checkCommandLine(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };

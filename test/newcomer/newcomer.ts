@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { onServer, urlOf } from '../../support/database';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { onServer, urlOf } from '../support/database';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 import { copyClone } from './copy-clone';
 import { readSteps, type Step } from './readme-steps';
 import { Terminal } from './terminal';
@@ -90,8 +90,12 @@ export class Newcomer {
     return terminal;
   }
 
+  async closeTerminals(): Promise<void> {
+    for (const terminal of this.terminals.splice(0)) await terminal.close();
+  }
+
   async leave(): Promise<void> {
-    for (const terminal of this.terminals) await terminal.close();
+    await this.closeTerminals();
     await this.vhost.drop();
     await onServer(`DROP DATABASE ${this.database} WITH (FORCE)`);
     rmSync(dirname(this.clone), { recursive: true, force: true, maxRetries: 3 });

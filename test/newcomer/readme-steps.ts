@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSnippets, REPOSITORY } from '../../support/snippets';
+import { readSnippets, REPOSITORY } from '../support/snippets';
 
 /** Commands that a reader types, and waits for or leaves running. */
 export interface Step {

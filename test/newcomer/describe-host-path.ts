@@ -1,4 +1,4 @@
-import { freePort } from '../../harness/servers/free-port';
+import { freePort } from '../harness/servers/free-port';
 import { Newcomer } from './newcomer';
 import { type Terminal } from './terminal';
 import { WatchedHost } from './watched-host';

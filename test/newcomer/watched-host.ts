@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectTo } from '../../support/database';
-import { until } from '../../support/engine';
+import { connectTo } from '../support/database';
+import { until } from '../support/engine';
 import { type Newcomer } from './newcomer';
 import { type Terminal } from './terminal';
 

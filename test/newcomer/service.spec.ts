@@ -1,4 +1,4 @@
-import { freePort } from '../../harness/servers/free-port';
+import { freePort } from '../harness/servers/free-port';
 import { Newcomer } from './newcomer';
 
 /** As the page promises. The first build of a clone is a part of it. */
@@ -7,10 +7,12 @@ const LIMIT_MS = 3 * 60_000;
 describe('a new user of the service, with nothing but README.md,', () => {
   let newcomer: Newcomer;
 
-  beforeEach(async () => {
+  // One clone, so that it is built once.
+  beforeAll(async () => {
     newcomer = await Newcomer.arrive();
   });
-  afterEach(() => newcomer.leave());
+  afterEach(() => newcomer.closeTerminals());
+  afterAll(() => newcomer.leave());
 
   it(
     'closes an order over HTTP in three minutes',

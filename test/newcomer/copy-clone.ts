@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { REPOSITORY } from '../../support/snippets';
+import { REPOSITORY } from '../support/snippets';
 
 /** Copies what git knows, and the packages and the build of this clone: both are made the same way in any clone. */
 export function copyClone(target: string): void {

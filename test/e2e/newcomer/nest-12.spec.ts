@@ -1,3 +1,0 @@
-import { describeHostPath } from './describe-host-path';
-
-describeHostPath(12);
