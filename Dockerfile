@@ -1,12 +1,15 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/operator-page/package.json ./packages/operator-page/
 RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY packages/operator-page ./packages/operator-page
 # Optional peers: the HTTP server, which a host brings, the SDKs of the payment providers, and swagger-ui-dist, which is the
 # page at /docs. The image has all of them, as it cannot know which are configured.
 RUN npx nest build \
+  && npm run --silent build:page \
   && PEERS=$(node -p "const {devDependencies: d} = require('./package.json'); ['@nestjs/platform-express', 'alipay-sdk', 'stripe', 'swagger-ui-dist', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
   && npm install --save-prod --omit=dev --ignore-scripts $PEERS
 

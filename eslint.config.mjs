@@ -25,7 +25,11 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        project: ['./tsconfig.json', ...(hasPrisma ? ['./test/prisma/tsconfig.json'] : [])],
+        project: [
+          './tsconfig.json',
+          './packages/operator-page/tsconfig.json',
+          ...(hasPrisma ? ['./test/prisma/tsconfig.json'] : []),
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },

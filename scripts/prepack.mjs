@@ -16,4 +16,7 @@ await main(async ({ signal }) => {
   await run(process.execPath, [nest, 'build', '--path', 'tsconfig.package.json'], {
     ...{ cwd: repository, limitMs, signal, what: 'nest build' },
   });
+  await run(process.execPath, [join('packages', 'operator-page', 'build.mjs')], {
+    ...{ cwd: repository, limitMs, signal, what: 'the build of the operator page' },
+  });
 });

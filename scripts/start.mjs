@@ -1,5 +1,5 @@
 // npm start: the service on a real broker and database, or on the database alone, from a bare clone.
-import { serviceBuild } from './setup/build.mjs';
+import { pageBuild, serviceBuild } from './setup/build.mjs';
 import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
 import { repository } from './setup/paths.mjs';
@@ -31,7 +31,7 @@ const HEAP = { NODE_OPTIONS: '--max-old-space-size=512' };
 
 await main(async ({ args, signal }) => {
   const broker = brokerForService({ isGiven: Boolean(process.env.RABBITMQ_URLS), hasDocker: hasDockerEngine() });
-  const options = { signal, builds: [serviceBuild], brokerMayBeDown: true, brokerMayBeAbsent: true };
+  const options = { signal, builds: [serviceBuild, pageBuild], brokerMayBeDown: true, brokerMayBeAbsent: true };
   const servers = await prepareRun([broker, 'postgres'], options);
   return runInForeground(process.execPath, ['--enable-source-maps', 'dist/main.js', ...args], {
     cwd: repository,

@@ -14,6 +14,17 @@ const configuration = ['package.json', 'package-lock.json', 'nest-cli.json', 'ts
 
 /** @type {Build} */
 export const serviceBuild = { script: 'build:service', output: 'dist', inputs: ['src', ...configuration] };
+/** @type {Build} The build of the service empties dist, so this one follows it. */
+export const pageBuild = {
+  script: 'build:page',
+  output: 'dist/operator-page',
+  inputs: [
+    'packages/operator-page/src',
+    'packages/operator-page/package.json',
+    'packages/operator-page/build.mjs',
+    ...configuration,
+  ],
+};
 /** @type {Build} */
 const simulatorBuild = {
   script: 'build:simulator',
@@ -52,7 +63,7 @@ async function ensureBuild(build, { signal } = {}) {
 }
 
 /** @param {{ signal?: AbortSignal | undefined, builds?: Build[] }} [options] */
-export async function ensureBuilds({ signal, builds = [serviceBuild, simulatorBuild] } = {}) {
+export async function ensureBuilds({ signal, builds = [serviceBuild, pageBuild, simulatorBuild] } = {}) {
   for (const build of builds) await ensureBuild(build, { signal });
 }
 

@@ -10,13 +10,12 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { HttpProblem, ProblemFilter } from '../api/http';
+import { HttpProblem, packageVersion, ProblemFilter } from '../api/http';
 import { HealthController } from '../operations';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
 import { asyncApiDocument } from './amqp/async-api-document';
 import { CONTENT_SECURITY_POLICY, docsFile, docsPage } from './docs-page';
 import { openApiDocument } from './http/open-api-document';
-import { packageVersion } from './package-version';
 
 /** Serves the documents of the API, and a page to try it. Needs no API key: they describe the product, not its data. */
 @Controller({ version: VERSION_NEUTRAL })

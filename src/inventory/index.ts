@@ -5,6 +5,7 @@ export { inventoryMigrations } from './migrations/inventory-migrations';
 export { StockOwners } from './stock-owners';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
 export {
+  type Reservation,
   type ReserveOutcome,
   type SetStockCondition,
   type SetStockOutcome,

@@ -11,6 +11,7 @@ export class InventoryQueries {
   readonly assertFree: string;
   readonly setStock: string;
   readonly read: string;
+  readonly reservations: string;
   readonly audit: string;
   readonly forget: string;
 
@@ -44,6 +45,7 @@ export class InventoryQueries {
     this.setStock = setStockSql(schema);
     this.read = `
       SELECT sku, on_hand, reserved, merchant_id FROM ${schema}.inventory WHERE sku = ANY($1::text[]) ORDER BY sku`;
+    this.reservations = `SELECT sku, qty AS quantity, state FROM ${schema}.reservation WHERE order_id = $1 ORDER BY sku`;
     this.forget = `DELETE FROM ${schema}.reservation WHERE order_id = ANY($1::text[]) AND state <> 'RESERVED'`;
     this.audit = `
       SELECT i.sku, i.reserved, COALESCE(r.qty, 0)::int AS expected

@@ -3,6 +3,7 @@ import { type EntityManager } from 'typeorm';
 import { statementsOf, type Transaction } from '../database';
 import { InventoryQueries } from './inventory-queries';
 import {
+  type Reservation,
   type ReserveOutcome,
   type SetStockCondition,
   type SetStockOutcome,
@@ -36,6 +37,11 @@ export class Inventory {
   /** @internal @param schema validated name of the PostgreSQL schema. */
   constructor(schema: string) {
     this.queries = new InventoryQueries(schema);
+  }
+
+  /** @internal What is or was reserved for an order, by SKU. */
+  reservations(queries: Pick<EntityManager, 'query'>, orderId: string): Promise<Reservation[]> {
+    return queries.query(this.queries.reservations, [orderId]);
   }
 
   /** @internal Reserves all demands or none. Idempotent by order and SKU. */

@@ -15,6 +15,7 @@ import {
   type RetentionOptions,
 } from '../orders';
 import { ApiKeys, findApiKeyProblems, findRateLimitProblems, type RateLimitOptions } from '../api/http';
+import { findOperatorKeyProblems, OperatorKeys } from '../api/operator';
 import { ResilientProvider, type ResilienceOptions, type PaymentProvider, PaymentProviders } from '../payments';
 import { resolveTimeoutsOptions, TIMEOUTS_OPTIONS, type TimeoutsOptions } from '../timeouts';
 import { type ResolvedWebhookOptions, resolveWebhookOptions, type WebhookOptions } from '../webhooks';
@@ -35,6 +36,11 @@ export interface OrderTimeoutOptions extends TimeoutsOptions {
    * guards.
    */
   readonly apiKeys?: readonly string[] | 'open';
+  /**
+   * Keys of the operator page, as `name:sha256hex:roles`, with roles joined by `+`: `read`, `operate`, `money`, `reveal`. A
+   * key with `@` and merchant ids after its roles is limited to these merchants. Needs `operator`. @default [], closed
+   */
+  readonly operatorKeys?: readonly string[];
   /** Rate limits of the HTTP API. @default per second, 1000 requests per key and 20 failures per address */
   readonly rateLimits?: RateLimitOptions;
   /** Signed webhooks about orders. @default none */
@@ -55,10 +61,9 @@ export interface OrderTimeoutExtras {
    * @default false
    */
   readonly contract?: boolean;
-  /**
-   * Path in front of the routes of the HTTP API, such as `shop/v1`. It follows the host's global prefix.
-   * @default '', for none
-   */
+  /** Whether to serve the operator page under /operator. It stays closed without `operatorKeys`. @default false */
+  readonly operator?: boolean;
+  /** Path in front of all routes, such as `shop/v1`. It follows the host's global prefix. @default '', for none */
   readonly path?: string;
 }
 
@@ -69,6 +74,7 @@ export interface ResolvedOrderTimeoutOptions {
   readonly providers: readonly PaymentProvider[];
   readonly resilience: Readonly<Record<string, ResilienceOptions>>;
   readonly apiKeys: ApiKeys | 'open';
+  readonly operatorKeys: OperatorKeys;
   readonly rateLimits: RateLimitOptions;
   readonly webhooks: ResolvedWebhookOptions | undefined;
   readonly migrate: boolean;
@@ -82,6 +88,7 @@ export const ORDER_TIMEOUT_OPTION_NAMES: readonly string[] = [
     providers: true,
     resilience: true,
     apiKeys: true,
+    operatorKeys: true,
     rateLimits: true,
     webhooks: true,
     migrate: true,
@@ -93,6 +100,7 @@ export const EXTRAS: readonly string[] = Object.keys({
   http: true,
   isGlobal: true,
   contract: true,
+  operator: true,
   path: true,
 } satisfies Record<keyof OrderTimeoutExtras, true>);
 
@@ -110,10 +118,13 @@ const RETENTION_OPTIONS = Object.keys({
 } satisfies Record<keyof RetentionOptions, true>);
 
 /** @throws InvalidOptionsError with every invalid option. */
-export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: boolean): ResolvedOrderTimeoutOptions {
+export function resolveOrderTimeoutOptions(
+  options: OrderTimeoutOptions,
+  { http = false, operator = false }: Pick<OrderTimeoutExtras, 'http' | 'operator'>,
+): ResolvedOrderTimeoutOptions {
   assertOptionsObject('OrderTimeoutModule', options);
   const { orders = {}, retention = {}, providers = [], resilience = {}, apiKeys = [], ...others } = options;
-  const { rateLimits = {}, migrate = true, webhooks, ...rest } = others;
+  const { operatorKeys = [], rateLimits = {}, migrate = true, webhooks, ...rest } = others;
   const timeouts = onlyOf(rest, TIMEOUTS_OPTIONS);
   const names = providers.map(({ name }) => name);
   const problems = [
@@ -131,6 +142,8 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
     ),
     ...findUnknownProviders(Object.keys(resilience), names),
     ...(apiKeys === 'open' ? [] : findApiKeyProblems(apiKeys)),
+    ...findOperatorKeyProblems(operatorKeys),
+    ...(operatorKeys.length > 0 && !operator ? ['operatorKeys need operator: true'] : []),
     ...findRateLimitProblems(rateLimits),
     ...(webhooks ? problemsOf(() => resolveWebhookOptions(webhooks)).map((problem) => `webhooks.${problem}`) : []),
     ...(http && apiKeys.length === 0 ? ['apiKeys must name at least one key while http is true, or be "open"'] : []),
@@ -138,7 +151,11 @@ export function resolveOrderTimeoutOptions(options: OrderTimeoutOptions, http: b
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   const keys = apiKeys === 'open' ? apiKeys : new ApiKeys(apiKeys);
   const given = { timeouts, orders, retention, providers, resilience, apiKeys: keys, rateLimits, migrate };
-  return Object.freeze({ ...given, webhooks: webhooks && resolveWebhookOptions(webhooks) });
+  return Object.freeze({
+    ...given,
+    operatorKeys: new OperatorKeys(operatorKeys),
+    webhooks: webhooks && resolveWebhookOptions(webhooks),
+  });
 }
 
 function unnameable(name: string): string {

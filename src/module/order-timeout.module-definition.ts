@@ -7,10 +7,10 @@ export const RAW_ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:raw-options');
 /** Injection token of ResolvedOrderTimeoutOptions. */
 export const ORDER_TIMEOUT_OPTIONS = Symbol('order-timeout:options');
 
-const resolved = (http: boolean): Provider => ({
+const resolved = (extras: OrderTimeoutExtras): Provider => ({
   provide: ORDER_TIMEOUT_OPTIONS,
   inject: [RAW_ORDER_TIMEOUT_OPTIONS],
-  useFactory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions(raw, http),
+  useFactory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions(raw, extras),
 });
 
 const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({
@@ -18,10 +18,10 @@ const definition = new ConfigurableModuleBuilder<OrderTimeoutOptions>({
 })
   .setClassMethodName('forRoot')
   .setExtras<OrderTimeoutExtras>(
-    { isGlobal: true, http: false, contract: false, path: '' },
-    (given, { http = false }) => ({
+    { isGlobal: true, http: false, contract: false, operator: false, path: '' },
+    (given, extras) => ({
       ...given,
-      providers: [...(given.providers ?? []), resolved(http)],
+      providers: [...(given.providers ?? []), resolved(extras)],
       exports: [ORDER_TIMEOUT_OPTIONS],
     }),
   )

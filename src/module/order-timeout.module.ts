@@ -11,7 +11,7 @@ import {
   type OrderTimeoutModuleOptions,
   OrderTimeoutOptionsModule,
 } from './order-timeout.module-definition';
-import { ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
+import { OPERATOR_PROVIDERS, ORDER_TIMEOUT_PROVIDERS } from './order-timeout.providers';
 import { OrderCommandsController, RequestsController, StockCommandsController } from '../api/amqp';
 import {
   BulkActionsController,
@@ -24,6 +24,7 @@ import {
   TimeoutOperatorController,
   UnmatchedPaymentsController,
 } from '../api/http';
+import { OPERATOR_CONTROLLERS } from '../api/operator';
 import { ContractController } from '../contract';
 import { InvalidOptionsError } from '../errors';
 import {
@@ -86,7 +87,7 @@ export class OrderTimeoutModule implements OnModuleInit {
     return compose(OrderTimeoutOptionsModule.forRoot(options), options);
   }
 
-  /** Give `http`, `contract`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
+  /** Give `http`, `contract`, `operator`, `path`, and `isGlobal` beside `useFactory`, because they decide what the module consists of. */
   static forRootAsync(options: OrderTimeoutModuleAsyncOptions): DynamicModule {
     assertBesideFactory(options);
     return compose(OrderTimeoutOptionsModule.forRootAsync(options), options);
@@ -122,7 +123,7 @@ export class OrderTimeoutModule implements OnModuleInit {
 }
 
 function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicModule {
-  const { isGlobal = true, http = false, contract = false } = extras;
+  const { isGlobal = true, http = false, contract = false, operator = false } = extras;
   if (contract && !http) throw new InvalidOptionsError('OrderTimeoutModule', ['contract needs http: true']);
   const timeouts = TimeoutsModule.forRootAsync({
     isGlobal,
@@ -134,8 +135,13 @@ function compose(options: DynamicModule, extras: OrderTimeoutExtras): DynamicMod
     module: OrderTimeoutModule,
     global: isGlobal,
     imports: [DiscoveryModule, options, timeouts, ...routePrefix(OrderTimeoutModule, extras)],
-    providers: ORDER_TIMEOUT_PROVIDERS,
-    controllers: [...(http ? HTTP_CONTROLLERS : []), ...(contract ? [ContractController] : []), ...AMQP_CONTROLLERS],
+    providers: [...ORDER_TIMEOUT_PROVIDERS, ...(operator ? OPERATOR_PROVIDERS : [])],
+    controllers: [
+      ...(http ? HTTP_CONTROLLERS : []),
+      ...(contract ? [ContractController] : []),
+      ...(operator ? OPERATOR_CONTROLLERS : []),
+      ...AMQP_CONTROLLERS,
+    ],
     exports: [timeouts, ...ORDER_TIMEOUT_PROVIDERS],
   };
 }

@@ -6,12 +6,14 @@ import { type ResolvedOrderTimeoutOptions } from './order-timeout-options';
 import { ORDER_TIMEOUT_OPTIONS } from './order-timeout.module-definition';
 import { ORDER_PROVIDERS, OrderListenerExplorer, OrderListeners, ORDERS_OPTIONS, type OrdersOptions } from '../orders';
 import { judgeCommand, PlaceCommand } from '../api/amqp';
-import { API_KEYS, RateLimits } from '../api/http';
+import { API_KEYS, RateLimits, UnmatchedScope } from '../api/http';
+import { OPERATOR_PAGE_PROVIDERS, OperatorKeys } from '../api/operator';
 import { ResilientProvider, PaymentObservers, PaymentProviders } from '../payments';
 import { CommandHandlers, RabbitClient, RabbitServer, type Verdict } from '../rabbit';
 import { isDatabaseWritable } from '../database';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutEngine, TimeoutScheduler } from '../timeouts';
 import { Webhooks } from '../webhooks';
+import { restrictProviders } from './restrict-providers';
 
 /** Commands that run at once: enough to use a pool of 20 connections well and leave some free. */
 const COMMAND_CONCURRENCY = 16;
@@ -25,6 +27,12 @@ const apiKeys: Provider = {
   provide: API_KEYS,
   inject: [ORDER_TIMEOUT_OPTIONS],
   useFactory: (options: ResolvedOrderTimeoutOptions) => options.apiKeys,
+};
+
+const operatorKeys: Provider = {
+  provide: OperatorKeys,
+  inject: [ORDER_TIMEOUT_OPTIONS],
+  useFactory: (options: ResolvedOrderTimeoutOptions) => options.operatorKeys,
 };
 
 const rateLimits: Provider = {
@@ -44,15 +52,22 @@ const orders: Provider = {
 
 const payments: Provider = {
   provide: PaymentProviders,
-  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers],
-  useFactory: ({ providers, resilience }: ResolvedOrderTimeoutOptions, clock: Clock, observers: PaymentObservers) =>
-    new PaymentProviders(
-      providers.map((one) =>
-        one instanceof ResilientProvider
-          ? one
-          : new ResilientProvider(one, clock, ownValue(resilience, one.name), observers),
-      ),
-    ),
+  inject: [ORDER_TIMEOUT_OPTIONS, CLOCK, PaymentObservers, TimeoutEngine],
+  useFactory: (
+    { providers, resilience }: ResolvedOrderTimeoutOptions,
+    clock: Clock,
+    observers: PaymentObservers,
+    { controls }: TimeoutEngine,
+  ) => {
+    const resilient = providers.map((one) =>
+      one instanceof ResilientProvider
+        ? one
+        : new ResilientProvider(one, clock, ownValue(resilience, one.name), observers),
+    );
+    const all = new PaymentProviders(resilient);
+    restrictProviders(all, controls);
+    return all;
+  },
 };
 
 const commands: Provider = {
@@ -110,7 +125,11 @@ export const ORDER_TIMEOUT_PROVIDERS: Provider[] = [
   payments,
   ...ORDER_PROVIDERS,
   OrderListenerExplorer,
+  UnmatchedScope,
   webhooks,
   PlaceCommand,
   commands,
 ];
+
+/** Those of the operator page, if it is served. */
+export const OPERATOR_PROVIDERS: Provider[] = [operatorKeys, ...OPERATOR_PAGE_PROVIDERS];

@@ -11,11 +11,16 @@ const PATH = /^\/?[\w.~-]+(\/[\w.~-]+)*\/?$/;
  *
  * @throws InvalidOptionsError if `path` is not a path, or if there are no routes.
  */
-export function routePrefix(module: Type, { path = '', http = false }: OrderTimeoutExtras): DynamicModule[] {
+export function routePrefix(
+  module: Type,
+  { path = '', http = false, operator = false }: OrderTimeoutExtras,
+): DynamicModule[] {
   if (path === '') return [];
   const problems = [
     ...(PATH.test(path) ? [] : [`path must be segments such as "shop/v1", not ${JSON.stringify(path)}`]),
-    ...(http ? [] : ['path needs http: true, because the module has no routes without it']),
+    ...(http || operator
+      ? []
+      : ['path needs http: true or operator: true, because the module has no routes without them']),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('OrderTimeoutModule', problems);
   return [RouterModule.register([{ path, module }])];

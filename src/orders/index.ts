@@ -86,3 +86,8 @@ export { type AutoCloseChange, type SetAutoCloseResult } from './deadline/set-au
 export { type ActionContext, type Actor, TRANSITION_CAUSES, type TransitionCause } from './transition-cause';
 export { OrderMerchants } from './sql/order-merchants';
 export { merchantTimeouts } from './sql/merchant-timeouts';
+export { ListOrders } from './read/list-orders';
+export { type DossierRefund, type OrderDossier, ReadDossier } from './read/read-dossier';
+export { type OrderSummary, SummarizeOrders } from './read/summarize-orders';
+export { NoteOnOrders } from './operator/note-on-orders';
+export { type PersonalData, RevealPersonalData } from './operator/reveal-personal-data';

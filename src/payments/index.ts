@@ -20,7 +20,7 @@ export { type PaymentProvider } from './payment-provider';
 export { PaymentProviders } from './payment-providers';
 export { type RefundRequest } from './refund-request';
 export { type ResilienceOptions } from './resilience/resilience-options';
-export { ResilientProvider } from './resilience/resilient-provider';
+export { type ProviderRestriction, ResilientProvider } from './resilience/resilient-provider';
 export { type BreakerState } from './resilience/provider-breaker';
 export { type HttpPaymentOptions } from './http/http-payment-options';
 export { HttpPaymentProvider } from './http/http-payment-provider';

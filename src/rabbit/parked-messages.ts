@@ -43,6 +43,11 @@ export class ParkedMessages {
     private readonly names: TopologyNames,
   ) {}
 
+  /** How many there are. */
+  size(): Promise<number> {
+    return onConfirmChannel(this.connection, (channel) => this.count(channel));
+  }
+
   /** In the order of the queue. */
   list(limit: number): Promise<ParkedMessage[]> {
     const messages: ParkedMessage[] = [];

@@ -23,6 +23,7 @@ export class AppModule {
         OrderTimeoutModule.forRootAsync({
           http: true,
           contract: true,
+          operator: true,
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => toOptions(dataSource, config),
         }),
@@ -52,6 +53,7 @@ export function toOptions(dataSource: DataSource, config: ServiceConfig): OrderT
     ...providersOf(config),
     ...(webhooks && { webhooks }),
     apiKeys: http.apiKeys,
+    operatorKeys: http.operatorKeys,
     rateLimits,
     shutdownTimeoutMs: config.shutdownTimeoutMs,
     [OWNS_DATABASE]: true,

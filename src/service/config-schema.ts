@@ -3,6 +3,7 @@ import { findSchemaNameProblems, findSessionProblem, parseServerUrls } from '../
 import { LOG_LEVELS } from '../operations';
 import { LIMITS, POLICY_WORDS } from '../orders';
 import { findApiKeyProblems } from '../api/http';
+import { findOperatorKeyProblems } from '../api/operator';
 import { parseConfigJson, ReservedNameError } from './parse-config-json';
 import { readTrustedProxies } from './read-trusted-proxies';
 
@@ -74,6 +75,7 @@ export const configSchema = z.object({
   PORT: integer(0, 65_535).default(3_000),
   HOST: z.string().default('0.0.0.0'),
   TRUST_PROXY: z.string().transform(readTrustedProxies).optional(),
+  OPERATOR_KEYS: list.superRefine(checkOperatorKeys).default([]),
   API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),
   RATE_LIMIT_PER_SECOND: integer(0, 1_000_000).default(1_000),
   RATE_LIMIT_FAILURES_PER_SECOND: integer(0, 1_000_000).default(20),
@@ -130,6 +132,10 @@ export const policySchema = z.object({
 function checkApiKeys(keys: readonly string[], context: z.RefinementCtx): void {
   const problems = keys.length === 0 ? ['must name at least one key'] : findApiKeyProblems(keys);
   for (const message of problems) context.addIssue({ code: 'custom', message });
+}
+
+function checkOperatorKeys(keys: readonly string[], context: z.RefinementCtx): void {
+  for (const message of findOperatorKeyProblems(keys)) context.addIssue({ code: 'custom', message });
 }
 
 /** The messages must not contain the URL, which holds the password. */

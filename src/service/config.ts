@@ -20,6 +20,8 @@ export interface ServiceConfig {
     readonly port: number;
     readonly host: string;
     readonly apiKeys: readonly string[];
+    /** Empty: the operator page is closed. */
+    readonly operatorKeys: readonly string[];
     /** Proxies whose `X-Forwarded-For` is trusted; undefined: none. */
     readonly trustProxy?: TrustedProxies | undefined;
   };
@@ -153,6 +155,7 @@ function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig
       port: settings.PORT,
       host: settings.HOST,
       apiKeys: settings.API_KEYS,
+      operatorKeys: settings.OPERATOR_KEYS,
       trustProxy: settings.TRUST_PROXY,
     },
     rateLimits: {

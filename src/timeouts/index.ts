@@ -12,7 +12,11 @@ export {
   type TimeoutRef,
 } from './timeout';
 export { countTimeouts, type TimeoutCounts } from './timeout-counts';
+export { COUNT_LIMIT, type DueCounts, MINUTE_LIMIT, type ParkedGroup, TimeoutSummary } from './timeout-summary';
+export { type Control, type ControlReason } from './controls/control';
+export { type ControlChange, type Controls } from './controls/controls';
 export { TimeoutEngine } from './timeout-engine';
+export { type TransportChoice } from './message-path/transport-choice';
 export { type PathFacts, readPathFacts } from './message-path/read-path-facts';
 export { InvalidTimeoutError, UnknownTimeoutKindError } from './timeout-errors';
 export { type SettlementRun, type TimeoutHandlerBatch, type TimeoutHandlerSingle } from './handlers/timeout-handler';

@@ -6,6 +6,7 @@ import { retryWhileUnavailable } from '../database';
 import { assertDatabase } from './startup/assert-database';
 import { refuseMissingHandlers } from './startup/refuse-missing-handlers';
 import { DatabaseClock } from './settling/database-clock';
+import { Controls } from './controls/controls';
 import { WakeUpConsumer } from './wake-ups/wake-up-consumer';
 import { type TimeoutProcessor } from './timeout-processor';
 import { MessagePath } from './message-path/message-path';
@@ -31,6 +32,8 @@ export class TimeoutEngine {
   readonly path: MessagePath;
   /** @internal What the test kit drives. */
   readonly dueRuns: DueRuns;
+  /** @internal What operators have paused. */
+  readonly controls: Controls;
   private readonly relays: OutboxRelays;
   private readonly processors = new Map<string, TimeoutProcessor>();
   private readonly sweeps = new Map<string, Sweep>();
@@ -48,6 +51,7 @@ export class TimeoutEngine {
   ) {
     const { dataSource, schema } = options;
     this.databaseClock = new DatabaseClock(dataSource, clock);
+    this.controls = new Controls({ dataSource, schema }, clock);
     const isConsumed = (): boolean => this.consumers.every((each) => each.isConsuming);
     const path = { client, options, dataSource, observer: observers, kinds: () => this.kinds, isConsumed };
     this.path = new MessagePath(path, clock);
@@ -102,6 +106,7 @@ export class TimeoutEngine {
     if (this.options.consume)
       await retryWhileUnavailable(this.clock, () => refuseMissingHandlers(this.options, this.kinds));
     await retryWhileUnavailable(this.clock, () => this.databaseClock.start());
+    await retryWhileUnavailable(this.clock, () => this.controls.refresh());
     if (this.options.consume) for (const handler of this.handlers) this.work(handler, this.writesWakeUps);
     if (!this.options.isDrivenByTests) this.run();
     this.phase = 'running';
@@ -113,6 +118,7 @@ export class TimeoutEngine {
     else this.logger.warn(NO_BROKER);
     this.client.start();
     this.path.start();
+    this.controls.start();
     this.unsubscribe = onAnnouncedCommit(this.options.dataSource, (wakeUps) => {
       if (!this.isMessagePathUp) takeSoon(wakeUps, this.sweeps, this.databaseClock.nowMs());
     });
@@ -137,6 +143,7 @@ export class TimeoutEngine {
   async sweepOnce(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
     if (this.phase !== 'new') throw new Error('the engine runs, and sweeps by itself');
     await this.databaseClock.start();
+    await this.controls.refresh();
     try {
       for (const handler of this.handlers) this.work(handler, false);
       const runs = [...this.sweeps].map(async ([kind, sweep]) => [kind, await sweep.runToEnd(signal)] as const);
@@ -162,7 +169,7 @@ export class TimeoutEngine {
     await Promise.all([...this.processors.values()].map((processor) => processor.close(limit.left())));
     const given = await this.client.drain(limit.left());
     // Each may wait for a statement of a database that does not answer any more.
-    await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop()]), undefined);
+    await limit.within<unknown>(Promise.all([this.path.stop(), this.relays.stop(), this.controls.stop()]), undefined);
     const relayed = await limit.within(this.relays.runOnce(), 0);
     await this.client.close(limit.left());
     await limit.within<unknown>(this.relays.finishLate(), undefined);
@@ -171,8 +178,8 @@ export class TimeoutEngine {
   }
 
   private work(handler: RegisteredHandler, consumes: boolean): void {
-    const { options, outbox, databaseClock, observers, path, writesWakeUps, clock } = this;
-    const deps = { options, outbox, databaseClock, observers, path, writesWakeUps };
+    const { options, outbox, databaseClock, observers, path, controls, writesWakeUps, clock } = this;
+    const deps = { options, outbox, databaseClock, observers, path, controls, writesWakeUps };
     const { processor, sweep } = workOnKind(handler, deps, clock);
     this.processors.set(handler.kind, processor);
     this.sweeps.set(handler.kind, sweep);

@@ -28,6 +28,8 @@ interface ProcessorDependencies {
   readonly observer: TimeoutObserver;
   /** What is early by less is kept in the process. What is early by more goes through the outbox again. */
   readonly longestHoldMs: number;
+  /** An operator has paused the kind: its timeouts stay due. */
+  isPaused(): boolean;
 }
 
 /**

@@ -14,6 +14,7 @@ import { ParkedTimeouts } from './parked-timeouts';
 import { endConnection } from './startup/connection';
 import { refuseSecondImport } from './startup/refuse-second-import';
 import { TimeoutEngine } from './timeout-engine';
+import { TimeoutSummary } from './timeout-summary';
 import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
 import { TimeoutScheduler } from './scheduling/timeout-scheduler';
@@ -33,6 +34,7 @@ import { RESOLVED_TIMEOUTS_OPTIONS, TIMEOUTS_PROVIDERS } from './timeouts.provid
     RESOLVED_TIMEOUTS_OPTIONS,
     TimeoutScheduler,
     ParkedTimeouts,
+    TimeoutSummary,
     TimeoutEngine,
     TimeoutObservers,
     Outbox,

@@ -8,6 +8,7 @@ import { UnknownTimeoutKindError } from './timeout-errors';
 import { TimeoutHandlerExplorer } from './handlers/timeout-handler.explorer';
 import { TimeoutObservers } from './timeout-observer';
 import { openConnection } from './startup/connection';
+import { TimeoutSummary } from './timeout-summary';
 import { TimeoutQueries } from './scheduling/timeout-queries';
 import { TimeoutScheduler } from './scheduling/timeout-scheduler';
 import { TIMEOUTS_OPTIONS } from './timeouts.module-definition';
@@ -79,6 +80,12 @@ const parked: Provider = {
     new ParkedTimeouts({ dataSource, schema, writesWakeUps: transport !== 'none' }),
 };
 
+const summary: Provider = {
+  provide: TimeoutSummary,
+  inject: [RESOLVED_TIMEOUTS_OPTIONS],
+  useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new TimeoutSummary(dataSource, schema),
+};
+
 /** Everything TimeoutsModule provides. */
 export const TIMEOUTS_PROVIDERS: Provider[] = [
   clock,
@@ -90,4 +97,5 @@ export const TIMEOUTS_PROVIDERS: Provider[] = [
   engine,
   scheduler,
   parked,
+  summary,
 ];

@@ -129,6 +129,20 @@ module.exports = {
       to: { pathNot: '^packages/payment-simulator/|node_modules/zod/', dependencyTypesNot: ['core'] },
     },
     {
+      name: 'page-stands-alone',
+      comment: 'it runs in a browser, and every package in it is sent to every operator',
+      severity: 'error',
+      from: { path: '^packages/operator-page/src/' },
+      to: { pathNot: '^packages/operator-page/src/|node_modules/(preact|uplot)/' },
+    },
+    {
+      name: 'product-without-page-source',
+      comment: 'the product serves what was built, and knows nothing of how',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: 'nestjs-order-timeout-operator-page' },
+    },
+    {
       name: 'no-dev-dependency-in-production',
       comment: 'it would be missing in the image and in every host',
       severity: 'error',

@@ -33,7 +33,7 @@ describe('the users of the shipped broker definitions', () => {
     }
     // The service itself, with nothing but its own user, on both kinds of queues that it declares.
     const app = await createService(loadConfig(environmentOf(database.url, urlFor('service'))));
-    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [] });
+    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [], operatorKeys: [] });
     const base = await app.getUrl();
     send = async (path, body) => {
       const headers = { 'content-type': 'application/json', 'x-api-key': 'key-of-everything', connection: 'close' };

@@ -8,6 +8,8 @@ export interface ApiRequest {
   readonly headers: IncomingHttpHeaders;
   /** The sender's address, by the host's `trust proxy` setting. */
   readonly ip?: string | undefined;
+  /** `https` if the request came over TLS, by the host's `trust proxy` setting. */
+  readonly protocol?: string | undefined;
   readonly socket?: { readonly remoteAddress?: string | undefined };
   readonly params?: Readonly<Record<string, unknown>>;
   /** Name of the API key. Set when the guard admits the request. */

@@ -6,6 +6,7 @@ type TransportCode =
   | 'INVALID_REQUEST'
   | 'UNAUTHORIZED'
   | 'FORBIDDEN'
+  | 'CROSS_SITE_REQUEST'
   | 'ROUTE_NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'BODY_TOO_LARGE'
@@ -30,6 +31,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   INVALID_REQUEST: { status: 400, title: 'The request cannot be read' },
   UNAUTHORIZED: { status: 401, title: 'A valid API key is required' },
   FORBIDDEN: { status: 403, title: 'The API key may not do this' },
+  CROSS_SITE_REQUEST: { status: 403, title: 'The request does not come from the operator page' },
   ROUTE_NOT_FOUND: { status: 404, title: 'There is nothing at this path' },
   ORDER_NOT_FOUND: { status: 404, title: 'There is no such order' },
   PAYMENT_NOT_FOUND: { status: 404, title: 'The order has no such payment' },

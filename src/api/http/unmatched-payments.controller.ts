@@ -11,28 +11,15 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { type z } from 'zod';
-import {
-  accepted,
-  assignmentSchema,
-  InputPipe,
-  notFound,
-  reasonSchema,
-  rejectOperator,
-  unmatchedPageSchema,
-} from '../input';
+import { accepted, assignmentSchema, InputPipe, reasonSchema, unmatchedPageSchema } from '../input';
 import { fields } from '../../orders/input';
-import {
-  type ActionContext,
-  type AssignUnmatchedResult,
-  OrderMerchants,
-  Orders,
-  type UnmatchedPayment,
-} from '../../orders';
+import { type ActionContext, type AssignUnmatchedResult, Orders, type UnmatchedPayment } from '../../orders';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
 import { ByCaller } from './by-caller.decorator';
 import { CallerScope } from './caller-scope.decorator';
 import { type MerchantScope } from './merchant-scope';
 import { ProblemFilter } from './problem.filter';
+import { UnmatchedScope } from './unmatched-scope';
 
 const unmatchedId = new InputPipe(fields.unmatchedId);
 
@@ -46,7 +33,7 @@ const unmatchedId = new InputPipe(fields.unmatchedId);
 export class UnmatchedPaymentsController {
   constructor(
     private readonly orders: Orders,
-    private readonly merchants: OrderMerchants,
+    private readonly visible: UnmatchedScope,
   ) {}
 
   /** Ordered by id. `after` is the id of the last entry of the previous page. */
@@ -68,7 +55,7 @@ export class UnmatchedPaymentsController {
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<UnmatchedPayment> {
-    await this.assertVisible(id, scope);
+    await this.visible.assertVisible(id, scope);
     return accepted(id, await this.orders.unmatched.settle({ id, reason }, { by })).payment;
   }
 
@@ -81,22 +68,10 @@ export class UnmatchedPaymentsController {
     @ByCaller() by: ActionContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<Exclude<AssignUnmatchedResult, { outcome: 'rejected' }>> {
-    await this.assertVisible(id, scope);
-    await this.assertTheirs(orderId, scope);
+    await this.visible.assertVisible(id, scope);
+    await this.visible.assertTheirs(orderId, scope);
     const result = await this.orders.unmatched.assign({ id, orderId, reason }, { by });
     const isMissing = result.outcome === 'rejected' && result.code === 'ORDER_NOT_FOUND';
     return accepted(isMissing ? orderId : id, result);
-  }
-
-  /** Checked outside the action's transaction, because the order that a payment names and its merchant never change. */
-  private async assertVisible(id: string, { isRestricted, merchants }: MerchantScope): Promise<void> {
-    if (!isRestricted || (await this.orders.unmatched.get(id, { merchants }))) return;
-    throw rejectOperator(id, { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
-  }
-
-  private async assertTheirs(orderId: string, scope: MerchantScope): Promise<void> {
-    if (!scope.isRestricted) return;
-    const merchantId = await this.merchants.of(orderId);
-    if (merchantId === undefined || !scope.allows(merchantId)) throw notFound(orderId);
   }
 }

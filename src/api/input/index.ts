@@ -9,3 +9,14 @@ export { rejectOperator } from './reject-operator';
 export { autoCloseSchema, cancellationSchema, closeSchema, reasonSchema, refundSchema } from './order-action-schemas';
 export { chosenTimeoutsSchema, parkedPageSchema } from './parked-timeout-schemas';
 export { assignmentSchema, unmatchedPageSchema } from './unmatched-payment-schemas';
+export {
+  chosenMessagesSchema,
+  chosenRowsSchema,
+  operatorAutoCloseSchema,
+  operatorExtensionSchema,
+  operatorPageLimitSchema,
+  operatorParkedPageSchema,
+  operatorTimeoutsSchema,
+  providerLimitSchema,
+  refundPageSchema,
+} from './operator-page-schemas';

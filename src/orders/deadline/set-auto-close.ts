@@ -12,6 +12,8 @@ import { type ActionContext, contextOf } from '../transition-cause';
 export interface AutoCloseChange {
   readonly orderId: string;
   readonly enabled: boolean;
+  /** For the history. */
+  readonly reason?: string | undefined;
 }
 
 export type SetAutoCloseResult =
@@ -32,7 +34,7 @@ export class SetAutoClose {
     return this.transaction.withOrder<SetAutoCloseResult>(
       request.orderId,
       tx,
-      (locked) => this.set(locked, request.enabled, contextOf(by)),
+      (locked) => this.set(locked, request, contextOf(by)),
       () => ({ outcome: 'rejected', code: 'ORDER_NOT_FOUND' }),
     );
   }
@@ -51,12 +53,12 @@ export class SetAutoClose {
 
   private async set(
     { tx, order, now }: LockedOrderContext,
-    enabled: boolean,
+    { enabled, reason = enabled ? 'auto-close on' : 'auto-close off' }: AutoCloseChange,
     by: ActionContext,
   ): Promise<SetAutoCloseResult> {
     if (order.status !== 'PENDING') return { outcome: 'rejected', code: 'ORDER_NOT_PENDING' };
     if (order.autoClose !== enabled) {
-      const why = { by, reason: enabled ? 'auto-close on' : 'auto-close off', evidence: { autoClose: enabled } };
+      const why = { by, reason, evidence: { autoClose: enabled } };
       const amended = await this.amend.execute(tx, order, { autoClose: enabled }, why);
       if (enabled) await this.transaction.scheduler.schedule(deadlineTimeouts(amended, now, by.traceparent), { tx });
       else await this.leaveToPerson({ tx, order, now }, by);

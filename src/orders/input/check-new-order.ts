@@ -32,7 +32,7 @@ export function checkNewAttempt(attempt: OrderAttempt): void {
 
 /** Checks any other request for one order. @throws InvalidOrderError with all problems. */
 export function checkRequest(
-  what: 'deadline' | 'cancellation' | 'autoClose' | 'refund' | 'revival' | 'close',
+  what: 'deadline' | 'cancellation' | 'autoClose' | 'refund' | 'revival' | 'reveal' | 'close',
   request: { readonly orderId: string },
 ): void {
   check(moduleSchemas[what], request, `order ${shown(request.orderId)}`);

@@ -53,6 +53,8 @@ export const fields = {
   ),
   currency: matching(LIMITS.currency, 'an ISO 4217 code of three capital letters, e.g. "EUR"'),
   amount: money(1),
+  trace: matching(/^[0-9a-f]{32}$/, 'a W3C trace id, 32 hex digits in lower case'),
+  searchText: printable(LIMITS.reference),
   /** Lines may be free: gifts and samples. */
   unitAmount: money(0),
   quantity: integer(1, LIMITS.quantity, 'pieces'),

@@ -16,7 +16,7 @@ export const moduleSchemas = {
   attempt: moduleAttemptSchema.extend({ orderId }),
   deadline: moduleDeadlineSchema,
   cancellation: z.strictObject({ orderId, reason: reason.optional() }),
-  autoClose: z.strictObject({ orderId, enabled: flag }),
+  autoClose: z.strictObject({ orderId, enabled: flag, reason: reason.optional() }),
   refund: z.strictObject({
     orderId,
     provider,
@@ -25,6 +25,7 @@ export const moduleSchemas = {
     reason,
   }),
   revival: z.strictObject({ orderId, reason }),
+  reveal: z.strictObject({ orderId, reason }),
   close: z.strictObject({ orderId, reason, attemptsAreClosed: flag.optional() }),
   settlement: z.strictObject({ id: unmatchedId, reason }),
   page: modulePageSchema,

@@ -55,10 +55,18 @@ export const orderPageSchema = z.strictObject({
   cursor: cursor.optional(),
 });
 
+/** The same from the operator page, whose search knows more. */
+export const operatorPageSchema = z.strictObject({
+  ...orderPageSchema.shape,
+  trace: fields.trace.optional(),
+  q: fields.searchText.optional(),
+});
+
 /** The same from a caller in the same process. */
 export const modulePageSchema = z.strictObject({
   ...moduleFilterShape,
   merchants: z.array(fields.merchantId).optional(),
+  trace: fields.trace.optional(),
   limit: limit.optional(),
   cursor: cursor.optional(),
 });

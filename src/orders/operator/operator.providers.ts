@@ -7,6 +7,8 @@ import { construct, constructWith } from '../construct';
 import { CancelOrder } from '../close/cancel-order';
 import { ExtendDeadline } from '../deadline/extend-deadline';
 import { ListOrders } from '../read/list-orders';
+import { ReadDossier } from '../read/read-dossier';
+import { SummarizeOrders } from '../read/summarize-orders';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { HandleUnmatched } from '../unmatched/handle-unmatched';
 import { PaymentWatch } from '../unmatched/payment-watch';
@@ -17,7 +19,9 @@ import { AssignUnmatched } from '../unmatched/assign-unmatched';
 import { BulkActions } from './bulk-actions';
 import { BulkRun } from './bulk-run';
 import { CloseOrder } from './close-order';
+import { NoteOnOrders } from './note-on-orders';
 import { RefundPayment } from './refund-payment';
+import { RevealPersonalData } from './reveal-personal-data';
 import { ReviveOrder } from './revive-order';
 import { SettleUnmatched } from '../unmatched/settle-unmatched';
 import { UnmatchedPayments } from '../unmatched/unmatched-payments';
@@ -63,6 +67,18 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     inject: [RESOLVED_TIMEOUTS_OPTIONS, ListOrders, CLOCK],
     useFactory: ({ dataSource }: ResolvedTimeoutsOptions, listing: ListOrders, clock: Clock) =>
       new BulkRun({ dataSource, listing, clock }),
+  },
+  construct(RevealPersonalData, OrderTransaction),
+  construct(NoteOnOrders, OrderTransaction),
+  {
+    provide: ReadDossier,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new ReadDossier(dataSource, schema),
+  },
+  {
+    provide: SummarizeOrders,
+    inject: [RESOLVED_TIMEOUTS_OPTIONS],
+    useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new SummarizeOrders(dataSource, schema),
   },
   construct(BulkActions, BulkRun, ExtendDeadline, CancelOrder, CloseOrder),
 ];

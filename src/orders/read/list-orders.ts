@@ -45,6 +45,13 @@ export interface FoundPage {
   readonly next: OrderPosition | undefined;
 }
 
+/** Where to search, for how many, and for how long. */
+interface Search {
+  readonly after: OrderPosition | undefined;
+  readonly limit: number;
+  readonly budgetMs: number;
+}
+
 /** Lists orders by a filter, newest first. Pages are stable: orders that are placed meanwhile do not shift them. */
 export class ListOrders {
   private readonly finding: FindOrders;
@@ -55,31 +62,35 @@ export class ListOrders {
     this.views = new ReadViews(deps.schema);
   }
 
-  /** @throws InvalidOrderError if the page is malformed. */
-  async execute(page: OrderPage = {}): Promise<OrderList> {
+  /**
+   * @param budgetMs how long to search for more.
+   * @throws InvalidOrderError if the page is malformed.
+   */
+  async execute(page: OrderPage = {}, budgetMs = BUDGET_MS): Promise<OrderList> {
     const after = checkPage(page);
     const { limit = DEFAULT_LIMIT } = page;
     return ownTransaction(this.deps.dataSource, async (tx) => {
-      const { positions, next } = await this.findWith(tx, page, after, limit);
+      const { positions, next } = await this.findWith(tx, page, { after, limit, budgetMs });
       return { orders: await this.read(tx, positions), next: next ? encodePosition(next) : null };
     });
   }
 
   /** The positions alone, for bulk actions. */
   find(filter: ScopedFilter, after: OrderPosition | undefined, limit: number): Promise<FoundPage> {
-    return ownTransaction(this.deps.dataSource, (tx) => this.findWith(tx, filter, after, limit));
+    return ownTransaction(this.deps.dataSource, (tx) =>
+      this.findWith(tx, filter, { after, limit, budgetMs: BUDGET_MS }),
+    );
   }
 
   /** One more than wanted is sought, which tells whether there is a next page. */
   private async findWith(
     tx: EntityManager,
     filter: ScopedFilter,
-    after: OrderPosition | undefined,
-    limit: number,
+    { after, limit, budgetMs }: Search,
   ): Promise<FoundPage> {
     const { clock } = this.deps;
     await this.finding.begin(tx);
-    const endsAt = clock.monotonic() + BUDGET_MS;
+    const endsAt = clock.monotonic() + budgetMs;
     let positions: readonly OrderPosition[] = [];
     for (let from = after; ;) {
       const step = await this.finding.execute(tx, filter, from, limit + 1 - positions.length);

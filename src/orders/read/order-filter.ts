@@ -23,4 +23,6 @@ export interface OrderFilter {
 export interface ScopedFilter extends OrderFilter {
   /** Only orders of these merchants. @default all */
   readonly merchants?: readonly string[] | undefined;
+  /** Orders with this W3C trace id in their history: 32 hex digits in lower case. */
+  readonly trace?: string | undefined;
 }

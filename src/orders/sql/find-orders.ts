@@ -18,12 +18,17 @@ export interface FoundOrders {
 
 /** Rows that one statement reads at most. They take 10 to 50 ms. */
 const SCAN = 20_000;
+/** Fewer when the history of each order is read, too. */
+const TRACE_SCAN = 5_000;
 
 /**
  * For the transaction of a search. A step reads a bounded number of rows only if it follows an index in its order; by
- * wrong or missing statistics, the planner would rather sort a whole table.
+ * wrong or missing statistics, the planner would rather sort a whole table. What is off counts as very expensive, so
+ * PostgreSQL would compile the statement first (JIT), which takes half a second.
  */
-const BY_INDEX = ['seqscan', 'bitmapscan', 'sort', 'hashjoin'].map((way) => `SET LOCAL enable_${way} = off`).join('; ');
+export const BY_INDEX = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'jit']
+  .map((setting) => `SET LOCAL ${setting} = off`)
+  .join('; ');
 
 /**
  * Finds orders, newest first. An index gives the merchant and the time of creation, and the rest of the filter is checked
@@ -66,12 +71,14 @@ class Scan {
   readonly sourceValues: readonly unknown[];
   private readonly source: string;
   private readonly checks: string;
+  private readonly most: number;
 
   constructor(
     private readonly schema: string,
     filter: ScopedFilter,
     after: OrderPosition | undefined,
   ) {
+    this.most = filter.trace === undefined ? SCAN : TRACE_SCAN;
     this.source = this.sourceOf(filter, after);
     this.sourceValues = [...this.values];
     this.checks = this.checksOf(filter).join(' AND ');
@@ -89,7 +96,7 @@ class Scan {
 
   /** The last row that one step reads, if the step did not reach the end. */
   get lastSql(): string {
-    return `SELECT s.id, s.created_at FROM (${this.source}) s ${NEWEST_FIRST} OFFSET ${SCAN - 1} LIMIT 1`;
+    return `SELECT s.id, s.created_at FROM (${this.source}) s ${NEWEST_FIRST} OFFSET ${this.most - 1} LIMIT 1`;
   }
 
   private value(value: unknown): string {
@@ -98,29 +105,36 @@ class Scan {
 
   private sourceOf(filter: ScopedFilter, after: OrderPosition | undefined): string {
     const merchants = merchantsOf(filter);
-    if (merchants?.length === 0) return this.branch(['false']);
+    const orders = this.ordersWith(filter);
+    if (merchants?.length === 0) return this.branch(orders, ['false']);
     const common = this.rangeOf(filter, after);
-    const branches = merchants?.map((id) => this.branch([`o.merchant_id = ${this.value(id)}`, ...common]));
-    if (!branches) return this.branch(common);
+    const branches = merchants?.map((id) => this.branch(orders, [`o.merchant_id = ${this.value(id)}`, ...common]));
+    if (!branches) return this.branch(orders, common);
     const [only = '', ...others] = branches;
     if (others.length === 0) return only;
     // One index scan for each merchant, merged by PostgreSQL without a sort.
     const all = branches.map((branch) => `(${branch})`).join(' UNION ALL ');
-    return `SELECT s.* FROM (${all}) s ${NEWEST_FIRST} LIMIT ${SCAN}`;
+    return `SELECT s.* FROM (${all}) s ${NEWEST_FIRST} LIMIT ${this.most}`;
   }
 
-  private branch(conditions: readonly string[]): string {
+  /** A reference names few orders. Without OFFSET 0, the planner looks for them in all orders, newest first. */
+  private ordersWith({ reference, provider }: ScopedFilter): string {
+    const table = `${this.schema}.orders o`;
+    if (reference === undefined) return table;
+    return `(SELECT * FROM ${table} WHERE o.id = ANY(ARRAY(${this.ordersOf(reference, provider)})) OFFSET 0) o`;
+  }
+
+  private branch(orders: string, conditions: readonly string[]): string {
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    return `SELECT o.id, o.created_at, o.status, o.expires_at FROM ${this.schema}.orders o ${where}
-             ORDER BY o.created_at DESC, o.id DESC LIMIT ${SCAN}`;
+    return `SELECT o.id, o.created_at, o.status, o.expires_at FROM ${orders} ${where}
+             ORDER BY o.created_at DESC, o.id DESC LIMIT ${this.most}`;
   }
 
-  private rangeOf({ createdFrom, createdTo, provider, reference }: ScopedFilter, after?: OrderPosition): string[] {
+  private rangeOf({ createdFrom, createdTo }: ScopedFilter, after?: OrderPosition): string[] {
     const given: string[] = [];
     if (createdFrom) given.push(`o.created_at >= ${this.value(createdFrom)}`);
     if (createdTo) given.push(`o.created_at < ${this.value(createdTo)}`);
     if (after) given.push(`(o.created_at, o.id) < (${this.value(after.createdAt)}, ${this.value(after.id)})`);
-    if (reference !== undefined) given.push(`o.id = ANY(ARRAY(${this.ordersOf(reference, provider)}))`);
     return given;
   }
 
@@ -140,7 +154,7 @@ class Scan {
         SELECT a.order_id FROM ${table} a WHERE a.provider = k.provider AND a.reference = ${wanted} OFFSET 0) f`;
   }
 
-  private checksOf({ status, expiresFrom, expiresTo, provider, reference }: ScopedFilter): string[] {
+  private checksOf({ status, expiresFrom, expiresTo, provider, reference, trace }: ScopedFilter): string[] {
     const checks: string[] = [];
     if (status) checks.push(`s.status = ANY(${this.value(status)}::text[])`);
     if (expiresFrom) checks.push(`s.expires_at >= ${this.value(expiresFrom)}`);
@@ -150,6 +164,9 @@ class Scan {
     if (provider !== undefined && reference === undefined)
       checks.push(`(SELECT true FROM ${this.schema}.payment_attempt a
                      WHERE a.order_id = s.id AND a.provider || '' = ${this.value(provider)} LIMIT 1)`);
+    if (trace !== undefined)
+      checks.push(`(SELECT true FROM ${this.schema}.order_history h
+                     WHERE h.order_id = s.id AND substr(h.traceparent, 4, 32) = ${this.value(trace)} LIMIT 1)`);
     return checks;
   }
 }

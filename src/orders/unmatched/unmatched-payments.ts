@@ -58,6 +58,11 @@ export class UnmatchedPayments {
     return this.deps.settling.execute(request, options);
   }
 
+  /** @internal The number of payments that `list` has, at most `limit`. */
+  countOpen(limit: number, merchants?: readonly string[]): Promise<number> {
+    return this.deps.rows.countOpen(this.deps.dataSource, limit, merchants);
+  }
+
   /** @internal The number of payments that wait for a person: those with the handling `kept`. */
   countKept(): Promise<number> {
     return this.deps.rows.countKept(this.deps.dataSource);

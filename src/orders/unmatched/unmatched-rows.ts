@@ -25,6 +25,7 @@ export class UnmatchedRows {
   private readonly findSql: string;
   private readonly lockSql: string;
   private readonly countSql: string;
+  private readonly countOpenSql: string;
   private readonly resolveSql: string;
   private readonly reviveSql: string;
 
@@ -40,6 +41,9 @@ export class UnmatchedRows {
     this.lockSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`;
     this.countSql = `SELECT count(*)::int AS count FROM ${table}
                       WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`;
+    this.countOpenSql = `
+      SELECT count(*)::int AS count FROM (
+        SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`;
     const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
     this.resolveSql = `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`;
     this.reviveSql = `
@@ -66,6 +70,12 @@ export class UnmatchedRows {
   /** The number of rows that wait for a person. */
   async countKept(queries: Queries): Promise<number> {
     const [row] = await queries.query<{ count: number }[]>(this.countSql);
+    return row?.count ?? 0;
+  }
+
+  /** The number of waiting rows, as `page` lists them, at most `limit`. */
+  async countOpen(queries: Queries, limit: number, merchants?: readonly string[]): Promise<number> {
+    const [row] = await queries.query<{ count: number }[]>(this.countOpenSql, [limit, merchants ?? null]);
     return row?.count ?? 0;
   }
 

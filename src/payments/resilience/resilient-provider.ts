@@ -16,6 +16,16 @@ import { withDeadline } from './with-deadline';
 
 type Call<T> = (signal: AbortSignal) => Promise<T>;
 
+/** What an operator imposes on a provider. */
+export interface ProviderRestriction {
+  /** Whether it must not be called. */
+  readonly paused?: boolean;
+  /** Calls per second for each merchant account, instead of what is configured. */
+  readonly perSecond?: number | undefined;
+}
+
+/** When to retry a provider that an operator has paused. */
+const RETRY_WHILE_PAUSED_MS = 5_000;
 /** When to retry after no slot was free. Our queue is long; the provider is not down. */
 const RETRY_WHEN_BUSY_MS = 1_000;
 
@@ -26,7 +36,8 @@ const RETRY_WHEN_BUSY_MS = 1_000;
 export class ResilientProvider implements PaymentProvider {
   readonly name: string;
   private readonly options: ResolvedResilienceOptions;
-  private readonly rate: MerchantRateLimit;
+  private rate: MerchantRateLimit;
+  private restriction: ProviderRestriction = {};
   private readonly slots: CallSlots;
   private readonly breaker: ProviderBreaker;
 
@@ -60,6 +71,21 @@ export class ResilientProvider implements PaymentProvider {
   /** For metrics. */
   get breakerState(): BreakerState {
     return this.breaker.state;
+  }
+
+  /** Calls per second for each merchant account, as configured. */
+  get configuredPerSecond(): number {
+    return this.options.ratePerSecond;
+  }
+
+  /** Calls that have begun go on. Notifications are still read: they cost the provider no call. */
+  restrict(restriction: ProviderRestriction): void {
+    const { perSecond: before } = this.restriction;
+    this.restriction = restriction;
+    const { perSecond = this.options.ratePerSecond } = restriction;
+    if (before === restriction.perSecond) return;
+    const burst = Math.max(1, Math.min(this.options.burst, Math.floor(perSecond)));
+    this.rate = new MerchantRateLimit(this.clock, { ...this.options, ratePerSecond: perSecond, burst });
   }
 
   query(attempt: PaymentAttemptRef, signal: AbortSignal): Promise<QueryOutcome> {
@@ -97,6 +123,7 @@ export class ResilientProvider implements PaymentProvider {
   ): Promise<T | UnknownOutcome> {
     // All calls in flight share one shutdown signal. At the 11th listener Node would warn of a leak, wrongly.
     setMaxListeners(Infinity, signal);
+    if (this.restriction.paused) return unknown('an operator has paused the provider', RETRY_WHILE_PAUSED_MS);
     // Also checked before the waits: a call to a provider that is down must not use up a token or a slot.
     const refusal = this.breaker.refusal();
     if (refusal) return refusal;

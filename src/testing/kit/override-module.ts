@@ -29,7 +29,7 @@ export interface ModuleBuilder {
 export function overrideModule(builder: ModuleBuilder, { schema, payments = [] }: TestKitOptions): void {
   const change = { [DRIVEN_BY_TESTS]: true, ...(schema !== undefined && { schema }) } as const;
   builder.overrideProvider(ORDER_TIMEOUT_OPTIONS).useFactory({
-    factory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions({ ...raw, ...change }, false),
+    factory: (raw: OrderTimeoutOptions) => resolveOrderTimeoutOptions({ ...raw, ...change }, { operator: true }),
     inject: [RAW_ORDER_TIMEOUT_OPTIONS],
   });
   builder.overrideProvider(RESOLVED_TIMEOUTS_OPTIONS).useFactory({

@@ -7,6 +7,7 @@ import { PathWatch } from './path-watch';
 import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { TransportSwitch } from './transport-switch';
+import { type TransportChoice } from './transport-choice';
 import { type RepublicationProgress } from './wake-up-republisher';
 
 interface PathDependencies {
@@ -43,6 +44,11 @@ export class MessagePath {
   /** How timeouts wait; undefined until the broker has answered for the first time. */
   get transport(): DelayTransportName | undefined {
     return this.switch.current;
+  }
+
+  /** @internal The same, with the reason. */
+  get choice(): TransportChoice | undefined {
+    return this.switch.choice;
   }
 
   /** Routes wake-ups, while there is a transport that takes them. */

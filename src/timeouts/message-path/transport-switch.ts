@@ -16,6 +16,7 @@ import {
 import { type OutboxRouter } from '../../outbox';
 import { type Channel, type ChannelModel, declareBase, declareWorkQueue, type RabbitClient } from '../../rabbit';
 import { type Path } from './path-record';
+import { type TransportChoice } from './transport-choice';
 import { routeWakeUp } from '../wake-ups/route-wake-up';
 import { withTemporaryConnection } from './with-temporary-connection';
 import { type TimeoutObserver } from '../timeout-observer';
@@ -46,6 +47,8 @@ function reasonForNone({ hasBroker }: ResolvedTimeoutsOptions): string {
 export class TransportSwitch {
   private readonly logger = new Logger(TransportSwitch.name);
   private transport: DelayTransport | undefined;
+  /** Why the transport in use was chosen; undefined as `current`. */
+  choice: TransportChoice | undefined;
   private leftMs = -Infinity;
   private failures = 0;
   private wasRefused = false;
@@ -190,6 +193,7 @@ export class TransportSwitch {
     if (this.transport?.name === transport.name) return;
     if (this.transport) this.leftMs = this.clock.monotonic();
     this.transport = transport;
+    this.choice = { name: transport.name, why: reason, since: new Date(this.clock.now()) };
     this.logger.log(`delay transport: ${transport.name}, because ${reason}`);
     this.deps.observer.transport(transport.name);
   }

@@ -20,6 +20,7 @@ interface PagesDependencies {
   readonly clock: Clock;
   readonly pageSize: number;
   readonly overdue: Pick<OverdueWakeUps, 'found'>;
+  isPaused(): boolean;
   /** Settles the rows of a page one by one, if they cannot be settled together. */
   readonly batches: { run(items: readonly WorkItem[]): Promise<void> };
 }
@@ -39,6 +40,7 @@ export class OverduePages {
    * @throws if the database does not answer.
    */
   async settlePage(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
+    if (this.deps.isPaused()) return { rows: 0, missed: 0, next: undefined };
     const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
     const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);

@@ -17,6 +17,8 @@ interface SweepDependencies {
   readonly concurrency: number;
   /** True while no broker wakes us: then the sweep is the clock. */
   isClock(): boolean;
+  /** An operator has paused the kind. */
+  isPaused(): boolean;
   /** Called when a run has found timeouts that a wake-up should have brought; `count` tells how many still lack one. */
   missed(count: () => number): void;
 }
@@ -54,6 +56,8 @@ export class Sweep {
   /** The message path is up and has had the first go: what is found overdue now has missed its wake-up. */
   private isSecond = false;
   private missed = 0;
+  /** What is overdue after a pause has missed no wake-up. */
+  private wasPaused = false;
 
   constructor(
     private readonly deps: SweepDependencies,
@@ -124,12 +128,16 @@ export class Sweep {
   }
 
   private async tick(signal: AbortSignal): Promise<boolean> {
+    if (this.deps.isPaused()) {
+      this.caughtUp = this.wasPaused = true;
+      return false;
+    }
     const isClock = this.deps.isClock();
     if (isClock) await this.takeUpcoming();
     const startedMs = this.clock.monotonic();
     const isFullDue = startedMs - this.lastFullMs >= this.intervalMs(startedMs);
     if (!isClock && !isFullDue && !this.hasMore) return false;
-    this.isSecond = !isClock && this.caughtUp;
+    this.isSecond = !isClock && this.caughtUp && !this.wasPaused;
     this.deps.processor.overdue.begin();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
     const { rows, hasMore } = await this.runOnce(this.isSecond ? this.deps.options.marginMs : 0, signal);
@@ -138,6 +146,7 @@ export class Sweep {
     this.lastFullMs = startedMs;
     this.hasMore = hasMore;
     this.caughtUp ||= !hasMore;
+    this.wasPaused &&= hasMore;
     if (isClock || rows > 0) this.waryUntilMs = startedMs + WARY_MS;
     return false;
   }

@@ -18,6 +18,8 @@ export interface WakeUpSelectionDependencies {
   readonly lookups: { isLookingUp(key: string): boolean };
   /** What is early by less is kept in the process. What is early by more goes through the outbox again. */
   readonly longestHoldMs: number;
+  /** Then the wake-ups are over, and the sweep finds the timeouts later. */
+  isPaused(): boolean;
 }
 
 /** The rows that these wake-ups name. */
@@ -42,6 +44,6 @@ export class WakeUpSelection implements BatchSelection {
     const { due, early } = splitDue(rows, this.items, (key) => lookups.isLookingUp(key));
     const far = early.filter((row) => row.remaining_ms > longestHoldMs);
     await recorder.wakeLater(tx, wakeLater(far, this.items, databaseClock.nowMs()));
-    return { due, early };
+    return { due: this.deps.isPaused() ? [] : due, early };
   }
 }

@@ -227,7 +227,7 @@ describe('order-timeout grants', () => {
     const other = await openSilentService();
     const environment = { ...environmentOf(urlAs(service), other.vhost.url), RABBITMQ_PREFIX: 'granted.v1' };
     const app = await createService(loadConfig(environment));
-    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [] });
+    await startService(app, { port: 0, host: '127.0.0.1', apiKeys: [], operatorKeys: [] });
     const base = await app.getUrl();
     const headers = { 'content-type': 'application/json', 'x-api-key': 'key-of-everything', connection: 'close' };
     const order = { id: 'g-1', amount: 1, currency: 'EUR', paymentWindowMs: 1_000, lines: [] };

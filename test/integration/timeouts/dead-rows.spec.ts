@@ -63,6 +63,7 @@ describe('the sweep while somebody holds an old snapshot', () => {
       clock,
       pageSize: 100,
       overdue: { found: () => undefined },
+      isPaused: () => false,
       batches: { run: () => Promise.reject(new Error('nothing to settle alone')) },
     };
     return new OverduePages(plan);

@@ -27,7 +27,10 @@ function resolve(config: ServiceConfig): unknown {
   const { http, rateLimits, database, rabbit, transport, ladder, horizonMs, sweep, orders } = config;
   const { shutdownTimeoutMs } = config;
   const engine = { dataSource, schema: database.schema, rabbit, transport, ladder, horizonMs, sweep };
-  return resolveOrderTimeoutOptions({ ...engine, orders, apiKeys: http.apiKeys, rateLimits, shutdownTimeoutMs }, true);
+  return resolveOrderTimeoutOptions(
+    { ...engine, orders, apiKeys: http.apiKeys, rateLimits, shutdownTimeoutMs },
+    { http: true },
+  );
 }
 
 const numbers = (name: string, min: number, max: number): [string, string[], string[]] => [

@@ -22,7 +22,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 describe('loadConfig', () => {
   it('fills in every default', () => {
     expect(loadConfig(minimal)).toEqual({
-      http: { port: 3_000, host: '0.0.0.0', apiKeys: [minimal.API_KEYS] },
+      http: { port: 3_000, host: '0.0.0.0', apiKeys: [minimal.API_KEYS], operatorKeys: [] },
       rateLimits: { perKey: 1_000, failuresPerAddress: 20, forgeriesPerAddress: 20 },
       database: { url: minimal.DATABASE_URL, poolSize: 20, schema: 'order_timeout', prepares: true },
       rabbit: {

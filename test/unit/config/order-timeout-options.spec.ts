@@ -14,7 +14,7 @@ const good: OrderTimeoutOptions = { dataSource, rabbit: { urls: ['amqp://mq'] } 
 
 function problemsOf(options: OrderTimeoutOptions, http = false): string {
   try {
-    resolveOrderTimeoutOptions(options, http);
+    resolveOrderTimeoutOptions(options, { http });
   } catch (error) {
     if (error instanceof InvalidOptionsError) return error.problems.join('; ');
     throw error;
@@ -24,7 +24,7 @@ function problemsOf(options: OrderTimeoutOptions, http = false): string {
 
 describe('options of OrderTimeoutModule', () => {
   it('require only a DataSource and a broker', () => {
-    expect(resolveOrderTimeoutOptions(good, false)).toMatchObject({ migrate: true, providers: [], orders: {} });
+    expect(resolveOrderTimeoutOptions(good, {})).toMatchObject({ migrate: true, providers: [], orders: {} });
   });
 
   it('require names of providers that attempts can have', () => {
@@ -32,6 +32,17 @@ describe('options of OrderTimeoutModule', () => {
       problemsOf({ ...good, providers: [provider('my bank'), provider('p'.repeat(65)), provider('a.b_c-D')] }),
     ).toMatch(
       /^no attempt can name a payment provider "my bank"; .*; no attempt can name a payment provider "p{65}"; [^;]*$/,
+    );
+  });
+
+  it('refuse operator keys that nobody can use', () => {
+    const key = `jane:${'0'.repeat(64)}:read`;
+    expect(problemsOf({ ...good, operatorKeys: [key] })).toBe('operatorKeys need operator: true');
+    expect(() => resolveOrderTimeoutOptions({ ...good, operatorKeys: ['jane'] }, { operator: true })).toThrow(
+      'operator key 1 must have the SHA-256',
+    );
+    expect(resolveOrderTimeoutOptions({ ...good, operatorKeys: [key] }, { operator: true }).operatorKeys.isEmpty).toBe(
+      false,
     );
   });
 

@@ -16,13 +16,13 @@ function problemsOf(check: () => unknown): readonly string[] {
 }
 
 const ofModule = (extra: object): readonly string[] =>
-  problemsOf(() => resolveOrderTimeoutOptions({ ...good, ...extra }, false));
+  problemsOf(() => resolveOrderTimeoutOptions({ ...good, ...extra }, {}));
 const ofTimeouts = (extra: object): readonly string[] =>
   problemsOf(() => resolveTimeoutsOptions({ ...good, ...extra }));
 
 const MODULE_OPTIONS =
   'dataSource, database, rabbit, schema, transport, ladder, horizonMs, sweep, consume, shutdownTimeoutMs, ' +
-  'orders, retention, providers, resilience, apiKeys, rateLimits, webhooks, migrate';
+  'orders, retention, providers, resilience, apiKeys, operatorKeys, rateLimits, webhooks, migrate';
 
 describe('an option that does not exist', () => {
   it('is reported, with those that do', () => {
@@ -67,7 +67,7 @@ describe('an option that does not exist', () => {
     const beside = (extra: object): readonly string[] =>
       problemsOf(() => OrderTimeoutModule.forRootAsync({ useFactory: () => good, ...extra }));
     expect(beside({ htpp: true })).toEqual([
-      'unknown option "htpp"; the options are http, isGlobal, contract, path, imports, inject, useFactory, useClass, useExisting, ' +
+      'unknown option "htpp"; the options are http, isGlobal, contract, operator, path, imports, inject, useFactory, useClass, useExisting, ' +
         'provideInjectionTokensFrom',
     ]);
     expect(beside({ apiKeys: 'open' })).toEqual(['"apiKeys" must be returned by useFactory, not given beside it']);
@@ -76,7 +76,7 @@ describe('an option that does not exist', () => {
 
   it.each([undefined, null, 'options'])('is not searched for if useFactory returns %p', (returned) => {
     const sentence = [`the options must be an object (got ${String(returned)}); does useFactory return them?`];
-    expect(problemsOf(() => resolveOrderTimeoutOptions(returned as never, false))).toEqual(sentence);
+    expect(problemsOf(() => resolveOrderTimeoutOptions(returned as never, {}))).toEqual(sentence);
     expect(problemsOf(() => resolveTimeoutsOptions(returned as never))).toEqual(sentence);
   });
 

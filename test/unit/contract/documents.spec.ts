@@ -16,8 +16,8 @@ import { Validator } from '../../contract/validator';
 
 const { openApi, asyncApi } = contractDocuments();
 
-/** The problem of methods that the document does not have, and the one of commands alone. */
-const ELSEWHERE = ['METHOD_NOT_ALLOWED', 'SKU_OF_ANOTHER_MERCHANT'] as const;
+/** The problem of methods that the document does not have, and those of the operator page and of commands alone. */
+const ELSEWHERE = ['CROSS_SITE_REQUEST', 'METHOD_NOT_ALLOWED', 'SKU_OF_ANOTHER_MERCHANT'] as const;
 
 describe('the documents of the API', () => {
   it('are in docs as the schemas in src make them; npm run contract -- --update writes them', () => {

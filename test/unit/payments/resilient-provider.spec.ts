@@ -242,6 +242,28 @@ describe('ResilientProvider', () => {
       expect(getMaxListeners(shared.signal)).toBe(Infinity);
     });
 
+    it('makes no call while an operator has paused the provider', async () => {
+      const { script, provider, ask } = resilient();
+      provider.restrict({ paused: true });
+      const refused = { type: 'UNKNOWN', reason: 'an operator has paused the provider', retryAfterMs: 5_000 };
+      for (let call = 0; call < 10; call++) expect(await ask()).toEqual(refused);
+      expect([script.calls, provider.breakerState]).toEqual([0, 'closed']);
+      provider.restrict({ paused: false });
+      expect(await ask()).toEqual({ type: 'OPEN' });
+    });
+
+    it('follows the limit of an operator, until it is taken back', async () => {
+      const { provider, ask } = resilient({ ratePerSecond: 100, maxWaitMs: 0 });
+      provider.restrict({ perSecond: 2 });
+      expect([await ask(), await ask()]).toEqual([{ type: 'OPEN' }, { type: 'OPEN' }]);
+      // What is in force stays as it is.
+      provider.restrict({ paused: false, perSecond: 2 });
+      expect(await ask()).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 500 });
+      provider.restrict({});
+      expect(await Promise.all(Array.from({ length: 100 }, () => ask()))).toEqual(Array(100).fill({ type: 'OPEN' }));
+      expect(provider.configuredPerSecond).toBe(100);
+    });
+
     it('limits the rate of each merchant account separately', async () => {
       const { ask } = resilient({ ratePerSecond: 1, maxWaitMs: 0 });
       expect(await ask(never, 'shop-a')).toEqual({ type: 'OPEN' });

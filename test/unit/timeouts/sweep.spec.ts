@@ -13,7 +13,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function setup() {
   const clock = new ManualClock();
-  const state = { isClock: false, overdue: 0 };
+  const state = { isClock: false, isPaused: false, overdue: 0 };
   const sweptAt: number[] = [];
   const missed: number[] = [];
   const suspected: number[] = [];
@@ -43,6 +43,7 @@ function setup() {
         wakeUpsMissed: (_: string, count: number) => missed.push(count),
       }),
       isClock: () => state.isClock,
+      isPaused: () => state.isPaused,
       missed: (count) => void suspected.push(Number(count())),
     },
     clock,
@@ -89,6 +90,23 @@ describe('the sweep', () => {
     state.isClock = false;
     await pass(10);
     expect(sweptAt).toEqual([0, 1_000, 2_000, 7_000, 12_000]);
+    await sweep.stop();
+  });
+
+  it('does not come while the kind is paused, and comes at once and without a margin afterward', async () => {
+    const { sweep, state, sweptAt, missed, suspected, pass } = setup();
+    state.isPaused = true;
+    sweep.start();
+    await settled();
+    await pass(100);
+    expect([sweptAt, sweep.hasCaughtUp]).toEqual([[], true]);
+    state.isPaused = false;
+    state.overdue = 7;
+    await pass(1);
+    expect([sweptAt, missed, suspected, sweep.hasCaughtUp]).toEqual([[101_000], [], [], true]);
+    state.overdue = 2;
+    await pass(10);
+    expect([missed, suspected]).toEqual([[2], [2]]);
     await sweep.stop();
   });
 

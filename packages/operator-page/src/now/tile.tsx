@@ -1,0 +1,28 @@
+import { type JSX } from 'preact';
+import { formatCount } from '../format/format-count';
+import { useApp } from '../session/app-context';
+
+interface TileProps {
+  readonly label: string;
+  /** Null: nobody can say at the moment. */
+  readonly value: number | null;
+  /** There are more, which were not counted. */
+  readonly isPartial?: boolean;
+  readonly href: string;
+  /** How it looks if it is more than 0. */
+  readonly tone?: 'plain' | 'warn' | 'bad';
+}
+
+/** A number that leads to the list behind it. */
+export function Tile({ label, value, isPartial = false, href, tone = 'plain' }: TileProps): JSX.Element {
+  const { t, locale } = useApp();
+  const shown = value === null ? '–' : `${formatCount(value, locale)}${isPartial ? '+' : ''}`;
+  return (
+    <a class={`tile tile-${value ? tone : 'plain'}`} href={href}>
+      <span class="tile-label">{label}</span>
+      <span class="tile-value" {...(value === null ? { title: t.now.unknown } : {})}>
+        {shown}
+      </span>
+    </a>
+  );
+}

@@ -1,0 +1,54 @@
+import { type JSX } from 'preact';
+import { type UnmatchedPayment } from '../api/order-contract';
+import { nameOf } from '../i18n/language';
+import { useApp, useMay } from '../session/app-context';
+import { Badge } from '../ui/badge';
+import { column, DataTable } from '../ui/data-table';
+import { Instant, Money, OrderLink } from '../ui/values';
+import { UnmatchedActions } from './unmatched-actions';
+
+interface UnmatchedTableProps {
+  readonly payments: readonly UnmatchedPayment[];
+  readonly onChange: () => void;
+}
+
+const OPEN = ['kept', 'waiting'];
+
+/** Unmatched payments with the actions for those that wait. */
+export function UnmatchedTable({ payments, onChange }: UnmatchedTableProps): JSX.Element {
+  const { t } = useApp();
+  const mayMove = useMay('money');
+  const texts = t.attention.unmatched;
+  const actions = {
+    title: <span class="sr-only">{t.order.actions}</span>,
+    cell: (payment: UnmatchedPayment) =>
+      OPEN.includes(payment.handling) && <UnmatchedActions payment={payment} onChange={onChange} />,
+  };
+  return (
+    <DataTable
+      caption={t.shell.unmatched}
+      empty={texts.none}
+      rows={payments}
+      rowKey={({ id }) => id}
+      columns={[
+        column<UnmatchedPayment>(texts.payment, (one) => <PaymentName payment={one} />),
+        column<UnmatchedPayment>(texts.reason, ({ reason }) => nameOf(t.domain.unmatchedReasons, reason)),
+        column<UnmatchedPayment>(texts.handling, ({ handling }) => (
+          <Badge tone={OPEN.includes(handling) ? 'warn' : 'muted'}>{nameOf(t.domain.handlings, handling)}</Badge>
+        )),
+        column<UnmatchedPayment>(texts.order, ({ orderId }) => (orderId === null ? '–' : <OrderLink id={orderId} />)),
+        column<UnmatchedPayment>(texts.amount, (one) => <Money amount={one.amount} currency={one.currency} />, true),
+        column<UnmatchedPayment>(texts.received, ({ createdAt }) => <Instant at={createdAt} />, true),
+        ...(mayMove ? [actions] : []),
+      ]}
+    />
+  );
+}
+
+function PaymentName({ payment: { provider, reference } }: { payment: UnmatchedPayment }): JSX.Element {
+  return (
+    <span>
+      {provider} <span class="id">{reference}</span>
+    </span>
+  );
+}

@@ -1,0 +1,110 @@
+import { type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
+import { type Reservation } from '../../inventory';
+import { type TimeoutRecord } from '../../timeouts';
+import { type PlainOrder, withoutMetadata } from './without-metadata';
+
+/** One thing that happened to an order. */
+export interface TimelineEntry {
+  readonly at: Date;
+  readonly what: 'history' | 'attempt' | 'look-up' | 'refund' | 'unmatched';
+  readonly title: string;
+  /** What brought it about. Null: not known. */
+  readonly cause: string | null;
+  /** Who did it. Null: the service. */
+  readonly actor: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** A timeout of an order. */
+export type TimeoutView = Pick<
+  TimeoutRecord,
+  'kind' | 'key' | 'state' | 'dueAt' | 'nextAttemptAt' | 'attempts' | 'lastError'
+>;
+
+/** An order as operators see it. Personal data is left out. */
+export interface OrderPageView extends PlainOrder {
+  readonly timeline: readonly TimelineEntry[];
+  readonly stock: readonly Reservation[];
+  readonly timeouts: readonly TimeoutView[];
+  readonly unmatched: OrderDossier['unmatched'];
+  readonly refunds: OrderDossier['refunds'];
+  /** `hidden`: there is some, for those who may see it. */
+  readonly personal: 'hidden' | 'none';
+}
+
+/** Pure: puts the page of an order together, oldest entry first. */
+export function toOrderPage(
+  order: OrderView,
+  history: readonly HistoryEntry[],
+  dossier: OrderDossier,
+  { stock, timeouts }: { readonly stock: readonly Reservation[]; readonly timeouts: readonly TimeoutRecord[] },
+): OrderPageView {
+  const timeline = [...history.map(ofHistory), ...ofAttempts(dossier), ...ofRefunds(dossier), ...ofUnmatched(dossier)];
+  return {
+    ...withoutMetadata(order),
+    timeline: timeline.sort((a, b) => a.at.getTime() - b.at.getTime()),
+    stock,
+    timeouts: timeouts.map(toTimeoutView),
+    unmatched: dossier.unmatched,
+    refunds: dossier.refunds,
+    personal: order.metadata || dossier.hasEvidence ? 'hidden' : 'none',
+  };
+}
+
+/** A timeout without its payload, which may hold personal data. */
+export function toTimeoutView({
+  kind,
+  key,
+  state,
+  dueAt,
+  nextAttemptAt,
+  attempts,
+  lastError,
+}: TimeoutRecord): TimeoutView {
+  return { kind, key, state, dueAt, nextAttemptAt, attempts, lastError };
+}
+
+function ofHistory(entry: HistoryEntry): TimelineEntry {
+  const { from, to, cause, actor, reason, version, traceparent, occurredAt } = entry;
+  const title = from === null ? `placed as ${to}` : from === to ? (reason ?? 'changed') : `${from} → ${to}`;
+  const trace = traceparent?.split('-')[1] ?? null;
+  return { at: occurredAt, what: 'history', title, cause, actor, details: { version, from, to, reason, trace } };
+}
+
+function ofAttempts({ attempts }: OrderDossier): TimelineEntry[] {
+  return attempts.flatMap((attempt) => {
+    const { provider, reference, merchantAccount, status, amount, currency, createdAt, updatedAt, transactionId } =
+      attempt;
+    const details = { provider, reference, merchantAccount, amount, currency, status, transactionId };
+    const began = { what: 'attempt', title: `payment attempt at ${provider}`, cause: null, actor: null } as const;
+    const begun: TimelineEntry = { ...began, at: createdAt, details };
+    if (updatedAt.getTime() === createdAt.getTime()) return [begun];
+    const title = `${provider} says ${status}`;
+    return [begun, { what: 'look-up', title, cause: attempt.paidSource, actor: null, at: updatedAt, details }];
+  });
+}
+
+function ofRefunds({ refunds }: OrderDossier): TimelineEntry[] {
+  return refunds.flatMap((refund) => {
+    const { number, provider, reference, amount, currency, reason, requestedBy, createdAt, refundedAt } = refund;
+    const details = { number, provider, reference, amount, currency };
+    const common = { what: 'refund', cause: reason, actor: requestedBy, details } as const;
+    const begun: TimelineEntry = { ...common, at: createdAt, title: `refund at ${provider} begun` };
+    return refundedAt ? [begun, { ...common, at: refundedAt, title: `refunded at ${provider}` }] : [begun];
+  });
+}
+
+function ofUnmatched({ unmatched }: OrderDossier): TimelineEntry[] {
+  return unmatched.flatMap((payment) => {
+    const { id, provider, reference, amount, currency, reason, handling, createdAt } = payment;
+    const { resolvedAt, resolvedBy, resolution } = payment;
+    const details = { id, provider, reference, amount, currency, handling };
+    const found: TimelineEntry = {
+      ...{ what: 'unmatched', at: createdAt, title: `unmatched payment at ${provider}` },
+      ...{ cause: reason, actor: null, details },
+    };
+    if (!resolvedAt) return [found];
+    const title = `unmatched payment ${handling}`;
+    return [found, { ...found, at: resolvedAt, title, actor: resolvedBy, details: { ...details, resolution } }];
+  });
+}

@@ -1,0 +1,112 @@
+import { Logger } from '@nestjs/common';
+import { type DataSource } from 'typeorm';
+import { type Clock, PollingLoop } from '../../clock';
+import { ownQuery } from '../../database';
+import { type Control, type ControlSubject, NO_CONTROL, readControl } from './control';
+
+interface Dependencies {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+}
+
+/** A change by an operator. What is absent stays as it is. */
+export interface ControlChange {
+  readonly pause?: boolean;
+  /** Calls per second. Null: what is configured. */
+  readonly perSecond?: number | null;
+}
+
+/** How long another instance may take to follow. */
+const INTERVAL_MS = 2_000;
+const PREFIX = 'control:';
+
+/**
+ * What operators have paused or limited. It is stored, so all instances follow, and a restart changes nothing. While the
+ * database does not answer, what was read last stays in force.
+ */
+export class Controls {
+  private readonly logger = new Logger(Controls.name);
+  private readonly loop: PollingLoop;
+  private readonly listeners: (() => void)[] = [];
+  private inForce: ReadonlyMap<string, Control> = new Map();
+
+  constructor(
+    private readonly deps: Dependencies,
+    private readonly clock: Clock,
+  ) {
+    this.loop = new PollingLoop(clock, {
+      name: 'controls',
+      runOnce: () => this.refresh().then(() => false),
+      intervalMs: () => INTERVAL_MS,
+    });
+  }
+
+  start(): void {
+    this.loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** Called after each change. */
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  of(subject: ControlSubject): Control {
+    return this.inForce.get(subject) ?? NO_CONTROL;
+  }
+
+  /** Whether timeouts of this kind must wait. */
+  isPaused(kind: string): boolean {
+    return this.of(`kind:${kind}`).pause !== null;
+  }
+
+  /** Stores a change, and follows it. Other instances follow within about two seconds. */
+  async change(
+    subject: ControlSubject,
+    { pause, perSecond }: ControlChange,
+    { by, reason }: { readonly by: string; readonly reason: string },
+  ): Promise<Control> {
+    const why = { by, reason, at: new Date(this.clock.now()) };
+    const value = {
+      ...(pause === undefined ? {} : { pause: pause ? why : null }),
+      ...(perSecond === undefined ? {} : { limit: perSecond === null ? null : { ...why, perSecond } }),
+    };
+    await ownQuery(
+      this.deps.dataSource,
+      `INSERT INTO ${this.deps.schema}.engine_setting AS s (name, value) VALUES ($1, $2)
+       ON CONFLICT (name) DO UPDATE SET value = (s.value::jsonb || EXCLUDED.value::jsonb)::text, changed_at = now()`,
+      [PREFIX + subject, JSON.stringify(value)],
+    );
+    this.logger.warn(`operator "${by}" changed ${subject} to ${JSON.stringify({ pause, perSecond })}: ${reason}`);
+    await this.refresh();
+    return this.of(subject);
+  }
+
+  /** Reads what is in force. @throws if the database does not answer. */
+  async refresh(): Promise<void> {
+    const rows = await ownQuery<{ name: string; value: string }[]>(
+      this.deps.dataSource,
+      `SELECT name, value FROM ${this.deps.schema}.engine_setting WHERE starts_with(name, '${PREFIX}')`,
+    );
+    const read = new Map(rows.map(({ name, value }) => [name.slice(PREFIX.length), readControl(value)]));
+    const before = this.inForce;
+    this.inForce = read;
+    const names = [...new Set([...read.keys(), ...before.keys()])];
+    const changed = names.filter((name) => !isSame(read.get(name), before.get(name)));
+    for (const name of changed) this.logger.warn(sentenceOf(name, read.get(name)));
+    if (changed.length > 0) for (const listener of this.listeners) listener();
+  }
+}
+
+function isSame(one = NO_CONTROL, other = NO_CONTROL): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function sentenceOf(name: string, { pause, limit } = NO_CONTROL): string {
+  const paused = pause ? `paused by ${pause.by} (${pause.reason})` : 'not paused';
+  const limited = limit ? `, limited to ${limit.perSecond} calls per second by ${limit.by} (${limit.reason})` : '';
+  return `${name} is ${paused}${limited}`;
+}
