@@ -1,14 +1,11 @@
 import { until } from '../harness/servers/until';
-import { ShopLoad } from '../soak/shop-load';
 import { readDashboards, withVariables } from '../support/observability';
-import { Incidents } from './incidents';
-import { openScrapedService, type ScrapedService } from './scraped-service';
+import { type EventfulService, openEventfulService } from './eventful-service';
 import { untilRecorded } from './until-recorded';
 
 jest.setTimeout(180_000);
 
 const LIMIT_MS = 60_000;
-const ORDERS_PER_SECOND = 10;
 /** What the incidents leave in the metrics that are 0 in a shop without any. */
 const TRACES = [
   'order_timeout_parked',
@@ -46,33 +43,18 @@ const queries = dashboards.flatMap(({ title: dashboard, panels }) =>
 const withoutZero = (expression: string): string => withVariables(expression).replace(' or vector(0)', '');
 
 describe('a Prometheus that scrapes a service under load, to which things happen', () => {
-  let stage: ScrapedService;
-  let load: ShopLoad;
-  const recorded = (expression: string): Promise<void> => untilRecorded(stage.prometheus, expression);
+  let eventful: EventfulService;
+  const recorded = (expression: string): Promise<void> => untilRecorded(eventful.stage.prometheus, expression);
 
   beforeAll(async () => {
-    stage = await openScrapedService();
-    load = new ShopLoad(stage.service.url, ORDERS_PER_SECOND);
-    await load.open();
-    load.start();
-    const incidents = new Incidents(stage);
-    await incidents.forgedAnswer();
-    await incidents.providerAway();
-    await incidents.latePayment();
-    await incidents.unreadableMessage();
-    await incidents.lostWakeUp();
-    await incidents.parkedTimeout();
-    await incidents.databaseAway();
+    eventful = await openEventfulService();
   });
 
-  afterAll(async () => {
-    await load.stop();
-    await stage.close();
-  });
+  afterAll(() => eventful.close());
 
   it('closes and pays orders all the while', async () => {
     await recorded('rate(order_timeout_settled_total{kind="order.payment", outcome="done"}[15s]) > 1');
-    expect(load.answers.get(201)).toBeGreaterThan(30);
+    expect(eventful.load.answers.get(201)).toBeGreaterThan(30);
   });
 
   it.each(TRACES)('records the incident in %s', async (metric) => {
@@ -89,7 +71,7 @@ describe('a Prometheus that scrapes a service under load, to which things happen
     for (const { name, query } of all) {
       const [, selector = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
       expect(label).toBe(name);
-      await untilRecorded(stage.prometheus, withVariables(selector), (found) =>
+      await untilRecorded(eventful.stage.prometheus, withVariables(selector), (found) =>
         found.some(({ metric }) => metric[label] !== undefined),
       );
     }
@@ -97,7 +79,7 @@ describe('a Prometheus that scrapes a service under load, to which things happen
 
   it('fires the alerts of what has happened, with a link to the runbook', async () => {
     const firing = await until('the alerts', LIMIT_MS, undefined, async () => {
-      const { alerts } = (await stage.prometheus.ask('alerts')) as { alerts: Alert[] };
+      const { alerts } = (await eventful.stage.prometheus.ask('alerts')) as { alerts: Alert[] };
       const found = alerts.filter(({ state }) => state === 'firing');
       const names = found.map(({ labels }) => labels['alertname']);
       return FIRE_AT_ONCE.every((name) => names.includes(name)) ? found : undefined;

@@ -15,6 +15,17 @@ export interface AlertRule {
 export interface Target {
   readonly refId: string;
   readonly expr: string;
+  /** Name of each series, with `{{label}}`. */
+  readonly legendFormat?: string;
+}
+
+/** How a panel shows its numbers. */
+export interface PanelValues {
+  readonly unit?: string;
+  readonly mappings?: readonly {
+    readonly options: Readonly<Record<string, { readonly text: string; readonly color: string }>>;
+  }[];
+  readonly thresholds?: { readonly steps: readonly { readonly color: string; readonly value: number | null }[] };
 }
 
 export interface Panel {
@@ -24,6 +35,7 @@ export interface Panel {
   readonly description?: string;
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly Target[];
+  readonly fieldConfig?: { readonly defaults: PanelValues };
 }
 
 export interface Dashboard {
