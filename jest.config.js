@@ -49,7 +49,6 @@ module.exports = /** @satisfies {import('jest').Config} */ ({
     project('model'),
     project('architecture'),
     project('integration', onServers),
-    project('fault', onServers),
     project('e2e', onServers),
   ],
 });

@@ -1,4 +1,5 @@
-// node scripts/broker.mjs [--directory D] [--profile plain|plugin] [--port P] [--management-port M] [--max-message-size BYTES]
+// node scripts/broker.mjs [--directory D] [--profile plain|plugin] [--port P] [--management-port M] [--prometheus-port P]
+//   [--max-message-size BYTES]
 // One throw-away RabbitMQ in the foreground, see stack/throw-away.mjs for its protocol.
 import { join } from 'node:path';
 import { main } from './setup/main.mjs';
@@ -11,12 +12,18 @@ import { readOptions, throwAwayPlace } from './stack/throw-away-place.mjs';
 import { serveThrowAway } from './stack/throw-away.mjs';
 
 /** @param {Record<string, string | undefined>} options */
-function wantedPorts({ port, 'management-port': management }) {
-  return { ...(port && { amqp: Number(port) }), ...(management && { management: Number(management) }) };
+function wantedPorts({ port, 'management-port': management, 'prometheus-port': prometheus }) {
+  return {
+    ...(port && { amqp: Number(port) }),
+    ...(management && { management: Number(management) }),
+    ...(prometheus && { prometheus: Number(prometheus) }),
+  };
 }
 
+const names = ['directory', 'profile', 'port', 'management-port', 'prometheus-port', 'max-message-size'];
+
 await main(async ({ args, signal }) => {
-  const options = readOptions(args, ['directory', 'profile', 'port', 'management-port', 'max-message-size']);
+  const options = readOptions(args, names);
   const profile = options.profile ?? 'plain';
   const place = await throwAwayPlace(options.directory);
   const { home, user, directory } = place;
@@ -27,7 +34,8 @@ await main(async ({ args, signal }) => {
     const given = { installation, delayedExchange, ports: wantedPorts(options), password: passwords(home).rabbitmq };
     const maxMessageSize = Number(options['max-message-size']) || undefined;
     const logFile = join(directory, 'rabbitmq.log');
-    return rabbitmqServer({ ...place, ...given, maxMessageSize, name: 'throw-away', logFile });
+    const prometheus = options['prometheus-port'] !== undefined;
+    return rabbitmqServer({ ...place, ...given, maxMessageSize, prometheus, name: 'throw-away', logFile });
   });
   const { url: amqpUrl, managementUrl, delayedExchange } = spec.access;
   // Its data is flushed within a second; what takes 5 more is the management plugin waiting for nobody.

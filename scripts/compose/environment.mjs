@@ -4,7 +4,7 @@ import { writeJson } from '../setup/files.mjs';
 
 const builders = ['service', 'service-plain', 'service-cluster', 'rabbitmq', 'rabbitmq-plain'];
 const nodes = ['rabbitmq-1', 'rabbitmq-2', 'rabbitmq-3'];
-const published = ['SERVICE', 'POSTGRES', 'PROMETHEUS', 'GRAFANA'];
+const published = ['SERVICE', 'POSTGRES', 'PROMETHEUS', 'GRAFANA', 'JAEGER', 'OTLP'];
 const brokers = ['RABBITMQ', 'RABBITMQ_PLAIN', 'RABBITMQ_CLUSTER'];
 
 /** The name of everything that the specs make. */

@@ -128,7 +128,7 @@ const startScript = '[ -z "$1" ] || "$1" & exec "$2"';
  * @param {string} options.logFile
  * @param {boolean | undefined} [options.prometheus]
  * @param {number | undefined} [options.maxMessageSize]  bytes
- * @param {{ amqp?: number, management?: number }} [options.ports]  instead of those of the block
+ * @param {{ amqp?: number, management?: number, prometheus?: number }} [options.ports]  instead of those of the block
  * @returns {import('./supervisor.mjs').ServerSpec<RabbitmqAccess>}
  */
 export function rabbitmqServer(options) {

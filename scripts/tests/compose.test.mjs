@@ -7,13 +7,16 @@ test('the first image of a Dockerfile has the defaults of its arguments', () => 
   assert.equal(firstImage('# FROM nothing\nFROM node:22-slim AS build\n'), 'node:22-slim');
 });
 
-test('every image that is built on or run is known, and all but that of Grafana have a stand-in', () => {
+test('every image that is built on or run is known, and all but those of Grafana and Jaeger have a stand-in', () => {
   const repositories = baseImages().map((image) => image.split(':')[0]);
-  assert.deepEqual(repositories, ['node', 'rabbitmq', 'postgres', 'prom/prometheus', 'grafana/grafana']);
+  assert.deepEqual(repositories, [
+    ...['node', 'rabbitmq', 'postgres', 'prom/prometheus'],
+    ...['grafana/grafana', 'jaegertracing/jaeger'],
+  ]);
   assert.deepEqual(
     baseImages()
       .filter((image) => !canStandIn(image))
       .map((image) => image.split(':')[0]),
-    ['grafana/grafana'],
+    ['grafana/grafana', 'jaegertracing/jaeger'],
   );
 });

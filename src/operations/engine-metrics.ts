@@ -13,8 +13,16 @@ export class EngineMetrics implements TimeoutObserver {
   private readonly missedTotal: Counter<'kind'>;
   private readonly switches: Counter<'name'>;
 
-  constructor(registry: Registry) {
+  /** @param kinds what this process handles: their counters begin at 0, so that a first increase is seen */
+  constructor(registry: Registry, kinds: () => readonly string[] = () => []) {
     const registers = [registry];
+    const byKind = (name: string, help: string): Counter<'kind'> =>
+      new Counter({
+        ...{ name, help, labelNames: ['kind'], registers },
+        collect() {
+          for (const kind of kinds()) this.inc({ kind }, 0);
+        },
+      });
     this.lateness = new Histogram({
       name: 'order_timeout_lateness_seconds',
       help: 'Seconds from the deadline to the commit of its effect, by kind and cause',
@@ -28,24 +36,18 @@ export class EngineMetrics implements TimeoutObserver {
       labelNames: ['kind', 'cause', 'outcome'],
       registers,
     });
-    this.awayTotal = new Counter({
-      name: 'order_timeout_away_total',
-      help: 'Runs whose result could not be written, because the database was unavailable',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.undecodableTotal = new Counter({
-      name: 'order_timeout_undecodable_total',
-      help: 'Wake-ups that could not be read and were parked on the broker',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.missedTotal = new Counter({
-      name: 'order_timeout_missed_wake_ups_total',
-      help: 'Timeouts that the sweep handled while the message path was up, because their wake-ups were lost or stalled',
-      labelNames: ['kind'],
-      registers,
-    });
+    this.awayTotal = byKind(
+      'order_timeout_away_total',
+      'Runs whose result could not be written, because the database was unavailable',
+    );
+    this.undecodableTotal = byKind(
+      'order_timeout_undecodable_total',
+      'Wake-ups that could not be read and were parked on the broker',
+    );
+    this.missedTotal = byKind(
+      'order_timeout_missed_wake_ups_total',
+      'Timeouts that the sweep handled while the message path was up, because their wake-ups were lost or stalled',
+    );
     this.switches = new Counter({
       name: 'order_timeout_transport_switches_total',
       help: 'Times that a delay transport was put into use',

@@ -31,7 +31,7 @@ export class Metrics implements OnModuleDestroy {
     @Optional() @Inject(OPERATIONS_OPTIONS) { registry, defaultMetrics = !registry }: OperationsOptions = {},
   ) {
     const own = new Registry();
-    observers.add(new EngineMetrics(own));
+    observers.add(new EngineMetrics(own, () => state.kinds));
     new StateMetrics(own, state);
     if (purge) new PurgeMetrics(own, purge);
     if (paymentObservers && providers) paymentObservers.add(new PaymentMetrics(own, providers));

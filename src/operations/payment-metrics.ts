@@ -10,6 +10,8 @@ import {
 /** Values of the gauge. */
 const BREAKER_LEVEL: Readonly<Record<BreakerState, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
+const SOURCES: readonly UntrustedSource[] = ['answer', 'notification'];
+
 /** Metrics of the payment providers. */
 export class PaymentMetrics implements PaymentObserver {
   private readonly untrustedTotal: Counter<'provider' | 'source'>;
@@ -25,6 +27,7 @@ export class PaymentMetrics implements PaymentObserver {
       help: 'Forged, unsigned, or misdirected answers and notifications of payment providers. None changed an order',
       labelNames: ['provider', 'source'],
       registers,
+      collect: () => this.beginAtZero(),
     });
     this.breaker = new Gauge({
       name: 'order_timeout_provider_breaker',
@@ -37,6 +40,12 @@ export class PaymentMetrics implements PaymentObserver {
 
   untrusted(provider: string, source: UntrustedSource): void {
     this.untrustedTotal.inc({ provider, source });
+  }
+
+  /** A counter that is absent until its first event hides that event from `increase`. */
+  private beginAtZero(): void {
+    for (const provider of this.providers.names())
+      for (const source of SOURCES) this.untrustedTotal.inc({ provider, source }, 0);
   }
 
   private refresh(): void {

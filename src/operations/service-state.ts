@@ -59,6 +59,11 @@ export class ServiceState {
     };
   }
 
+  /** @internal The kinds of timeouts that this process handles. */
+  get kinds(): readonly string[] {
+    return this.engine.kinds;
+  }
+
   get hasBroker(): boolean {
     return this.client.isConfigured;
   }

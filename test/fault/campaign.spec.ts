@@ -1,8 +1,5 @@
 import { type ChildProcess, execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HOOKS } from '../campaign/build/crash-points';
-import { SAFETIES } from '../campaign/build/safeties';
 
 const root = join(__dirname, '..', '..');
 const COMPILER = join(root, 'test', 'harness', 'compile-on-require.js');
@@ -14,15 +11,6 @@ const QUICK = [
 ].join();
 const MEASURES = ['--orders', '150', '--rate', '12', '--instances', '2', '--seed', '7'];
 const LIMIT_MS = 240_000;
-
-describe('the patches of the fault campaign', () => {
-  const patches = [...HOOKS, ...SAFETIES.flatMap((safety) => [...safety.patches, ...(safety.without ?? [])])];
-
-  it.each(patches)('$name is there once in $file of the build', ({ file, find }) => {
-    const code = readFileSync(join(root, 'dist', file), 'utf8');
-    expect(code.split(find)).toHaveLength(2);
-  });
-});
 
 describe('a stream of orders through two instances of the service', () => {
   let child: ChildProcess | undefined;

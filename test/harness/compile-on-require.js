@@ -1,5 +1,7 @@
 // Preloaded with `node -r`: lets a child process run a TypeScript entry of src without a build.
 const { readFileSync } = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
 const { transformSync } = require('@swc/core');
 
 /** @typedef {NodeJS.Module & { _compile(code: string, filename: string): void }} CompilingModule */
@@ -18,3 +20,12 @@ require.extensions['.ts'] = (/** @type {NodeJS.Module} */ module, /** @type {str
   });
   /** @type {CompilingModule} */ (module)._compile(code, filename);
 };
+
+/** @typedef {{ _resolveFilename(request: string, ...rest: unknown[]): string }} Resolver */
+
+// Examples import the package by its name, as hosts do; here that is the sources.
+const resolver = /** @type {Resolver} */ (/** @type {unknown} */ (Module));
+const resolve = resolver._resolveFilename.bind(Module);
+const product = path.join(__dirname, '..', '..', 'src', 'index.ts');
+resolver._resolveFilename = (/** @type {string} */ request, /** @type {unknown[]} */ ...rest) =>
+  resolve(request === 'nestjs-order-timeout' ? product : request, ...rest);

@@ -16,6 +16,8 @@ interface BrokerPlan {
   readonly directory?: string;
   /** Bytes. */
   readonly maxMessageSize?: number;
+  /** Of its metrics; without it there are none. */
+  readonly prometheusPort?: number;
 }
 
 /** A broker of a run's own, and an operator at its machine; the ports stay the same. */
@@ -32,10 +34,11 @@ export class OwnBroker extends OwnServer {
 
   /** Takes 5 to 10 s. */
   static async open(plan: BrokerPlan): Promise<OwnBroker> {
-    const { profile, directory, maxMessageSize } = plan;
+    const { profile, directory, maxMessageSize, prometheusPort } = plan;
     const limit = maxMessageSize === undefined ? [] : ['--max-message-size', String(maxMessageSize)];
+    const metrics = prometheusPort === undefined ? [] : ['--prometheus-port', String(prometheusPort)];
     const place = directory ?? mkdtempSync(join(tmpdir(), 'throw-away-broker-'));
-    const broker = new OwnBroker(place, ['--profile', profile, ...limit]);
+    const broker = new OwnBroker(place, ['--profile', profile, ...limit, ...metrics]);
     if (directory === undefined) broker.isTemporary = true;
     return broker.ready();
   }

@@ -78,6 +78,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:scenarios': (args) => parseScenarios(args, 1),
   'test:brokers': optionsIn('scripts/brokers/series.mjs'),
   'test:soak': optionsIn('test/soak/main.ts'),
+  tracing: optionsIn('examples/tracing/main.ts'),
   'test:operator': (args) => checkSpecs('test/operator', args),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
@@ -105,6 +106,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   },
   openssl: () => undefined, // snippets.spec.ts computes the same signature
   printf: () => undefined,
+  promtool: (args) => read(join('observability', args.at(-1) ?? '')),
   rabbitmqctl: (args) => JSON.parse(args.find((arg) => arg.startsWith('{')) ?? '{}') as unknown,
   sleep: () => undefined,
   stripe: () => undefined,

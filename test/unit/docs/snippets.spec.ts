@@ -20,6 +20,7 @@ const READERS: Readonly<Record<string, string>> = {
   sql: 'test/integration/docs/sql-snippets.spec.ts',
   json: 'here',
   http: 'here',
+  yaml: 'test/unit/observability/monitoring-page.spec.ts',
   mermaid: 'GitHub',
   text: 'nobody',
 };

@@ -36,6 +36,16 @@ describe('EngineMetrics', () => {
     expect(text).toContain('order_timeout_transport_switches_total{name="ladder"} 1');
   });
 
+  it('counts from 0, so that the first loss is an increase', async () => {
+    const registry = new Registry();
+    const metrics = new EngineMetrics(registry, () => ['k']);
+    const counters = ['away', 'undecodable', 'missed_wake_ups'].map((name) => `order_timeout_${name}_total{kind="k"}`);
+    const before = await registry.metrics();
+    for (const counter of counters) expect(before).toContain(`${counter} 0`);
+    metrics.wakeUpsMissed('k', 1);
+    expect(await registry.metrics()).toContain('order_timeout_missed_wake_ups_total{kind="k"} 1');
+  });
+
   it('can be created several times in one process', () => {
     expect(() => [new EngineMetrics(new Registry()), new EngineMetrics(new Registry())]).not.toThrow();
   });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onServer } from '../support/database';
 import { until } from '../support/engine';
 import { PayingCustomers } from './paying-customers';
-import { openService, type RunningService } from './running-service';
+import { openService, type RunningService } from '../e2e/running-service';
 
 const READ_ONLY_MS = 4_000;
 const SETTLED_MS = 3_000;

@@ -6,10 +6,10 @@ import {
   type TimeoutHandlerBatch,
   type TimeoutHandlerSingle,
   type TimeoutOutcome,
-} from '../../../src/timeouts';
-import { createDatabase, type TestDatabase } from '../../support/database';
-import { startEngine, type TestEngine, until } from '../../support/engine';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+} from '../../src/timeouts';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { startEngine, type TestEngine, until } from '../support/engine';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
 /** Handlers of a host that know nothing of locks. The account is what comes before the colon of the key. */
 const count = (key: string, tx: EntityManager): Promise<unknown> =>

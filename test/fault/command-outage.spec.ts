@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
-import { SystemClock } from '../../../src/clock';
+import { SystemClock } from '../../src/clock';
 import {
   CommandHandlers,
   RABBIT_TRANSPORT,
@@ -11,11 +11,11 @@ import {
   RabbitServer,
   resolveRabbitOptions,
   type Verdict,
-} from '../../../src/rabbit';
-import { isDatabaseUnavailable, isDatabaseWritable } from '../../../src/database';
-import { until } from '../../support/engine';
-import { createProxiedDatabase, type ProxiedDatabase } from '../../support/proxied-database';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+} from '../../src/rabbit';
+import { isDatabaseUnavailable, isDatabaseWritable } from '../../src/database';
+import { until } from '../support/engine';
+import { createProxiedDatabase, type ProxiedDatabase } from '../support/proxied-database';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
 const PREFIX = 'order-timeout.v1';
 const clock = new SystemClock();

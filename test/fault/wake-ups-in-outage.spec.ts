@@ -1,8 +1,8 @@
-import { Delivery } from '../../../src/rabbit';
-import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../../src/timeouts';
-import { startEngine, type TestEngine, until } from '../../support/engine';
-import { createProxiedDatabase, type ProxiedDatabase } from '../../support/proxied-database';
-import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { Delivery } from '../../src/rabbit';
+import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../src/timeouts';
+import { startEngine, type TestEngine, until } from '../support/engine';
+import { createProxiedDatabase, type ProxiedDatabase } from '../support/proxied-database';
+import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
 const KIND = 'outage.single';
 

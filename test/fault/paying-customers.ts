@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anOrder, type RunningService } from './running-service';
+import { anOrder, type RunningService } from '../e2e/running-service';
 
 const PAUSE_MS = 50;
 const RETRY_MS = 200;

@@ -1,6 +1,6 @@
 import { type QueryRunner } from 'typeorm';
 import { until } from '../support/engine';
-import { anOrder, openService, type RunningService } from './running-service';
+import { anOrder, openService, type RunningService } from '../e2e/running-service';
 
 const SCHEMA = 'order_timeout';
 /** Time enough to place them all on a busy machine. */

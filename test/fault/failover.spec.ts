@@ -3,7 +3,7 @@ import { ReplicatedDatabase } from '../harness/servers/replicated-database';
 import { connectTo } from '../support/database';
 import { until } from '../support/engine';
 import { PayingCustomers } from './paying-customers';
-import { openService, type RunningService } from './running-service';
+import { openService, type RunningService } from '../e2e/running-service';
 
 const RECOVERY_MS = 10_000;
 

@@ -1,5 +1,5 @@
 import { until } from '../support/engine';
-import { anOrder, openService, PREFIX, type RunningService } from './running-service';
+import { anOrder, openService, PREFIX, type RunningService } from '../e2e/running-service';
 
 describe('a broker that stalls', () => {
   let service: RunningService;

@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { uuidv7 } from 'uuidv7';
-import { Outbox } from '../../../src/outbox';
-import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../../src/timeouts';
-import { OwnBroker } from '../../harness/servers/own-broker';
-import { createDatabase, type TestDatabase } from '../../support/database';
-import { startEngine, type TestEngine, until } from '../../support/engine';
+import { Outbox } from '../../src/outbox';
+import { DONE, TimeoutHandler, type TimeoutHandlerSingle, type TimeoutOutcome } from '../../src/timeouts';
+import { OwnBroker } from '../harness/servers/own-broker';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { startEngine, type TestEngine, until } from '../support/engine';
 
 const KIND = 'sick.single';
 /** Where what is due in 16 to 24 s waits first. */
