@@ -6,11 +6,11 @@ RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY packages/operator-page ./packages/operator-page
-# Optional peers: the HTTP server, which a host brings, the SDKs of the payment providers, and swagger-ui-dist, which is the
-# page at /docs. The image has all of them, as it cannot know which are configured.
+# A host brings the peers. The image is the host here, so it has all of them, with the SDKs of the payment providers and the
+# page at /docs, as it cannot know which are configured. Their versions are those of the tests.
 RUN npx nest build \
   && npm run --silent build:page \
-  && PEERS=$(node -p "const {devDependencies: d} = require('./package.json'); ['@nestjs/platform-express', 'alipay-sdk', 'stripe', 'swagger-ui-dist', 'wechatpay-axios-plugin'].map((name) => name + '@' + d[name]).join(' ')") \
+  && PEERS=$(node -p "const {peerDependencies: p, devDependencies: d} = require('./package.json'); Object.keys(p).map((name) => name + '@' + d[name]).join(' ')") \
   && npm install --save-prod --omit=dev --ignore-scripts $PEERS
 
 FROM node:22-bookworm-slim
