@@ -11,7 +11,9 @@ export interface WatchPlan {
 }
 
 /** Orders that nobody pays, with deadlines over the next hour: what a shop has open when an operator comes in. */
-export const BACKLOG = 600;
+export const BACKLOG = 500;
+/** Slow enough for a busy machine to show the page meanwhile. */
+const BACKLOG_EVERY_MS = 50;
 /** Slow enough for the eyes. */
 const PLACED_EVERY_MS = 500;
 /** Deadlines of 12 to 60 s, where those of the checked run are 2 to 10 s away. */
@@ -27,13 +29,16 @@ export function planWatch(seed: number, minutes: number): WatchPlan {
   const { orders, stock } = planOrders(seed, BACKLOG + (minutes * MINUTE_MS) / PLACED_EVERY_MS);
   return {
     stock,
-    orders: orders.map((order, index) => (index < BACKLOG ? waiting(order, random) : acted(order, index - BACKLOG))),
+    orders: orders.map((order, index) =>
+      index < BACKLOG ? waiting(order, index, random) : acted(order, index - BACKLOG),
+    ),
   };
 }
 
-function waiting({ id, channel, placeAtMs, lines, amount }: DrivenOrder, random: Random): DrivenOrder {
+function waiting({ id, channel, lines, amount }: DrivenOrder, number: number, random: Random): DrivenOrder {
   // The sum of two dice: most deadlines are half an hour away.
   const windowMs = random.between(MINUTE_MS, 29 * MINUTE_MS) + random.between(0, 29 * MINUTE_MS);
+  const placeAtMs = number * BACKLOG_EVERY_MS;
   return { ...{ channel, placeAtMs, windowMs, lines, amount }, id: renamed(id, 'waits') };
 }
 

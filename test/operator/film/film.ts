@@ -13,7 +13,7 @@ const EVERY_MS = 250;
 /** Takes pictures of a page. */
 export class Film {
   private readonly shots: { file: string; startsAt: number }[] = [];
-  private latest = Buffer.alloc(0);
+  private latest: Uint8Array = new Uint8Array();
 
   constructor(
     private readonly page: Page,

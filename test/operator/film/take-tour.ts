@@ -1,7 +1,7 @@
 import { type Locator, type Page } from 'playwright-core';
 import { type OrderSummary } from '../../../packages/operator-page/src/api/contract';
 import { type WatchedDemo } from '../../support/watched-demo';
-import { moveTo, showPointer } from './pointer';
+import { moveTo, SHOW_POINTER } from './pointer';
 
 /** Long enough for orders that were paid, closed, and parked. */
 export const WARM_UP_MS = 55_000;
@@ -13,13 +13,13 @@ export async function signIn(page: Page, { address, key }: Pick<WatchedDemo, 'ad
   await page.getByLabel('Operator key').fill(key);
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Now' }).waitFor();
-  await page.evaluate(showPointer);
+  await page.evaluate(SHOW_POINTER);
 }
 
 /** What a person does who sees the page for the first time: 30 s. */
 export async function takeTour(page: Page): Promise<void> {
-  await page.waitForTimeout(9_000);
-  await click(page, page.getByRole('link', { name: /^Due within a minute/ }));
+  await page.waitForTimeout(8_000);
+  await click(page, page.getByRole('link', { name: /^Pending/ }));
   await page.waitForTimeout(2_000);
   const id = await soonClosed(page);
   await click(page, page.getByRole('link', { name: id, exact: true }));
@@ -36,7 +36,7 @@ async function click(page: Page, target: Locator): Promise<void> {
   await target.first().click();
 }
 
-/** An order that nobody pays, a few seconds before its deadline. */
+/** An order of the list that nobody pays, a few seconds before its deadline. */
 async function soonClosed(page: Page): Promise<string> {
   for (;;) {
     const now = Date.now();
@@ -46,8 +46,9 @@ async function soonClosed(page: Page): Promise<string> {
     const path = new URL(`api/orders?${query.toString()}`, page.url()).href;
     const answer = await page.request.get(path);
     const { orders } = (await answer.json()) as { orders: OrderSummary[] };
-    const found = orders.find(({ id }) => /-never-(starts|pays)$/.test(id));
-    if (found) return found.id;
+    for (const { id } of orders.filter((order) => /-never-(starts|pays)$/.test(order.id))) {
+      if ((await page.getByRole('link', { name: id, exact: true }).count()) > 0) return id;
+    }
     await page.waitForTimeout(500);
   }
 }
