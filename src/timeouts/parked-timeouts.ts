@@ -8,9 +8,10 @@ interface ParkedDependencies {
   readonly dataSource: DataSource;
   readonly schema: string;
   readonly writesWakeUps: boolean;
+  readonly horizonMs: number;
 }
 
-/** Timeouts that used up their attempts: listed, replayed or discarded, one or many. */
+/** Timeouts that used up their attempts: listed, replayed, rescheduled, or discarded, one or many. */
 export class ParkedTimeouts {
   /** @internal Nest creates it. */
   constructor(private readonly deps: ParkedDependencies) {}
@@ -42,21 +43,16 @@ export class ParkedTimeouts {
 
   /** Makes them due now, with a fresh budget of attempts. Returns how many were parked. */
   replay(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
-    const { dataSource, schema, writesWakeUps } = this.deps;
+    return this.reschedule(refs, 0, scope);
+  }
+
+  /** Makes them due after `afterMs`, with a fresh budget of attempts. Returns how many were parked. */
+  reschedule(refs: readonly TimeoutRef[], afterMs: number, scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
+    const { dataSource, writesWakeUps, horizonMs } = this.deps;
     return ownTransaction(dataSource, async (tx) => {
-      const rows = await tx.query<AnnouncedWakeUp[]>(
-        `WITH replayed AS (
-           UPDATE ${schema}.timeout t
-              SET state = 'pending', attempts = 0, lease = NULL, next_attempt_at = now(),
-                  generation = nextval('${schema}.timeout_generation')
-             FROM unnest($1::text[], $2::text[]) AS r(kind, key)
-            WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$4')}
-           RETURNING t.kind, t.key, t.generation, t.traceparent),
-         wake_up AS (
-           ${insertWakeUps(schema, { from: 'replayed WHERE $3', id: 'gen_random_uuid()', dueAt: 'now()' })})
-         SELECT kind, key, generation::text, (extract(epoch FROM now()) * 1000)::float8 AS "dueAtMs" FROM replayed`,
-        [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), writesWakeUps, scope.values],
-      );
+      const [kinds, keys] = [refs.map((ref) => ref.kind), refs.map((ref) => ref.key)];
+      const values = [kinds, keys, writesWakeUps, scope.values, afterMs, horizonMs];
+      const rows = await tx.query<AnnouncedWakeUp[]>(this.rescheduleSql(scope), values);
       announceAfterCommit(tx, rows);
       return rows.length;
     });
@@ -71,5 +67,28 @@ export class ParkedTimeouts {
       [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), scope.values],
     );
     return count;
+  }
+
+  /** $1 kinds, $2 keys, $3 whether to write wake-ups, $4 of the scope, $5 milliseconds from now, $6 horizon in milliseconds. */
+  private rescheduleSql(scope: TimeoutScope): string {
+    const { schema } = this.deps;
+    const dueAt = `now() + $5 * interval '1 millisecond'`;
+    return `
+      WITH rescheduled AS (
+        UPDATE ${schema}.timeout t
+           SET state = 'pending', attempts = 0, lease = NULL, next_attempt_at = ${dueAt},
+               generation = nextval('${schema}.timeout_generation')
+          FROM unnest($1::text[], $2::text[]) AS r(kind, key)
+         WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$4')}
+        RETURNING t.kind, t.key, t.generation, t.traceparent, t.next_attempt_at),
+      wake_up AS (
+        ${insertWakeUps(schema, {
+          from: 'rescheduled WHERE $3',
+          id: 'gen_random_uuid()',
+          dueAt: 'next_attempt_at',
+          horizonMs: '$6',
+        })})
+      SELECT kind, key, generation::text, (extract(epoch FROM next_attempt_at) * 1000)::float8 AS "dueAtMs"
+        FROM rescheduled`;
   }
 }

@@ -76,8 +76,8 @@ const scheduler: Provider = {
 const parked: Provider = {
   provide: ParkedTimeouts,
   inject: [RESOLVED_TIMEOUTS_OPTIONS],
-  useFactory: ({ dataSource, schema, transport }: ResolvedTimeoutsOptions) =>
-    new ParkedTimeouts({ dataSource, schema, writesWakeUps: transport !== 'none' }),
+  useFactory: ({ dataSource, schema, transport, horizonMs }: ResolvedTimeoutsOptions) =>
+    new ParkedTimeouts({ dataSource, schema, writesWakeUps: transport !== 'none', horizonMs }),
 };
 
 const summary: Provider = {

@@ -16,6 +16,7 @@ export {
   operatorExtensionSchema,
   operatorPageLimitSchema,
   operatorParkedPageSchema,
+  operatorRescheduleSchema,
   operatorTimeoutsSchema,
   providerLimitSchema,
   refundPageSchema,

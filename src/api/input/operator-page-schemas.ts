@@ -25,6 +25,9 @@ export const operatorTimeoutsSchema = chosenTimeoutsSchema.extend({
   reason,
 });
 
+/** From now, in milliseconds. */
+export const operatorRescheduleSchema = operatorTimeoutsSchema.extend({ afterMs: fields.windowMs });
+
 const chosen = <T extends z.ZodType>(id: T) =>
   z.strictObject({
     ids: z.array(id).min(1, 'must name at least one').max(MAX_CHOSEN, `must name at most ${MAX_CHOSEN}`),

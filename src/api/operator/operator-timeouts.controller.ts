@@ -8,7 +8,7 @@ import {
   type TimeoutScope,
   TimeoutSummary,
 } from '../../timeouts';
-import { InputPipe, operatorParkedPageSchema, operatorTimeoutsSchema } from '../input';
+import { InputPipe, operatorParkedPageSchema, operatorRescheduleSchema, operatorTimeoutsSchema } from '../input';
 import { CallerScope, type MerchantScope } from '../http';
 import { ByOperator, type OperatorContext } from './by-operator.decorator';
 import { OperatorController } from './operator-controller.decorator';
@@ -53,7 +53,18 @@ export class OperatorTimeoutsController {
     @ByOperator() by: OperatorContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
-    return { count: await this.work.timeouts('replay', timeouts, scope, { by, reason }) };
+    return { count: await this.work.timeouts({ do: 'replay' }, timeouts, scope, { by, reason }) };
+  }
+
+  @Post('reschedule')
+  @HttpCode(200)
+  @RequireRole('operate')
+  async reschedule(
+    @Body(new InputPipe(operatorRescheduleSchema)) { timeouts, reason, afterMs }: Chosen & { afterMs: number },
+    @ByOperator() by: OperatorContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<{ count: number }> {
+    return { count: await this.work.timeouts({ do: 'reschedule', afterMs }, timeouts, scope, { by, reason }) };
   }
 
   @Post('discard')
@@ -64,7 +75,7 @@ export class OperatorTimeoutsController {
     @ByOperator() by: OperatorContext,
     @CallerScope() scope: MerchantScope,
   ): Promise<{ count: number }> {
-    return { count: await this.work.timeouts('discard', timeouts, scope, { by, reason }) };
+    return { count: await this.work.timeouts({ do: 'discard' }, timeouts, scope, { by, reason }) };
   }
 
   private within({ merchants }: MerchantScope): TimeoutScope | undefined {

@@ -8,6 +8,9 @@ import { type OperatorContext } from './by-operator.decorator';
 
 type Action = 'replay' | 'discard';
 
+/** What is done with parked timeouts. */
+export type TimeoutAction = { readonly do: Action } | { readonly do: 'reschedule'; readonly afterMs: number };
+
 /** Who acts, and why. */
 export interface Because {
   readonly by: OperatorContext;
@@ -29,21 +32,22 @@ export class ParkedWork {
   constructor(private readonly deps: Dependencies) {}
 
   /**
-   * Makes timeouts due now, or ends them without their effect. Returns how many were parked. The histories come first: an
-   * operator who gets no answer repeats the action, and one too many entries are better than one too few.
+   * Makes timeouts due now or later, or ends them without their effect. Returns how many were parked. The histories come
+   * first: an operator who gets no answer repeats the action, and one too many entries are better than one too few.
    */
   async timeouts(
-    action: Action,
+    action: TimeoutAction,
     refs: readonly TimeoutRef[],
     { merchants }: MerchantScope,
     { by, reason }: Because,
   ): Promise<number> {
-    const { timeouts, notes, schema } = this.deps;
+    const { notes, schema } = this.deps;
     const scope: TimeoutScope | undefined = merchants && merchantTimeouts(schema, merchants);
-    await notes.execute(refs, { by, reason, merchants, evidence: { parked: action } });
-    const count = await timeouts[action](refs, scope);
+    const { do: parked, ...details } = action;
+    await notes.execute(refs, { by, reason, merchants, evidence: { parked, ...details } });
+    const count = await this.change(action, refs, scope);
     this.log(
-      `${action} of ${count} parked timeouts`,
+      `${parked} of ${count} parked timeouts`,
       refs.map(({ kind, key }) => `${kind}/${key}`),
       { by, reason },
     );
@@ -68,6 +72,13 @@ export class ParkedWork {
     const count = await this.deps.messages.change(action, ids);
     if (count !== null) this.log(`${action} of ${count} parked messages`, ids, because);
     return count;
+  }
+
+  private change(action: TimeoutAction, refs: readonly TimeoutRef[], scope: TimeoutScope | undefined): Promise<number> {
+    const { timeouts } = this.deps;
+    return action.do === 'reschedule'
+      ? timeouts.reschedule(refs, action.afterMs, scope)
+      : timeouts[action.do](refs, scope);
   }
 
   private log(what: string, names: readonly string[], { by, reason }: Because): void {

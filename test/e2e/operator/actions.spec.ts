@@ -14,6 +14,7 @@ const ACTIONS: readonly [path: string, may: readonly Who[]][] = [
     (action) => [`orders/x/${action}`, ['operator']] as [string, Who[]],
   ),
   ...['extend', 'cancel', 'close'].map((action) => [`bulk/${action}`, ['operator']] as [string, Who[]]),
+  ['parked-timeouts/reschedule', ['operator']],
   ...['parked-timeouts', 'outbox/parked', 'messages/parked'].flatMap((what) =>
     ['replay', 'discard'].map((action) => [`${what}/${action}`, ['operator']] as [string, Who[]]),
   ),
@@ -190,6 +191,25 @@ describe('an operator who acts', () => {
     expect(await lastOf(one)).toMatchObject({ evidence: { parked: 'discard' } });
     expect(await listed('reader', '')).toEqual([two, foreign]);
     expect((await as.operator.post('parked-timeouts/replay', { timeouts: [], reason })).status).toBe(400);
+  });
+
+  it('gives a parked timeout another time, at which it runs', async () => {
+    const [id, foreign] = [await place('a'), await place('b')];
+    for (const key of [id, foreign]) await park('order.payment', key, 'the disk is full');
+    await query(`UPDATE order_timeout.orders SET expires_at = now() WHERE id = $1`, [id]);
+    const timeouts = [id, foreign].map((key) => ({ kind: 'order.payment', key }));
+    const reschedule = (afterMs: unknown) => as.ofA.post('parked-timeouts/reschedule', { timeouts, reason, afterMs });
+    for (const wrong of [-1, 1.5, '1h', undefined]) expect((await reschedule(wrong)).status).toBe(400);
+    const asked = Date.now();
+    expect((await reschedule(1_500)).body).toEqual({ count: 1 });
+    const noted = { cause: 'operator', actor: 'of-a', reason, evidence: { parked: 'reschedule', afterMs: 1_500 } };
+    expect(await lastOf(id)).toMatchObject(noted);
+    const pending = `SELECT key FROM order_timeout.timeout WHERE state = 'pending' AND key = ANY($1)`;
+    expect(await query(pending, [[id, foreign]])).toEqual([{ key: id }]);
+    const closed = `SELECT occurred_at AS at FROM order_timeout.order_history WHERE order_id = $1 AND to_status = 'CLOSED'`;
+    await until(async () => (await query<unknown[]>(closed, [id])).length === 1);
+    const [{ at } = { at: new Date(0) }] = await query<{ at: Date }[]>(closed, [id]);
+    expect(at.getTime()).toBeGreaterThanOrEqual(asked + 1_500);
   });
 
   it('decides about unmatched payments', async () => {

@@ -57,6 +57,7 @@ describe('an action of the operator page', () => {
     ]);
     await dialog.getByText('BUSY').waitFor();
     await dialog.getByRole('button', { name: 'Close 1,250 orders' }).click();
+    await dialog.getByText('Done.').waitFor();
     await dialog.getByText('1,264 orders handled').waitFor();
     expect(stage.api.actions.slice(2)).toMatchObject([
       {
@@ -80,7 +81,7 @@ describe('an action of the operator page', () => {
     await dialog.getByRole('button', { name: 'Preview' }).click();
     await dialog.getByRole('button', { name: 'Stop' }).click();
     answerFirst();
-    await dialog.getByRole('button', { name: 'Extend 1 orders' }).waitFor();
+    await dialog.getByRole('button', { name: 'Extend 1 order', exact: true }).waitFor();
     expect(stage.api.countOf('bulk/extend')).toBe(1);
   });
 
@@ -105,10 +106,64 @@ describe('an action of the operator page', () => {
     expect(group?.body?.['timeouts']).toHaveLength(5);
   });
 
+  it('on chosen orders of parked timeouts says which were refused', async () => {
+    const { page } = await stage.open('#/parked?kind=order.payment');
+    const refused = { status: 409, json: { code: 'ORDER_HAS_MONEY', detail: 'refund it first' } };
+    stage.api.answers.set('orders/o-2030-03-01-60311/close', refused);
+    await page.getByLabel('Choose all on this page').check();
+    await page.getByRole('button', { name: 'Close', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('o-2030-03-01-60312').waitFor();
+    await dialog.getByLabel('Reason').fill(reason);
+    await dialog.getByRole('button', { name: 'Close orders' }).click();
+    await dialog.getByText('ORDER_HAS_MONEY: 1').waitFor();
+    await page.getByText('Closed, or being closed: 1').waitFor();
+    expect(stage.api.actions.map(({ path }) => path)).toEqual([
+      'orders/o-2030-03-01-60311/close',
+      'orders/o-2030-03-01-60312/close',
+    ]);
+  });
+
+  it('on a group of parked timeouts gives all of them another time, which must be in the future', async () => {
+    const { page } = await stage.open('#/parked');
+    await page
+      .getByRole('row', { name: /insufficient balance/ })
+      .first()
+      .getByText('Reschedule all')
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Try again in').fill('-5');
+    await dialog.getByRole('button', { name: 'Reschedule' }).click();
+    await dialog.getByText('Give a time from now such as').waitFor();
+    await dialog.getByLabel('Try again in').fill('2h');
+    await confirm(page, 'Reschedule');
+    const [action] = stage.api.actions;
+    expect(action).toMatchObject({ path: 'parked-timeouts/reschedule', body: { afterMs: 7_200_000, reason } });
+    expect(action?.body?.['timeouts']).toHaveLength(5);
+  });
+
+  it('on failed refunds and on money that waits takes those that were chosen', async () => {
+    const { page } = await stage.open('#/refunds');
+    await page.getByLabel('Choose 2030022822001470').check();
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await confirm(page, 'Replay');
+    await page.getByRole('link', { name: 'Unmatched money' }).click();
+    await page.getByLabel('Choose all on this page').check();
+    expect(await page.locator('.panel-aside').getByRole('button', { name: 'Refund' }).count()).toBe(0);
+    await page.getByLabel('Choose pi_3QxK9AAb22').uncheck();
+    await page.locator('.panel-aside').getByRole('button', { name: 'Refund' }).click();
+    await confirm(page, 'Refund');
+    await page.getByText('Refunds begun: 2').waitFor();
+    expect(stage.api.actions.map(({ path }) => path)).toEqual([
+      'parked-timeouts/replay',
+      'unmatched/184/refund',
+      'unmatched/186/refund',
+    ]);
+  });
+
   it.each<[view: string, button: string, confirmed: string, path: string, body: object]>([
     ['#/unmatched', 'Refund the payment: 2030030122009981', 'Refund', 'unmatched/184/refund', {}],
     ['#/unmatched', 'Settle the payment: pi_3QxK9AAb22', 'Settle', 'unmatched/185/settle', {}],
-    ['#/refunds', 'Replay 2030022822001470', 'Replay', 'parked-timeouts/replay', {}],
     ['#/now', 'Pause Payment deadline', 'Pause', 'kinds/order.payment/pause', {}],
     ['#/now', 'Resume Reminder', 'Resume', 'kinds/order.reminder/resume', {}],
     ['#/now', 'Pause alipay', 'Pause', 'providers/alipay/pause', {}],

@@ -72,7 +72,7 @@ describe('the operator page', () => {
     const { page } = await stage.open('#/parked');
     await page.getByLabel('Language').selectOption('zh');
     await page.getByRole('heading', { name: '搁置的超时任务', level: 1 }).waitFor();
-    expect(await page.evaluate('document.documentElement.lang')).toBe('zh-CN');
+    await page.waitForFunction("document.documentElement.lang === 'zh-CN'");
     await page.reload();
     await page.getByRole('heading', { name: '搁置的超时任务', level: 1 }).waitFor();
   });
@@ -80,9 +80,9 @@ describe('the operator page', () => {
   it('is dark on request, whatever the system says', async () => {
     const { page } = await stage.open('#/now');
     const background = 'getComputedStyle(document.body).backgroundColor';
-    expect(await page.evaluate(background)).toBe('rgb(245, 246, 248)');
+    await page.waitForFunction(`${background} === 'rgb(245, 246, 248)'`);
     await page.getByLabel('Colors').selectOption('dark');
-    expect(await page.evaluate(background)).toBe('rgb(15, 19, 24)');
+    await page.waitForFunction(`${background} === 'rgb(15, 19, 24)'`);
   });
 
   it('says that the service does not answer, and shows what it knew', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Page } from 'playwright-core';
 import { type Looks } from '../browser';
 import { expectSamePicture } from '../expect-same-picture';
+import { overview } from '../recorded/overview';
 import { Stage } from '../stage';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
@@ -51,16 +52,37 @@ describe('a view of the operator page', () => {
     });
   });
 
-  it.each<[string, string, Looks]>([
-    ['now', '#/now', {}],
-    ['now-dark-zh', '#/now', { colorScheme: 'dark', locale: 'zh-CN' }],
-    ['orders', '#/orders?status=PENDING', {}],
-    ['order', '#/order/o-2030-03-01-70412', {}],
-    ['order-phone', '#/order/o-2030-03-01-70412', { width: 390, height: 844 }],
-    ['parked', '#/parked', {}],
-  ])('looks as approved: %s', async (name, hash, looks) => {
+  it.each<[file: string, hash: string, looks: Looks]>([
+    ['docs/pictures/operator-now.png', '#/now', { width: 1280, height: 860 }],
+    ['docs/pictures/operator-order.png', '#/order/o-2030-03-01-70412', { width: 1280, height: 700 }],
+    ['test/operator/pictures/now-dark-zh.png', '#/now', { colorScheme: 'dark', locale: 'zh-CN' }],
+    ['test/operator/pictures/now-phone.png', '#/now', { width: 390, height: 2_000 }],
+    ['test/operator/pictures/orders.png', '#/orders?status=PENDING', {}],
+    ['test/operator/pictures/order-phone.png', '#/order/o-2030-03-01-70412', { width: 390, height: 844 }],
+    ['test/operator/pictures/parked.png', '#/parked', {}],
+    ['test/operator/pictures/unmatched-dark.png', '#/unmatched', { colorScheme: 'dark' }],
+  ])('looks as approved: %s', async (file, hash, looks) => {
     const { page } = await stage.open(hash, looks);
-    expectSamePicture(name, await page.screenshot());
+    expectSamePicture(file, await page.screenshot());
+  });
+
+  it('looks as approved in a dialog', async () => {
+    const { page } = await stage.open('#/parked', { width: 900, height: 700 });
+    await page.getByText('Extend all').click();
+    await page.getByRole('dialog').waitFor();
+    await page.getByLabel('New deadline in').blur();
+    expectSamePicture('test/operator/pictures/dialog.png', await page.screenshot());
+  });
+
+  it('shows a number at which the service stops counting as at least that many', async () => {
+    const orders = { ...overview.orders, pending: 10_001, closing: 50, partial: true };
+    const due = { ...overview.due, nextMinute: 2_001, nextHour: [2_001, 5], overdue: 3 };
+    stage.api.answers.set('overview', { status: 200, json: { ...overview, orders, due } });
+    const { page } = await stage.open('#/now');
+    const tiles = page.getByRole('region', { name: 'Orders', exact: true });
+    for (const name of ['Pending 10,000+', 'Closing 50+', 'Due within a minute 2,000+', 'Overdue 3'])
+      await tiles.getByRole('link', { name, exact: true }).waitFor();
+    await page.getByText('2,006+ in total').first().waitFor();
   });
 
   it('has no barrier in its dialogs and at the sign-in', async () => {

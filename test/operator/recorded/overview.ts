@@ -22,6 +22,8 @@ const DUE = [
   ...[4, 3, 5, 2, 4, 3, 1, 2, 0, 1, 3, 2, 0, 1, 0, 2, 1, 0, 0, 1],
 ];
 
+const running = { paused: false, pause: null } as const;
+
 export const overview: Overview = {
   now: NOW,
   orders: { pending: 1264, closing: 7, paid24h: 8312, closed24h: 941, partial: false },
@@ -36,17 +38,23 @@ export const overview: Overview = {
   database: { state: 'up' },
   outbox: { waiting: 12, oldestSeconds: 1, parked: 1 },
   providers: [
-    { name: 'alipay', breaker: 'closed', paused: false, limitPerSecond: 50 },
-    { name: 'stripe', breaker: 'half-open', paused: false, limitPerSecond: null },
-    { name: 'wechat-pay', breaker: 'open', paused: true, limitPerSecond: 20 },
+    { name: 'alipay', breaker: 'closed', ...running, limitPerSecond: 50, configuredPerSecond: 100 },
+    { name: 'stripe', breaker: 'half-open', ...running, limitPerSecond: null, configuredPerSecond: 100 },
+    {
+      ...{ name: 'wechat-pay', breaker: 'open', paused: true, limitPerSecond: 20, configuredPerSecond: 100 },
+      pause: { by: 'lena', reason: 'certificate has expired', at: at(-1_500) },
+    },
   ],
   kinds: [
-    { kind: 'order.late-watch', parked: 0, paused: false, overdueOldestSeconds: null },
-    { kind: 'order.payment', parked: 2, paused: false, overdueOldestSeconds: 4 },
-    { kind: 'order.reminder', parked: 0, paused: true, overdueOldestSeconds: 95 },
-    { kind: 'payment.reconciliation', parked: 0, paused: false, overdueOldestSeconds: null },
-    { kind: 'payment.refund', parked: 5, paused: false, overdueOldestSeconds: null },
-    { kind: 'voucher.expiry', parked: 0, paused: false, overdueOldestSeconds: null },
+    { kind: 'order.late-watch', parked: 0, ...running, overdueOldestSeconds: null },
+    { kind: 'order.payment', parked: 2, ...running, overdueOldestSeconds: 4 },
+    {
+      ...{ kind: 'order.reminder', parked: 0, paused: true, overdueOldestSeconds: 95 },
+      pause: { by: 'omar', reason: 'the mail server is moved', at: at(-100) },
+    },
+    { kind: 'payment.reconciliation', parked: 0, ...running, overdueOldestSeconds: null },
+    { kind: 'payment.refund', parked: 5, ...running, overdueOldestSeconds: null },
+    { kind: 'voucher.expiry', parked: 0, ...running, overdueOldestSeconds: null },
   ],
   attention: { parkedTimeouts: 7, unmatchedPayments: 3, refundsPending: 5, parkedMessages: 2 },
 };

@@ -55,6 +55,55 @@ describe('what waits for an operator at the page of a running service', () => {
     await page.getByText('No timeout is parked.').first().waitFor();
   });
 
+  it('parked timeouts get another time, and those of orders another deadline', async () => {
+    await park('host.kind', 'y-1', 'the mail server is away');
+    const ids = [await placed(), await placed()];
+    for (const id of ids) await park('order.payment', id, 'the disk is full');
+    const page = await stage.open('#/parked?kind=host.kind');
+    await page.getByLabel('Choose y-1').check();
+    await page.getByRole('button', { name: 'Reschedule', exact: true }).click();
+    await page.getByLabel('Try again in').fill('2h');
+    await confirm(page, 'Reschedule');
+    await page.getByText('Rescheduled: 1').waitFor();
+    const inMs = await stage.query(
+      `SELECT state, round(extract(epoch FROM next_attempt_at - now()) / 60)::int AS minutes
+         FROM order_timeout.timeout WHERE key = 'y-1'`,
+    );
+    expect(inMs).toEqual([{ state: 'pending', minutes: 120 }]);
+    await page
+      .getByRole('row', { name: /the disk is full/ })
+      .first()
+      .getByText('Extend all')
+      .click();
+    await page.getByLabel('New deadline in').fill('3h');
+    await confirm(page, 'Extend');
+    await page.getByText('Extended: 2').waitFor();
+    const extended = await stage.query(
+      `SELECT t.state, h.actor, h.reason, round(extract(epoch FROM o.expires_at - now()) / 60)::int AS minutes
+         FROM order_timeout.orders o JOIN order_timeout.timeout t ON t.kind = 'order.payment' AND t.key = o.id
+         JOIN order_timeout.order_history h ON h.order_id = o.id AND h.version = o.version WHERE o.id = ANY($1)`,
+      [ids],
+    );
+    expect(extended).toEqual(ids.map(() => ({ state: 'pending', actor: 'lena', reason, minutes: 180 })));
+  });
+
+  it('orders whose timeouts are parked for one reason are closed', async () => {
+    const ids = [await placed(), await placed()];
+    for (const id of ids) await park('order.payment', id, 'the disk is full');
+    const page = await stage.open('#/parked');
+    await page
+      .getByRole('row', { name: /the disk is full/ })
+      .first()
+      .getByText('Close all')
+      .click();
+    await confirm(page, 'Close orders');
+    await page.getByText('Closed, or being closed: 2').waitFor();
+    const closed = `SELECT h.actor, h.reason FROM order_timeout.orders o JOIN order_timeout.order_history h
+      ON h.order_id = o.id AND h.version = o.version WHERE o.status = 'CLOSED' AND o.id = ANY($1)`;
+    expect(await stage.query(closed, [ids])).toEqual(ids.map(() => ({ actor: 'lena', reason })));
+    expect(await timeouts('order.payment')).not.toContainEqual(expect.objectContaining({ state: 'parked' }));
+  });
+
   it('money is settled', async () => {
     await pay('nobody-1', 'settle-1').expect(404);
     const page = await stage.open('#/unmatched');
@@ -63,6 +112,17 @@ describe('what waits for an operator at the page of a running service', () => {
     expect(await unmatchedOf('settle-1')).toMatchObject({
       ...{ handling: 'settled', resolved_by: 'lena', resolution: reason },
     });
+  });
+
+  it('several payments are settled together', async () => {
+    for (const reference of ['many-1', 'many-2']) await pay('nobody-3', reference).expect(404);
+    const page = await stage.open('#/unmatched');
+    for (const reference of ['many-1', 'many-2']) await page.getByLabel(`Choose ${reference}`).check();
+    await page.locator('.panel-aside').getByRole('button', { name: 'Settle' }).click();
+    await confirm(page, 'Settle');
+    await page.getByText('Settled: 2').waitFor();
+    for (const reference of ['many-1', 'many-2'])
+      expect(await unmatchedOf(reference)).toMatchObject({ handling: 'settled', resolved_by: 'lena' });
   });
 
   it('money is assigned to its order', async () => {
@@ -102,7 +162,8 @@ describe('what waits for an operator at the page of a running service', () => {
     expect(refund?.requested_by).toBe('lena');
     await park('payment.refund', refund?.number ?? '', 'no payment provider "p" is configured');
     await page.getByRole('link', { name: 'Refunds' }).click();
-    await page.getByRole('button', { name: 'Replay late-2' }).click();
+    await page.getByLabel('Choose late-2').check();
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
     await confirm(page, 'Replay');
     await page.getByText('Replayed: 1').waitFor();
     const [timeout] = await stage.query<{ state: string }>(

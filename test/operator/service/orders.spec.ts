@@ -143,7 +143,7 @@ describe('at the page of a running service, an operator', () => {
     for (const id of ids) expect(await rowOf(id)).toMatchObject({ status: 'CLOSED' });
     expect(await rowOf(other)).toMatchObject({ status: 'PENDING' });
     await placed({ merchantId: 'bulk' });
-    await act('Cancel', 'Cancel 1 orders');
+    await act('Cancel', 'Cancel 1 order');
     const left = await stage.query(
       `SELECT 1 FROM order_timeout.orders WHERE merchant_id = 'bulk' AND status = 'PENDING'`,
     );

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { Cli } from '../../../src/cli/cli';
@@ -32,6 +32,16 @@ function checkJest(args: readonly string[]): void {
     if (arg === '--selectProjects' && !isProject) throw new Error(`there is no Jest project ${value}`);
     if (arg.startsWith('test/') && !existsSync(join(REPOSITORY, arg))) throw new Error(`there is no ${arg}`);
   });
+}
+
+/** Patterns of spec files must match some. */
+function checkSpecs(folder: string, args: readonly string[]): void {
+  const specs = readdirSync(join(REPOSITORY, folder), { recursive: true, encoding: 'utf8' });
+  const patterns = args.filter((arg) => !arg.startsWith('--'));
+  const unmatched = patterns.filter(
+    (pattern) => !specs.some((spec) => spec.endsWith('.spec.ts') && spec.includes(pattern)),
+  );
+  if (unmatched.length > 0) throw new Error(`no spec of ${folder} matches ${unmatched.join(' ')}`);
 }
 
 /** Parses the arguments without running the command. */
@@ -68,6 +78,7 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:scenarios': (args) => parseScenarios(args, 1),
   'test:brokers': optionsIn('scripts/brokers/series.mjs'),
   'test:soak': optionsIn('test/soak/main.ts'),
+  'test:operator': (args) => checkSpecs('test/operator', args),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
   contract: optionsIn('test/contract/main.ts'),

@@ -1,8 +1,10 @@
 import { type BulkResult } from '../../../packages/operator-page/src/api/attention-contract';
+import { ApiProblem } from '../../../packages/operator-page/src/api/api-problem';
 import { changedOf, runBulk } from '../../../packages/operator-page/src/bulk/run-bulk';
+import { partsOf, runMany } from '../../../packages/operator-page/src/bulk/run-many';
 import { SHORTCUTS, ShortcutReader } from '../../../packages/operator-page/src/keyboard/shortcuts';
 import { actionsFor, isRefundable } from '../../../packages/operator-page/src/order/actions-for';
-import { changeParked } from '../../../packages/operator-page/src/parked/change-parked';
+import { changeParked, parkedActionsFor } from '../../../packages/operator-page/src/parked/change-parked';
 
 const part = (outcomes: Record<string, number>, next: string | null): BulkResult => ({
   dryRun: false,
@@ -55,13 +57,74 @@ describe('an action on a group of parked timeouts', () => {
       },
     };
     const group = { kind: 'k', reason: '', count: 250, oldestAt: '2030-03-01T12:00:00Z' };
-    const done = await changeParked(api, 'replay', { group }, 'r', () => {}, new AbortController().signal);
-    expect(done).toEqual({ done: 250, changed: 250 });
+    const change = { action: 'replay', choice: { group }, reason: 'r', nowMs: 0 } as const;
+    const done = await changeParked(api, change, () => {}, new AbortController().signal);
+    expect(done).toEqual({ done: 250, changed: 250, refused: {} });
     expect(posted).toEqual([200, 50]);
     expect(asked).toEqual([
       { kind: 'k', reason: '', afterKind: undefined, afterKey: undefined, limit: 200 },
       { kind: 'k', reason: '', afterKind: 'k', afterKey: '199', limit: 200 },
     ]);
+  });
+});
+
+describe('an action on many things', () => {
+  const never = new AbortController().signal;
+  const refusal = new ApiProblem(409, 'ORDER_HAS_MONEY', 'refund it first');
+
+  it('counts what is refused of single things, and goes on', async () => {
+    const perform = async ([id = 0]: readonly number[]): Promise<number> => {
+      if (id === 2) throw refusal;
+      return 1;
+    };
+    const steps: number[] = [];
+    const end = await runMany(partsOf([1, 2, 3], 1), perform, ({ done }) => steps.push(done), never);
+    expect(steps).toEqual([1, 2, 3]);
+    expect(end).toEqual({ done: 3, changed: 2, refused: { ORDER_HAS_MONEY: 1 } });
+  });
+
+  it.each([
+    ['a part of several', 2, refusal],
+    ['the session has ended', 1, new ApiProblem(401, 'UNAUTHORIZED', 'sign in')],
+    ['nothing answers', 1, new ApiProblem(0, 'NO_ANSWER', 'away')],
+  ])('ends with the problem if it concerns all: %s', async (_case, size, problem) => {
+    const perform = (): Promise<number> => Promise.reject(problem);
+    await expect(runMany(partsOf([1, 2], size), perform, () => {}, never)).rejects.toBe(problem);
+  });
+
+  it('stops between two parts', async () => {
+    const stopping = new AbortController();
+    const end = await runMany(
+      partsOf([1, 2, 3], 1),
+      async () => 1,
+      () => stopping.abort(),
+      stopping.signal,
+    );
+    expect(end.done).toBe(1);
+  });
+});
+
+describe('the orders of parked timeouts', () => {
+  it('get a new deadline one by one, counted from the time of the service', async () => {
+    const posted: [string, object][] = [];
+    const api = {
+      get: () => Promise.reject(new Error('nothing is read')),
+      post: async <T>(path: string, body: object = {}): Promise<T> => (posted.push([path, body]), {} as T),
+    };
+    const timeouts = ['o-1', 'o/2'].map((key) => ({ kind: 'order.payment', key }));
+    const nowMs = Date.parse('2030-03-01T12:00:00Z');
+    const change = { action: 'extend', choice: { timeouts }, reason: 'r', afterMs: 60_000, nowMs } as const;
+    await changeParked(api, change, () => {}, new AbortController().signal);
+    const body = { reason: 'r', expiresAt: '2030-03-01T12:01:00.000Z' };
+    expect(posted).toEqual([
+      ['orders/o-1/extend', body],
+      ['orders/o%2F2/extend', body],
+    ]);
+  });
+
+  it('are only those of payment deadlines', () => {
+    expect(parkedActionsFor('order.payment')).toEqual(['replay', 'reschedule', 'extend', 'close', 'discard']);
+    expect(parkedActionsFor('payment.refund')).toEqual(['replay', 'reschedule', 'discard']);
   });
 });
 

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../packages/operator-page/src/format/format-count';
+import { formatCount, MINUTE_CAP } from '../../../packages/operator-page/src/format/format-count';
 import { formatMoney } from '../../../packages/operator-page/src/format/format-money';
 import {
   formatCountdown,
@@ -56,6 +56,7 @@ describe('the operator page writes', () => {
 
   it('a count that stopped at its limit with a plus', () => {
     expect([formatCount(10_000, 'en-US'), formatCount(10_001, 'en-US')]).toEqual(['10,000', '10,000+']);
+    expect(formatCount(MINUTE_CAP, 'en-US', MINUTE_CAP)).toBe('2,000+');
   });
 });
 

@@ -47,7 +47,14 @@ export function MessagesPanel<Row extends { readonly id: string }>(props: Messag
   };
   const boxes = choiceColumn<Row>({ rows, chosen, onChoose: choose, keyOf: ({ id }) => id, nameOf: ({ id }) => id });
   return (
-    <Panel title={props.title} aside={rows.length > 0 && <ChosenButtons count={count} onStart={start} />}>
+    <Panel
+      title={props.title}
+      aside={
+        rows.length > 0 && (
+          <ChosenButtons count={count} actions={['replay', 'discard']} role="operate" onStart={start} />
+        )
+      }
+    >
       <p class="muted">{props.hint}</p>
       <DataTable
         caption={props.title}

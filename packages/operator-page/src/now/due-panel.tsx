@@ -1,7 +1,7 @@
 import { type JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Overview } from '../api/contract';
-import { formatCount } from '../format/format-count';
+import { formatAtLeast, formatCount, MINUTE_CAP } from '../format/format-count';
 import { formatRoute } from '../route/route';
 import { goTo } from '../route/use-route';
 import { useApp } from '../session/app-context';
@@ -17,13 +17,14 @@ export function DuePanel({ overview }: { overview: Overview }): JSX.Element {
   const { t, locale } = useApp();
   const [hovered, hover] = useState<DueMinute>();
   const minutes = minutesOf(overview);
-  const total = formatCount(
-    minutes.reduce((sum, { count }) => sum + count, 0),
-    locale,
-  );
+  const sum = minutes.reduce((all, { count }) => all + count, 0);
+  const isPartial = minutes.some(({ count }) => count === MINUTE_CAP);
+  const total = isPartial ? formatAtLeast(sum, locale) : new Intl.NumberFormat(locale).format(sum);
   const clock = (ms: number): string =>
     new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(ms);
-  const note = hovered ? `${clock(hovered.from)} · ${formatCount(hovered.count, locale)}` : t.now.dueTotal(total);
+  const note = hovered
+    ? `${clock(hovered.from)} · ${formatCount(hovered.count, locale, MINUTE_CAP)}`
+    : t.now.dueTotal(total);
   return (
     <Panel title={t.now.dueTitle} aside={<span class="number muted">{note}</span>}>
       <DueChart

@@ -2,6 +2,7 @@ import { type JSX } from 'preact';
 import { useApp } from '../session/app-context';
 import { column, DataTable } from '../ui/data-table';
 import { Count } from '../ui/values';
+import { MINUTE_CAP } from '../format/format-count';
 import { type DueMinute } from './due-minute';
 
 interface DueTableProps {
@@ -21,7 +22,7 @@ export function DueTable({ minutes, formatClock, hrefOf }: DueTableProps): JSX.E
       rowKey={({ from }) => String(from)}
       columns={[
         column<DueMinute>(t.now.minute, (minute) => <a href={hrefOf(minute)}>{formatClock(minute.from)}</a>),
-        column<DueMinute>(t.now.ordersDue, ({ count }) => <Count value={count} />, true),
+        column<DueMinute>(t.now.ordersDue, ({ count }) => <Count value={count} cap={MINUTE_CAP} />, true),
       ]}
     />
   );

@@ -1,5 +1,6 @@
 import { type JSX } from 'preact';
 import { type Overview } from '../api/contract';
+import { MINUTE_CAP } from '../format/format-count';
 import { formatRoute } from '../route/route';
 import { useApp } from '../session/app-context';
 import { Tile } from './tile';
@@ -26,7 +27,7 @@ export function OrderTiles({ overview }: { overview: Overview }): JSX.Element {
     <section class="tiles" aria-label={t.now.ordersTitle}>
       <Tile label={t.now.pending} value={orders?.pending ?? null} isPartial={isPartial} href={links.pending} />
       <Tile label={t.now.closing} value={orders?.closing ?? null} isPartial={isPartial} href={links.closing} />
-      <Tile label={t.now.dueNextMinute} value={due?.nextMinute ?? null} href={links.next} />
+      <Tile label={t.now.dueNextMinute} value={due?.nextMinute ?? null} cap={MINUTE_CAP} href={links.next} />
       <Tile label={t.now.overdue} value={due?.overdue ?? null} href={links.overdue} tone="warn" />
       <Tile label={t.now.paid24h} value={orders?.paid24h ?? null} isPartial={isPartial} href={links.paid} />
       <Tile label={t.now.closed24h} value={orders?.closed24h ?? null} isPartial={isPartial} href={links.closed} />

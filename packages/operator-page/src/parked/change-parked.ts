@@ -1,15 +1,21 @@
 import { type ApiClient } from '../api/api-client';
 import { type ParkedGroup, type ParkedTimeout, type TimeoutRef } from '../api/attention-contract';
+import { type ManyProgress, partsOf, runMany } from '../bulk/run-many';
 
-export type ParkedAction = 'replay' | 'discard';
+/** `extend` and `close` act on the orders of the timeouts; the others on the timeouts themselves. */
+export type ParkedAction = 'replay' | 'reschedule' | 'extend' | 'close' | 'discard';
 
 /** All timeouts of a group, or some that were chosen. */
 export type ParkedChoice = { readonly group: ParkedGroup } | { readonly timeouts: readonly TimeoutRef[] };
 
-export interface ParkedProgress {
-  readonly done: number;
-  /** How many were changed; others were not parked anymore. */
-  readonly changed: number;
+export interface ParkedChange {
+  readonly action: ParkedAction;
+  readonly choice: ParkedChoice;
+  readonly reason: string;
+  /** Milliseconds from now: when to try again, or the new deadline. Only of `reschedule` and `extend`. */
+  readonly afterMs?: number | undefined;
+  /** The time of the service. */
+  readonly nowMs: number;
 }
 
 type Api = Pick<ApiClient, 'get' | 'post'>;
@@ -20,32 +26,50 @@ export function sizeOf(choice: ParkedChoice): number {
   return 'group' in choice ? choice.group.count : choice.timeouts.length;
 }
 
-/** Replays or discards what was chosen, in parts. It may be stopped between two of them. */
-export async function changeParked(
-  api: Api,
-  action: ParkedAction,
-  choice: ParkedChoice,
-  reason: string,
-  onProgress: (progress: ParkedProgress) => void,
-  signal: AbortSignal,
-): Promise<ParkedProgress> {
-  let progress: ParkedProgress = { done: 0, changed: 0 };
-  for await (const part of 'group' in choice ? partsOfGroup(api, choice.group) : partsOf(choice.timeouts)) {
-    if (signal.aborted) break;
-    const timeouts = part.map(({ kind, key }) => ({ kind, key }));
-    const { count } = await api.post<{ count: number }>(`parked-timeouts/${action}`, { timeouts, reason });
-    progress = { done: progress.done + part.length, changed: progress.changed + count };
-    onProgress(progress);
-  }
-  return progress;
+/** Pure: what can be done with parked timeouts of this kind. The payment deadline has its order as its key. */
+export function parkedActionsFor(kind: string): ParkedAction[] {
+  const ofOrder: ParkedAction[] = kind === 'order.payment' ? ['extend', 'close'] : [];
+  return ['replay', 'reschedule', ...ofOrder, 'discard'];
 }
 
-function* partsOf(timeouts: readonly TimeoutRef[]): Generator<readonly TimeoutRef[]> {
-  for (let at = 0; at < timeouts.length; at += CHUNK) yield timeouts.slice(at, at + CHUNK);
+/** Does with all that were chosen what the operator wants, in parts. It may be stopped between two of them. */
+export function changeParked(
+  api: Api,
+  change: ParkedChange,
+  onProgress: (progress: ManyProgress) => void,
+  signal: AbortSignal,
+): Promise<ManyProgress> {
+  const { action, choice } = change;
+  const parts = 'group' in choice ? pagesOf(api, choice.group) : partsOf(choice.timeouts, CHUNK);
+  if (action === 'extend' || action === 'close') {
+    return runMany(onePerPart(parts), ([timeout]) => changeOrder(api, change, timeout), onProgress, signal);
+  }
+  return runMany(parts, (part) => changeTimeouts(api, change, part), onProgress, signal);
+}
+
+async function changeTimeouts(api: Api, change: ParkedChange, part: readonly TimeoutRef[]): Promise<number> {
+  const { action, reason, afterMs } = change;
+  const timeouts = part.map(({ kind, key }) => ({ kind, key }));
+  const more = action === 'reschedule' ? { afterMs } : {};
+  return (await api.post<{ count: number }>(`parked-timeouts/${action}`, { timeouts, reason, ...more })).count;
+}
+
+async function changeOrder(api: Api, change: ParkedChange, timeout: TimeoutRef | undefined): Promise<number> {
+  if (!timeout) return 0;
+  const { action, reason, afterMs = 0, nowMs } = change;
+  const more = action === 'extend' ? { expiresAt: new Date(nowMs + afterMs).toISOString() } : {};
+  await api.post(`orders/${encodeURIComponent(timeout.key)}/${action}`, { reason, ...more });
+  return 1;
+}
+
+async function* onePerPart<T>(
+  parts: Iterable<readonly T[]> | AsyncIterable<readonly T[]>,
+): AsyncGenerator<readonly T[]> {
+  for await (const part of parts) yield* partsOf(part, 1);
 }
 
 /** Page by page, beginning after the last one: what was replayed may be parked again meanwhile. */
-async function* partsOfGroup(api: Api, { kind, reason }: ParkedGroup): AsyncGenerator<readonly ParkedTimeout[]> {
+async function* pagesOf(api: Api, { kind, reason }: ParkedGroup): AsyncGenerator<readonly ParkedTimeout[]> {
   let last: ParkedTimeout | undefined;
   do {
     const after = { afterKind: last?.kind, afterKey: last?.key };

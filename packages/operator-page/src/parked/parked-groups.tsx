@@ -6,7 +6,8 @@ import { column, DataTable } from '../ui/data-table';
 import { KindName } from '../ui/kind-name';
 import { Panel } from '../ui/panel';
 import { Count, Instant } from '../ui/values';
-import { ParkedDialog } from './parked-dialog';
+import { parkedActionsFor } from './change-parked';
+import { useParked } from './use-parked';
 
 interface ParkedGroupsProps {
   readonly groups: readonly ParkedGroup[];
@@ -50,18 +51,20 @@ function GroupLink({ group: { kind, reason, count } }: { group: ParkedGroup }): 
 }
 
 function GroupActions({ group, onChange }: { group: ParkedGroup; onChange: () => void }): JSX.Element {
-  const { t, showDialog } = useApp();
-  const texts = t.attention.parked;
-  const open = (action: 'replay' | 'discard'): void =>
-    showDialog(<ParkedDialog action={action} choice={{ group }} onDone={onChange} />);
+  const { t } = useApp();
+  const open = useParked(onChange);
   return (
     <span class="buttons">
-      <button type="button" class="small" onClick={() => open('replay')}>
-        {texts.replayGroup}
-      </button>
-      <button type="button" class="small danger-quiet" onClick={() => open('discard')}>
-        {texts.discardGroup}
-      </button>
+      {parkedActionsFor(group.kind).map((action) => (
+        <button
+          key={action}
+          type="button"
+          class={`small ${action === 'discard' ? 'danger-quiet' : ''}`}
+          onClick={() => open(action, { group })}
+        >
+          {t.attention.all[action]}
+        </button>
+      ))}
     </span>
   );
 }

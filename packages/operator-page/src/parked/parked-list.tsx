@@ -8,9 +8,9 @@ import { ChosenButtons } from '../ui/chosen-buttons';
 import { Loaded } from '../ui/loaded';
 import { Pager } from '../ui/pager';
 import { Panel } from '../ui/panel';
-import { type ParkedAction } from './change-parked';
-import { ParkedDialog } from './parked-dialog';
+import { type ParkedAction, parkedActionsFor } from './change-parked';
 import { keyOf, ParkedTable } from './parked-table';
+import { useParked } from './use-parked';
 
 interface ParkedListProps {
   readonly query: URLSearchParams;
@@ -22,7 +22,7 @@ const PAGE_SIZE = 50;
 
 /** Parked timeouts one by one, some of which can be chosen. */
 export function ParkedList({ query, onChange }: ParkedListProps): JSX.Element {
-  const { api, t, showDialog } = useApp();
+  const { api, t } = useApp();
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const names = ['kind', 'reason', 'afterKind', 'afterKey'] as const;
   const page = Object.fromEntries(names.map((name) => [name, query.get(name) ?? undefined]));
@@ -36,10 +36,9 @@ export function ParkedList({ query, onChange }: ParkedListProps): JSX.Element {
     poll.refresh();
     onChange();
   };
-  const start = (action: ParkedAction, timeouts: readonly ParkedTimeout[]): void => {
-    const choice = { timeouts: timeouts.filter((one) => chosen.has(keyOf(one))) };
-    showDialog(<ParkedDialog action={action} choice={choice} onDone={refresh} />);
-  };
+  const open = useParked(refresh);
+  const chosenOf = (timeouts: readonly ParkedTimeout[]): ParkedTimeout[] =>
+    timeouts.filter((one) => chosen.has(keyOf(one)));
   const filter = { kind: page['kind'], reason: page['reason'] };
   const next = (last: TimeoutRef | undefined): string =>
     formatRoute('parked', { ...filter, afterKind: last?.kind, afterKey: last?.key });
@@ -48,7 +47,14 @@ export function ParkedList({ query, onChange }: ParkedListProps): JSX.Element {
       {(timeouts) => (
         <Panel
           title={t.attention.parked.list}
-          aside={<ChosenButtons count={chosen.size} onStart={(action) => start(action, timeouts)} />}
+          aside={
+            <ChosenButtons
+              count={chosenOf(timeouts).length}
+              actions={actionsForAll(chosenOf(timeouts))}
+              role="operate"
+              onStart={(action) => open(action, { timeouts: chosenOf(timeouts) })}
+            />
+          }
         >
           <ParkedTable timeouts={timeouts} choice={{ chosen, onChoose: choose }} />
           <Pager
@@ -63,4 +69,10 @@ export function ParkedList({ query, onChange }: ParkedListProps): JSX.Element {
       )}
     </Loaded>
   );
+}
+
+/** What can be done with each of them. */
+function actionsForAll(timeouts: readonly ParkedTimeout[]): ParkedAction[] {
+  const [first, ...others] = [...new Set(timeouts.map(({ kind }) => kind))].map(parkedActionsFor);
+  return (first ?? parkedActionsFor('')).filter((action) => others.every((actions) => actions.includes(action)));
 }

@@ -1,10 +1,13 @@
 import { type JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { type Refund } from '../api/attention-contract';
 import { nameOf } from '../i18n/language';
 import { usePoll } from '../poll/use-poll';
 import { formatRoute } from '../route/route';
+import { useParked } from '../parked/use-parked';
 import { useApp, useMay } from '../session/app-context';
-import { ParkedDialog } from '../parked/parked-dialog';
+import { type Choice, choiceColumn } from '../ui/choice-column';
+import { ChosenButtons } from '../ui/chosen-buttons';
 import { column, DataTable } from '../ui/data-table';
 import { Loaded } from '../ui/loaded';
 import { Panel } from '../ui/panel';
@@ -33,29 +36,56 @@ export function RefundsView({ query }: { query: URLSearchParams }): JSX.Element 
         ))}
       </nav>
       <Loaded poll={poll}>
-        {(refunds) => (
-          <Panel title={texts[state]}>
-            <RefundsTable refunds={refunds} isParked={state === 'failed'} onChange={poll.refresh} />
-          </Panel>
-        )}
+        {(refunds) =>
+          state === 'failed' ? (
+            <FailedRefunds refunds={refunds} onChange={poll.refresh} />
+          ) : (
+            <Panel title={texts.pending}>
+              <RefundsTable refunds={refunds} />
+            </Panel>
+          )
+        }
       </Loaded>
     </>
   );
 }
 
-interface RefundsTableProps {
-  readonly refunds: readonly Refund[];
-  readonly isParked: boolean;
-  readonly onChange: () => void;
+/** Refunds whose timeout is parked: it can be replayed now or later, and the provider gets the same refund number. */
+function FailedRefunds({ refunds, onChange }: { refunds: readonly Refund[]; onChange: () => void }): JSX.Element {
+  const { t } = useApp();
+  const [chosen, onChoose] = useState<ReadonlySet<string>>(new Set());
+  const open = useParked(() => {
+    onChoose(new Set());
+    onChange();
+  });
+  const timeouts = refunds.filter(({ number }) => chosen.has(number)).map(({ timeout }) => timeout);
+  return (
+    <Panel
+      title={t.attention.refunds.failed}
+      aside={
+        <ChosenButtons
+          count={timeouts.length}
+          actions={['replay', 'reschedule']}
+          role="operate"
+          onStart={(action) => open(action, { timeouts })}
+        />
+      }
+    >
+      <RefundsTable refunds={refunds} choice={{ chosen, onChoose }} />
+    </Panel>
+  );
 }
 
-function RefundsTable({ refunds, isParked, onChange }: RefundsTableProps): JSX.Element {
+/** @param choice absent: none can be chosen */
+function RefundsTable({ refunds, choice }: { refunds: readonly Refund[]; choice?: Choice }): JSX.Element {
   const { t } = useApp();
   const mayOperate = useMay('operate');
-  const actions = {
-    title: <span class="sr-only">{t.order.actions}</span>,
-    cell: (refund: Refund) => <ReplayButton refund={refund} onChange={onChange} />,
-  };
+  const boxes =
+    choice &&
+    choiceColumn<Refund>({
+      ...{ ...choice, rows: refunds },
+      ...{ keyOf: ({ number }) => number, nameOf: ({ reference }) => reference },
+    });
   const texts = t.attention.refunds;
   return (
     <DataTable
@@ -64,6 +94,7 @@ function RefundsTable({ refunds, isParked, onChange }: RefundsTableProps): JSX.E
       rows={refunds}
       rowKey={({ number }) => number}
       columns={[
+        ...(boxes && mayOperate ? [boxes] : []),
         column<Refund>(texts.order, ({ orderId }) => <OrderLink id={orderId} />),
         column<Refund>(texts.payment, ({ provider, reference }) => (
           <span>
@@ -76,20 +107,7 @@ function RefundsTable({ refunds, isParked, onChange }: RefundsTableProps): JSX.E
         column<Refund>(texts.created, ({ createdAt }) => <Instant at={createdAt} />, true),
         column<Refund>(texts.failures, ({ timeout }) => timeout.attempts, true),
         column<Refund>(texts.lastError, ({ timeout }) => timeout.lastError ?? '–'),
-        ...(isParked && mayOperate ? [actions] : []),
       ]}
     />
-  );
-}
-
-function ReplayButton({ refund, onChange }: { refund: Refund; onChange: () => void }): JSX.Element {
-  const { t, showDialog } = useApp();
-  const { kind, key } = refund.timeout;
-  const start = (): void =>
-    showDialog(<ParkedDialog action="replay" choice={{ timeouts: [{ kind, key }] }} onDone={onChange} />);
-  return (
-    <button type="button" class="small" aria-label={`${t.attention.replay} ${refund.reference}`} onClick={start}>
-      {t.attention.replay}
-    </button>
   );
 }

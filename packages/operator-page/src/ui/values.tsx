@@ -10,8 +10,9 @@ export function Money({ amount, currency }: { amount: number; currency: string }
   return <span class="number">{formatMoney(amount, currency, useApp().locale)}</span>;
 }
 
-export function Count({ value }: { value: number }): JSX.Element {
-  return <span class="number">{formatCount(value, useApp().locale)}</span>;
+/** @param cap where the service stops counting */
+export function Count({ value, cap }: { value: number; cap?: number }): JSX.Element {
+  return <span class="number">{formatCount(value, useApp().locale, cap)}</span>;
 }
 
 /** A time of day, or date and time; the exact instant is its title. */

@@ -4,13 +4,12 @@ import { formatMoney } from '../format/format-money';
 import { useApp } from '../session/app-context';
 import { Field } from '../ui/field';
 import { useAction } from '../ui/use-action';
+import { isForeign } from './unmatched-state';
 
 interface UnmatchedActionsProps {
   readonly payment: UnmatchedPayment;
   readonly onChange: () => void;
 }
-
-const FOREIGN = ['unknown-order', 'attempt-mismatch'];
 
 /** Refunds, assigns, or settles money that no order took. */
 export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): JSX.Element {
@@ -32,10 +31,8 @@ export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): 
       perform: (reason) => post('assign', { orderId: entered.orderId, reason }),
     });
   const startSettle = (): void => open({ ...settle, perform: (reason) => post('settle', { reason }) });
-  // Money that has its order is booked there already.
-  const isForeign = payment.orderId === null || FOREIGN.includes(payment.reason);
   const buttons = [
-    isForeign ? { texts: assign, start: startAssign } : { texts: refund, start: startRefund },
+    isForeign(payment) ? { texts: assign, start: startAssign } : { texts: refund, start: startRefund },
     { texts: settle, start: startSettle },
   ];
   return (

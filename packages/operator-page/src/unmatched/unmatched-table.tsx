@@ -3,27 +3,34 @@ import { type UnmatchedPayment } from '../api/order-contract';
 import { nameOf } from '../i18n/language';
 import { useApp, useMay } from '../session/app-context';
 import { Badge } from '../ui/badge';
+import { type Choice, choiceColumn } from '../ui/choice-column';
 import { column, DataTable } from '../ui/data-table';
 import { Instant, Money, OrderLink } from '../ui/values';
 import { UnmatchedActions } from './unmatched-actions';
+import { isOpen } from './unmatched-state';
 
 interface UnmatchedTableProps {
   readonly payments: readonly UnmatchedPayment[];
+  /** Absent: none can be chosen. */
+  readonly choice?: Choice;
   readonly onChange: () => void;
 }
 
-const OPEN = ['kept', 'waiting'];
-
 /** Unmatched payments with the actions for those that wait. */
-export function UnmatchedTable({ payments, onChange }: UnmatchedTableProps): JSX.Element {
+export function UnmatchedTable({ payments, choice, onChange }: UnmatchedTableProps): JSX.Element {
   const { t } = useApp();
   const mayMove = useMay('money');
   const texts = t.attention.unmatched;
   const actions = {
     title: <span class="sr-only">{t.order.actions}</span>,
-    cell: (payment: UnmatchedPayment) =>
-      OPEN.includes(payment.handling) && <UnmatchedActions payment={payment} onChange={onChange} />,
+    cell: (payment: UnmatchedPayment) => isOpen(payment) && <UnmatchedActions payment={payment} onChange={onChange} />,
   };
+  const boxes =
+    choice &&
+    choiceColumn<UnmatchedPayment>({
+      ...{ ...choice, rows: payments.filter(isOpen) },
+      ...{ keyOf: ({ id }) => id, nameOf: ({ reference }) => reference },
+    });
   return (
     <DataTable
       caption={t.shell.unmatched}
@@ -31,10 +38,11 @@ export function UnmatchedTable({ payments, onChange }: UnmatchedTableProps): JSX
       rows={payments}
       rowKey={({ id }) => id}
       columns={[
+        ...(boxes && mayMove ? [boxes] : []),
         column<UnmatchedPayment>(texts.payment, (one) => <PaymentName payment={one} />),
         column<UnmatchedPayment>(texts.reason, ({ reason }) => nameOf(t.domain.unmatchedReasons, reason)),
-        column<UnmatchedPayment>(texts.handling, ({ handling }) => (
-          <Badge tone={OPEN.includes(handling) ? 'warn' : 'muted'}>{nameOf(t.domain.handlings, handling)}</Badge>
+        column<UnmatchedPayment>(texts.handling, (one) => (
+          <Badge tone={isOpen(one) ? 'warn' : 'muted'}>{nameOf(t.domain.handlings, one.handling)}</Badge>
         )),
         column<UnmatchedPayment>(texts.order, ({ orderId }) => (orderId === null ? '–' : <OrderLink id={orderId} />)),
         column<UnmatchedPayment>(texts.amount, (one) => <Money amount={one.amount} currency={one.currency} />, true),

@@ -5,8 +5,7 @@ import { formatRoute } from '../route/route';
 import { useApp } from '../session/app-context';
 import { Loaded } from '../ui/loaded';
 import { Pager } from '../ui/pager';
-import { Panel } from '../ui/panel';
-import { UnmatchedTable } from './unmatched-table';
+import { UnmatchedPanel } from './unmatched-panel';
 
 const INTERVAL_MS = 10_000;
 const PAGE_SIZE = 50;
@@ -24,8 +23,7 @@ export function UnmatchedView({ query }: { query: URLSearchParams }): JSX.Elemen
   return (
     <Loaded poll={poll}>
       {(payments) => (
-        <Panel title={t.shell.unmatched}>
-          <UnmatchedTable payments={payments} onChange={poll.refresh} />
+        <UnmatchedPanel payments={payments} onChange={poll.refresh}>
           <Pager
             first={after === undefined ? undefined : { label: texts.first, href: formatRoute('unmatched') }}
             next={
@@ -34,7 +32,7 @@ export function UnmatchedView({ query }: { query: URLSearchParams }): JSX.Elemen
                 : { label: texts.next, href: formatRoute('unmatched', { after: payments.at(-1)?.id }) }
             }
           />
-        </Panel>
+        </UnmatchedPanel>
       )}
     </Loaded>
   );

@@ -52,7 +52,7 @@ export const actions = {
   },
   refund: {
     title: 'Refund the payment',
-    what: (amount: string): string => `${amount} go back to the buyer. A refund cannot be taken back.`,
+    what: (amount: string): string => `The buyer gets ${amount} back. A refund cannot be taken back.`,
     confirm: 'Refund',
     done: 'The refund has begun.',
   },
@@ -68,23 +68,61 @@ export const actions = {
     confirm: 'Settle',
     done: 'The payment is settled.',
   },
+  settleMany: {
+    title: (count: string): string => `Settle payments: ${count}`,
+    what: 'Records that a person has dealt with this money elsewhere. No money moves.',
+    confirm: 'Settle',
+    done: (count: string): string => `Settled: ${count}`,
+  },
+  refundMany: {
+    title: (count: string): string => `Refund payments: ${count}`,
+    what: 'Each buyer gets the whole payment back. A refund cannot be taken back.',
+    confirm: 'Refund',
+    done: (count: string): string => `Refunds begun: ${count}`,
+  },
   assign: {
     title: 'Assign the payment to an order',
     what: 'Books this money on the order that you name, as if it had been reported for it.',
     confirm: 'Assign',
     done: 'The payment is assigned.',
   },
-  replayTimeouts: {
-    title: (count: string): string => `Replay timeouts: ${count}`,
-    what: 'They are due now, with a new budget of attempts. Correct the cause first, or they are parked again.',
-    confirm: 'Replay',
-    done: (count: string): string => `Replayed: ${count}`,
+  parked: {
+    replay: {
+      title: (count: string): string => `Replay timeouts: ${count}`,
+      what: 'They are due now, with a new budget of attempts. Correct the cause first, or they are parked again.',
+      confirm: 'Replay',
+      done: (count: string): string => `Replayed: ${count}`,
+    },
+    reschedule: {
+      title: (count: string): string => `Reschedule timeouts: ${count}`,
+      what: 'They are tried again at the time that you choose, with a new budget of attempts.',
+      confirm: 'Reschedule',
+      done: (count: string): string => `Rescheduled: ${count}`,
+    },
+    extend: {
+      title: (count: string): string => `Extend the orders of parked timeouts: ${count}`,
+      what: 'Each order gets a new deadline, and its timeout runs then. An order that is being closed is refused.',
+      confirm: 'Extend',
+      done: (count: string): string => `Extended: ${count}`,
+    },
+    close: {
+      title: (count: string): string => `Close the orders of parked timeouts: ${count}`,
+      what: 'The same as at the deadline: open attempts are looked up and closed, and the stock is released. A paid order is not closed.',
+      confirm: 'Close orders',
+      done: (count: string): string => `Closed, or being closed: ${count}`,
+    },
+    discard: {
+      title: (count: string): string => `Discard timeouts: ${count}`,
+      what: 'They end without their effect: an order stays open, a refund is not made. This cannot be taken back.',
+      confirm: 'Discard',
+      done: (count: string): string => `Discarded: ${count}`,
+    },
   },
-  discardTimeouts: {
-    title: (count: string): string => `Discard timeouts: ${count}`,
-    what: 'They end without their effect: an order stays open, a refund is not made. This cannot be taken back.',
-    confirm: 'Discard',
-    done: (count: string): string => `Discarded: ${count}`,
+  parkedDelay: {
+    reschedule: 'Try again in',
+    extend: 'New deadline in',
+    hint: 'Minutes from now, or with a unit: 30, 2h, 1d.',
+    invalid: 'Give a time from now such as 30, 2h, or 1d.',
   },
   replayMessages: {
     title: (count: string): string => `Replay messages: ${count}`,

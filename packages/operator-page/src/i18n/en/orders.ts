@@ -1,3 +1,5 @@
+import { ordersOf } from './orders-of';
+
 export const orders = {
   filter: 'Filter',
   status: 'Status',
@@ -46,12 +48,12 @@ export const orders = {
     previewing: 'Trying it on each order. Nothing changes.',
     nothing: 'No order would change.',
     confirm: {
-      extend: (count: string): string => `Extend ${count} orders`,
-      cancel: (count: string): string => `Cancel ${count} orders`,
-      close: (count: string): string => `Close ${count} orders`,
+      extend: (count: string): string => `Extend ${ordersOf(count)}`,
+      cancel: (count: string): string => `Cancel ${ordersOf(count)}`,
+      close: (count: string): string => `Close ${ordersOf(count)}`,
     },
-    running: (done: string, all: string): string => `${done} of ${all} orders handled`,
-    handled: (done: string): string => `${done} orders handled`,
+    running: (done: string, all: string): string => `${done} of ${ordersOf(all)} handled`,
+    handled: (done: string): string => `${ordersOf(done)} handled`,
     stop: 'Stop',
     stopped: 'Stopped. What was handled stays so.',
     done: 'Done.',

@@ -70,23 +70,61 @@ export const actions: Messages['actions'] = {
     confirm: '了结',
     done: '款项已了结。',
   },
+  settleMany: {
+    title: (count) => `了结款项：${count}`,
+    what: '记录这些款项已由人工在别处处理。不会移动资金。',
+    confirm: '了结',
+    done: (count) => `已了结：${count}`,
+  },
+  refundMany: {
+    title: (count) => `退款：${count} 笔`,
+    what: '每位买家将收到全额退款。退款不可撤销。',
+    confirm: '退款',
+    done: (count) => `已开始退款：${count}`,
+  },
   assign: {
     title: '将款项归入订单',
     what: '将此款项记入您指定的订单，如同为该订单上报。',
     confirm: '归入',
     done: '款项已归入订单。',
   },
-  replayTimeouts: {
-    title: (count) => `重试超时任务：${count}`,
-    what: '它们将立即到期，并重新计算尝试次数。请先排除原因，否则会再次搁置。',
-    confirm: '重试',
-    done: (count) => `已重试：${count}`,
+  parked: {
+    replay: {
+      title: (count) => `重试超时任务：${count}`,
+      what: '它们将立即到期，并重新计算尝试次数。请先排除原因，否则会再次搁置。',
+      confirm: '重试',
+      done: (count) => `已重试：${count}`,
+    },
+    reschedule: {
+      title: (count) => `改期超时任务：${count}`,
+      what: '它们将在您选择的时间再次尝试，并重新计算尝试次数。',
+      confirm: '改期',
+      done: (count) => `已改期：${count}`,
+    },
+    extend: {
+      title: (count) => `延期搁置任务的订单：${count}`,
+      what: '每个订单获得新的期限，其超时任务届时执行。正在关闭的订单会被拒绝。',
+      confirm: '延期',
+      done: (count) => `已延期：${count}`,
+    },
+    close: {
+      title: (count) => `关闭搁置任务的订单：${count}`,
+      what: '与到期时相同：查询并关闭未完成的支付，释放库存。已支付的订单不会关闭。',
+      confirm: '关闭订单',
+      done: (count) => `已关闭或正在关闭：${count}`,
+    },
+    discard: {
+      title: (count) => `丢弃超时任务：${count}`,
+      what: '它们将不产生效果而结束：订单保持打开，退款不会执行。此操作不可撤销。',
+      confirm: '丢弃',
+      done: (count) => `已丢弃：${count}`,
+    },
   },
-  discardTimeouts: {
-    title: (count) => `丢弃超时任务：${count}`,
-    what: '它们将不产生效果而结束：订单保持打开，退款不会执行。此操作不可撤销。',
-    confirm: '丢弃',
-    done: (count) => `已丢弃：${count}`,
+  parkedDelay: {
+    reschedule: '多久后重试',
+    extend: '新期限距现在',
+    hint: '从现在起的分钟数，或带单位：30、2h、1d。',
+    invalid: '请填写从现在起的时间，例如 30、2h 或 1d。',
   },
   replayMessages: {
     title: (count) => `重试消息：${count}`,
