@@ -14,12 +14,13 @@ export const SHOW_POINTER = `
   });
 `;
 
-/** Slowly, so that the eye can follow. */
-export async function moveTo(page: Page, target: Locator): Promise<void> {
-  // Beside the text, which the dot would cover.
+/** Slowly, so that the eye can follow; and beside the text, which the dot would cover. */
+export async function click(page: Page, target: Locator): Promise<void> {
   await target.scrollIntoViewIfNeeded();
   const box = await target.boundingBox();
   if (!box) throw new Error('what is to be clicked cannot be seen');
-  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2, { steps: 12 });
+  const position = { x: box.width * 0.7, y: box.height / 2 };
+  await page.mouse.move(box.x + position.x, box.y + position.y, { steps: 12 });
   await page.waitForTimeout(600);
+  await target.click({ position });
 }
