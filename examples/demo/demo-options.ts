@@ -6,6 +6,12 @@ export const TRANSPORTS = ['ladder', 'delayed-exchange', 'none', 'auto'] as cons
 
 export type Transport = (typeof TRANSPORTS)[number];
 
+/** How long buyers act while somebody watches the operator page. */
+export interface WatchOptions {
+  readonly minutes: number;
+  readonly opensBrowser: boolean;
+}
+
 /** What `npm run demo -- …` can be told. */
 export interface DemoOptions {
   readonly transport: Transport;
@@ -16,6 +22,8 @@ export interface DemoOptions {
   readonly json: boolean;
   /** Kills the service in the middle (SIGKILL), and starts it again a second later. */
   readonly faults: boolean;
+  /** Instead of a run that is checked: a run to look at. */
+  readonly watch?: WatchOptions;
 }
 
 export const USAGE = `npm run demo -- [options]
@@ -23,6 +31,9 @@ export const USAGE = `npm run demo -- [options]
   --orders n                                      how many orders, 1 to 2000 (default 300)
   --seed n                                        repeats the plan of an earlier run
   --faults                                        kills the service (-9) in the middle and starts it again
+  --watch                                         serves the operator page while buyers act, until Ctrl-C
+  --minutes n                                     ends --watch after this time, 1 to 60 (default 10)
+  --no-browser                                    with --watch: opens no browser
   --json                                          prints one JSON document; progress goes to standard error
   --help
 `;
@@ -30,18 +41,35 @@ export const USAGE = `npm run demo -- [options]
 /** More could not be placed within the two minutes that a run may take. */
 const MAX_ORDERS = 2_000;
 const MAX_SEED = 2 ** 31 - 1;
+const MAX_MINUTES = 60;
+/** They belong to a run that is checked. */
+const NOT_WATCHED = ['orders', 'json', 'faults'] as const;
 
 /** @returns undefined when only the usage was asked for. @throws RunError naming the bad argument. */
 export function parseOptions(args: readonly string[], hasBroker = true): DemoOptions | undefined {
-  const { help, transport, orders, seed, json, faults } = parse(args);
+  const values = parse(args);
+  const { help, transport, orders, seed, json, faults } = values;
   if (help) return undefined;
+  const watch = watchOptions(values);
   return {
+    ...(watch && { watch }),
     transport: hasBroker ? oneOf(transport ?? 'ladder') : withoutBroker(oneOf(transport ?? 'none')),
     orders: integer('--orders', orders ?? '300', 1, MAX_ORDERS),
     seed: seed === undefined ? randomInt(1, MAX_SEED) : integer('--seed', seed, 0, MAX_SEED),
     json: json ?? false,
     faults: faults ?? false,
   };
+}
+
+function watchOptions(values: ReturnType<typeof parse>): WatchOptions | undefined {
+  const { watch, minutes, 'no-browser': noBrowser } = values;
+  if (!watch && (minutes !== undefined || noBrowser)) {
+    throw new RunError('--minutes and --no-browser belong to --watch; add it, or leave them out');
+  }
+  if (!watch) return undefined;
+  const other = NOT_WATCHED.find((name) => values[name] !== undefined);
+  if (other) throw new RunError(`--${other} has no meaning with --watch, which checks nothing; leave one of them out`);
+  return { minutes: integer('--minutes', minutes ?? '10', 1, MAX_MINUTES), opensBrowser: !noBrowser };
 }
 
 function parse(args: readonly string[]) {
@@ -54,6 +82,9 @@ function parse(args: readonly string[]) {
         seed: { type: 'string' },
         json: { type: 'boolean' },
         faults: { type: 'boolean' },
+        watch: { type: 'boolean' },
+        minutes: { type: 'string' },
+        'no-browser': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     }).values;

@@ -5,6 +5,7 @@ import { parseOptions, USAGE } from './demo-options';
 import { NO_BROKER } from '../../test/harness/servers/service-environment';
 import { renderReport } from './report/render-report';
 import { runDemo } from './run-demo';
+import { runWatch } from './watch/run-watch';
 
 /** Without URLs there is no broker. */
 function readEnvironment(): { databaseUrl: string; rabbitUrls: string[] } {
@@ -29,7 +30,13 @@ runMain({
     let isEvidence = true;
     try {
       const onDeath = (sentence: string): void => abort(new RunError(sentence));
-      const report = await runDemo({ options, environment: readEnvironment(), output, cleanUp, signal, onDeath });
+      const start = { options, environment: readEnvironment(), output, cleanUp, signal, onDeath };
+      if (options.watch) {
+        await runWatch(start, options.watch);
+        isEvidence = false;
+        return 0;
+      }
+      const report = await runDemo(start);
       process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : `\n${renderReport(report)}`);
       isEvidence = !report.passed;
       return report.passed ? 0 : 1;

@@ -10,7 +10,8 @@ import { type DemoReport, reportOn } from './report/demo-report';
 import { killAndRestart } from './servers/kill-and-restart';
 import { openStage, type Theatre } from './servers/open-stage';
 
-interface Run {
+/** One start of the demo. */
+export interface Run {
   readonly options: DemoOptions;
   readonly environment: { readonly databaseUrl: string; readonly rabbitUrls: readonly string[] };
   /** Progress for people goes here. */

@@ -1,4 +1,4 @@
-// npm run test:newcomer: every path of README.md to a first closed order.
+// npm run test:newcomer: every path of README.md to a first closed order, and the watched demo.
 const path = require('node:path');
 const base = require('../../jest.config.js');
 

@@ -29,6 +29,10 @@ export interface PlannedPayment {
   readonly notify?: 'sent' | 'lost';
   /** How long the notification takes to the shop. */
   readonly notifyDelayMs?: number;
+  /** What the buyer pays instead of the whole amount. Minor units. */
+  readonly partialAmount?: number;
+  /** The service hears of the payment only when it is reported. */
+  readonly isUnannounced?: true;
   readonly faults: readonly PlannedFault[];
 }
 
@@ -53,6 +57,9 @@ export interface PlannedOrder {
   readonly payment?: PlannedPayment;
   readonly action?: PlannedAction;
 }
+
+/** What it takes to drive an order. */
+export type DrivenOrder = Omit<PlannedOrder, 'group'>;
 
 /** The order's number at the payment provider. */
 export function referenceOf(order: Pick<PlannedOrder, 'id'>): string {

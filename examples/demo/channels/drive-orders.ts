@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
 import { PROVIDER } from '../../../test/harness/servers/simulator-process';
-import { type PlannedAction, type PlannedOrder, referenceOf } from '../buyers/planned-order';
+import { type DrivenOrder, type PlannedAction, referenceOf } from '../buyers/planned-order';
 import { type RefusalFact } from '../checking/facts';
 import { RefusedError } from './refused-error';
 import { type ShopChannels } from './shop-channel';
@@ -27,7 +27,7 @@ const CURRENCY = 'EUR';
  *
  * @returns what shops were refused, or got no answer to.
  */
-export async function driveOrders(orders: readonly PlannedOrder[], stage: Stage): Promise<RefusalFact[]> {
+export async function driveOrders(orders: readonly DrivenOrder[], stage: Stage): Promise<RefusalFact[]> {
   const startedAt = Date.now();
   const refusals = await Promise.all(
     orders.map(async (order) => {
@@ -45,8 +45,9 @@ export async function driveOrders(orders: readonly PlannedOrder[], stage: Stage)
   return refusals.flat();
 }
 
-async function drive(order: PlannedOrder, stage: Stage): Promise<void> {
+async function drive(order: DrivenOrder, stage: Stage): Promise<void> {
   const placedAt = Date.now();
+  const isAnnounced = order.payment && !order.payment.isUnannounced;
   if (order.payment) await stage.simulator.create(paymentOf(order, placedAt, stage));
   await stage.channels[order.channel].place({
     id: order.id,
@@ -54,7 +55,7 @@ async function drive(order: PlannedOrder, stage: Stage): Promise<void> {
     currency: CURRENCY,
     expiresAt: inDatabaseTime(placedAt + order.windowMs, stage),
     lines: order.lines,
-    ...(order.payment ? { attempt: { provider: PROVIDER, reference: referenceOf(order) } } : {}),
+    ...(isAnnounced ? { attempt: { provider: PROVIDER, reference: referenceOf(order) } } : {}),
   });
   stage.onPlaced();
   if (!order.action) return;
@@ -62,7 +63,7 @@ async function drive(order: PlannedOrder, stage: Stage): Promise<void> {
   await act(order, order.action, placedAt, stage);
 }
 
-function act(order: PlannedOrder, action: PlannedAction, placedAt: number, stage: Stage): Promise<void> {
+function act(order: DrivenOrder, action: PlannedAction, placedAt: number, stage: Stage): Promise<void> {
   const channel = stage.channels[order.channel];
   switch (action.type) {
     case 'report-paid': {
@@ -86,13 +87,14 @@ function inDatabaseTime(at: number, { databaseAheadMs }: Stage): Date {
   return new Date(Math.round(at + databaseAheadMs));
 }
 
-function paymentOf(order: PlannedOrder, placedAt: number, stage: Stage): PaymentInput {
-  const { paysAtMs, notify, notifyDelayMs: delayMs = 0, faults } = order.payment ?? { faults: [] };
+function paymentOf(order: DrivenOrder, placedAt: number, stage: Stage): PaymentInput {
+  const { paysAtMs, partialAmount, notify, notifyDelayMs: delayMs = 0, faults } = order.payment ?? { faults: [] };
   return {
     reference: referenceOf(order),
     amount: order.amount,
     currency: CURRENCY,
     script: paysAtMs === undefined ? { buyer: 'never' } : { buyer: 'pays-at', at: placedAt + paysAtMs },
+    ...(partialAmount !== undefined && { partialAmount }),
     faults: [...faults],
     ...(notify && {
       notify: { url: stage.notifyUrl(order.id), headers: { ...stage.notifyHeaders }, lost: notify === 'lost', delayMs },

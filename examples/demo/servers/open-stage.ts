@@ -30,6 +30,8 @@ interface Setting {
   readonly environment: { readonly databaseUrl: string; readonly rabbitUrls: readonly string[] };
   readonly transport: Transport;
   readonly stock: ReadonlyMap<string, number>;
+  /** Variables of the service, beside those that every run sets. */
+  readonly serviceVariables?: Readonly<Record<string, string>>;
   readonly output: NodeJS.WriteStream;
   readonly cleanUp: CleanUp;
   readonly signal: AbortSignal;
@@ -79,6 +81,7 @@ export async function openStage(setting: Setting): Promise<Theatre> {
       ...serviceEnvironment({ ...around, transport: setting.transport }),
       ...simulator.environmentAt(),
       LOG_LEVEL: 'info',
+      ...setting.serviceVariables,
     },
   });
   cleanUp.add('ending the service', () => service.stop());

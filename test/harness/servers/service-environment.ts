@@ -20,7 +20,7 @@ export function apiKeyEntry(name: string, key: string, scopes: string): string {
 /** What the service has to be told of its surroundings: the product's defaults for all else. */
 export function serviceEnvironment(around: Surroundings): Record<string, string> {
   return {
-    API_KEYS: apiKeyEntry('harness', around.apiKey, '*'),
+    API_KEYS: apiKeyEntry('shop', around.apiKey, '*'),
     DATABASE_URL: around.databaseUrl,
     RABBITMQ_URLS: around.rabbitUrls || NO_BROKER,
     RABBITMQ_PREFIX: around.prefix,

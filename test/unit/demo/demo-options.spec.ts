@@ -16,8 +16,20 @@ describe('the arguments of the demo', () => {
     [['--orders', '3e2'], 'must be an integer from 1 to 2000 (got "3e2")'],
     [['--seed', '-1'], '--seed'],
     [['--speed', '1'], '--speed'],
+    [['--watch', '--minutes', '61'], '--minutes must be an integer from 1 to 60 (got "61")'],
+    [['--watch', '--orders', '50'], '--orders has no meaning with --watch'],
+    [['--watch', '--json'], '--json has no meaning with --watch'],
+    [['--minutes', '5'], '--minutes and --no-browser belong to --watch'],
+    [['--no-browser'], '--minutes and --no-browser belong to --watch'],
   ])('are refused with the reason: %j', (args, reason) => {
     expect(() => parseOptions(args)).toThrow(reason);
+  });
+
+  it('watch for ten minutes in a browser, or as they say', () => {
+    expect(parseOptions([])).not.toHaveProperty('watch');
+    expect(parseOptions(['--watch'])).toMatchObject({ watch: { minutes: 10, opensBrowser: true } });
+    const given = ['--watch', '--minutes', '2', '--no-browser'];
+    expect(parseOptions(given)).toMatchObject({ watch: { minutes: 2, opensBrowser: false } });
   });
 
   it('leave deadlines in the database without a broker, and refuse a transport that needs one', () => {
