@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,6 +92,19 @@ describe('the settings of docker-compose.yml', () => {
       await removeAll();
       await rm(folder, { recursive: true });
     }
+  });
+
+  it('open the operator page to whoever has a key', async () => {
+    const key = 'a key of an operator';
+    await runDocumented(UP, { OPERATOR_KEYS: `jane:${createHash('sha256').update(key).digest('hex')}:read` });
+    await shop.untilReady();
+    const page = await shop.send('GET', '/operator/');
+    const script = /src="\.\/(app-[^"]+\.js)"/.exec(String(page.body))?.[1] ?? 'no script';
+    expect((await shop.send('GET', `/operator/${script}`)).status).toBe(200);
+    expect([
+      await shop.send('POST', '/operator/api/session', { key }),
+      await shop.send('POST', '/operator/api/session', { key: 'another' }),
+    ]).toMatchObject([{ status: 200, body: { name: 'jane', roles: ['read'] } }, { status: 401 }]);
   });
 
   it('move the service to another port in its container, where the health check finds it', async () => {
