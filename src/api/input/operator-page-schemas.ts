@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fields, newDeadlineSchema } from '../../orders/input';
-import { chosenTimeoutsSchema, parkedPageSchema } from './parked-timeout-schemas';
+import { chosenTimeoutsSchema, parkedPageSchema, withoutNul } from './parked-timeout-schemas';
 
 // The operator page asks for a reason for everything that it does.
 
@@ -16,8 +16,8 @@ export const operatorAutoCloseSchema = z.strictObject({ enabled: flag, reason })
 
 /** Query of parked timeouts. `reason` is that of a group. */
 export const operatorParkedPageSchema = parkedPageSchema.extend({
-  kind: z.string().max(100).optional(),
-  reason: z.string().max(MAX_REASON_OF_GROUP).optional(),
+  kind: withoutNul(0, 100).optional(),
+  reason: withoutNul(0, MAX_REASON_OF_GROUP).optional(),
 });
 
 export const operatorTimeoutsSchema = chosenTimeoutsSchema.extend({

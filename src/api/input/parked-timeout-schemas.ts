@@ -5,7 +5,7 @@ const MAX_KIND = 100;
 const MAX_KEY = 200;
 
 /** PostgreSQL does not accept NUL in text. */
-const text = (min: number, max: number) =>
+export const withoutNul = (min: number, max: number): z.ZodString =>
   z
     .string()
     .min(min)
@@ -15,14 +15,14 @@ const text = (min: number, max: number) =>
 /** Query of `GET /timeouts/parked`. */
 export const parkedPageSchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_PAGE).default(100),
-  afterKind: text(0, MAX_KIND).default(''),
-  afterKey: text(0, MAX_KEY).default(''),
+  afterKind: withoutNul(0, MAX_KIND).default(''),
+  afterKey: withoutNul(0, MAX_KEY).default(''),
 });
 
 /** Body of `POST /timeouts/parked/replay` and `/discard`. */
 export const chosenTimeoutsSchema = z.strictObject({
   timeouts: z
-    .array(z.strictObject({ kind: text(1, MAX_KIND), key: text(1, MAX_KEY) }))
+    .array(z.strictObject({ kind: withoutNul(1, MAX_KIND), key: withoutNul(1, MAX_KEY) }))
     .min(1, 'must name at least one timeout')
     .max(MAX_PAGE, `must name at most ${MAX_PAGE} timeouts`),
 });

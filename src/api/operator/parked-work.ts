@@ -82,6 +82,11 @@ export class ParkedWork {
   }
 
   private log(what: string, names: readonly string[], { by, reason }: Because): void {
-    this.logger.log(`operator "${by.actor}": ${what}, because: ${reason}; ${names.join(', ')}`);
+    this.logger.log(`operator "${by.actor}": ${what}, because: ${reason}; ${names.map(quoted).join(', ')}`);
   }
+}
+
+/** A name of a request may hold line breaks, which would forge lines of the log. */
+function quoted(name: string): string {
+  return JSON.stringify(name);
 }

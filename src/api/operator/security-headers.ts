@@ -10,7 +10,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Headers of every answer under `operator`, refusals included. */
+/** Headers of every answer of a route under `operator`, refusals included. Elsewhere, the host answers, without data. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': CONTENT_SECURITY_POLICY,
   'X-Frame-Options': 'DENY',

@@ -21,7 +21,8 @@ export interface Control {
 export const NO_CONTROL: Control = { pause: null, limit: null };
 
 const reason = { by: z.string(), reason: z.string(), at: z.iso.datetime().transform((text) => new Date(text)) };
-const schema = z.object({
+/** Fields of a later release stay. */
+const schema = z.looseObject({
   pause: z.object(reason).nullable().default(null),
   limit: z
     .object({ ...reason, perSecond: z.number().positive() })

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock, PollingLoop } from '../../clock';
-import { ownQuery } from '../../database';
+import { ownQuery, ownTransaction } from '../../database';
 import { type Control, type ControlSubject, NO_CONTROL, readControl } from './control';
 
 interface Dependencies {
@@ -74,15 +74,27 @@ export class Controls {
       ...(pause === undefined ? {} : { pause: pause ? why : null }),
       ...(perSecond === undefined ? {} : { limit: perSecond === null ? null : { ...why, perSecond } }),
     };
-    await ownQuery(
-      this.deps.dataSource,
-      `INSERT INTO ${this.deps.schema}.engine_setting AS s (name, value) VALUES ($1, $2)
-       ON CONFLICT (name) DO UPDATE SET value = (s.value::jsonb || EXCLUDED.value::jsonb)::text, changed_at = now()`,
-      [PREFIX + subject, JSON.stringify(value)],
-    );
+    const control = await this.store(PREFIX + subject, value);
     this.logger.warn(`operator "${by}" changed ${subject} to ${JSON.stringify({ pause, perSecond })}: ${reason}`);
     await this.refresh();
-    return this.of(subject);
+    return control;
+  }
+
+  /** Two changes at the same time both stay. A row that cannot be read is replaced, or the change would not be in force. */
+  private store(name: string, change: Partial<Control>): Promise<Control> {
+    const { dataSource, schema } = this.deps;
+    return ownTransaction(dataSource, async (tx) => {
+      const create = `INSERT INTO ${schema}.engine_setting (name, value) VALUES ($1, '{}') ON CONFLICT (name) DO NOTHING`;
+      await tx.query(create, [name]);
+      const [row] = await tx.query<{ value: string }[]>(
+        `SELECT value FROM ${schema}.engine_setting WHERE name = $1 FOR UPDATE`,
+        [name],
+      );
+      const control: Control = { ...readControl(row?.value ?? '{}'), ...change };
+      const update = `UPDATE ${schema}.engine_setting SET value = $2, changed_at = now() WHERE name = $1`;
+      await tx.query(update, [name, JSON.stringify(control)]);
+      return control;
+    });
   }
 
   /** Reads what is in force. @throws if the database does not answer. */

@@ -102,6 +102,23 @@ describe.each(['with a broker', 'without a broker'])('an operator %s', (situatio
     expect(freed.body).toMatchObject({ limitPerSecond: null });
   });
 
+  it.each(['on', '5', '[]', 'null', '{"pause":{"by":1}}', '{"limit":{"perSecond":-1}}'])(
+    'pauses although the stored state is %s',
+    async (value) => {
+      await host.database.dataSource.query(
+        `INSERT INTO order_timeout.engine_setting AS s (name, value) VALUES ($1, $2)
+         ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value`,
+        ['control:provider:posting', value],
+      );
+      const limited = await operator.post('providers/posting/limit', { reason, perSecond: 3 });
+      expect(limited).toMatchObject({ status: 200, body: { paused: false, limitPerSecond: 3 } });
+      const paused = await operator.post('providers/posting/pause', { reason });
+      expect(paused).toMatchObject({ status: 200, body: { paused: true, pause: PAUSE, limitPerSecond: 3 } });
+      await operator.post('providers/posting/limit', { reason, perSecond: null }).expect(200);
+      await operator.post('providers/posting/resume', { reason }).expect(200);
+    },
+  );
+
   it('is refused what cannot be', async () => {
     expect((await operator.post('kinds/order.unknown/pause', { reason })).body.code).toBe('VALIDATION_FAILED');
     expect((await operator.post('providers/nobody/pause', { reason })).body.code).toBe('PROVIDER_NOT_CONFIGURED');
