@@ -147,7 +147,7 @@ describe('an action of the operator page', () => {
     await page.getByLabel('Choose 2030022822001470').check();
     await page.getByRole('button', { name: 'Replay', exact: true }).click();
     await confirm(page, 'Replay');
-    await page.getByRole('link', { name: 'Unmatched money' }).click();
+    await page.getByRole('link', { name: 'Unmatched payments' }).click();
     await page.getByLabel('Choose all on this page').check();
     expect(await page.locator('.panel-aside').getByRole('button', { name: 'Refund' }).count()).toBe(0);
     await page.getByLabel('Choose pi_3QxK9AAb22').uncheck();

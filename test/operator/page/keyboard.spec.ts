@@ -22,7 +22,7 @@ describe('the operator page', () => {
     await page.getByText('This key is not valid.').waitFor();
     await page.keyboard.type(KEY);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 
     await page.keyboard.press('g');
     await page.keyboard.press('o');
@@ -110,6 +110,6 @@ describe('the operator page', () => {
     await page.getByText('Your session has ended. Sign in again.').waitFor();
     await page.getByLabel('Operator key').fill(KEY);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Unmatched money', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Unmatched payments', level: 1 }).waitFor();
   });
 });

@@ -26,7 +26,7 @@ export const order = {
     message: 'Message',
     refund: 'Refund',
     event: 'Event',
-    unmatched: 'Unmatched money',
+    unmatched: 'Unmatched payment',
   },
   titles: {
     placed: 'Placed',
@@ -70,7 +70,7 @@ export const order = {
   tries: 'Failures',
   lastError: 'Last error',
   noTimeouts: 'Nothing is scheduled.',
-  unmatched: 'Unmatched money',
+  unmatched: 'Unmatched payments',
   personal: 'Personal data',
   personalHidden: 'Metadata and evidence are hidden.',
   personalNone: 'The order has none.',
