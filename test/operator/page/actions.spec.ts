@@ -1,4 +1,5 @@
 import { confirm, reason } from '../confirm';
+import { refunds } from '../recorded/attention';
 import { session } from '../recorded/overview';
 import { Stage } from '../stage';
 
@@ -140,6 +141,17 @@ describe('an action of the operator page', () => {
     const [action] = stage.api.actions;
     expect(action).toMatchObject({ path: 'parked-timeouts/reschedule', body: { afterMs: 7_200_000, reason } });
     expect(action?.body?.['timeouts']).toHaveLength(5);
+  });
+
+  it('on a phone takes all of a page, too', async () => {
+    const { page } = await stage.open('#/refunds', { width: 390, height: 844 });
+    await page.getByText('Choose all on this page').click();
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await confirm(page, 'Replay');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(stage.api.actions.map(({ body }) => body?.['timeouts'])).toEqual([
+      refunds.map(({ number }) => ({ kind: 'payment.refund', key: number })),
+    ]);
   });
 
   it('on failed refunds and on money that waits takes those that were chosen', async () => {
