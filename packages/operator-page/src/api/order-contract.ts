@@ -20,7 +20,7 @@ export interface Attempt {
   readonly transactionId?: string;
 }
 
-export type TimelineKind = 'history' | 'attempt' | 'look-up' | 'message' | 'refund' | 'event' | 'unmatched';
+export type TimelineKind = 'history' | 'attempt' | 'look-up' | 'refund' | 'event' | 'unmatched';
 
 export interface TimelineEntry {
   readonly at: string;

@@ -23,7 +23,6 @@ export const order = {
     history: 'Order',
     attempt: 'Attempt',
     'look-up': 'Look-up',
-    message: 'Message',
     refund: 'Refund',
     event: 'Event',
     unmatched: 'Unmatched payment',
@@ -37,6 +36,8 @@ export const order = {
     refunded: (provider: string): string => `Refunded at ${provider}`,
     unmatched: (provider: string): string => `Unmatched payment at ${provider}`,
     resolved: (handling: string): string => `Unmatched payment: ${handling}`,
+    eventWaits: (type: string): string => `${type} waits in the outbox`,
+    eventParked: (type: string): string => `${type} is parked in the outbox`,
   },
   detailNames: {
     version: 'Version',
