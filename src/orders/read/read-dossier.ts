@@ -87,7 +87,8 @@ export class ReadDossier {
                AS "hasEvidence",
              ${listed(
                `a.provider, a.reference, NULLIF(a.merchant_account, '') AS "merchantAccount", a.status, a.amount, a.currency,
-                a.paid_amount AS "paidAmount", a.paid_currency AS "paidCurrency", a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.paid_at AS "paidAt",
+                a.paid_amount AS "paidAmount", a.paid_currency AS "paidCurrency",
+                a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.paid_at AS "paidAt",
                 a.paid_source AS "paidSource", a.transaction_id AS "transactionId"`,
                `${schema}.payment_attempt a WHERE a.order_id = o.id`,
              )} AS attempts,
