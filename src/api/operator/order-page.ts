@@ -1,4 +1,4 @@
-import { type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
+import { type AttemptView, type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
 import { type Reservation } from '../../inventory';
 import { type UnsentEvent } from '../../outbox';
 import { type TimeoutRecord } from '../../timeouts';
@@ -22,8 +22,12 @@ export type TimeoutView = Pick<
   'kind' | 'key' | 'state' | 'dueAt' | 'nextAttemptAt' | 'attempts' | 'lastError'
 >;
 
+/** An attempt with the currency that was paid, which may differ from that of the attempt. */
+type PaidAttemptView = AttemptView & { readonly paidCurrency?: string };
+
 /** An order as operators see it. Personal data is left out. */
 export interface OrderPageView extends PlainOrder {
+  readonly attempts: readonly PaidAttemptView[];
   readonly timeline: readonly TimelineEntry[];
   readonly stock: readonly Reservation[];
   readonly timeouts: readonly TimeoutView[];
@@ -51,6 +55,7 @@ export function toOrderPage(
   const timeline = [...history.map(ofHistory), ...ofMoney, ...unsent.map(ofEvent)];
   return {
     ...withoutMetadata(order),
+    attempts: order.attempts.map((attempt) => withPaidCurrency(attempt, dossier)),
     timeline: timeline.sort((a, b) => a.at.getTime() - b.at.getTime()),
     stock,
     timeouts: timeouts.map(toTimeoutView),
@@ -58,6 +63,14 @@ export function toOrderPage(
     refunds: dossier.refunds,
     personal: order.metadata || dossier.hasEvidence ? 'hidden' : 'none',
   };
+}
+
+function withPaidCurrency(attempt: AttemptView, { attempts }: OrderDossier): PaidAttemptView {
+  const { provider, reference, merchantAccount = null } = attempt;
+  const stored = attempts.find(
+    (one) => one.provider === provider && one.reference === reference && one.merchantAccount === merchantAccount,
+  );
+  return stored?.paidCurrency ? { ...attempt, paidCurrency: stored.paidCurrency } : attempt;
 }
 
 /** A timeout without its payload, which may hold personal data. */

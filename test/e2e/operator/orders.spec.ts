@@ -168,14 +168,16 @@ describe('an operator who looks at orders', () => {
     expect((await get('overview')).body).toMatchObject({ orders: { closed24h: 1 } });
   });
 
-  it('sees how much was paid, which may be less than the attempt is for', async () => {
+  it('sees what was paid, which may be another amount and currency than the attempt is for', async () => {
     await place('half', 'b');
     const payment = { orderId: 'half', provider: 'posting', reference: 'half of it' };
     await orders.registerAttempt(payment);
-    await orders.markPaid({ ...payment, amount: 200, currency: 'EUR' });
-    const { timeline } = (await get('orders/half')).body as { timeline: { what: string; details: object }[] };
+    await orders.markPaid({ ...payment, amount: 200, currency: 'JPY' });
+    const { body } = await get('orders/half');
+    expect(body['attempts']).toMatchObject([{ amount: 500, currency: 'EUR', paidAmount: 200, paidCurrency: 'JPY' }]);
+    const timeline = body['timeline'] as { what: string; details: object }[];
     const amountOf = (kind: string) => timeline.find(({ what }) => what === kind)?.details;
     expect(amountOf('attempt')).toMatchObject({ amount: 500, currency: 'EUR' });
-    expect(amountOf('look-up')).toMatchObject({ amount: 200, currency: 'EUR' });
+    expect(amountOf('look-up')).toMatchObject({ amount: 200, currency: 'JPY' });
   });
 });

@@ -16,6 +16,7 @@ export interface Attempt {
   readonly timeExpire?: string;
   readonly createdAt: string;
   readonly paidAmount?: number;
+  readonly paidCurrency?: string;
   readonly paidAt?: string;
   readonly transactionId?: string;
 }
