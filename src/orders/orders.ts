@@ -138,7 +138,7 @@ export class Orders {
     return this.extending.execute(deadline, options);
   }
 
-  /** Turns automatic closing off or on for a PENDING order. Turned on again, an overdue order closes immediately. */
+  /** Turns auto-close off or on for a PENDING order. Turned on again, an overdue order closes immediately. */
   setAutoClose(change: AutoCloseChange, options?: ActionOptions): Promise<SetAutoCloseResult> {
     return this.settingAutoClose.execute(change, options);
   }

@@ -12,6 +12,6 @@ export { type OutboxRouter } from './outbox-relay';
 export { OutboxRelays } from './outbox-relays';
 export { takeEvents } from './take-events';
 export { type ParkedRow, ParkedRows } from './parked-rows';
-export { countUnsentEvents, unsentEvents } from './unsent-events';
+export { countUnsentEvents, type UnsentEvent, unsentEvents, unsentEventsOf } from './unsent-events';
 export { UnsentWakeUps } from './unsent-wake-ups';
 export { wakeUpBody } from './wake-up-body';

@@ -105,17 +105,6 @@ export class TimeoutSummary {
     );
   }
 
-  /** How many timeouts of a kind there are, parked or not, at most COUNT_LIMIT. */
-  async countOfKind(kind: string, scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
-    const [row] = await ownQuery<{ count: number }[]>(
-      this.dataSource,
-      `SELECT count(*)::int AS count FROM (
-         SELECT 1 FROM ${this.schema}.timeout t WHERE t.kind = $2 AND ${scope.condition('t', '$1')} LIMIT ${COUNT_LIMIT}) t`,
-      [scope.values, kind],
-    );
-    return row?.count ?? 0;
-  }
-
   /** The timeouts among these that exist. */
   find(refs: readonly TimeoutRef[]): Promise<TimeoutRecord[]> {
     return ownQuery(

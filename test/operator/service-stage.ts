@@ -84,7 +84,7 @@ async function openView(browser: Browser, address: string, opened: OpenPage[]): 
   await page.goto(address);
   await page.getByLabel('Operator key').fill(OPERATOR_KEY);
   await page.keyboard.press('Enter');
-  await page.getByRole('link', { name: 'Now' }).waitFor();
+  await page.getByRole('link', { name: 'Overview' }).waitFor();
   await page.locator('main:not(:has([aria-busy]))').waitFor();
   return page;
 }

@@ -29,9 +29,12 @@ const STATEMENTS = [
   `INSERT INTO order_timeout.unmatched_payment (id, provider, reference, order_id, amount, currency, evidence, reason)
    SELECT gen_random_uuid(), 'posting', 'late-' || n, 'order-' || n, 500, 'EUR', '{}', 'late'
      FROM generate_series(1, 20000) n`,
+  `INSERT INTO order_timeout.outbox (id, route, routing_key, body)
+   SELECT gen_random_uuid(), 'event', 'order.placed', jsonb_build_object('orderId', 'order-' || n)
+     FROM generate_series(1, 40000) n`,
 ];
 
-/** Writes a million pending orders, a fifth of them with a payment attempt, and 20,000 things that wait for a person. */
+/** Writes a million pending orders, a fifth of them with a payment attempt, 20,000 things that wait for a person, and 40,000 events. */
 export async function writeMillionOrders(dataSource: DataSource): Promise<void> {
   for (const statement of STATEMENTS) await dataSource.query(statement);
   await dataSource.query('VACUUM ANALYZE');

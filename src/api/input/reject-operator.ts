@@ -58,11 +58,14 @@ export function rejectOperator(id: string, rejection: OperatorRejection): Reques
       return of(sentence);
     case 'PAYMENT_DISPUTED': {
       const { paidAmount, paidCurrency } = rejection;
-      return of(`${sentence} (booked: ${paidAmount} ${paidCurrency})`, { paidAmount, paidCurrency });
+      return of(`${sentence} (booked: ${paidAmount} ${paidCurrency}, in minor units)`, { paidAmount, paidCurrency });
     }
     case 'PAYMENT_NOT_BOOKABLE': {
       const { amount, currency, orderCurrency } = rejection;
-      return of(`${sentence} (${amount} ${currency}; the order is in ${orderCurrency})`, { amount, currency });
+      return of(`${sentence} (${amount} ${currency}, in minor units; the order is in ${orderCurrency})`, {
+        amount,
+        currency,
+      });
     }
     case 'PAYMENT_NOT_CONFIRMED':
       return of(`${sentence} (${rejection.says})`, { says: rejection.says });

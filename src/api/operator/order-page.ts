@@ -1,12 +1,13 @@
-import { type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
+import { type AttemptView, type HistoryEntry, type OrderDossier, type OrderView } from '../../orders';
 import { type Reservation } from '../../inventory';
+import { type UnsentEvent } from '../../outbox';
 import { type TimeoutRecord } from '../../timeouts';
 import { type PlainOrder, withoutMetadata } from './without-metadata';
 
 /** One thing that happened to an order. */
 export interface TimelineEntry {
   readonly at: Date;
-  readonly what: 'history' | 'attempt' | 'look-up' | 'refund' | 'unmatched';
+  readonly what: 'history' | 'attempt' | 'look-up' | 'refund' | 'event' | 'unmatched';
   readonly title: string;
   /** What brought it about. Null: not known. */
   readonly cause: string | null;
@@ -21,8 +22,12 @@ export type TimeoutView = Pick<
   'kind' | 'key' | 'state' | 'dueAt' | 'nextAttemptAt' | 'attempts' | 'lastError'
 >;
 
+/** An attempt with the currency that was paid, which may differ from that of the attempt. */
+type PaidAttemptView = AttemptView & { readonly paidCurrency?: string };
+
 /** An order as operators see it. Personal data is left out. */
 export interface OrderPageView extends PlainOrder {
+  readonly attempts: readonly PaidAttemptView[];
   readonly timeline: readonly TimelineEntry[];
   readonly stock: readonly Reservation[];
   readonly timeouts: readonly TimeoutView[];
@@ -32,16 +37,25 @@ export interface OrderPageView extends PlainOrder {
   readonly personal: 'hidden' | 'none';
 }
 
+/** What other tables say about an order. */
+interface OrderSurroundings {
+  readonly stock: readonly Reservation[];
+  readonly timeouts: readonly TimeoutRecord[];
+  readonly unsent: readonly UnsentEvent[];
+}
+
 /** Pure: puts the page of an order together, oldest entry first. */
 export function toOrderPage(
   order: OrderView,
   history: readonly HistoryEntry[],
   dossier: OrderDossier,
-  { stock, timeouts }: { readonly stock: readonly Reservation[]; readonly timeouts: readonly TimeoutRecord[] },
+  { stock, timeouts, unsent }: OrderSurroundings,
 ): OrderPageView {
-  const timeline = [...history.map(ofHistory), ...ofAttempts(dossier), ...ofRefunds(dossier), ...ofUnmatched(dossier)];
+  const ofMoney = [...ofAttempts(dossier), ...ofRefunds(dossier), ...ofUnmatched(dossier)];
+  const timeline = [...history.map(ofHistory), ...ofMoney, ...unsent.map(ofEvent)];
   return {
     ...withoutMetadata(order),
+    attempts: order.attempts.map((attempt) => withPaidCurrency(attempt, dossier)),
     timeline: timeline.sort((a, b) => a.at.getTime() - b.at.getTime()),
     stock,
     timeouts: timeouts.map(toTimeoutView),
@@ -49,6 +63,14 @@ export function toOrderPage(
     refunds: dossier.refunds,
     personal: order.metadata || dossier.hasEvidence ? 'hidden' : 'none',
   };
+}
+
+function withPaidCurrency(attempt: AttemptView, { attempts }: OrderDossier): PaidAttemptView {
+  const { provider, reference, merchantAccount = null } = attempt;
+  const stored = attempts.find(
+    (one) => one.provider === provider && one.reference === reference && one.merchantAccount === merchantAccount,
+  );
+  return stored?.paidCurrency ? { ...attempt, paidCurrency: stored.paidCurrency } : attempt;
 }
 
 /** A timeout without its payload, which may hold personal data. */
@@ -73,14 +95,16 @@ function ofHistory(entry: HistoryEntry): TimelineEntry {
 
 function ofAttempts({ attempts }: OrderDossier): TimelineEntry[] {
   return attempts.flatMap((attempt) => {
-    const { provider, reference, merchantAccount, status, amount, currency, createdAt, updatedAt, transactionId } =
-      attempt;
-    const details = { provider, reference, merchantAccount, amount, currency, status, transactionId };
+    const { provider, reference, merchantAccount, status, amount, currency, createdAt, updatedAt } = attempt;
+    const { paidAmount, paidCurrency, transactionId } = attempt;
+    const details = { provider, reference, merchantAccount, amount, currency, status };
     const began = { what: 'attempt', title: `payment attempt at ${provider}`, cause: null, actor: null } as const;
     const begun: TimelineEntry = { ...began, at: createdAt, details };
     if (updatedAt.getTime() === createdAt.getTime()) return [begun];
     const title = `${provider} says ${status}`;
-    return [begun, { what: 'look-up', title, cause: attempt.paidSource, actor: null, at: updatedAt, details }];
+    const money = { amount: paidAmount ?? amount, currency: paidCurrency ?? currency };
+    const told = { ...details, ...money, transactionId };
+    return [begun, { what: 'look-up', title, cause: attempt.paidSource, actor: null, at: updatedAt, details: told }];
   });
 }
 
@@ -92,6 +116,12 @@ function ofRefunds({ refunds }: OrderDossier): TimelineEntry[] {
     const begun: TimelineEntry = { ...common, at: createdAt, title: `refund at ${provider} begun` };
     return refundedAt ? [begun, { ...common, at: refundedAt, title: `refunded at ${provider}` }] : [begun];
   });
+}
+
+function ofEvent({ type, createdAt, parkedReason }: UnsentEvent): TimelineEntry {
+  const title = parkedReason === null ? `${type} waits in the outbox` : `${type} is parked in the outbox`;
+  const details = { type, parked: parkedReason !== null, reason: parkedReason };
+  return { at: createdAt, what: 'event', title, cause: null, actor: null, details };
 }
 
 function ofUnmatched({ unmatched }: OrderDossier): TimelineEntry[] {

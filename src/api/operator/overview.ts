@@ -1,4 +1,4 @@
-import { type OrderSummary } from '../../orders';
+import { type OrderSummary, PAYMENT_REFUND } from '../../orders';
 import { type OutboxBacklog } from '../../outbox';
 import { type BreakerState } from '../../payments';
 import { type Control, type ControlReason, type DueCounts, type TransportChoice } from '../../timeouts';
@@ -15,7 +15,6 @@ export interface StoredFacts {
   readonly parked: ReadonlyMap<string, number>;
   readonly overdue: ReadonlyMap<string, number>;
   readonly unmatched: number;
-  readonly refunds: number;
 }
 
 /** What the process knows without asking. */
@@ -61,7 +60,7 @@ export interface Overview {
   readonly attention: {
     readonly parkedTimeouts: number | null;
     readonly unmatchedPayments: number | null;
-    readonly refundsPending: number | null;
+    readonly refundsFailed: number | null;
     readonly parkedMessages: number | null;
   };
   readonly limits: { readonly count: number; readonly perMinute: number };
@@ -99,7 +98,7 @@ export function toOverview(
     attention: {
       parkedTimeouts: stored ? sum([...stored.parked.values()]) : null,
       unmatchedPayments: stored?.unmatched ?? null,
-      refundsPending: stored?.refunds ?? null,
+      refundsFailed: stored ? (stored.parked.get(PAYMENT_REFUND) ?? 0) : null,
       parkedMessages: known.parkedMessages,
     },
     limits,

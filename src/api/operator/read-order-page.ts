@@ -1,6 +1,7 @@
 import { ownQuery } from '../../database';
 import { type Inventory } from '../../inventory';
 import { type Orders, type ReadDossier } from '../../orders';
+import { unsentEventsOf } from '../../outbox';
 import { type ResolvedTimeoutsOptions, type TimeoutSummary } from '../../timeouts';
 import { type OrderPageView, toOrderPage } from './order-page';
 
@@ -25,6 +26,7 @@ export class ReadOrderPage {
     const history = await orders.history(orderId);
     const queries = { query: <T>(sql: string, values?: unknown[]) => ownQuery<T>(options.dataSource, sql, values) };
     const stock = await inventory.reservations(queries, orderId);
-    return toOrderPage(order, history, dossier, { stock, timeouts: await timeouts.find(dossier.timeouts) });
+    const unsent = await unsentEventsOf(options.dataSource, options.schema, orderId);
+    return toOrderPage(order, history, dossier, { stock, unsent, timeouts: await timeouts.find(dossier.timeouts) });
   }
 }

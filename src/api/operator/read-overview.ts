@@ -1,13 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { type Clock, withTimeout } from '../../clock';
 import { ownQuery } from '../../database';
-import {
-  merchantTimeouts,
-  ORDER_PAYMENT,
-  PAYMENT_REFUND,
-  type SummarizeOrders,
-  type UnmatchedPayments,
-} from '../../orders';
+import { merchantTimeouts, ORDER_PAYMENT, type SummarizeOrders, type UnmatchedPayments } from '../../orders';
 import { type Outbox, type OutboxBacklog } from '../../outbox';
 import { type PaymentProviders } from '../../payments';
 import { type RabbitClient } from '../../rabbit';
@@ -79,7 +73,7 @@ export class ReadOverview {
       inTurn(
         () => Promise.resolve(merchants ? null : timeouts.due(ORDER_PAYMENT, MINUTES)),
         () => timeouts.parkedByKind(scope),
-        () => timeouts.countOfKind(PAYMENT_REFUND, scope),
+        () => databaseNow(dataSource),
       ),
       inTurn(
         () => oldestOverdue(dataSource, schema),
@@ -87,9 +81,9 @@ export class ReadOverview {
         () => this.backlog(),
       ),
     ]);
-    const [due, parked, refunds] = ofTimeouts;
+    const [due, parked, now] = ofTimeouts;
     const [overdue, open, backlog] = others;
-    return { now: await databaseNow(dataSource), summary, due, backlog, parked, overdue, unmatched: open, refunds };
+    return { now, summary, due, backlog, parked, overdue, unmatched: open };
   }
 
   /** Null: it takes too long, because a great many messages wait for a broker. */

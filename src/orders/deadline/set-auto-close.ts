@@ -20,7 +20,7 @@ export type SetAutoCloseResult =
   | { readonly outcome: 'set'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' | 'ORDER_NOT_PENDING' };
 
-/** Turns automatic closing off or on for one order. Turned on again, an overdue order closes immediately. */
+/** Turns auto-close off or on for one order. Turned on again, an overdue order closes immediately. */
 export class SetAutoClose {
   private readonly amend: AmendOrder;
 

@@ -55,7 +55,7 @@ function insufficient(
     type: 'insufficient',
     reason: foreign.length > 0 ? 'currency-mismatch' : 'amount-mismatch',
     sentence:
-      `paid ${sum} ${order.currency}${others} of ${order.amount} ${order.currency}; ` +
+      `paid ${sum} ${order.currency}${others} of ${order.amount} ${order.currency}, in minor units; ` +
       'refund it at the provider, or collect the rest and mark the order paid',
   };
 }

@@ -16,6 +16,9 @@ export interface DossierAttempt {
   readonly status: AttemptStatus;
   readonly amount: number;
   readonly currency: string;
+  /** What was paid, which may differ from the amount of the attempt. Null: nothing. */
+  readonly paidAmount: number | null;
+  readonly paidCurrency: string | null;
   readonly createdAt: Date;
   /** When a look-up, a notification, or a report changed it. */
   readonly updatedAt: Date;
@@ -84,6 +87,7 @@ export class ReadDossier {
                AS "hasEvidence",
              ${listed(
                `a.provider, a.reference, NULLIF(a.merchant_account, '') AS "merchantAccount", a.status, a.amount, a.currency,
+                a.paid_amount AS "paidAmount", a.paid_currency AS "paidCurrency",
                 a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.paid_at AS "paidAt",
                 a.paid_source AS "paidSource", a.transaction_id AS "transactionId"`,
                `${schema}.payment_attempt a WHERE a.order_id = o.id`,

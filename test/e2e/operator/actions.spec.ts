@@ -255,8 +255,9 @@ describe('an operator who acts', () => {
     const number = refundNumber({ provider: 'posting', reference: 'late' });
     const pending = async () => (await as.reader.get('refunds?state=pending')).body;
     expect(await pending()).toMatchObject([{ number, reference: 'late', amount: 500, requestedBy: 'cashier' }]);
-    await untilOverview({ refundsPending: 1 });
+    await untilOverview({ refundsFailed: 0 });
     await park('payment.refund', number, 'the provider refuses');
+    await untilOverview({ refundsFailed: 1 });
     const { body } = await as.reader.get('refunds?state=failed');
     const [failed] = body as unknown as { orderId: string; timeout: { kind: string; key: string } }[];
     expect(failed).toMatchObject({ number, timeout: { state: 'parked', lastError: 'the provider refuses' } });

@@ -89,6 +89,29 @@ describe('an operator who looks at orders', () => {
     expect(await get('orders/nobody')).toMatchObject({ status: 404, body: { code: 'ORDER_NOT_FOUND' } });
   });
 
+  it('sees which events of an order are not sent yet, without their bodies', async () => {
+    await host.database.dataSource.query(
+      `INSERT INTO order_timeout.outbox (id, route, routing_key, body, available_at, parked_reason)
+       SELECT gen_random_uuid(), 'event', type, jsonb_build_object('orderId', id, 'address', '${SECRET}'), now(), parked
+         FROM (VALUES ('order.placed', 'b-1', NULL), ('order.reminder', 'b-1', 'too large'), ('order.paid', 'a-1', NULL))
+           AS event(type, id, parked)`,
+    );
+    const { body } = await get('orders/b-1');
+    const events = (body['timeline'] as { what: string }[]).filter(({ what }) => what === 'event');
+    expect(JSON.stringify(body)).not.toContain(SECRET);
+    expect(events).toHaveLength(2);
+    expect(events).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ title: 'order.placed waits in the outbox' }),
+        expect.objectContaining({
+          title: 'order.reminder is parked in the outbox',
+          details: { type: 'order.reminder', parked: true, reason: 'too large' },
+        }),
+      ]),
+    );
+    await host.database.dataSource.query('DELETE FROM order_timeout.outbox');
+  });
+
   it('of one merchant sees that merchant alone', async () => {
     expect(ids((await get('orders', 'ofA')).body)).toEqual(['a-2', 'a-1']);
     expect((await get('orders?merchantId=b', 'ofA')).status).toBe(403);
@@ -127,7 +150,7 @@ describe('an operator who looks at orders', () => {
       database: { state: 'up' },
       outbox: { waiting: 0, parked: 0 },
       providers: [{ name: 'posting', breaker: 'closed' }],
-      attention: { parkedTimeouts: 0, unmatchedPayments: 0, refundsPending: 0, parkedMessages: null },
+      attention: { parkedTimeouts: 0, unmatchedPayments: 0, refundsFailed: 0, parkedMessages: null },
     });
     const { nextHour } = body['due'] as { nextHour: number[] };
     expect([nextHour.length, nextHour[9], nextHour[10]]).toEqual([60, 2, 0]);
@@ -143,5 +166,18 @@ describe('an operator who looks at orders', () => {
       return lateness.some(({ p50Ms }) => p50Ms !== null);
     });
     expect((await get('overview')).body).toMatchObject({ orders: { closed24h: 1 } });
+  });
+
+  it('sees what was paid, which may be another amount and currency than the attempt is for', async () => {
+    await place('half', 'b');
+    const payment = { orderId: 'half', provider: 'posting', reference: 'half of it' };
+    await orders.registerAttempt(payment);
+    await orders.markPaid({ ...payment, amount: 200, currency: 'JPY' });
+    const { body } = await get('orders/half');
+    expect(body['attempts']).toMatchObject([{ amount: 500, currency: 'EUR', paidAmount: 200, paidCurrency: 'JPY' }]);
+    const timeline = body['timeline'] as { what: string; details: object }[];
+    const amountOf = (kind: string) => timeline.find(({ what }) => what === kind)?.details;
+    expect(amountOf('attempt')).toMatchObject({ amount: 500, currency: 'EUR' });
+    expect(amountOf('look-up')).toMatchObject({ amount: 200, currency: 'JPY' });
   });
 });

@@ -218,7 +218,7 @@ describe('closing unpaid orders on PostgreSQL', () => {
     await expire(id);
     shop.provider.paid('short', 1_000n);
     expect(await settle(shop, [id])).toMatchObject([
-      { type: 'park', reason: expect.stringContaining('paid 1000 EUR of 1999 EUR') as string },
+      { type: 'park', reason: expect.stringContaining('paid 1000 EUR of 1999 EUR, in minor units') as string },
     ]);
     expect(await statusOf(id)).toBe('CLOSING');
     expect(await unmatchedOf(shop, id)).toMatchObject([{ reason: 'amount-mismatch', amount: '1000' }]);

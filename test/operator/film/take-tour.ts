@@ -12,7 +12,7 @@ export async function signIn(page: Page, { address, key }: Pick<WatchedDemo, 'ad
   await page.goto(address);
   await page.getByLabel('Operator key').fill(key);
   await page.keyboard.press('Enter');
-  await page.getByRole('link', { name: 'Now' }).waitFor();
+  await page.getByRole('link', { name: 'Overview' }).waitFor();
   await page.evaluate(SHOW_POINTER);
 }
 
@@ -27,7 +27,7 @@ export async function takeTour(page: Page): Promise<void> {
   await page.waitForTimeout(2_500);
   await click(page, page.getByRole('link', { name: /^Parked timeouts/ }));
   await page.waitForTimeout(2_700);
-  await click(page, page.getByRole('link', { name: /^Unmatched money/ }));
+  await click(page, page.getByRole('link', { name: /^Unmatched payments/ }));
   await page.waitForTimeout(2_700);
 }
 

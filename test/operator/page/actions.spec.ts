@@ -1,4 +1,5 @@
 import { confirm, reason } from '../confirm';
+import { refunds } from '../recorded/attention';
 import { session } from '../recorded/overview';
 import { Stage } from '../stage';
 
@@ -142,12 +143,23 @@ describe('an action of the operator page', () => {
     expect(action?.body?.['timeouts']).toHaveLength(5);
   });
 
+  it('on a phone takes all of a page, too', async () => {
+    const { page } = await stage.open('#/refunds', { width: 390, height: 844 });
+    await page.getByText('Choose all on this page').click();
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await confirm(page, 'Replay');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(stage.api.actions.map(({ body }) => body?.['timeouts'])).toEqual([
+      refunds.map(({ number }) => ({ kind: 'payment.refund', key: number })),
+    ]);
+  });
+
   it('on failed refunds and on money that waits takes those that were chosen', async () => {
     const { page } = await stage.open('#/refunds');
     await page.getByLabel('Choose 2030022822001470').check();
     await page.getByRole('button', { name: 'Replay', exact: true }).click();
     await confirm(page, 'Replay');
-    await page.getByRole('link', { name: 'Unmatched money' }).click();
+    await page.getByRole('link', { name: 'Unmatched payments' }).click();
     await page.getByLabel('Choose all on this page').check();
     expect(await page.locator('.panel-aside').getByRole('button', { name: 'Refund' }).count()).toBe(0);
     await page.getByLabel('Choose pi_3QxK9AAb22').uncheck();

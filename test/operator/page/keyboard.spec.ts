@@ -1,3 +1,4 @@
+import { until } from '../../support/engine';
 import { KEY } from '../recorded-api';
 import { overview } from '../recorded/overview';
 import { Stage } from '../stage';
@@ -22,7 +23,7 @@ describe('the operator page', () => {
     await page.getByText('This key is not valid.').waitFor();
     await page.keyboard.type(KEY);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 
     await page.keyboard.press('g');
     await page.keyboard.press('o');
@@ -72,17 +73,18 @@ describe('the operator page', () => {
     const { page } = await stage.open('#/parked');
     await page.getByLabel('Language').selectOption('zh');
     await page.getByRole('heading', { name: '搁置的超时任务', level: 1 }).waitFor();
-    await page.waitForFunction("document.documentElement.lang === 'zh-CN'");
+    await page.locator('html[lang="zh-CN"]').waitFor();
     await page.reload();
     await page.getByRole('heading', { name: '搁置的超时任务', level: 1 }).waitFor();
   });
 
   it('is dark on request, whatever the system says', async () => {
     const { page } = await stage.open('#/now');
-    const background = 'getComputedStyle(document.body).backgroundColor';
-    await page.waitForFunction(`${background} === 'rgb(245, 246, 248)'`);
+    const isPainted = async (color: string) =>
+      (await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')) === color;
+    await until(() => isPainted('rgb(245, 246, 248)'));
     await page.getByLabel('Colors').selectOption('dark');
-    await page.waitForFunction(`${background} === 'rgb(15, 19, 24)'`);
+    await until(() => isPainted('rgb(15, 19, 24)'));
   });
 
   it('says that the service does not answer, and shows what it knew', async () => {
@@ -110,6 +112,6 @@ describe('the operator page', () => {
     await page.getByText('Your session has ended. Sign in again.').waitFor();
     await page.getByLabel('Operator key').fill(KEY);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Unmatched money', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Unmatched payments', level: 1 }).waitFor();
   });
 });

@@ -20,6 +20,7 @@ const VIEWS: readonly [name: string, hash: string][] = [
 const LOOKS: readonly [name: string, looks: Looks][] = [
   ['in English', {}],
   ['in Chinese and dark', { locale: 'zh-CN', colorScheme: 'dark' }],
+  ['on a tablet', { width: 960 }],
   ['on a phone', { width: 390, height: 844 }],
   ['on a phone, in Chinese and dark', { width: 390, height: 844, locale: 'zh-CN', colorScheme: 'dark' }],
 ];
@@ -31,6 +32,15 @@ async function barriersOf(page: Page): Promise<string[]> {
     'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
   );
   return found.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html ?? ''}`);
+}
+
+/** What sticks out of its panel. Wide tables scroll in their frames. */
+function protrusionsOf(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[...document.querySelectorAll('.panel')].flatMap((panel) => {
+    const edge = panel.getBoundingClientRect().right + 1;
+    const isOut = (part) => part.getBoundingClientRect().right > edge && !part.closest('.table-frame');
+    return [...panel.querySelectorAll('*')].filter(isOut).map((part) => part.outerHTML);
+  })`);
 }
 
 describe('a view of the operator page', () => {
@@ -49,6 +59,7 @@ describe('a view of the operator page', () => {
       expect(await barriersOf(page)).toEqual([]);
       const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
       expect(overflow).toBeLessThanOrEqual(0);
+      expect(await protrusionsOf(page)).toEqual([]);
     });
   });
 

@@ -95,5 +95,9 @@ export const order: OrderDetails = {
       ...{ at: at(-240), what: 'look-up', title: 'alipay says PAID', cause: 'notify', actor: null },
       details: { provider: 'alipay', reference: '2030030122001476', amount: 4990, currency: 'EUR', status: 'PAID' },
     },
+    {
+      ...{ at: at(-2), what: 'event', title: 'order.reminder waits in the outbox', cause: null, actor: null },
+      details: { type: 'order.reminder', parked: false, reason: null },
+    },
   ],
 };

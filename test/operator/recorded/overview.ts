@@ -56,5 +56,5 @@ export const overview: Overview = {
     { kind: 'payment.refund', parked: 5, ...running, overdueOldestSeconds: null },
     { kind: 'voucher.expiry', parked: 0, ...running, overdueOldestSeconds: null },
   ],
-  attention: { parkedTimeouts: 7, unmatchedPayments: 3, refundsPending: 5, parkedMessages: 2 },
+  attention: { parkedTimeouts: 7, unmatchedPayments: 3, refundsFailed: 5, parkedMessages: 2 },
 };

@@ -172,6 +172,6 @@ describe('at the page of a running service, an operator', () => {
     await page.getByText('This key is not valid.').waitFor();
     await page.getByLabel('Operator key').fill(OPERATOR_KEY);
     await page.keyboard.press('Enter');
-    await until(() => page.getByRole('link', { name: 'Now' }).isVisible());
+    await until(() => page.getByRole('link', { name: 'Overview' }).isVisible());
   });
 });

@@ -3,6 +3,7 @@ import { formatMoney } from '../../../packages/operator-page/src/format/format-m
 import {
   formatCountdown,
   formatDuration,
+  formatInstant,
   formatRelative,
 } from '../../../packages/operator-page/src/format/format-time';
 import { parseExtension } from '../../../packages/operator-page/src/format/parse-extension';
@@ -23,6 +24,10 @@ describe('the operator page writes', () => {
 
   it('the plain amount of a currency that nobody knows', () => {
     expect(formatMoney(4_200, 'not a code', 'en-US')).toBe('4200 not a code');
+  });
+
+  it('an instant with 24 hours, as everywhere on the page', () => {
+    expect(formatInstant(new Date(2030, 2, 1, 13, 5).getTime(), 'en-US')).toBe('Mar 1, 2030, 13:05:00');
   });
 
   it.each([

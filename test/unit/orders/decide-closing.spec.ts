@@ -88,7 +88,7 @@ describe('the first decision about a due order', () => {
 
   it('names amount and remedy when it parks', () => {
     expect(decide('PENDING', 'paid in part')).toMatchObject({
-      reason: expect.stringMatching(/paid 99 EUR of 100 EUR; refund/) as string,
+      reason: expect.stringMatching(/paid 99 EUR of 100 EUR, in minor units; refund/) as string,
     });
     expect(decide('PENDING', 'paid in dollars')).toMatchObject({
       reason: expect.stringContaining('100 USD') as string,

@@ -90,7 +90,7 @@ export interface OrderCounts {
 export interface Attention {
   readonly parkedTimeouts: number | null;
   readonly unmatchedPayments: number | null;
-  readonly refundsPending: number | null;
+  readonly refundsFailed: number | null;
   readonly parkedMessages: number | null;
 }
 

@@ -16,11 +16,12 @@ export interface Attempt {
   readonly timeExpire?: string;
   readonly createdAt: string;
   readonly paidAmount?: number;
+  readonly paidCurrency?: string;
   readonly paidAt?: string;
   readonly transactionId?: string;
 }
 
-export type TimelineKind = 'history' | 'attempt' | 'look-up' | 'message' | 'refund' | 'event' | 'unmatched';
+export type TimelineKind = 'history' | 'attempt' | 'look-up' | 'refund' | 'event' | 'unmatched';
 
 export interface TimelineEntry {
   readonly at: string;

@@ -20,7 +20,7 @@ export function formatRelative(atMs: number, nowMs: number, locale: string): str
 
 /** Date and time to the second, in the time zone of the computer. */
 export function formatInstant(atMs: number, locale: string): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' }).format(atMs);
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(atMs);
 }
 
 /** The time alone if it is today's. */

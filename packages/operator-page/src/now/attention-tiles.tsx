@@ -11,7 +11,7 @@ export function AttentionTiles({ attention }: { attention: Attention }): JSX.Ele
     <section class="tiles" aria-label={t.shell.needsAttention}>
       <Tile label={t.shell.parked} value={attention.parkedTimeouts} href={formatRoute('parked')} tone="bad" />
       <Tile label={t.shell.unmatched} value={attention.unmatchedPayments} href={formatRoute('unmatched')} tone="bad" />
-      <Tile label={t.shell.refunds} value={attention.refundsPending} href={formatRoute('refunds')} tone="warn" />
+      <Tile label={t.now.failedRefunds} value={attention.refundsFailed} href={formatRoute('refunds')} tone="bad" />
       {session.merchants === null && (
         <Tile label={t.shell.messages} value={attention.parkedMessages} href={formatRoute('messages')} tone="bad" />
       )}

@@ -47,7 +47,7 @@ export function AttemptsPanel({ order, onChange }: AttemptsPanelProps): JSX.Elem
           )),
           column<Attempt>(
             t.order.amount,
-            (one) => <Money amount={one.paidAmount ?? one.amount} currency={one.currency} />,
+            (one) => <Money amount={one.paidAmount ?? one.amount} currency={one.paidCurrency ?? one.currency} />,
             true,
           ),
           column<Attempt>(t.order.created, ({ createdAt }) => <Instant at={createdAt} />, true),
@@ -64,7 +64,7 @@ function RefundButton({ order, attempt, onChange }: AttemptsPanelProps & { attem
   const texts = t.actions.refund;
   const { provider, reference, merchantAccount } = attempt;
   const key = { provider, reference, ...(merchantAccount === undefined ? {} : { merchantAccount }) };
-  const amount = formatMoney(attempt.paidAmount ?? attempt.amount, attempt.currency, locale);
+  const amount = formatMoney(attempt.paidAmount ?? attempt.amount, attempt.paidCurrency ?? attempt.currency, locale);
   const start = (): void =>
     open({
       ...texts,

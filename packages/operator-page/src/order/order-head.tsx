@@ -1,6 +1,5 @@
 import { type ComponentChildren, type JSX } from 'preact';
 import { type OrderDetails } from '../api/order-contract';
-import { formatInstant } from '../format/format-time';
 import { formatRoute } from '../route/route';
 import { useApp } from '../session/app-context';
 import { StatusBadge } from '../ui/badge';
@@ -32,14 +31,14 @@ export function OrderHead({ order, onChange }: OrderPartProps): JSX.Element {
 }
 
 function OrderFacts({ order }: { order: OrderDetails }): JSX.Element {
-  const { t, locale } = useApp();
+  const { t } = useApp();
   return (
     <dl class="facts facts-row">
       <Fact name={t.order.merchant}>
         <a href={formatRoute('orders', { merchantId: order.merchantId })}>{order.merchantId}</a>
       </Fact>
       <Fact name={t.order.deadline}>
-        <time dateTime={order.expiresAt}>{formatInstant(Date.parse(order.expiresAt), locale)}</time>
+        <Instant at={order.expiresAt} />
       </Fact>
       <Fact name={t.order.placed}>
         <Instant at={order.createdAt} />

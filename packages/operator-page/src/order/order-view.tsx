@@ -34,7 +34,7 @@ export function OrderView({ id }: { id: string }): JSX.Element {
               <TimeoutsPanel timeouts={order.timeouts} />
               {order.unmatched.length > 0 && (
                 <Panel title={t.order.unmatched}>
-                  <UnmatchedTable payments={order.unmatched} onChange={poll.refresh} />
+                  <UnmatchedTable isOfOneOrder payments={order.unmatched} onChange={poll.refresh} />
                 </Panel>
               )}
               <PersonalPanel order={order} />

@@ -6,10 +6,10 @@ import { Panel } from '../ui/panel';
 import { Instant } from '../ui/values';
 import { causeOf, detailsOf, titleOf } from './timeline-text';
 
-/** What happened to the order, newest first. */
+/** What happened to the order, newest first. @param timeline oldest first */
 export function TimelinePanel({ timeline }: { timeline: readonly TimelineEntry[] }): JSX.Element {
   const { t } = useApp();
-  const newestFirst = [...timeline].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const newestFirst = timeline.toReversed();
   return (
     <Panel title={t.order.timeline}>
       {newestFirst.length === 0 && <p class="empty">{t.order.noTimeline}</p>}

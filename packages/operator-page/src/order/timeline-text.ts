@@ -18,6 +18,10 @@ export function titleOf({ what, title, details }: TimelineEntry, t: Messages): s
       return titles.answer(provider, nameOf(t.domain.attemptStatuses, textOf(details['status']) ?? ''));
     case 'refund':
       return title.startsWith('refunded') ? titles.refunded(provider) : titles.refundBegun(provider);
+    case 'event': {
+      const type = textOf(details['type']) ?? '';
+      return details['parked'] === true ? titles.eventParked(type) : titles.eventWaits(type);
+    }
     case 'unmatched':
       return 'resolution' in details
         ? titles.resolved(nameOf(t.domain.handlings, textOf(details['handling']) ?? ''))

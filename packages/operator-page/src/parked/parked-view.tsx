@@ -8,7 +8,7 @@ import { ParkedList } from './parked-list';
 
 const INTERVAL_MS = 10_000;
 
-/** Timeouts that used up their attempts, by reason and one by one. */
+/** Timeouts that were set aside, by reason and one by one. */
 export function ParkedView({ query }: { query: URLSearchParams }): JSX.Element {
   const { api } = useApp();
   const groups = usePoll((signal) => api.get<ParkedGroup[]>('parked-timeouts/groups', {}, signal), INTERVAL_MS, []);

@@ -35,7 +35,7 @@ export function Navigation({ route, attention, isOpen }: NavigationProps): JSX.E
         <ul>
           {link('parked', attention?.parkedTimeouts)}
           {link('unmatched', attention?.unmatchedPayments)}
-          {link('refunds', attention?.refundsPending)}
+          {link('refunds', attention?.refundsFailed)}
           {session.merchants === null && link('messages', attention?.parkedMessages)}
         </ul>
       </nav>

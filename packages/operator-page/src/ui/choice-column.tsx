@@ -18,9 +18,20 @@ interface Choosable<Row> extends Choice {
 /** A column of boxes to choose rows, with one for all of the page. */
 export function choiceColumn<Row>({ rows, keyOf, nameOf, ...choice }: Choosable<Row>): Column<Row> {
   return {
-    title: <ChoiceBox keys={rows.map(keyOf)} {...choice} />,
+    title: <AllBox keys={rows.map(keyOf)} {...choice} />,
     cell: (row) => <ChoiceBox name={nameOf(row)} keys={[keyOf(row)]} {...choice} />,
   };
+}
+
+/** On a phone, where a list has no head, it has its name beside it. */
+function AllBox(props: ChoiceBoxProps): JSX.Element {
+  const { t } = useApp();
+  return (
+    <label class="choose-all">
+      <ChoiceBox {...props} />
+      <span aria-hidden="true">{t.attention.chooseAll}</span>
+    </label>
+  );
 }
 
 interface ChoiceBoxProps extends Choice {

@@ -13,11 +13,13 @@ interface UnmatchedTableProps {
   readonly payments: readonly UnmatchedPayment[];
   /** Absent: none can be chosen. */
   readonly choice?: Choice;
+  /** Whether all belong to the order of the page. */
+  readonly isOfOneOrder?: boolean;
   readonly onChange: () => void;
 }
 
 /** Unmatched payments with the actions for those that wait. */
-export function UnmatchedTable({ payments, choice, onChange }: UnmatchedTableProps): JSX.Element {
+export function UnmatchedTable({ payments, choice, isOfOneOrder, onChange }: UnmatchedTableProps): JSX.Element {
   const { t } = useApp();
   const mayMove = useMay('money');
   const texts = t.attention.unmatched;
@@ -25,6 +27,9 @@ export function UnmatchedTable({ payments, choice, onChange }: UnmatchedTablePro
     title: <span class="sr-only">{t.order.actions}</span>,
     cell: (payment: UnmatchedPayment) => isOpen(payment) && <UnmatchedActions payment={payment} onChange={onChange} />,
   };
+  const order = column<UnmatchedPayment>(texts.order, ({ orderId }) =>
+    orderId === null ? '–' : <OrderLink id={orderId} />,
+  );
   const boxes =
     choice &&
     choiceColumn<UnmatchedPayment>({
@@ -44,7 +49,7 @@ export function UnmatchedTable({ payments, choice, onChange }: UnmatchedTablePro
         column<UnmatchedPayment>(texts.handling, (one) => (
           <Badge tone={isOpen(one) ? 'warn' : 'muted'}>{nameOf(t.domain.handlings, one.handling)}</Badge>
         )),
-        column<UnmatchedPayment>(texts.order, ({ orderId }) => (orderId === null ? '–' : <OrderLink id={orderId} />)),
+        ...(isOfOneOrder ? [] : [order]),
         column<UnmatchedPayment>(texts.amount, (one) => <Money amount={one.amount} currency={one.currency} />, true),
         column<UnmatchedPayment>(texts.received, ({ createdAt }) => <Instant at={createdAt} />, true),
         ...(mayMove ? [actions] : []),

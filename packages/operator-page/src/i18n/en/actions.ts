@@ -16,7 +16,7 @@ export const actions = {
   },
   cancel: {
     title: 'Cancel the order',
-    what: 'Open payment attempts are closed at their providers, and the stock is released. Money that arrives later goes back.',
+    what: 'Open payment attempts are closed at their providers, and the stock is released. Money that arrives later is a late payment.',
     confirm: 'Cancel the order',
     done: 'The order is canceled, or is being canceled.',
   },
@@ -89,13 +89,13 @@ export const actions = {
   parked: {
     replay: {
       title: (count: string): string => `Replay timeouts: ${count}`,
-      what: 'They are due now, with a new budget of attempts. Correct the cause first, or they are parked again.',
+      what: 'They are due now, and their failures are counted from zero. Correct the cause first, or they are parked again.',
       confirm: 'Replay',
       done: (count: string): string => `Replayed: ${count}`,
     },
     reschedule: {
       title: (count: string): string => `Reschedule timeouts: ${count}`,
-      what: 'They are tried again at the time that you choose, with a new budget of attempts.',
+      what: 'They are tried again at the time that you choose, and their failures are counted from zero.',
       confirm: 'Reschedule',
       done: (count: string): string => `Rescheduled: ${count}`,
     },

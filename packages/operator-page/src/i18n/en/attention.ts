@@ -40,7 +40,7 @@ export const attention = {
     first: 'First page',
   },
   unmatched: {
-    none: 'No money waits for a person.',
+    none: 'No unmatched payment waits for a person.',
     payment: 'Payment',
     reason: 'Reason',
     handling: 'Handling',

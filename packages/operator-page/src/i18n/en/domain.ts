@@ -21,9 +21,9 @@ export const domain = {
   kinds: {
     'order.payment': 'Payment deadline',
     'order.reminder': 'Reminder',
-    'order.late-watch': 'Watch for late payments',
+    'order.late-watch': 'Payment watch',
     'payment.refund': 'Refund',
-    'payment.reconciliation': 'Payment watch',
+    'payment.reconciliation': 'Payment look-up',
   },
   causes: {
     api: 'API',
@@ -32,10 +32,12 @@ export const domain = {
     sweep: 'Sweep',
     passive: 'On access',
     notify: 'Notification of the provider',
+    provider: 'Confirmed by the provider',
+    report: 'Reported, not confirmed',
     operator: 'Operator',
   },
   stockStates: { RESERVED: 'Reserved', COMMITTED: 'Sold', RELEASED: 'Released' },
-  timeoutStates: { pending: 'Pending', parked: 'Parked', leased: 'In work' },
+  timeoutStates: { pending: 'Pending', parked: 'Parked', leased: 'In progress' },
   unmatchedReasons: {
     late: 'Late: the order had ended',
     surplus: 'Surplus: the order was paid',

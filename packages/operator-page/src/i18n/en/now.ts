@@ -20,6 +20,7 @@ export const now = {
   p99: 'p99',
   clocks: { message: 'Message', sweep: 'Sweep', access: 'On access' },
   noLateness: 'Nothing was due yet.',
+  failedRefunds: 'Failed refunds',
   systemTitle: 'System',
   transport: 'Transport',
   transports: {

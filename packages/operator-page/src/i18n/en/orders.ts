@@ -55,7 +55,7 @@ export const orders = {
     running: (done: string, all: string): string => `${done} of ${ordersOf(all)} handled`,
     handled: (done: string): string => `${ordersOf(done)} handled`,
     stop: 'Stop',
-    stopped: 'Stopped. What was handled stays so.',
+    stopped: 'Stopped. Changes that were made remain.',
     done: 'Done.',
     outcome: 'Outcome',
     count: 'Orders',

@@ -5,6 +5,6 @@ export const problems = {
   FORBIDDEN: 'Your key may not do this.',
   RATE_LIMITED: 'Too many requests. Wait a little.',
   DATABASE_UNAVAILABLE: 'The database is not available.',
-  BUSY: 'The order is in work elsewhere. Try again.',
+  BUSY: 'The order is locked by other work. Try again.',
   ORDER_NOT_FOUND: 'There is no such order.',
 };

@@ -18,7 +18,7 @@ export const actions: Messages['actions'] = {
   },
   cancel: {
     title: '取消订单',
-    what: '在渠道关闭未完成的支付，并释放库存。之后到账的款项将退回。',
+    what: '在渠道关闭未完成的支付，并释放库存。之后到账的款项按迟到付款处理。',
     confirm: '取消订单',
     done: '订单已取消，或正在取消。',
   },

@@ -25,7 +25,7 @@ export const domain: Messages['domain'] = {
     'order.reminder': '提醒',
     'order.late-watch': '迟到付款监视',
     'payment.refund': '退款',
-    'payment.reconciliation': '支付核对',
+    'payment.reconciliation': '支付查询',
   },
   causes: {
     api: '接口',
@@ -34,6 +34,8 @@ export const domain: Messages['domain'] = {
     sweep: '扫描',
     passive: '访问时',
     notify: '渠道通知',
+    provider: '渠道已确认',
+    report: '已上报，未确认',
     operator: '操作员',
   },
   stockStates: { RESERVED: '已预留', COMMITTED: '已售出', RELEASED: '已释放' },

@@ -22,6 +22,7 @@ export const now: Messages['now'] = {
   p99: '99 分位',
   clocks: { message: '消息', sweep: '扫描', access: '访问时' },
   noLateness: '尚无到期的任务。',
+  failedRefunds: '失败的退款',
   systemTitle: '系统',
   transport: '延迟通道',
   transports: { 'delayed-exchange': '延迟交换机', ladder: '阶梯队列', none: '无：由扫描发现到期任务' },

@@ -25,7 +25,6 @@ export const order: Messages['order'] = {
     history: '订单',
     attempt: '支付',
     'look-up': '查询',
-    message: '消息',
     refund: '退款',
     event: '事件',
     unmatched: '未匹配的款项',
@@ -39,6 +38,8 @@ export const order: Messages['order'] = {
     refunded: (provider) => `已在 ${provider} 退款`,
     unmatched: (provider) => `${provider} 的款项未匹配`,
     resolved: (handling) => `未匹配的款项：${handling}`,
+    eventWaits: (type) => `${type} 在发件箱中待发`,
+    eventParked: (type) => `${type} 已搁置在发件箱中`,
   },
   detailNames: {
     version: '版本',
