@@ -70,7 +70,7 @@ function declares({ world }: Shop, { attempts }: LockedOrder): boolean {
 function reviveByHand({ world, late }: Shop, orderId: string): void {
   const order = lockAtDesk(world, orderId);
   const paid = order.attempts.filter(({ status }) => status === 'PAID');
-  const decision = decideRevival(order, late.disputed(paid));
+  const decision = decideRevival(order, late.disputed(paid), []);
   if (decision.type !== 'revive') return;
   const isRevived = late.reviveWith(orderId, decision.attempts, BY);
   world.trace.note(() => `operator revives ${orderId}: ${isRevived ? 'PAID' : 'the goods are gone'}`);

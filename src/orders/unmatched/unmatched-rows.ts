@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
+import { type PaymentNames } from '../payment-attempt';
 import { type ActionContext } from '../transition-cause';
 import { type UnmatchedPayment } from './unmatched-payment';
 
@@ -27,6 +28,7 @@ export class UnmatchedRows {
   private readonly countSql: string;
   private readonly countOpenSql: string;
   private readonly resolveSql: string;
+  private readonly settledSql: string;
   private readonly reviveSql: string;
 
   constructor(schema: string) {
@@ -46,6 +48,9 @@ export class UnmatchedRows {
         SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`;
     const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
     this.resolveSql = `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`;
+    this.settledSql = `
+      SELECT provider, reference, NULLIF(merchant_account, '') AS "merchantAccount" FROM ${table}
+       WHERE order_id = $1 AND reason = 'late' AND handling = 'settled'`;
     this.reviveSql = `
       UPDATE ${table} SET handling = 'revived', ${resolved}
        WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`;
@@ -87,6 +92,12 @@ export class UnmatchedRows {
     why: { readonly by: ActionContext; readonly reason: string },
   ): Promise<void> {
     await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
+  }
+
+  /** Late payments of an order that a person has settled. */
+  async settledOf(tx: EntityManager, orderId: string): Promise<PaymentNames[]> {
+    const rows = await tx.query<Omit<PaymentNames, 'transactionId'>[]>(this.settledSql, [orderId]);
+    return rows.map((row) => ({ ...row, transactionId: null }));
   }
 
   /** Records that a kept payment pays this order after all. */

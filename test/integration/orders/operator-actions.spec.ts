@@ -192,6 +192,20 @@ describe('the decisions of an operator about an order', () => {
     });
   });
 
+  it('revive no order by a payment that a person has settled', async () => {
+    const orderId = await keptLate('given-back');
+    const [row] = await desk.openOf('given-back');
+    const settlement = { id: row?.id ?? 'none', reason: 'given back at the bank' };
+    expect(await desk.shop.settleUnmatched.execute(settlement, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+    expect(await revive(orderId)).toEqual({
+      outcome: 'rejected',
+      code: 'UNMATCHED_PAYMENT_HANDLED',
+      handling: 'settled',
+    });
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await desk.rowsOf('given-back')).toEqual(['late settled']);
+  });
+
   describe('a close', () => {
     it('ends an order without attempts immediately, before its deadline and with auto-close off', async () => {
       const before = await stockOf(desk.shop, 'apple');

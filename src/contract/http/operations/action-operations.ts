@@ -81,6 +81,7 @@ export const actionOperations: Operations = {
       ORDER_NOT_REVIVABLE: true,
       PAYMENT_INSUFFICIENT: true,
       PAYMENT_TAKEN: true,
+      UNMATCHED_PAYMENT_HANDLED: true,
     }),
   },
   'POST /orders/:id/close': {
