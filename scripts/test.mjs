@@ -1,9 +1,9 @@
 // npm test: everything that must hold, from a bare clone. With arguments: jest alone, with these arguments.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { runAllTests, runJest } from './jest/run-jest.mjs';
 import { ensureBuilds } from './setup/build.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
 import { npm } from './setup/npm.mjs';
 import { repository } from './setup/paths.mjs';
@@ -14,7 +14,6 @@ import { together } from './setup/together.mjs';
 import { environmentFor, ensureServers } from './stack/servers.mjs';
 
 const checkLimitMs = 10 * 60_000;
-const jestLimitMs = 60 * 60_000;
 
 /** @param {string} what @param {[string, string[]]} command @returns {(signal: AbortSignal) => Promise<unknown>} */
 const check =
@@ -77,18 +76,6 @@ function printChecks(results) {
   say('');
 }
 
-/** @param {string[]} args @param {Record<string, string>} env @param {AbortSignal} signal */
-function runJest(args, env, signal) {
-  const jest = join(repository, 'node_modules', 'jest', 'bin', 'jest.js');
-  return runInForeground(process.execPath, [jest, ...args], {
-    cwd: repository,
-    env: { ...process.env, ...env },
-    owns: 'process',
-    limitMs: jestLimitMs,
-    signal,
-  });
-}
-
 await main(async ({ args, signal }) => {
   const [results, servers] = await together(signal, [
     async (either) => {
@@ -99,7 +86,8 @@ await main(async ({ args, signal }) => {
   ]);
   if (args.length === 0) printChecks(results);
   // Last, so that its line of counts closes the output.
-  const code = await runJest(args, environmentFor(servers), signal);
+  const options = { env: environmentFor(servers), signal };
+  const code = await (args.length === 0 ? runAllTests(options) : runJest(args, options));
   const failed = results.filter(({ error }) => error).map(({ name }) => name);
   if (failed.length > 0) say(`failed: ${failed.join(', ')} (see above)`);
   return code || (failed.length > 0 ? 1 : 0);

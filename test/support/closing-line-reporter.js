@@ -1,14 +1,26 @@
-/** Ends a run with `N passed, N failed` alone on a line, the form that CI systems read. */
+const { writeFileSync } = require('node:fs');
+
+/**
+ * Ends a run with `N passed, N failed` alone on a line, the form that CI systems read. Writes the counts and the files that
+ * failed to the file that the variable OT_JEST_SUMMARY names.
+ */
 module.exports = class ClosingLineReporter {
   /**
    * @param {unknown} _contexts
    * @param {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests: number,
-   *   numRuntimeErrorTestSuites: number }} results
+   *   numRuntimeErrorTestSuites: number, testResults: { testFilePath: string, numFailingTests: number,
+   *   testExecError?: unknown }[] }} results
    */
   onRunComplete(_contexts, results) {
     const skipped = results.numPendingTests + results.numTodoTests;
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const tail = skipped > 0 ? `, ${skipped} skipped` : '';
     process.stdout.write(`\n${results.numPassedTests} passed, ${failed} failed${tail}\n`);
+    const bad = results.testResults.filter(
+      ({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError,
+    );
+    const files = bad.map(({ testFilePath }) => testFilePath);
+    const summary = { passed: results.numPassedTests, failed, skipped, files };
+    if (process.env.OT_JEST_SUMMARY) writeFileSync(process.env.OT_JEST_SUMMARY, JSON.stringify(summary));
   }
 };
