@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { parseJson } from '../setup/files.mjs';
 import { runInForeground } from '../setup/foreground.mjs';
 import { repository, stackFolder } from '../setup/paths.mjs';
 import { say } from '../setup/progress.mjs';
@@ -53,6 +54,6 @@ async function summarized(args, { env, signal }) {
 
 /** @param {string} file */
 function readSummary(file) {
-  const summary = /** @type {Summary} */ (JSON.parse(readFileSync(file, 'utf8')));
+  const summary = /** @type {Summary} */ (parseJson(readFileSync(file, 'utf8')));
   return { ...summary, files: summary.files.map((name) => relative(repository, name)) };
 }
