@@ -8,7 +8,7 @@ import { type AdapterName, openHost, type RunningHost } from './open-host';
 import { type Method } from './running-service';
 
 const KEY = { 'x-api-key': 'key-of-shop' };
-const SLOW_KEY = { 'x-api-key': 'key-of-reader' };
+const READER = { 'x-api-key': 'key-of-reader' };
 const reason = 'the buyer called';
 const order = (id: string, more: object = {}) => ({
   ...{ id, amount: 500, currency: 'EUR', paymentWindowMs: 600_000, lines: [] },
@@ -58,7 +58,7 @@ const STEPS: readonly Step[] = [
   ['get', '/orders/nobody'],
   ['get', '/orders/%20'],
   ['get', '/orders/o-1', undefined, { 'x-api-key': 'wrong' }],
-  ['put', '/inventory/apple', { onHand: 1 }, SLOW_KEY],
+  ['put', '/inventory/apple', { onHand: 1 }, READER],
   ['post', '/orders/o-1/attempts', { provider: 'posting', reference: 'r-1' }],
   ['post', '/orders/o-1/attempts', { provider: 'posting', reference: 'r-1' }],
   ['post', '/orders/o-1/attempts', { provider: 'nobody', reference: 'r-1' }],
@@ -107,20 +107,22 @@ function withoutChance(text: string): string {
 describe('a host on Fastify', () => {
   let databases: TestDatabase[];
   let vhosts: TestVhost[];
-  const hosts: Partial<Record<AdapterName, RunningHost>> = {};
+  const hosts: Partial<Record<AdapterName | 'limited', RunningHost>> = {};
 
   beforeAll(async () => {
     databases = await Promise.all([createDatabase(), createDatabase()]);
     vhosts = await Promise.all([createVhost(), createVhost()]);
     for (const [index, adapter] of (['express', 'fastify'] as const).entries())
-      hosts[adapter] = await open(adapter, index);
+      hosts[adapter] = await open(adapter, index, 0);
+    hosts.limited = await open('fastify', 1, 2);
   });
   afterAll(async () => {
     for (const { app } of Object.values(hosts)) await app.close();
     for (const one of [...databases, ...vhosts]) await one.drop();
   });
 
-  function open(adapter: AdapterName, index: number): Promise<RunningHost> {
+  /** @param perSecond each of the rate limits; 0 for none */
+  function open(adapter: AdapterName, index: number, perSecond: number): Promise<RunningHost> {
     const [database, vhost] = [databases[index], vhosts[index]];
     if (!database || !vhost) throw new Error('each host has its own servers');
     const module = OrderTimeoutModule.forRoot({
@@ -131,14 +133,14 @@ describe('a host on Fastify', () => {
       http: true,
       contract: true,
       apiKeys: [apiKeyEntry('shop', 'key-of-shop', '*'), apiKeyEntry('reader', 'key-of-reader', 'orders:read')],
-      rateLimits: { perKey: 100, failuresPerAddress: 5, forgeriesPerAddress: 5 },
+      rateLimits: { perKey: perSecond, failuresPerAddress: perSecond, forgeriesPerAddress: perSecond },
     });
-    return openHost({ adapter, imports: [module, OperationsModule] });
+    return openHost({ adapter, imports: [module, OperationsModule.forRoot({ defaultMetrics: false })] });
   }
 
-  const on = (adapter: AdapterName): RunningHost => {
-    const host = hosts[adapter];
-    if (!host) throw new Error(`${adapter} is not open`);
+  const on = (name: keyof typeof hosts): RunningHost => {
+    const host = hosts[name];
+    if (!host) throw new Error(`${name} is not open`);
     return host;
   };
 
@@ -149,7 +151,7 @@ describe('a host on Fastify', () => {
     const special = Object.entries(others).filter(([name]) =>
       /^(www-authenticate|retry-after|cache-control)$/.test(name),
     );
-    // Whether the charset of JSON is named is the server's habit.
+    // Where the charset stands, and whether it is named, is the server's habit.
     return { status, type: type.replace(/; charset=utf-8/i, ''), special, text: withoutChance(text) };
   }
 
@@ -170,12 +172,12 @@ describe('a host on Fastify', () => {
   });
 
   it.each([
-    ['requests with one key', '/orders/nobody', 'get', SLOW_KEY, 120],
-    ['guesses of a key', '/orders/nobody', 'get', { 'x-api-key': 'guess' }, 20],
-    ['forged notifications', '/payments/posting/notify', 'post', {}, 20],
-  ] as const)('limits the rate of %s', async (_, path, method, headers, count) => {
+    ['requests with one key', '/orders/nobody', 'get', KEY],
+    ['guesses of a key', '/orders/nobody', 'get', { 'x-api-key': 'guess' }],
+    ['forged notifications', '/payments/posting/notify', 'post', {}],
+  ] as const)('limits the rate of %s', async (_, path, method, headers) => {
     const body = method === 'post' ? '{}' : undefined;
-    const sent = Array.from({ length: count }, () => on('fastify').call(method, path, body, { ...headers }));
+    const sent = Array.from({ length: 20 }, () => on('limited').call(method, path, body, { ...headers }));
     const refused = (await Promise.all(sent)).filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
     expect(refused[0]).toMatchObject({ headers: { 'retry-after': '1' }, body: { code: 'RATE_LIMITED' } });
