@@ -1,21 +1,6 @@
 // npm run test:clients. Apart from npm test, because it needs generators that are larger than the product.
-const path = require('node:path');
-const base = require('../../jest.config.js');
+const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
-const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e2e');
-const rootDir = path.join(__dirname, '../..');
+const tests = ['test/clients/**/*.spec.ts', 'test/e2e/example-clients.spec.ts'];
 
-/** @type {import('jest').Config} */
-module.exports = {
-  ...base,
-  rootDir,
-  testTimeout: 120_000,
-  projects: [
-    {
-      ...onServers,
-      rootDir,
-      displayName: 'clients',
-      testMatch: ['<rootDir>/test/clients/**/*.spec.ts', '<rootDir>/test/e2e/example-clients.spec.ts'],
-    },
-  ],
-};
+module.exports = suiteApart([projectLike('e2e', 'clients', tests)], { testTimeout: 120_000 });

@@ -1,16 +1,8 @@
 // npm run test:compose, which gives it a Docker engine. Apart from npm test, as it builds images.
-const path = require('node:path');
-const base = require('../../jest.config.js');
+const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
-const [unit] = base.projects.filter(({ displayName }) => displayName === 'unit');
-const rootDir = path.join(__dirname, '../..');
-
-/** @type {import('jest').Config} */
-module.exports = {
-  ...base,
-  rootDir,
+module.exports = suiteApart([projectLike('unit', 'compose', ['test/compose/**/*.spec.ts'])], {
   // One set of containers, under one name.
   maxWorkers: 1,
   testTimeout: 10 * 60_000,
-  projects: [{ ...unit, rootDir, displayName: 'compose', testMatch: ['<rootDir>/test/compose/**/*.spec.ts'] }],
-};
+});

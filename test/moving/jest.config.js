@@ -1,24 +1,6 @@
 // npm run test:moving. Apart from npm test, because it needs Redis and packages of other tools.
-const path = require('node:path');
-const base = require('../../jest.config.js');
+const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
-const [onServers] = base.projects.filter(({ displayName }) => displayName === 'integration');
-const rootDir = path.join(__dirname, '../..');
+const tests = ['test/moving/*.spec.ts', 'test/integration/moving/*.spec.ts', 'test/unit/moving/*.spec.ts'];
 
-/** @type {import('jest').Config} */
-module.exports = {
-  ...base,
-  rootDir,
-  projects: [
-    {
-      ...onServers,
-      rootDir,
-      displayName: 'moving',
-      testMatch: [
-        '<rootDir>/test/moving/*.spec.ts',
-        '<rootDir>/test/integration/moving/*.spec.ts',
-        '<rootDir>/test/unit/moving/*.spec.ts',
-      ],
-    },
-  ],
-};
+module.exports = suiteApart([projectLike('integration', 'moving', tests)]);

@@ -1,21 +1,6 @@
 // npm run test:observability. Apart from npm test, because it needs Prometheus.
-const path = require('node:path');
-const base = require('../../jest.config.js');
+const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
-const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e2e');
-const rootDir = path.join(__dirname, '../..');
+const tests = ['test/observability/**/*.spec.ts', 'test/unit/observability/**/*.spec.ts'];
 
-/** @type {import('jest').Config} */
-module.exports = {
-  ...base,
-  rootDir,
-  testTimeout: 120_000,
-  projects: [
-    {
-      ...onServers,
-      rootDir,
-      displayName: 'observability',
-      testMatch: ['<rootDir>/test/observability/**/*.spec.ts', '<rootDir>/test/unit/observability/**/*.spec.ts'],
-    },
-  ],
-};
+module.exports = suiteApart([projectLike('e2e', 'observability', tests)], { testTimeout: 120_000 });

@@ -1,20 +1,6 @@
 // npm run test:security. Apart from npm test, as some 11 000 hostile inputs take minutes.
-const path = require('node:path');
-const base = require('../../jest.config.js');
+const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
-const [onServers] = base.projects.filter(({ displayName }) => displayName === 'e2e');
+const tests = ['test/security/**/*.spec.ts', 'test/soak/**/*.spec.ts'];
 
-/** @type {import('jest').Config} */
-module.exports = {
-  ...base,
-  rootDir: path.join(__dirname, '../..'),
-  testTimeout: 120_000,
-  projects: [
-    {
-      ...onServers,
-      rootDir: path.join(__dirname, '../..'),
-      displayName: 'security',
-      testMatch: ['<rootDir>/test/security/**/*.spec.ts', '<rootDir>/test/soak/**/*.spec.ts'],
-    },
-  ],
-};
+module.exports = suiteApart([projectLike('e2e', 'security', tests)], { testTimeout: 120_000 });
