@@ -1,12 +1,10 @@
 // npm run test:clients: generates clients from the documents of the API, and runs them and the example clients against
 // the service.
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { obtainGenerators, obtainPythonPackages } from './clients/obtain-generators.mjs';
+import { runSuite } from './jest/run-suite.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { runInForeground } from './setup/foreground.mjs';
 import { main } from './setup/main.mjs';
-import { repository } from './setup/paths.mjs';
 import { showProgress } from './setup/progress.mjs';
 import { SetupError } from './setup/setup-error.mjs';
 
@@ -25,10 +23,5 @@ await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
   const generators = await showProgress('generators of clients', (note) => obtainGenerators({ signal, note }));
   const python = await showProgress('Python packages', (note) => obtainPythonPackages({ signal, note }));
-  const test = join(repository, 'scripts', 'test.mjs');
-  return runInForeground(process.execPath, [test, '--config', 'test/clients/jest.config.js', ...args], {
-    cwd: repository,
-    env: { ...process.env, OT_GENERATORS: generators, OT_PYTHON_PACKAGES: python },
-    signal,
-  });
+  return runSuite('clients', args, { env: { OT_GENERATORS: generators, OT_PYTHON_PACKAGES: python }, signal });
 });
