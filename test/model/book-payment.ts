@@ -1,9 +1,10 @@
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { decideClaim } from '../../src/orders/pay/claim-payment';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
 import { type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
-import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { canTakeMoney, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type LatePath } from './late-path';
@@ -64,12 +65,9 @@ function accountedFor({ wiring }: World, { attempts }: LockedOrder, money: Money
 
 function isOurs(world: World, order: LockedOrder, money: Money): boolean {
   const others = world.store.bookedElsewhere(order.id, money);
-  if (others.length === 0 || bookMoney(order, money).wasBooked) return true;
-  const known = order.attempts.some((attempt) => attempt.registered && isSameAttempt(attempt, money));
-  const isOutweighed = others.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
-  if (!known || !isOutweighed || money.source !== 'provider') return false;
-  keep(world, order, money, 'attempt-mismatch');
-  return true;
+  const decision = decideClaim(order, money, others, bookMoney(order, money).wasBooked);
+  if (decision === 'disputed') keep(world, order, money, 'attempt-mismatch');
+  return decision !== 'refused';
 }
 
 function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money, reason: UnmatchedReason): void {

@@ -83,7 +83,7 @@ export class NoteUnmatchedMoney {
 }
 
 /** Pure: tells the payments that `attempts` of other orders have from the findings that are left to this order. */
-function splitTaken(
+export function splitTaken(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   attempts: readonly PaymentAttempt[],
@@ -108,7 +108,8 @@ function takenBy(holder: PaymentAttempt | undefined): Finding {
   return { type: 'UNKNOWN', reason, isKnownThere: true, needsPerson: true };
 }
 
-function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
+/** Pure: whether an order holds this payment that another order counts on, too. */
+export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
   if (payment.status !== 'PAID') return false;
   return attempts.some((other) => other.orderId !== payment.orderId && isSamePayment(other, payment));
 }
