@@ -8,8 +8,8 @@ module.exports = class ClosingLineReporter {
   /**
    * @param {unknown} _contexts
    * @param {{ numPassedTests: number, numFailedTests: number, numPendingTests: number, numTodoTests: number,
-   *   numRuntimeErrorTestSuites: number, testResults: { testFilePath: string, numFailingTests: number,
-   *   testExecError?: unknown }[] }} results
+   *   numRuntimeErrorTestSuites: number, testResults: { testFilePath: string, numPassingTests: number,
+   *   numFailingTests: number, testExecError?: unknown }[] }} results
    */
   onRunComplete(_contexts, results) {
     const skipped = results.numPendingTests + results.numTodoTests;
@@ -19,7 +19,7 @@ module.exports = class ClosingLineReporter {
     const bad = results.testResults.filter(
       ({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError,
     );
-    const files = bad.map(({ testFilePath }) => testFilePath);
+    const files = bad.map(({ testFilePath, numPassingTests }) => ({ file: testFilePath, passed: numPassingTests }));
     const summary = { passed: results.numPassedTests, failed, skipped, files };
     if (process.env.OT_JEST_SUMMARY) writeFileSync(process.env.OT_JEST_SUMMARY, JSON.stringify(summary));
   }
