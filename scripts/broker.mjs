@@ -27,7 +27,7 @@ await main(async ({ args, signal }) => {
   const profile = options.profile ?? 'plain';
   const place = await throwAwayPlace(options.directory);
   const { home, user, directory } = place;
-  const spec = await showProgress('preparing a throw-away RabbitMQ', async (note) => {
+  const { installation, spec } = await showProgress('preparing a throw-away RabbitMQ', async (note) => {
     const installation = await obtainRabbitmq({ home, shared: Boolean(user), signal, note });
     const delayedExchange =
       profile === 'plugin' ? await delayedExchangeFor(installation, { home, user, signal }) : undefined;
@@ -35,10 +35,16 @@ await main(async ({ args, signal }) => {
     const maxMessageSize = Number(options['max-message-size']) || undefined;
     const logFile = join(directory, 'rabbitmq.log');
     const prometheus = options['prometheus-port'] !== undefined;
-    return rabbitmqServer({ ...place, ...given, maxMessageSize, prometheus, name: 'throw-away', logFile });
+    const spec = rabbitmqServer({ ...place, ...given, maxMessageSize, prometheus, name: 'throw-away', logFile });
+    return { installation, spec };
   });
+  // With these, its owner can run Erlang in it.
+  const { erlangBin, libraryFolders } = installation;
   const { url: amqpUrl, managementUrl, delayedExchange } = spec.access;
   // Its data is flushed within a second; what takes 5 more is the management plugin waiting for nobody.
   spec.stopLimitMs = 2000;
-  await serveThrowAway(spec, { signal, access: { amqpUrl, managementUrl, profile, delayedExchange } });
+  await serveThrowAway(spec, {
+    signal,
+    access: { amqpUrl, managementUrl, profile, delayedExchange, erlangBin, libraryFolders },
+  });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from '../setup/lock.mjs';
 import { openFolder, stackFolder } from '../setup/paths.mjs';
@@ -6,6 +6,7 @@ import { noteWhileWaiting } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
 import { findRabbitmq } from '../stack/rabbitmq-installation.mjs';
+import { relocateErlang } from '../stack/relocate-erlang.mjs';
 import { bindToOwnLibraries } from './own-libraries.mjs';
 import { isOfSeries } from './series.mjs';
 import { fetchSuitePackages } from './suite-packages.mjs';
@@ -65,7 +66,7 @@ async function download({ name, suite }, { target, shared, signal, note }) {
     note?.(`unpacking ${packages.length} packages`);
     const unpacked = join(work, 'root');
     for (const path of packages) await run('dpkg', ['-x', path, unpacked], { limitMs: unpackLimitMs, signal });
-    relocateErlang(unpacked, target);
+    relocateErlang(unpacked);
     bindToOwnLibraries(unpacked, target);
     // A strict umask would lock out the user that the servers run as.
     if (shared) await run('chmod', ['-R', 'a+rX', unpacked], { limitMs: unpackLimitMs, signal });
@@ -73,21 +74,4 @@ async function download({ name, suite }, { target, shared, signal, note }) {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-}
-
-/** Debian's scripts know the place of Erlang by heart, there are two of erl. @param {string} unpacked @param {string} target */
-function relocateErlang(unpacked, target) {
-  const erlang = join(unpacked, 'usr/lib/erlang');
-  if (!existsSync(erlang)) throw new SetupError('NO_ERLANG', `the packages hold no ${erlang}`);
-  const erts = readdirSync(erlang).filter((name) => name.startsWith('erts-'));
-  for (const folder of ['bin', ...erts.map((name) => join(name, 'bin'))].map((name) => join(erlang, name))) {
-    for (const path of readdirSync(folder).map((name) => join(folder, name))) relocateScript(path, target);
-  }
-}
-
-/** @param {string} path @param {string} target */
-function relocateScript(path, target) {
-  const text = readFileSync(path, 'latin1');
-  if (!text.startsWith('#!')) return;
-  writeFileSync(path, text.replaceAll(/(["=\s])\/usr\/lib\/erlang/g, `$1${target}/usr/lib/erlang`), 'latin1');
 }

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { codeOf } from './error-code.mjs';
-import { parseJson } from './files.mjs';
-import { stackFolder } from './paths.mjs';
+import { parseJson, readJson } from './files.mjs';
+import { repository, stackFolder } from './paths.mjs';
 import { identify, isAlive } from './process-identity.mjs';
 import { SetupError } from './setup-error.mjs';
 import { waitUntil } from './wait.mjs';
@@ -10,10 +10,18 @@ import { waitUntil } from './wait.mjs';
 // A lock file is written right after it was created: empty for longer than this means its owner died in between.
 const emptyForMs = 5000;
 
+/**
+ * @typedef {import('./process-identity.mjs').ProcessIdentity & { clone?: string, command?: string }} LockOwner
+ *   `clone`: its folder; a copied clone brings along the locks of the original
+ */
+
 /** @param {string} path */
 function createOwned(path) {
+  const command = process.argv.slice(1).map((part, index) => (index === 0 ? basename(part) : part));
+  /** @type {LockOwner} */
+  const self = { ...identify(process.pid), clone: repository, command: command.join(' ') };
   try {
-    writeFileSync(path, JSON.stringify(identify(process.pid)), { flag: 'wx', mode: 0o600 });
+    writeFileSync(path, JSON.stringify(self), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
@@ -26,7 +34,8 @@ function isStale(path) {
   try {
     const text = readFileSync(path, 'utf8');
     if (text === '') return Date.now() - statSync(path).mtimeMs > emptyForMs;
-    return !isAlive(/** @type {import('./process-identity.mjs').ProcessIdentity} */ (parseJson(text)));
+    const owner = /** @type {LockOwner} */ (parseJson(text));
+    return (owner.clone ?? repository) !== repository || !isAlive(owner);
   } catch {
     return false;
   }
@@ -54,7 +63,7 @@ function breakIfStale(path) {
  * @returns {Release | undefined} what releases the lock, or undefined when another process holds it
  */
 export function tryLock(name) {
-  const path = join(stackFolder('locks'), `${name}.lock`);
+  const path = lockFile(name);
   breakIfStale(path);
   if (!createOwned(path)) return undefined;
   const release = () => {
@@ -65,8 +74,21 @@ export function tryLock(name) {
   return release;
 }
 
+/** @param {string} name @returns {string} */
+const lockFile = (name) => join(stackFolder('locks'), `${name}.lock`);
+
+/** @param {string} name @returns {string} who holds the lock now, in words */
+function holderOf(name) {
+  const owner = /** @type {LockOwner | undefined} */ (readJson(lockFile(name)));
+  if (!owner) return 'a process that just ended';
+  return `pid ${owner.pid}${owner.command ? ` (${owner.command})` : ''} in ${owner.clone ?? repository}`;
+}
+
 /** @typedef {() => void} Release */
-/** @typedef {(wait: () => Promise<Release | undefined>) => Promise<Release | undefined>} WhileWaiting */
+/**
+ * @typedef {(wait: () => Promise<Release | undefined>, holder: string) => Promise<Release | undefined>} WhileWaiting
+ *   `holder`: pid, command, and folder of the process that is waited for
+ */
 
 /**
  * One process of this clone at a time.
@@ -80,7 +102,7 @@ export function tryLock(name) {
  */
 export async function withLock(name, { limitMs, signal, whileWaiting = (wait) => wait() }, work) {
   const wait = () => waitUntil(() => tryLock(name), { limitMs, signal });
-  const release = tryLock(name) ?? (await whileWaiting(wait));
+  const release = tryLock(name) ?? (await whileWaiting(wait, holderOf(name)));
   if (!release) throw heldTooLong(name, limitMs);
   try {
     return await work();
@@ -91,7 +113,8 @@ export async function withLock(name, { limitMs, signal, whileWaiting = (wait) =>
 
 /** @param {string} name @param {number} limitMs */
 function heldTooLong(name, limitMs) {
-  return new SetupError('LOCKED', `another run of this clone holds "${name}" for more than ${limitMs / 1000} s`, {
-    remedy: `end that run, or remove ${join(stackFolder('locks'), `${name}.lock`)}`,
+  const holder = holderOf(name);
+  return new SetupError('LOCKED', `${holder} has held the lock "${name}" for more than ${limitMs / 1000} s`, {
+    remedy: `end that run, or remove ${lockFile(name)}`,
   });
 }

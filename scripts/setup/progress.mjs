@@ -96,7 +96,7 @@ function report(task, sign, word) {
  * @param {string} text
  * @returns {import('./lock.mjs').WhileWaiting}
  */
-export const noteWhileWaiting = (note, text) => (wait) => {
-  note?.(text);
+export const noteWhileWaiting = (note, text) => (wait, holder) => {
+  note?.(`${text}: ${holder}`);
   return wait();
 };

@@ -79,7 +79,8 @@ export async function requestServer(spec, { signal } = {}) {
   throw new SetupError('SERVER_FAILED', answer?.problem ?? `${spec.name}: no answer within ${startLimitMs / 1000} s`, {
     logTail: answer?.logTail ?? lastLines(spec.logFile),
     logFile: spec.logFile,
-    remedy: 'read the log above; `npm run stack -- reset` starts over with empty data',
+    remedy:
+      'read the log above; `npm run stack -- reset` starts over with empty data, `npm run stack -- reset --all` downloads the programs again too',
   });
 }
 

@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeJson } from '../setup/files.mjs';
 import { withLock } from '../setup/lock.mjs';
@@ -115,7 +116,7 @@ function ensureServer(name, signal) {
  */
 export function withStackLock(signal, work) {
   /** @type {import('../setup/lock.mjs').WhileWaiting} */
-  const whileWaiting = (wait) => showProgress('waiting for another run of this clone', wait);
+  const whileWaiting = (wait, holder) => showProgress(`waiting for ${holder}`, wait);
   return withLock('stack', { limitMs: lockLimitMs, signal, whileWaiting }, work);
 }
 
@@ -136,11 +137,28 @@ export function ensurePrivateServers(names, { signal } = {}) {
   });
 }
 
+/**
+ * A copied clone has a copy of the data too, taken while the original may have written: neither server would trust it.
+ * A moved one keeps its data.
+ *
+ * @param {string} folder
+ */
+function claimData(folder) {
+  const marker = join(folder, 'clone.json');
+  const owner = /** @type {{ clone?: string } | undefined} */ (readJson(marker))?.clone ?? repository;
+  if (owner !== repository && existsSync(join(owner, '.stack'))) {
+    say(`This clone was copied from ${owner}: it starts with empty data.`);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  openFolder(folder);
+  writeJson(marker, { clone: repository });
+}
+
 /** @param {ServerName[]} names @param {AbortSignal | undefined} signal */
 async function startMissing(names, signal) {
   const { home, movedBecause } = serverHome();
   if (movedBecause) say(`The servers live in ${home} and not in this clone: ${movedBecause}.`);
-  openFolder(join(home, 'data'));
+  claimData(join(home, 'data'));
   // First, because it ends what a killed keeper left on the ports.
   await ensureKeeper({ signal });
   // One after the other: two servers must not find the same free block.

@@ -1,7 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { SetupError } from '../setup/setup-error.mjs';
 import { newPackages, unpackPackages } from './debian-packages.mjs';
+import { relocateErlang } from './relocate-erlang.mjs';
 
 /** What is said when it cannot be had. */
 export const noRabbitmq = {
@@ -26,17 +25,9 @@ async function resolvePackages(apt) {
   return [...wanted, ...missing.filter((name) => name.startsWith('lib'))];
 }
 
-/** Debian's erl knows its place by heart. @param {string} unpacked @param {string} target */
-function relocateErlang(unpacked, target) {
-  const path = join(unpacked, 'usr/lib/erlang/bin/erl');
-  const script = readFileSync(path, 'utf8');
-  writeFileSync(path, script.replace(/^(\s*)ROOTDIR="?\/usr\/lib\/erlang"?$/m, `$1ROOTDIR=${target}/usr/lib/erlang`));
-}
-
 /**
  * @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options
  */
 export function downloadRabbitmq(options) {
-  const relocate = (/** @type {string} */ unpacked) => relocateErlang(unpacked, options.target);
-  return unpackPackages({ ...options, log: 'rabbitmq-download', resolve: resolvePackages, relocate });
+  return unpackPackages({ ...options, log: 'rabbitmq-download', resolve: resolvePackages, relocate: relocateErlang });
 }

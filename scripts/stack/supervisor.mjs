@@ -88,7 +88,8 @@ function startFailure({ name, logFile }, what) {
   return new SetupError('SERVER_FAILED', `${name} ${what}`, {
     logTail: lastLines(logFile),
     logFile,
-    remedy: 'read the log above; `npm run stack -- reset` starts over with empty data',
+    remedy:
+      'read the log above; `npm run stack -- reset` starts over with empty data, `npm run stack -- reset --all` downloads the programs again too',
   });
 }
 

@@ -2,19 +2,20 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { contentStamp } from '../setup/content-stamp.mjs';
 import { tryLock, withLock } from '../setup/lock.mjs';
-import { stackFolder } from '../setup/paths.mjs';
+import { repository, stackFolder } from '../setup/paths.mjs';
 import { identify, isAlive } from '../setup/process-identity.mjs';
 import { run } from '../setup/run.mjs';
 import { SetupError } from '../setup/setup-error.mjs';
 import { together } from '../setup/together.mjs';
 import { waitUntil } from '../setup/wait.mjs';
+import { relocateErlang } from '../stack/relocate-erlang.mjs';
 import { findFreeBlock, isBlockFree, reserveFreeBlock } from '../stack/ports.mjs';
 
 const onWindows = process.platform === 'win32';
@@ -60,14 +61,77 @@ test('a lock has one owner at a time, and that of a dead one is broken', async (
   const release = tryLock(name);
   assert.ok(release);
   assert.equal(tryLock(name), undefined);
+  /** @type {string[]} */
+  const seen = [];
+  /** @type {import('../setup/lock.mjs').WhileWaiting} */
+  const whileWaiting = (wait, holder) => {
+    seen.push(holder);
+    return wait();
+  };
   await assert.rejects(
-    withLock(name, { limitMs: 10 }, async () => {}),
+    withLock(name, { limitMs: 10, whileWaiting }, async () => {}),
     { code: 'SETUP/LOCKED' },
   );
+  assert.match(seen.join(), new RegExp(`^pid ${process.pid} \\(.+\\) in ${repository}$`));
   release();
   const path = join(stackFolder('locks'), `${name}.lock`);
-  writeFileSync(path, JSON.stringify({ pid: process.pid, startTime: 'of a process that had this pid before' }));
-  assert.equal(await withLock(name, { limitMs: 10 }, async () => 'done'), 'done');
+  const abandoned = {
+    'of a process that had this pid before': { pid: process.pid, startTime: 'earlier', clone: repository },
+    'copied from another clone': { ...identify(process.pid), clone: '/elsewhere' },
+  };
+  for (const [which, owner] of Object.entries(abandoned)) {
+    writeFileSync(path, JSON.stringify(owner));
+    assert.equal(await withLock(name, { limitMs: 10 }, async () => 'done'), 'done', which);
+  }
+});
+
+test('a copied clone does not touch the servers of the original', { skip: onWindows }, async () => {
+  const copy = join(folder, 'copy');
+  cpSync(join(repository, 'scripts'), join(copy, 'scripts'), { recursive: true });
+  const original = spawn('sleep', ['60'], { stdio: 'ignore', detached: true });
+  const keeper = identify(original.pid ?? 0);
+  const server = { ...keeper, status: 'ready', logFile: '', access: {}, ports: [] };
+  mkdirSync(join(copy, '.stack', 'users'), { recursive: true });
+  const state = { clone: repository, keeper, stopping: false, servers: { postgres: server } };
+  writeFileSync(join(copy, '.stack', 'state.json'), JSON.stringify(state));
+  const stack = (/** @type {string[]} */ ...args) =>
+    run(process.execPath, [join(copy, 'scripts', 'stack.mjs'), ...args], {
+      limitMs: 30_000,
+      env: { ...process.env, OT_STACK: 'private' },
+    });
+  try {
+    assert.match(await stack('status', '--json'), /"running": false/);
+    await stack('down');
+    assert.ok(isAlive(keeper), '"down" in the copy has stopped a server of the original');
+  } finally {
+    original.kill('SIGKILL');
+  }
+});
+
+test('the scripts of an unpacked Erlang find it from their own place', { skip: onWindows }, async () => {
+  const root = join(folder, 'unpacked');
+  const script = (/** @type {string} */ of) => `#!/bin/sh
+if [ "" = "" ]
+then ROOTDIR=${of}/usr/lib/erlang
+else ROOTDIR="${of}/usr/lib/erlang"
+fi
+echo "$ROOTDIR"
+`;
+  const places = { 'bin/erl': '', 'erts-13.1/bin/erl': '/where/it/was/unpacked/once' };
+  for (const [name, of] of Object.entries(places)) {
+    const path = join(root, 'usr/lib/erlang', name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, script(of), { mode: 0o755 });
+  }
+  relocateErlang(root);
+  const moved = join(folder, 'moved');
+  renameSync(root, moved);
+  for (const name of Object.keys(places)) {
+    const erlang = join(moved, 'usr/lib/erlang');
+    const path = join(erlang, name);
+    assert.equal((await run(path, [], { limitMs: 5000 })).trim(), erlang);
+    assert.ok(!/\/usr\/lib\/erlang/.test(readFileSync(path, 'utf8')), `${name} still knows a place by heart`);
+  }
 });
 
 test('a reserved block of ports is not given away twice', async () => {

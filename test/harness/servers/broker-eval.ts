@@ -20,11 +20,13 @@ export interface BrokerPlace {
   /** The port block of scripts/stack/rabbitmq-server.mjs begins with the AMQP port. */
   readonly amqpPort: number;
   readonly erlangBin: string;
+  /** Where shared libraries came along with a downloaded Erlang. */
+  readonly libraryFolders: readonly string[];
 }
 
 /** Runs Erlang in a broker. @returns the value of the last expression, as Erlang prints it */
 export async function evalOnBroker(
-  { directory, amqpPort: port, erlangBin }: BrokerPlace,
+  { directory, amqpPort: port, erlangBin, libraryFolders }: BrokerPlace,
   expressions: string,
 ): Promise<string> {
   const cookie = readFileSync(join(directory, 'home', '.erlang.cookie'), 'utf8').trim();
@@ -36,6 +38,7 @@ export async function evalOnBroker(
     env: {
       PATH: `${erlangBin}:/usr/local/bin:/usr/bin:/bin`,
       HOME: process.env.HOME,
+      ...(libraryFolders.length > 0 && { LD_LIBRARY_PATH: libraryFolders.join(':') }),
       ERL_EPMD_PORT: String(port + 4),
       ERL_EPMD_ADDRESS: '127.0.0.1',
       // None is written to the working directory.

@@ -159,8 +159,12 @@ export class OwnBroker extends OwnServer {
 
   /** One after the other, as each takes the same ports. @returns the value, as Erlang prints it. */
   private eval(expressions: string): Promise<string> {
-    const erlangBin = process.env.OT_ERLANG_BIN ?? '/usr/lib/erlang/bin';
-    const place = { directory: this.directory, amqpPort: Number(new URL(this.amqpUrl).port), erlangBin };
+    const place = {
+      directory: this.directory,
+      amqpPort: Number(new URL(this.amqpUrl).port),
+      erlangBin: this.text('erlangBin'),
+      libraryFolders: this.told('libraryFolders') as readonly string[],
+    };
     const result = this.evaluating.then(() => evalOnBroker(place, expressions));
     this.evaluating = result.catch(() => undefined);
     return result;
