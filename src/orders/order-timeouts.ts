@@ -46,6 +46,27 @@ export function parseReminderKey(key: string): { orderId: string; offsetMs: numb
   return { orderId: key.slice(0, colon), offsetMs: Number(key.slice(colon + 1)) };
 }
 
+/**
+ * When an order that nothing closes is examined once after it may have missed money: of two transactions that run at the
+ * same time, one that stores the money and one that places the order, neither sees the other. Nearly all are shorter.
+ */
+const CROSSED_MS = 10_000;
+
+/**
+ * The timeout that books money which is already there, before any deadline.
+ *
+ * @param hasMoney whether it was found. Otherwise it may only have been missed, and the deadline finds it, if there is one.
+ */
+export function earlyMoneyTimeout(
+  { id, autoClose }: Pick<Deadline, 'id' | 'autoClose'>,
+  hasMoney: boolean,
+  traceparent?: string,
+): ScheduleTimeout[] {
+  if (!hasMoney && autoClose) return [];
+  const trace = traceparent === undefined ? {} : { traceparent };
+  return [{ ...paymentTimeout(id), afterMs: hasMoney ? 0 : CROSSED_MS, ...trace }];
+}
+
 /** All timeouts of an order's deadline. Reminders that are past at `now` are left out. */
 export function deadlineTimeouts(order: Deadline, now: Date, traceparent?: string): ScheduleTimeout[] {
   const trace = traceparent === undefined ? {} : { traceparent };

@@ -25,8 +25,12 @@ export function bookNotified(world: World, late: LatePath, told: Money, by: Acti
   const known = store.findAttempt(told);
   if (known) return bookPayment(world, late, told, { orderId: known.orderId, by });
   trace.note(() => `${by.cause}: ${told.reference} is paid, which nobody has registered`);
-  // A transaction of its own: meanwhile the attempt may come in.
-  agenda.after(random.between(0, 20), () => store.keepAdoptable(world.wiring.believes(told)));
+  // A transaction of its own, and then a second look: meanwhile the attempt may come in.
+  agenda.after(random.between(0, 20), () => {
+    store.keepAdoptable(world.wiring.believes(told));
+    const registered = store.findAttempt(told);
+    if (registered) bookPayment(world, late, told, { orderId: registered.orderId, by });
+  });
 }
 
 /** src/orders/pay/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */

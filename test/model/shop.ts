@@ -4,6 +4,7 @@ import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type OrderPolicy } from '../../src/orders/order-policy-options';
 import {
   deadlineTimeouts,
+  earlyMoneyTimeout,
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
@@ -120,6 +121,9 @@ export class Shop {
     const order = { ...placed, autoClose: this.plan.autoClose };
     store.insert(order);
     for (const { dueAt = expiresAt, ...ref } of deadlineTimeouts(order, agenda.now)) engine.schedule(ref, dueAt);
+    for (const { afterMs = 0, ...ref } of earlyMoneyTimeout(order, false)) {
+      engine.schedule(ref, new Date(agenda.nowMs + afterMs));
+    }
     trace.note(() => `order ${id} is placed, and expires at ${expiresAt.toISOString()}`);
     return order;
   }

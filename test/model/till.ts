@@ -1,5 +1,5 @@
 import { draftAttempt } from '../../src/orders/pay/attempt-draft';
-import { deadlineTimeouts, paymentTimeout } from '../../src/orders/order-timeouts';
+import { deadlineTimeouts, earlyMoneyTimeout } from '../../src/orders/order-timeouts';
 import { isPayable } from '../../src/orders/order-view';
 import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { sendBuyer } from './buyer';
@@ -87,7 +87,9 @@ function register(
   store.putAttempt(attempt);
   trace.note(() => `attempt ${key.reference} at ${key.provider} is registered as ${attempt.status}`);
   raiseGrace(shop, orderId, key.provider);
-  if (store.hasAdoptable(key)) engine.schedule(paymentTimeout(orderId), agenda.now);
+  for (const { afterMs = 0, ...ref } of earlyMoneyTimeout(order, store.hasAdoptable(key))) {
+    engine.schedule(ref, new Date(agenda.nowMs + afterMs));
+  }
   return attempt;
 }
 

@@ -52,10 +52,14 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
   const decision = decideClosing(order, now, partial);
   switch (decision.type) {
     case 'terminal':
-    case 'opted-out':
       return { outcome: DONE };
-    case 'not-due':
-      return { outcome: { type: 'reschedule', dueAt: decision.dueAt } };
+    // Both may have adopted a part of the price just now, which nobody has been told.
+    case 'opted-out':
+      return { outcome: DONE, unmatched: insufficientMoney(order, due, now) };
+    case 'not-due': {
+      const outcome = { type: 'reschedule', dueAt: decision.dueAt } as const;
+      return { outcome, unmatched: insufficientMoney(order, due, now, handlingOf(partial)) };
+    }
     case 'look-up':
       return { outcome: LOOK_UP, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
     case 'close':
@@ -89,7 +93,7 @@ function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: 
       // Reported now: the wait for another attempt may end in a parked timeout that does not mention this money.
       return {
         outcome: outcomeOf(decision),
-        unmatched: insufficientMoney(after, due, now, partial === 'park' ? 'kept' : 'waiting'),
+        unmatched: insufficientMoney(after, due, now, handlingOf(partial)),
       };
     case 'park':
       return { outcome: decision, unmatched: insufficientMoney(after, due, now) };
@@ -115,6 +119,11 @@ function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence
     ...(to === 'PAID' ? {} : { closingReason: cancelled ? ('cancelled' as const) : ('expired' as const) }),
     ...(evidence ? { evidence: { ...evidence } } : {}),
   });
+}
+
+/** What happens to a part of the price until the order is decided. */
+function handlingOf(partial: PartialPolicy): UnmatchedHandling {
+  return partial === 'park' ? 'kept' : 'waiting';
 }
 
 function insufficientMoney(

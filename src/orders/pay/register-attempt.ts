@@ -4,7 +4,7 @@ import { checkNewAttempt } from '../input/check-new-order';
 import { type NewAttempt, type OrderAttempt } from '../place/new-order';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderPolicies } from '../order-policies';
-import { deadlineTimeouts, paymentTimeout } from '../order-timeouts';
+import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../order-timeouts';
 import { isPayable, type OrderView } from '../order-view';
 import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
 import { AmendOrder } from '../sql/amend-order';
@@ -87,9 +87,8 @@ export class RegisterAttempt {
       const written = await this.insert.asOpen(tx, attempt);
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(locked, attempt, by);
-      // Its payment was reported before. The closing now checks the order and finds it paid.
-      if (written.hasMoney)
-        await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      // Its payment may have been reported before. The closing then checks the order and finds it paid.
+      await this.transaction.scheduler.schedule(earlyMoneyTimeout(order, written.hasMoney, by.traceparent), { tx });
     }
     return { outcome: known ? 'replayed' : 'registered', order: await this.transaction.view(tx, order.id) };
   }

@@ -7,7 +7,7 @@ import { draftAttempt } from '../pay/attempt-draft';
 import { type PlaceRejection, type PlaceResult } from './new-order';
 import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
-import { deadlineTimeouts } from '../order-timeouts';
+import { deadlineTimeouts, earlyMoneyTimeout } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
 import { retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
@@ -97,9 +97,11 @@ export class PlaceDrafts {
       return row ? [{ draft, row, order: placedOrder(draft, row.expires_at, row.created_at) }] : [];
     });
     refuse(this.refusedAfterInsert(placed));
-    const timeouts = placed.flatMap(({ draft, order }) =>
-      deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
-    );
+    // The last one of a key counts: an order whose payment arrived before it need not wait for its deadline.
+    const timeouts = placed.flatMap(({ draft, order, row }) => [
+      ...deadlineTimeouts(order, order.createdAt, draft.by.traceparent),
+      ...earlyMoneyTimeout(order, row.has_money, draft.by.traceparent),
+    ]);
     await this.deps.scheduler.schedule(timeouts, { tx });
     await this.insert.tell(
       tx,

@@ -12,6 +12,8 @@ export interface InsertedRow {
   readonly created_at: Date;
   /** Its first attempt is registered for another order. */
   readonly attempt_taken: boolean;
+  /** Its payment was reported before it was placed. */
+  readonly has_money: boolean;
   /** Undefined: the order is not announced. */
   readonly event: OutboxEntry | undefined;
 }
@@ -148,6 +150,9 @@ function insertSql(schema: string, writesEvents: boolean): string {
         SELECT n.event_id, n.traceparent, n.event || jsonb_build_object(
                  'occurredAt', ${isoText('p.created_at')}, 'expiresAt', ${isoText('p.expires_at')}) AS body
           FROM placed p JOIN new_order n USING (id) WHERE n.event_id IS NOT NULL) announced`;
+  // A single value and not EXISTS, which the planner may turn into a scan of all unmatched money.
+  const moneySql = `SELECT true FROM ${schema}.unmatched_payment m`;
+  const isAdoptable = `m.reason = 'unknown-order' AND m.handling = 'kept'`;
   // ORDER BY: two callers that place the same ids lock them in the same order.
   return `
     WITH new_order AS (
@@ -191,6 +196,9 @@ function insertSql(schema: string, writesEvents: boolean): string {
       ${insertEvents(schema, { from: announced, id: 'event_id', type: `'order.placed'` }, writesEvents)})
     SELECT p.id, p.expires_at, p.created_at,
            EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
-             AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken
+             AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken,
+           COALESCE((${moneySql} WHERE m.order_id = p.id AND ${isAdoptable} LIMIT 1),
+                    (${moneySql} JOIN new_attempt a USING (provider, reference, merchant_account)
+                      WHERE a.order_id = p.id AND ${isAdoptable} LIMIT 1), false) AS has_money
       FROM placed p`;
 }

@@ -1,4 +1,4 @@
-import { fill, newOrder, openShop, reconcile, SCHEMA, settle, type Shop } from './shop';
+import { eventsOf, fill, newOrder, openShop, reconcile, SCHEMA, settle, type Shop, timeoutsOf } from './shop';
 
 const HOUR = 3_600_000;
 
@@ -106,5 +106,99 @@ describe('money that was reported before its order or its attempt existed', () =
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await statusOf(id)).toBe('CLOSED');
     expect(await handlingOf(id)).toEqual(['unknown-order kept']);
+  });
+
+  /** What a notification leaves that comes before its attempt: money that names no order. */
+  const notifiedFirst = (reference: string, amount = 1_999n) =>
+    shop.dataSource.transaction((tx) =>
+      shop.store.keepUnmatched(tx, [
+        {
+          ...{ ...attempt(reference), reason: 'unknown-order', handling: 'kept', orderId: null, amount },
+          ...{ currency: 'EUR', merchantAccount: null, transactionId: `t-${reference}`, source: 'provider' },
+          ...{ evidence: {}, now: new Date() },
+        },
+      ]),
+    );
+  /** Settles the closing if it is due now, and not only at the deadline. */
+  const settleWhatIsDue = async (id: string) => {
+    const [timeout] = await timeoutsOf(shop, id);
+    expect(timeout?.due_at.getTime()).toBeLessThanOrEqual(Date.now());
+    return settle(shop, [id]);
+  };
+
+  describe.each([
+    ['closes at its deadline', true],
+    ['is never closed automatically', false],
+  ])('pays an order that %s', (_name, autoClose) => {
+    const place = (id: string, reference?: string) =>
+      shop.place.execute([
+        newOrder({ id, paymentWindowMs: HOUR, autoClose, ...(reference ? { attempt: attempt(reference) } : {}) }),
+      ]);
+
+    it('as soon as it is placed, if the payment was reported before', async () => {
+      const { id } = newOrder();
+      await pay(id, `reported-first-${autoClose}`);
+      await place(id);
+      expect(await settleWhatIsDue(id)).toEqual([{ type: 'done' }]);
+      expect(await statusOf(id)).toBe('PAID');
+    });
+
+    it('as soon as it is placed with the attempt that a notification named before', async () => {
+      const { id } = newOrder();
+      await notifiedFirst(`notified-first-${autoClose}`);
+      await place(id, `notified-first-${autoClose}`);
+      expect(await settleWhatIsDue(id)).toEqual([{ type: 'done' }]);
+      expect(await statusOf(id)).toBe('PAID');
+    });
+  });
+
+  it('is left to a person if it is too little for an order that no deadline decides about', async () => {
+    const { id } = newOrder();
+    await shop.place.execute([newOrder({ id, autoClose: false })]);
+    await notifiedFirst('part-before-attempt', 400n);
+    await shop.register.execute({ orderId: id, ...attempt('part-before-attempt') });
+    expect(await settleWhatIsDue(id)).toEqual([{ type: 'done' }]);
+    expect(await attemptsOf(id)).toEqual(['part-before-attempt PAID']);
+    expect(await handlingOf(id)).toEqual(['amount-mismatch kept']);
+    const [told, ...others] = (await eventsOf(shop, id)).filter(
+      ({ routing_key: type }) => type === 'order.payment_late',
+    );
+    expect(told?.body).toMatchObject({ reason: 'amount-mismatch', handling: 'kept', amount: 400 });
+    expect(others).toEqual([]);
+  });
+
+  it('is announced immediately, and waits for the rest, if it is too little for an order with a deadline', async () => {
+    const { id } = newOrder();
+    await notifiedFirst('part-before-order', 400n);
+    await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR, attempt: attempt('part-before-order') })]);
+    expect(await settleWhatIsDue(id)).toMatchObject([{ type: 'reschedule' }]);
+    expect(await handlingOf(id)).toEqual(['amount-mismatch waiting']);
+    await pay(id, 'the-rest', 1_599);
+    expect(await statusOf(id)).toBe('PAID');
+    expect(await handlingOf(id)).toEqual(['amount-mismatch completed']);
+  });
+
+  it('is found in spite of a notification that is stored while its attempt is being registered', async () => {
+    const { id } = newOrder();
+    await shop.place.execute([newOrder({ id, autoClose: false })]);
+    await shop.dataSource.transaction(async (tx) => {
+      await shop.register.execute({ orderId: id, ...attempt('crossing') }, { tx });
+      // Neither of the two transactions sees what the other writes.
+      await notifiedFirst('crossing');
+    });
+    expect(await timeoutsOf(shop, id)).toHaveLength(1);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('PAID');
+  });
+
+  it('is found in spite of a report that is stored while its order is being placed', async () => {
+    const { id } = newOrder();
+    await shop.dataSource.transaction(async (tx) => {
+      await shop.place.execute([newOrder({ id, autoClose: false })], { tx });
+      expect(await pay(id, 'crossing-report')).toEqual({ outcome: 'unknown-order' });
+    });
+    expect(await timeoutsOf(shop, id)).toHaveLength(1);
+    expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(id)).toBe('PAID');
   });
 });

@@ -3,7 +3,7 @@ import { refundNumber } from '../../../src/orders/unmatched/refund';
 import { ORDER_LATE_WATCH, ORDER_PAYMENT } from '../../../src/orders/order-timeouts';
 import { type DueTimeout } from '../../../src/timeouts';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { dueOf, eventsOf, SCHEMA, settle, settleUntilDone, stockOf } from './shop';
+import { dueOf, eventsOf, SCHEMA, settle, settleUntilDone, stockOf, timeoutsOf } from './shop';
 
 describe('the decisions of an operator about an order', () => {
   let desk: OperatorDesk;
@@ -104,8 +104,9 @@ describe('the decisions of an operator about an order', () => {
       const orderId = await desk.placed({ autoClose: false });
       await desk.confirm(orderId, 'left-alone', 1_000);
       await desk.expire(orderId);
+      const before = await timeoutsOf(desk.shop, orderId);
       expect(await refund(orderId, 'left-alone')).toMatchObject({ outcome: 'refunding' });
-      expect(await desk.kindsOf(orderId)).toEqual([]);
+      expect(await timeoutsOf(desk.shop, orderId)).toEqual(before);
     });
 
     it('of a reported payment looks it up at the provider, outside of any transaction', async () => {
