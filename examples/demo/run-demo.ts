@@ -1,4 +1,5 @@
 import { type CleanUp } from '../../test/harness/servers/clean-up';
+import { measureSlowness, stretchPlan } from './buyers/machine-pace';
 import { type DemoPlan, planOrders } from './buyers/plan-orders';
 import { driveOrders, type Stage } from './channels/drive-orders';
 import { type RefusalFact } from './checking/facts';
@@ -21,27 +22,36 @@ export interface Run {
   readonly onDeath: (sentence: string) => void;
 }
 
-/** From the last buyer's last act to the end of everything; longer than the longest limit of a check. */
+/** From the last buyer's last act to the end of everything, on a quiet machine; longer than the longest limit of a check. */
 const AFTER_LIMIT_MS = 42_000;
 
 /** Sets everything up, lets the orders happen, and judges what became of them. */
 export async function runDemo(run: Run): Promise<DemoReport> {
   const { options, output, signal } = run;
-  const plan = planOrders(options.seed, options.orders);
-  const theatre = await openStage({ ...run, transport: options.transport, stock: plan.stock });
+  const planned = planOrders(options.seed, options.orders);
+  const theatre = await openStage({ ...run, transport: options.transport, stock: planned.stock });
   output.write(
     `  ready: deadlines wait by ${theatre.transportInUse}; ${options.orders} orders, --seed ${options.seed}\n`,
   );
+  const slowness = measureSlowness();
+  if (slowness > 1)
+    output.write(`  other programs use the processor: deadlines and limits are ${slowness} times longer\n`);
+  const plan = stretchPlan(planned, slowness);
   const startedAt = performance.now();
-  const refusals = await perform(plan, theatre, run);
-  const facts = await gatherFacts({ ...theatre, plan, refusals, wasKilled: options.faults });
+  const refusals = await perform(plan, theatre, run, slowness);
+  const facts = await gatherFacts({ ...theatre, plan, refusals, wasKilled: options.faults, slowness });
   const seconds = (performance.now() - startedAt) / 1_000;
   signal.throwIfAborted();
   return reportOn({ ...options, transportInUse: theatre.transportInUse, seconds }, facts);
 }
 
 /** @returns what the shops were refused. */
-async function perform(plan: DemoPlan, theatre: Theatre, { options, output, signal }: Run): Promise<RefusalFact[]> {
+async function perform(
+  plan: DemoPlan,
+  theatre: Theatre,
+  { options, output, signal }: Run,
+  slowness: number,
+): Promise<RefusalFact[]> {
   const lastActMs = Math.max(...plan.orders.map(endOf));
   const view = openProgress(plan.orders.length, output);
   const endsAt = performance.now() + lastActMs;
@@ -61,7 +71,7 @@ async function perform(plan: DemoPlan, theatre: Theatre, { options, output, sign
     placed: () => placed,
     note: () => note,
     isQuiet: () => isDriven && performance.now() > endsAt,
-    limitMs: lastActMs + AFTER_LIMIT_MS,
+    limitMs: lastActMs + AFTER_LIMIT_MS * slowness,
     signal,
   });
   const [refusals] = await Promise.all([driven, watched, faults]);

@@ -65,6 +65,8 @@ export interface Facts {
   readonly refusals: readonly RefusalFact[];
   /** The service was killed in the middle. */
   readonly wasKilled: boolean;
+  /** 1 on a quiet machine; by this the limits of time are longer. */
+  readonly slowness: number;
 }
 
 export const TERMINAL: readonly string[] = ['PAID', 'CLOSED', 'CANCELLED'];

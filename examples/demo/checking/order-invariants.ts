@@ -1,5 +1,5 @@
 import { type HistoryFact } from '../../../test/harness/checks/facts';
-import { type OrderFact, TERMINAL } from './facts';
+import { type Facts, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
 import { unexplained } from './outage';
 
@@ -26,7 +26,7 @@ export const ORDER_INVARIANTS: readonly Invariant[] = [
   {
     name: 'in-time',
     says: '0 unpaid orders open 5 s after their deadline (40 s where the service was killed or the provider failed)',
-    violations: ({ orders, wasKilled }) => of(orders, (order) => tardiness(order, wasKilled)),
+    violations: (facts) => of(facts.orders, (order) => tardiness(order, facts)),
   },
   {
     name: 'paid-stays-paid',
@@ -67,10 +67,13 @@ function earliness({ stored, history }: OrderFact): string | undefined {
   return early && `became ${early.to} ${dueAt - early.occurredAt} ms early`;
 }
 
-function tardiness({ plan, stored, history, ledger }: OrderFact, wasKilled: boolean): string | undefined {
+function tardiness(
+  { plan, stored, history, ledger }: OrderFact,
+  { wasKilled, slowness }: Pick<Facts, 'wasKilled' | 'slowness'>,
+): string | undefined {
   if (!stored || ledger?.status === 'PAID') return undefined;
   const hasTrouble = wasKilled || (plan.payment?.faults.length ?? 0) > 0;
-  const limitMs = hasTrouble ? TROUBLE_LIMIT_MS : NORMAL_LIMIT_MS;
+  const limitMs = (hasTrouble ? TROUBLE_LIMIT_MS : NORMAL_LIMIT_MS) * slowness;
   if (!TERMINAL.includes(stored.status)) return `is still ${stored.status}`;
   const end = history.find(({ to }) => TERMINAL.includes(to));
   const lateMs = end ? end.occurredAt - stored.expiresAt - stored.graceMs : 0;

@@ -14,11 +14,12 @@ interface Sources {
   readonly bus: Pick<Bus, 'broker' | 'listener' | 'prefix'> | undefined;
   readonly refusals: readonly RefusalFact[];
   readonly wasKilled: boolean;
+  readonly slowness: number;
 }
 
 /** Asks everybody who knows something: the database, the provider, the broker and the subscriber. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
-  const { plan, records, bus, refusals, wasKilled } = sources;
+  const { plan, records, bus, refusals, wasKilled, slowness } = sources;
   const { outboxRows, pendingTimeouts } = await records.progress();
   const levels = await records.stock();
   const stored = await records.orderRecords();
@@ -37,6 +38,7 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
     unmatchedPayments: await records.unmatchedPayments(),
     refusals,
     wasKilled,
+    slowness,
   };
 }
 

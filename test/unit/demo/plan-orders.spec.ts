@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { BUYER_GROUPS, GROUP_NAMES } from '../../../examples/demo/buyers/buyer-group';
+import { measureSlowness, stretchPlan } from '../../../examples/demo/buyers/machine-pace';
 import { planOrders } from '../../../examples/demo/buyers/plan-orders';
 import { type PlannedOrder } from '../../../examples/demo/buyers/planned-order';
 
@@ -55,5 +56,24 @@ describe('the plan of the demo', () => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  it('is as it was planned on a quiet machine, and slower in every respect on a busy one', () => {
+    const plan = planOrders(3, 150);
+    expect(stretchPlan(plan, 1)).toEqual(plan);
+    for (const [index, slow] of stretchPlan(plan, 3).orders.entries()) {
+      const order = plan.orders[index];
+      expect(slow.windowMs).toBe(3 * Number(order?.windowMs));
+      expect(slow.placeAtMs).toBe(3 * Number(order?.placeAtMs));
+      expect(slow.action?.atMs).toBe(order?.action && 3 * order.action.atMs);
+      expect(slow.payment?.paysAtMs).toBe(order?.payment?.paysAtMs && 3 * order.payment.paysAtMs);
+      expect(slow.lines).toEqual(order?.lines);
+    }
+  });
+
+  it('takes a machine for as slow as it is, within bounds', () => {
+    const slowness = measureSlowness();
+    expect(slowness).toBeGreaterThanOrEqual(1);
+    expect(slowness).toBeLessThanOrEqual(8);
   });
 });

@@ -87,6 +87,7 @@ export const soundFacts: Facts = {
   unmatchedPayments: [],
   refusals: [],
   wasKilled: false,
+  slowness: 1,
 };
 
 /** The sound facts with something about one order changed. */
