@@ -38,7 +38,8 @@ export const ATTEMPT_TRANSITIONS = {
   // Money may arrive in spite of a close.
   CLOSED: ['PAID', 'DUPLICATE'],
   REFUNDING: ['REFUNDED'],
-  REFUNDED: [],
+  // The provider returned the money after it had confirmed the refund.
+  REFUNDED: ['REFUNDING'],
   // Later the provider may tell of a payment under this name alone.
   DUPLICATE: ['PAID'],
 } as const satisfies Record<AttemptStatus, readonly AttemptStatus[]>;

@@ -30,7 +30,7 @@ export const TRANSITIONS = {
   CANCELLED: ['REFUNDING'],
   REFUNDING: ['CLOSED_REFUNDED'],
   PAID: [],
-  // By another attempt, after the first one was refunded.
+  // By another attempt, after the first one was refunded. Or its refund failed after all.
   CLOSED_REFUNDED: ['REFUNDING'],
 } as const satisfies Record<OrderStatus, readonly OrderStatus[]>;
 

@@ -30,6 +30,11 @@ export function reconcileTimeout(orderId: string): TimeoutRef {
   return { kind: PAYMENT_RECONCILIATION, key: orderId };
 }
 
+/** The timeout that asks the provider for this refund. `isCheck`: the refund is done, and may have failed since. */
+export function refundTimeout(number: string, isCheck = false): TimeoutRef & Pick<ScheduleTimeout, 'payload'> {
+  return { kind: PAYMENT_REFUND, key: number, ...(isCheck ? { payload: { isCheck } } : {}) };
+}
+
 /** The timeout that closes this order. */
 export function paymentTimeout(orderId: string): TimeoutRef {
   return { kind: ORDER_PAYMENT, key: orderId };

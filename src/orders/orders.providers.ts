@@ -13,6 +13,7 @@ import { ExtendDeadline } from './deadline/extend-deadline';
 import { HandleUnmatched } from './unmatched/handle-unmatched';
 import { UNMATCHED_PROVIDERS } from './unmatched/unmatched.providers';
 import { PaymentWatch } from './unmatched/payment-watch';
+import { RefundRows } from './unmatched/refund-rows';
 import { MarkPaid } from './pay/mark-paid';
 import { OPERATOR_PROVIDERS } from './operator/operator.providers';
 import { OrderEventLog } from './order-event-log';
@@ -125,7 +126,15 @@ const useCases: Provider[] = [
   construct(MarkPaid, OrderTransaction, HandleUnmatched, PaymentWatch, PaymentProviders),
   {
     provide: HandleWebhook,
-    inject: [PaymentProviders, PaymentObservers, OrderStore, RESOLVED_TIMEOUTS_OPTIONS, MarkPaid, TimeoutScheduler],
+    inject: [
+      PaymentProviders,
+      PaymentObservers,
+      OrderStore,
+      RESOLVED_TIMEOUTS_OPTIONS,
+      MarkPaid,
+      TimeoutScheduler,
+      RefundRows,
+    ],
     useFactory: (
       providers: PaymentProviders,
       observers: PaymentObservers,
@@ -133,7 +142,8 @@ const useCases: Provider[] = [
       { dataSource }: Base,
       markPaid: MarkPaid,
       scheduler: TimeoutScheduler,
-    ) => new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler }),
+      refunds: RefundRows,
+    ) => new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler, refunds }),
   },
   construct(CheckPayment, OrderStore, PaymentLookups, MarkPaid, ReadOrder),
   construct(ExtendDeadline, OrderTransaction, OrderPolicies),

@@ -12,6 +12,7 @@ export interface NotificationRequest {
  * A notification that was read.
  * - `PAID`: verified; the provider took the money
  * - `STATUS_CHANGED`: verified; the state of the payment changed, so look it up
+ * - `CHARGEBACK`: verified; the buyer's bank takes `amount` back, or asks about the payment. A person is told
  * - `IGNORED`: verified; changes nothing
  * - `REJECTED`: not trusted or not readable; changes nothing
  */
@@ -21,6 +22,16 @@ export type Notification =
       readonly type: 'STATUS_CHANGED';
       readonly reference: string;
       readonly merchantAccount?: string;
+      readonly evidence: PaymentEvidence;
+    }
+  | {
+      readonly type: 'CHARGEBACK';
+      readonly reference: string;
+      readonly merchantAccount?: string;
+      /** In minor units of `currency`. */
+      readonly amount: bigint;
+      /** ISO 4217, upper case. */
+      readonly currency: string;
       readonly evidence: PaymentEvidence;
     }
   | { readonly type: 'IGNORED'; readonly reason: string }

@@ -9,7 +9,8 @@ export interface LedgerRefund {
   readonly refundId: string;
   /** Minor units as digits. */
   readonly amount: string;
-  readonly status: 'REFUNDED' | 'PENDING' | 'REJECTED';
+  /** `FAILED`: it was completed, and then the money came back. */
+  readonly status: 'REFUNDED' | 'PENDING' | 'REJECTED' | 'FAILED';
   /** Why it was rejected. */
   readonly reason: 'not-paid' | 'too-much' | 'scripted' | null;
   readonly refundedAt: string | null;
@@ -40,6 +41,8 @@ export interface LedgerEntry {
   /** What was refunded so far, in minor units as digits. */
   readonly refundedAmount: string;
   readonly refunds: readonly LedgerRefund[];
+  /** When the buyer's bank took it back. */
+  readonly disputedAt: string | null;
   readonly transactionId: string | null;
   /** Who was first: the buyer who paid, or the shop that closed. */
   readonly winner: 'buyer' | 'shop' | null;

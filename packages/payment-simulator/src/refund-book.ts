@@ -40,7 +40,7 @@ export class RefundBook {
   }
 
   /**
-   * The same number again tells how the refund stands; one that was rejected may be tried again.
+   * The same number again tells how the refund stands; one that was rejected may be tried again, one that failed not.
    * @param paid what can be refunded, in minor units; undefined: nothing was paid.
    */
   order(now: number, order: RefundOrder, paid: bigint | undefined, processingMs: number): RefundResult {
@@ -61,6 +61,15 @@ export class RefundBook {
     const amount = part ?? left;
     if (amount === 0n || amount > left) return false;
     this.complete({ number: `by-hand-${this.byNumber.size + 1}`, amount }, now);
+    return true;
+  }
+
+  /** The money of the last completed refund comes back. @returns false if there is none. */
+  fail(): boolean {
+    const last = [...this.byNumber.values()].findLast(({ status }) => status === 'REFUNDED');
+    if (!last) return false;
+    const { number, amount } = last;
+    this.byNumber.set(number, { number, amount, status: 'FAILED', reason: null });
     return true;
   }
 
@@ -96,5 +105,6 @@ export class RefundBook {
 }
 
 function resultOf({ status }: Refund): RefundResult {
+  if (status === 'FAILED') return 'rejected';
   return status === 'REFUNDED' ? 'accepted' : 'pending';
 }

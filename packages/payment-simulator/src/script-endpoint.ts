@@ -79,6 +79,18 @@ export class ScriptEndpoint {
     });
   }
 
+  /** `POST /script/payments/{provider}/{reference}/fail-refund`: 409 if no refund is completed. */
+  failRefund(key: Key): Reply {
+    return this.withPayment(key, ({ payment }, now) =>
+      jsonReply(payment.failRefund(now) ? 200 : 409, payment.entry(now)),
+    );
+  }
+
+  /** `POST /script/payments/{provider}/{reference}/dispute`, by the buyer's bank: 409 if nothing was paid. */
+  dispute(key: Key): Reply {
+    return this.withPayment(key, ({ payment }, now) => jsonReply(payment.dispute(now) ? 200 : 409, payment.entry(now)));
+  }
+
   /** `POST /script/payments/{provider}/{reference}/scan`, by the buyer. */
   scan(key: Key): Reply {
     return this.withPayment(key, ({ payment }, now) => {

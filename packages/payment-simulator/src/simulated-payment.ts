@@ -36,6 +36,7 @@ export class SimulatedPayment {
   private taken: Taken | undefined;
   private closedAt: number | undefined;
   private refundedAt: number | undefined;
+  private disputedAt: number | undefined;
   private refusedPays = 0;
   private queries = 0;
   private closes = 0;
@@ -122,6 +123,25 @@ export class SimulatedPayment {
     return this.taken !== undefined && this.refunds.refundDirectly(now, this.taken.amount, part);
   }
 
+  /** The money of the last refund comes back, for example because the card does not exist anymore. @returns false if there is none. */
+  failRefund(now: number): boolean {
+    this.advance(now);
+    if (!this.refunds.fail()) return false;
+    this.status = 'PAID';
+    this.refundedAt = undefined;
+    this.hooks.happened(this, 'refund-failed');
+    return true;
+  }
+
+  /** The buyer's bank takes the money back. @returns false if nothing was paid, or if it has done so before. */
+  dispute(now: number): boolean {
+    this.advance(now);
+    if (!this.taken || this.disputedAt !== undefined) return false;
+    this.disputedAt = now;
+    this.hooks.happened(this, 'disputed');
+    return true;
+  }
+
   /** The truth, by `now`. */
   entry(now: number): LedgerEntry {
     this.advance(now);
@@ -135,6 +155,7 @@ export class SimulatedPayment {
       ...{ paidCurrency: taken?.currency ?? null, transactionId: taken ? `sim-${reference}` : null },
       ...{ closedAt: iso(this.closedAt), refundedAt: iso(this.refundedAt) },
       ...{ refundedAmount: String(this.refunds.givenBack), refunds: this.refunds.entries() },
+      disputedAt: iso(this.disputedAt),
       winner: taken ? 'buyer' : this.closedAt !== undefined ? 'shop' : null,
       ...{ refusedPays: this.refusedPays, queries: this.queries, closes: this.closes },
       notifications: { ...this.notifications },

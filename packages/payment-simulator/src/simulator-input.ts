@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PAYMENT_EVENTS } from './payment-hooks';
 
 const milliseconds = z.int().min(0).max(86_400_000);
 /** An instant as epoch milliseconds, given as such or as an ISO string. */
@@ -83,7 +84,7 @@ const notify = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
   /** All of it, or what is told of these events. */
-  lost: z.union([z.boolean(), z.array(z.enum(['paid', 'closed', 'refunded']))]).default(false),
+  lost: z.union([z.boolean(), z.array(z.enum(PAYMENT_EVENTS))]).default(false),
   delayMs: milliseconds.default(0),
   /** Above 1: duplicates. */
   times: z.int().min(1).max(10).default(1),

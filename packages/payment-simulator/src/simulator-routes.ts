@@ -53,6 +53,10 @@ export class SimulatorRoutes {
         return this.script.rescript(key, parseJson(request.body));
       case 'refund':
         return this.script.refund(key, parseJson(request.body));
+      case 'fail-refund':
+        return this.script.failRefund(key);
+      case 'dispute':
+        return this.script.dispute(key);
       case 'scan':
         return this.script.scan(key);
       case 'pay':

@@ -13,8 +13,8 @@ import {
 import { type TimeoutScheduler } from '../../timeouts';
 import { type MarkPaid } from './mark-paid';
 import { type OrderStore } from '../sql/order-store';
-import { refundNumber } from '../unmatched/refund';
-import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout, reconcileTimeout } from '../order-timeouts';
+import { type RefundRows } from '../unmatched/refund-rows';
+import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../order-timeouts';
 import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { paymentFound } from './reported-payment';
 import { accountOf } from './with-account';
@@ -26,9 +26,11 @@ interface Dependencies {
   readonly dataSource: DataSource;
   readonly markPaid: MarkPaid;
   readonly scheduler: TimeoutScheduler;
+  readonly refunds: Pick<RefundRows, 'ofOrder'>;
 }
 
 type Paid = Extract<Notification, { type: 'PAID' }>;
+type Chargeback = Extract<Notification, { type: 'CHARGEBACK' }>;
 
 /**
  * Processes the notifications of providers: verifies them, books them like any reported payment, and answers in the
@@ -75,6 +77,8 @@ export class HandleWebhook {
         return this.book(provider, notification);
       case 'STATUS_CHANGED':
         return this.look(this.namesOf(provider, notification));
+      case 'CHARGEBACK':
+        return this.tell(this.namesOf(provider, notification), notification);
       default:
         return assertNever(notification);
     }
@@ -123,19 +127,35 @@ export class HandleWebhook {
     });
   }
 
+  /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
+  private async tell(names: PaymentNames, { amount, currency, evidence }: Chargeback): Promise<void> {
+    const attempt = await this.find(names);
+    const { provider, reference, merchantAccount, transactionId } = attempt ?? names;
+    const money = { provider, reference, merchantAccount, transactionId, amount, currency, evidence };
+    const orderId = attempt?.orderId ?? null;
+    await ownTransaction(this.deps.dataSource, async (tx) => {
+      const { now } = await this.deps.store.lock(tx, orderId === null ? [] : [orderId], 'wait');
+      const why = { reason: 'chargeback', handling: 'kept', source: 'provider', orderId, now } as const;
+      await this.deps.store.keepUnmatched(tx, [{ ...money, ...why }]);
+    });
+  }
+
   /**
    * The state of a payment has changed, so it is looked up at its provider as soon as possible, until the provider
    * answers. The look-up is scheduled and not made here, because providers expect their response within seconds.
    */
   private async look(names: PaymentNames): Promise<void> {
-    const { scheduler } = this.deps;
     const attempt = await this.find(names);
     if (!attempt) return;
+    const { scheduler, refunds } = this.deps;
     const { orderId } = attempt;
-    await scheduler.schedule([{ ...reconcileTimeout(orderId), afterMs: 0 }]);
+    const known = await refunds.ofOrder(orderId);
+    // Those that are done may have failed, which no other look-up would notice.
+    const done = known.filter(({ isConfirmed }) => isConfirmed).map(({ number }) => refundTimeout(number, true));
+    await scheduler.schedule([reconcileTimeout(orderId), ...done].map((timeout) => ({ ...timeout, afterMs: 0 })));
     // These need more than a payment, whether or not they are due: a closing in progress, a waiting refund.
-    const refund = { kind: PAYMENT_REFUND, key: refundNumber(attempt) };
-    scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, refund], 'passive');
+    const waiting = known.filter(({ isConfirmed }) => !isConfirmed).map(({ number }) => refundTimeout(number));
+    scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, ...waiting], 'passive');
   }
 
   private namesOf(

@@ -1,6 +1,9 @@
 import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type OrderView } from '../order-view';
 
+/** Nobody reports such payments for an order. */
+type NotOfReports = 'unknown-order' | 'refund-failed' | 'chargeback';
+
 /**
  * The result of a reported payment.
  * - `paid`: the payment is booked, and the order is PAID.
@@ -17,7 +20,7 @@ import { type OrderView } from '../order-view';
  */
 export type MarkPaidResult =
   | {
-      readonly outcome: 'paid' | 'booked' | 'already-paid' | Exclude<UnmatchedReason, 'unknown-order'>;
+      readonly outcome: 'paid' | 'booked' | 'already-paid' | Exclude<UnmatchedReason, NotOfReports>;
       readonly order: OrderView;
     }
   | { readonly outcome: 'unknown-order' };

@@ -6,6 +6,12 @@ import { type TimeoutOutcome } from '../../timeouts';
 export type RefundDecision =
   { readonly type: 'refunded'; readonly refundId: string } | Extract<TimeoutOutcome, { type: 'retry' }>;
 
+/** The result of asking again for a refund that the provider had confirmed. */
+export type CheckDecision =
+  | { readonly type: 'stands' }
+  | { readonly type: 'failed'; readonly reason: string }
+  | Extract<TimeoutOutcome, { type: 'retry' }>;
+
 /** The answer; `NO_PROVIDER`: this process cannot call the provider. */
 export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
@@ -13,6 +19,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const MAX_DEFER_MS = 24 * HOUR;
+/** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
+const DOUBT_MS = MINUTE;
 
 /**
  * Pure: decides how a refund continues. `waitedMs` is its time in progress. A refund never expires. It is parked with
@@ -38,6 +46,17 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
   }
 }
 
+/**
+ * Pure: decides about a refund that was done when the provider reported a change, `waitedMs` ago. Banks return some
+ * refunds after days, for example to a card that no longer exists.
+ */
+export function decideCheck(answer: RefundAnswer, waitedMs: number): CheckDecision {
+  if (answer.type === 'REJECTED') return { type: 'failed', reason: answer.reason };
+  const decision = decideRefund(answer, waitedMs);
+  if (decision.type === 'retry') return decision;
+  return waitedMs < DOUBT_MS ? retry('the provider still confirms the refund', DOUBT_MS) : { type: 'stands' };
+}
+
 /** Cards take seconds, bank accounts take days. */
 function pendingMs(waitedMs: number): number {
   if (waitedMs < MINUTE) return 5 * SECOND;
@@ -52,6 +71,6 @@ function unknownMs(waitedMs: number): number {
   return waitedMs < HOUR ? 15 * SECOND : MINUTE;
 }
 
-function retry(reason: string, afterMs: number): RefundDecision {
+function retry(reason: string, afterMs: number): Extract<RefundDecision, { type: 'retry' }> {
   return { type: 'retry', counted: false, reason, afterMs };
 }

@@ -18,9 +18,10 @@ import { type OrderStore } from '../sql/order-store';
 import { PAYMENT_REFUND, OWN_LIMITS } from '../order-timeouts';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
-import { decideRefund, type RefundAnswer } from './decide-refund';
+import { decideCheck, decideRefund, type RefundAnswer } from './decide-refund';
 import { type Refund } from './refund';
-import { type OpenRefund, type RefundRows } from './refund-rows';
+import { type AskableRefund, type RefundRows } from './refund-rows';
+import { unmatchedFromAttempt } from './unmatched-from-attempt';
 
 type Due = DueTimeout<RefundAnswer>;
 
@@ -33,7 +34,8 @@ interface Dependencies {
 
 /**
  * Refunds payments: calls the provider with the refund's own number until it confirms the refund. Each refund is a
- * timeout, so it survives every crash. It is given up, with an alert, only if the provider rejects it.
+ * timeout, so it survives every crash. It is given up, with an alert, only if the provider rejects it. A refund that is
+ * done is asked for again when the provider reports a change, because it may fail later.
  */
 @TimeoutHandler(PAYMENT_REFUND, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
@@ -41,40 +43,67 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
 
   async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const numbers = due.map((timeout) => timeout.key);
-    const open = await this.deps.refunds.open(numbers, tx);
-    const orderIds = [...new Set([...open.values()].map(({ refund }) => refund.orderId))];
+    const askable = await this.deps.refunds.askable(numbers, tx);
+    const orderIds = [...new Set([...askable.values()].map(({ refund }) => refund.orderId))];
     const { orders, now } = await this.deps.store.lock(tx, orderIds, 'skip-locked');
     const outcomes: TimeoutOutcome[] = [];
-    for (const timeout of due) outcomes.push(await this.settleOne(timeout, open.get(timeout.key), orders, now, tx));
+    for (const timeout of due) outcomes.push(await this.settleOne(timeout, askable.get(timeout.key), orders, now, tx));
     return outcomes;
   }
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<RefundAnswer> {
-    const open = (await this.deps.refunds.open([due.key])).get(due.key);
-    if (!open) return { type: 'UNKNOWN', reason: 'the refund is done already' };
-    return this.deps.providers.refund(open.attempt, open.refund, signal);
+    const asked = (await this.deps.refunds.askable([due.key])).get(due.key);
+    if (!asked || isOver(asked, due)) return { type: 'UNKNOWN', reason: 'the refund is done already' };
+    return this.deps.providers.refund(asked.attempt, asked.refund, signal);
   }
 
   private async settleOne(
     due: Due,
-    open: OpenRefund | undefined,
+    asked: AskableRefund | undefined,
     orders: ReadonlyMap<string, LockedOrder>,
     now: Date,
     tx: EntityManager,
   ): Promise<TimeoutOutcome> {
-    if (!open) return DONE;
-    const answer = answerOf(open, due);
+    if (!asked || isOver(asked, due)) return DONE;
+    const answer = answerOf(asked, due);
     if (!answer) return LOOK_UP;
-    const decision = decideRefund(answer, now.getTime() - open.createdAt.getTime());
+    const decision = asked.isConfirmed
+      ? decideCheck(answer, now.getTime() - due.dueAt.getTime())
+      : decideRefund(answer, now.getTime() - asked.createdAt.getTime());
     if (decision.type === 'retry') return decision;
-    const order = orders.get(open.refund.orderId);
+    if (decision.type === 'stands') return DONE;
+    const order = orders.get(asked.refund.orderId);
     if (!order) return busyOutcome(due, now);
-    const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
-    await this.deps.refunds.finish(tx, open.refund.number, { ...decision, evidence });
-    await this.deps.store.setAttemptStatus(tx, [open.refund], 'REFUNDED');
     const by = { cause: due.cause, traceparent: due.traceparent };
-    await this.announce(tx, await this.currentOf(tx, order), { ...open.refund, refundId: decision.refundId }, by, now);
+    if (decision.type === 'failed') {
+      await this.reopen(tx, await this.currentOf(tx, order), asked, decision.reason, by, now);
+      return { type: 'retry', counted: true, reason: `the refund failed after it was done: ${decision.reason}` };
+    }
+    const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
+    await this.deps.refunds.finish(tx, asked.refund.number, { ...decision, evidence });
+    await this.deps.store.setAttemptStatus(tx, [asked.refund], 'REFUNDED');
+    await this.announce(tx, await this.currentOf(tx, order), { ...asked.refund, refundId: decision.refundId }, by, now);
     return DONE;
+  }
+
+  /** The money is back at the merchant. The refund is pending again, and a person is told. */
+  private async reopen(
+    tx: EntityManager,
+    order: LockedOrder,
+    { refund, attempt }: AskableRefund,
+    says: string,
+    by: ActionContext,
+    now: Date,
+  ): Promise<void> {
+    const { refunds, store } = this.deps;
+    const reason = 'refund-failed';
+    const evidence = { refundNumber: refund.number, says };
+    await refunds.reopen(tx, refund.number);
+    await store.setAttemptStatus(tx, [refund], 'REFUNDING');
+    if (order.status === 'CLOSED_REFUNDED')
+      await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence, details: { reason } }));
+    const failed = unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent: by.traceparent });
+    await store.keepUnmatched(tx, [{ ...failed, evidence }]);
   }
 
   /** Another refund of the same batch may have changed the order. */
@@ -113,7 +142,12 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
   }
 }
 
+/** A refund that is done is asked for again only if a notification has scheduled that. */
+function isOver({ isConfirmed }: AskableRefund, { payload }: Pick<DueTimeout, 'payload'>): boolean {
+  return isConfirmed && payload['isCheck'] !== true;
+}
+
 /** The known answer for the refund. A person's note outweighs the provider, which then need not be called. */
-function answerOf({ paidBackAs }: OpenRefund, { answer }: Due): RefundAnswer | undefined {
+function answerOf({ paidBackAs }: AskableRefund, { answer }: Due): RefundAnswer | undefined {
   return paidBackAs === undefined ? answer : { type: 'REFUNDED', refundId: paidBackAs, evidence: {} };
 }

@@ -17,14 +17,17 @@ interface RefundRow {
   readonly status: 'PENDING' | 'REFUNDED';
   readonly refund_id: string | null;
   readonly created_at: Date;
+  readonly is_confirmed: boolean;
   readonly attempt: AttemptRow;
 }
 
-/** A refund that is not recorded as done on its attempt, with that attempt. */
-export interface OpenRefund {
+/** A refund that its provider can be asked for, with its attempt. */
+export interface AskableRefund {
   readonly refund: Refund;
   readonly attempt: PaymentAttempt;
   readonly createdAt: Date;
+  /** The provider has confirmed it, and it is recorded as done. It may have failed since. */
+  readonly isConfirmed: boolean;
   /** Set if a person has paid it back and recorded that in the row. Absent: the provider must be called. */
   readonly paidBackAs?: string;
 }
@@ -33,9 +36,13 @@ export interface OpenRefund {
 export class RefundRows {
   private readonly insertSql: string;
   private readonly noteSql: string;
-  private readonly openSql: string;
+  private readonly askableSql: string;
   private readonly finishSql: string;
+  private readonly closeFailureSql: string;
   private readonly pendingSql: string;
+  private readonly reopenSql: string;
+  private readonly payBackSql: string;
+  private readonly ofOrderSql: string;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -53,19 +60,35 @@ export class RefundRows {
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
         FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
        WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
-             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order')`;
-    this.openSql = `
+             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order', 'chargeback')`;
+    // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
+    const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
+    this.askableSql = `
       SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
+             ${isConfirmed} AS is_confirmed,
              (SELECT row_to_json(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
                  WHERE ${isAttempt}) found) AS attempt
         FROM ${schema}.refund r
        WHERE r.number = ANY($1::text[]) AND EXISTS (
          SELECT 1 FROM ${schema}.payment_attempt a
-          WHERE ${isAttempt} AND a.status = 'REFUNDING')`;
+          WHERE ${isAttempt} AND (a.status = 'REFUNDING' OR a.status = 'REFUNDED' AND ${isConfirmed}))`;
     this.finishSql = `
       UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
        WHERE number = $1 AND status = 'PENDING'`;
+    const isItsFailure = `p.provider = r.provider AND p.reference = r.reference AND p.merchant_account = r.merchant_account
+             AND p.reason = 'refund-failed'`;
+    this.closeFailureSql = `
+      UPDATE ${schema}.unmatched_payment p SET handling = 'refunding' FROM ${schema}.refund r
+       WHERE r.number = $1 AND ${isItsFailure} AND p.handling = 'kept'`;
+    this.reopenSql = `
+      UPDATE ${schema}.refund SET status = 'PENDING', refund_id = NULL, evidence = NULL, refunded_at = NULL
+       WHERE number = $1`;
+    this.payBackSql = `
+      UPDATE ${schema}.refund r SET status = 'REFUNDED', refund_id = $2, refunded_at = now()
+        FROM ${schema}.unmatched_payment p
+       WHERE p.id = $1 AND ${isItsFailure} AND r.status = 'PENDING' RETURNING r.number`;
+    this.ofOrderSql = `SELECT r.number, ${isConfirmed} AS "isConfirmed" FROM ${schema}.refund r WHERE r.order_id = $1`;
     this.pendingSql = `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`;
   }
 
@@ -90,21 +113,43 @@ export class RefundRows {
     ]);
   }
 
-  /** The refunds among these that are not recorded as done, by number. */
-  async open(numbers: readonly string[], tx?: EntityManager): Promise<ReadonlyMap<string, OpenRefund>> {
+  /** The refunds among these that are not done, or that the provider has confirmed, by number. */
+  async askable(numbers: readonly string[], tx?: EntityManager): Promise<ReadonlyMap<string, AskableRefund>> {
     const rows = await (tx
-      ? tx.query<RefundRow[]>(this.openSql, [numbers])
-      : ownQuery<RefundRow[]>(this.dataSource, this.openSql, [numbers]));
-    return new Map(rows.map((row) => [row.number, toOpenRefund(row)]));
+      ? tx.query<RefundRow[]>(this.askableSql, [numbers])
+      : ownQuery<RefundRow[]>(this.dataSource, this.askableSql, [numbers]));
+    return new Map(rows.map((row) => [row.number, toAskableRefund(row)]));
   }
 
-  /** Records that the money is refunded. */
+  /** The refunds of this order. `isConfirmed`: the provider has confirmed it. */
+  ofOrder(orderId: string): Promise<{ readonly number: string; readonly isConfirmed: boolean }[]> {
+    return ownQuery(this.dataSource, this.ofOrderSql, [orderId]);
+  }
+
+  /** Records that the money is refunded, and that no person needs to do it anymore. */
   async finish(
     tx: EntityManager,
     number: string,
     answer: { readonly refundId: string; readonly evidence: PaymentEvidence },
   ): Promise<void> {
     await tx.query(this.finishSql, [number, storableText(answer.refundId), storableJson(answer.evidence)]);
+    await tx.query(this.closeFailureSql, [number]);
+  }
+
+  /** Records that a refund that was done has failed. */
+  async reopen(tx: EntityManager, number: string): Promise<void> {
+    await tx.query(this.reopenSql, [number]);
+  }
+
+  /**
+   * Records that a person has paid back the money of a refund that failed.
+   *
+   * @param id of the unmatched payment that reports the failure.
+   * @returns the number of the refund. Undefined: it is done, or the row reports something else.
+   */
+  async payBack(tx: EntityManager, id: string, how: string): Promise<string | undefined> {
+    const [rows] = await tx.query<[{ number: string }[], number]>(this.payBackSql, [id, storableText(how)]);
+    return rows[0]?.number;
   }
 
   /** Whether any money of this order is being refunded. */
@@ -113,11 +158,13 @@ export class RefundRows {
   }
 }
 
-function toOpenRefund(row: RefundRow): OpenRefund {
+function toAskableRefund(row: RefundRow): AskableRefund {
   const { number, provider, reference, currency, reason } = row;
   const merchantAccount = row.merchant_account === '' ? null : row.merchant_account;
   const key = { provider, reference, merchantAccount };
   const refund = { number, ...key, currency, reason, orderId: row.order_id, amount: BigInt(row.amount) };
-  const paidBack = row.status === 'REFUNDED' ? { paidBackAs: row.refund_id ?? 'by hand' } : {};
-  return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, ...paidBack };
+  const { is_confirmed: isConfirmed } = row;
+  const isPaidBack = row.status === 'REFUNDED' && !isConfirmed;
+  const paidBack = isPaidBack ? { paidBackAs: row.refund_id ?? 'by hand' } : {};
+  return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, isConfirmed, ...paidBack };
 }

@@ -4,11 +4,13 @@ import { type LockedOrder } from '../order';
 import { type OrderTransaction } from '../order-transaction';
 import { type UnmatchedHandling } from './unmatched-money';
 import { runTransaction } from '../../database';
+import { refundTimeout } from '../order-timeouts';
 import { AmendOrder } from '../sql/amend-order';
 import { type OperatorOptions } from '../action-options';
 import { type ActionContext } from '../transition-cause';
 import { byOperator } from '../operator/by-operator';
 import { evidenceOfUnmatched, isOpen, type UnmatchedPayment } from './unmatched-payment';
+import { RefundRows } from './refund-rows';
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedSettlement {
@@ -31,12 +33,14 @@ export type SettleUnmatchedResult =
 /** Records that a person has handled unmatched money outside of this system. It moves no money. Idempotent. */
 export class SettleUnmatched {
   private readonly amend: AmendOrder;
+  private readonly refunds: RefundRows;
 
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
   ) {
     this.amend = new AmendOrder(transaction.schema);
+    this.refunds = new RefundRows(transaction.dataSource, transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
@@ -68,7 +72,15 @@ export class SettleUnmatched {
     why: { readonly by: ActionContext; readonly reason: string },
   ): Promise<SettleUnmatchedResult> {
     await this.rows.resolve(tx, payment.id, 'settled', why);
+    await this.endRefund(tx, payment.id, why.reason);
     if (order) await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
     return { outcome: 'settled', payment: (await this.rows.find(tx, payment.id)) ?? payment };
+  }
+
+  /** If the payment is that of a refund that failed, the person has paid it back, so nobody else may. */
+  private async endRefund(tx: EntityManager, id: string, how: string): Promise<void> {
+    const number = await this.refunds.payBack(tx, id, how);
+    if (number !== undefined)
+      await this.transaction.scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
   }
 }

@@ -2,7 +2,16 @@ import { type PaidSource } from '../payment-attempt';
 
 /** Why money could not be booked on its order. */
 export type UnmatchedReason =
-  'late' | 'surplus' | 'unknown-order' | 'attempt-mismatch' | 'amount-mismatch' | 'currency-mismatch';
+  | 'late'
+  | 'surplus'
+  | 'unknown-order'
+  | 'attempt-mismatch'
+  | 'amount-mismatch'
+  | 'currency-mismatch'
+  /** The provider had confirmed its refund, and then returned the money to the merchant. */
+  | 'refund-failed'
+  /** The buyer's bank takes the payment back. The order keeps its status. */
+  | 'chargeback';
 
 /**
  * How such money is handled.

@@ -2,6 +2,7 @@ import { type z } from 'zod';
 import { type Notification } from '../payment-notification';
 import { type PaymentEvidence } from '../payment-outcome';
 import {
+  disputeObject,
   type Intent,
   intentObject,
   payable,
@@ -29,6 +30,9 @@ const READERS: Readonly<Record<string, Reader>> = {
   'charge.refunded': refunded,
   'refund.updated': refunded,
   'refund.failed': refunded,
+  'charge.dispute.created': disputed,
+  'charge.dispute.funds_withdrawn': disputed,
+  'charge.dispute.closed': disputed,
 };
 
 /** Maps a verified event. If its object is not as documented, the payment is looked up, or the event is ignored. */
@@ -98,6 +102,17 @@ function refunded(event: StripeEvent): Notification {
   if (!parsed.success) return ignored(`object of event ${event.type} names no payment intent`);
   const { id, payment_intent: reference } = parsed.data;
   return { type: 'STATUS_CHANGED', reference, evidence: { ...evidenceOf(event), object: id } };
+}
+
+/** The order keeps a payment whose dispute was won, and an inquiry that the bank has closed. */
+function disputed(event: StripeEvent): Notification {
+  const parsed = disputeObject.safeParse(event.data.object);
+  if (!parsed.success) return ignored(`object of event ${event.type} is not a dispute of a payment intent`);
+  const { id, payment_intent: reference, amount, currency, reason, status, evidence_details: details } = parsed.data;
+  if (event.type === 'charge.dispute.closed' && status !== 'lost') return ignored(`dispute ${id} ended: ${status}`);
+  const dueBy = details?.due_by ? { evidenceDueBy: details.due_by.toISOString() } : {};
+  const evidence = { ...evidenceOf(event), dispute: id, disputeReason: reason, disputeStatus: status, ...dueBy };
+  return { type: 'CHARGEBACK', reference, amount, currency, evidence };
 }
 
 function evidenceOf({ id, type, created }: StripeEvent): PaymentEvidence {

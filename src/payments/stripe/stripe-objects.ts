@@ -64,6 +64,18 @@ export const refundList = z.object({
   has_more: z.boolean(),
 });
 
+/** A Dispute: the bank takes the payment back, or asks about it. */
+export const disputeObject = z.object({
+  id,
+  object: z.literal('dispute'),
+  amount,
+  currency,
+  payment_intent: z.string().regex(/^pi_/),
+  reason: z.string(),
+  status: z.string(),
+  evidence_details: z.object({ due_by: instant.nullish() }).nullish(),
+});
+
 /** The minimum that identifies a payment. */
 export const payable = z.object({ id: z.string().regex(/^(?:pi|cs)_/) });
 

@@ -100,9 +100,7 @@ function interpret(body: unknown, signers: readonly NamedMerchant[]): Notificati
 
 function named(event: StripeEvent, merchantAccount: string): Notification {
   const notification = toNotification(event);
-  return notification.type === 'PAID' || notification.type === 'STATUS_CHANGED'
-    ? { ...notification, merchantAccount }
-    : notification;
+  return 'reference' in notification ? { ...notification, merchantAccount } : notification;
 }
 
 function rejected(reason: string): Notification {

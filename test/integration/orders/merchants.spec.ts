@@ -1,6 +1,7 @@
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { MarkPaid } from '../../../src/orders/pay/mark-paid';
+import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { type NewAttempt } from '../../../src/orders/place/new-order';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
@@ -29,7 +30,8 @@ describe('several merchants of one provider with equal references', () => {
     const { dataSource, store, scheduler, transaction, handleUnmatched, watch, policies } = shop;
     const markPaid = new MarkPaid(transaction, handleUnmatched, watch, providers);
     const observers = new PaymentObservers();
-    const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });
+    const refunds = new RefundRows(dataSource, SCHEMA);
+    const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler, refunds });
     take = async () => (await useCase.execute('many', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
     register = new RegisterAttempt(transaction, policies, providers);
   });

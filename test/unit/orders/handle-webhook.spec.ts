@@ -1,7 +1,6 @@
 import { dataSourceStub } from '../../support/data-source-stub';
 import { type MarkPaid } from '../../../src/orders/pay/mark-paid';
 import { type ReportedPayment } from '../../../src/orders/pay/reported-payment';
-import { refundNumber } from '../../../src/orders/unmatched/refund';
 import { type OrderStore } from '../../../src/orders/sql/order-store';
 import { type UnmatchedMoney } from '../../../src/orders/unmatched/unmatched-money';
 import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../src/orders/payment-attempt';
@@ -21,7 +20,12 @@ const PAID: Notification = {
 };
 
 /** The use case with recorded dependencies. */
-function desk(notification: Notification, known?: PaymentAttempt, fault?: Error) {
+function desk(
+  notification: Notification,
+  known?: PaymentAttempt,
+  fault?: Error,
+  refunds: { number: string; isConfirmed: boolean }[] = [],
+) {
   const booked: ReportedPayment[] = [];
   const kept: UnmatchedMoney[] = [];
   const woken: TimeoutRef[] = [];
@@ -53,7 +57,10 @@ function desk(notification: Notification, known?: PaymentAttempt, fault?: Error)
     schedule: async (refs: TimeoutRef[]) => void scheduled.push(...refs),
   } as unknown as TimeoutScheduler;
   const providers = new PaymentProviders([provider]);
-  const useCase = new HandleWebhook({ providers, observers, store, dataSource, markPaid, scheduler });
+  const useCase = new HandleWebhook({
+    ...{ providers, observers, store, dataSource, markPaid, scheduler },
+    refunds: { ofOrder: async () => refunds },
+  });
   const take = async () => (await useCase.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
   return { take, booked, kept, woken, scheduled, untrusted, useCase };
 }
@@ -94,18 +101,38 @@ describe('a notification', () => {
   });
 
   it('of another change starts a look-up, whatever is due', async () => {
-    const { take, woken, scheduled, booked } = desk(
-      { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} },
-      attempt(),
-    );
+    const news: Notification = { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} };
+    const { take, woken, scheduled, booked } = desk(news, attempt(), undefined, [
+      { number: 'r-waiting', isConfirmed: false },
+    ]);
     expect(await take()).toBe('accepted');
     expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
-    const refund = `payment.refund ${refundNumber(attempt())}`;
     expect(woken.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
       'order.payment o-1',
       'order.late-watch o-1',
-      refund,
+      'payment.refund r-waiting',
     ]);
+    expect(booked).toEqual([]);
+  });
+
+  it('of another change asks again for the refunds that are done, because they may have failed', async () => {
+    const news: Notification = { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} };
+    const { take, scheduled } = desk(news, attempt(), undefined, [{ number: 'r-done', isConfirmed: true }]);
+    expect(await take()).toBe('accepted');
+    expect(scheduled).toContainEqual({ kind: 'payment.refund', key: 'r-done', payload: { isCheck: true }, afterMs: 0 });
+  });
+
+  it('of a chargeback is kept for a person, with its order', async () => {
+    const news = {
+      type: 'CHARGEBACK',
+      reference: 'a-1',
+      amount: 40n,
+      currency: 'EUR',
+      evidence: { dispute: 'd' },
+    } as const;
+    const { take, kept, booked } = desk(news, attempt());
+    expect(await take()).toBe('accepted');
+    expect(kept).toMatchObject([{ reason: 'chargeback', handling: 'kept', orderId: 'o-1', amount: 40n }]);
     expect(booked).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/decide-refund';
+import { decideCheck, decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/decide-refund';
 import { nextWatchAt, planWatch } from '../../../src/orders/unmatched/plan-watch';
 import { refundNumber, refundOf } from '../../../src/orders/unmatched/refund';
 import { at, attempt, NOW, paid } from './orders';
@@ -41,6 +41,21 @@ describe('a refund', () => {
     [{ type: 'NO_PROVIDER', reason: 'add it' }, 0, { type: 'retry', counted: true, reason: 'add it' }],
   ])('answered %j after %i ms: %j', (answer, waitedMs, expected) => {
     expect(decideRefund(answer, waitedMs)).toMatchObject(expected);
+  });
+});
+
+describe('a refund that was done, asked for again', () => {
+  it.each<[RefundAnswer, number, object]>([
+    [{ type: 'REFUNDED', refundId: 'r', evidence: {} }, 0, { type: 'retry', counted: false, afterMs: 60_000 }],
+    [{ type: 'REFUNDED', refundId: 'r', evidence: {} }, 59_999, { type: 'retry', counted: false }],
+    [{ type: 'REFUNDED', refundId: 'r', evidence: {} }, 60_000, { type: 'stands' }],
+    [{ type: 'REJECTED', reason: 'no card' }, 0, { type: 'failed', reason: 'no card' }],
+    [{ type: 'PENDING' }, 86_400_001, { type: 'retry', counted: false }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 86_400_000, { type: 'retry', counted: false }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 86_400_001, { type: 'retry', counted: true }],
+    [{ type: 'NO_PROVIDER', reason: 'add it' }, 0, { type: 'retry', counted: true }],
+  ])('answered %j %i ms after the notification: %j', (answer, waitedMs, expected) => {
+    expect(decideCheck(answer, waitedMs)).toMatchObject(expected);
   });
 });
 

@@ -29,6 +29,20 @@ describe('a refund of a SimulatedPayment', () => {
     expect(events).toEqual(['paid', 'refunded']);
   });
 
+  it('may fail after it was completed, which brings the money back, and is not tried again', () => {
+    const { one, events } = paid();
+    expect(one.failRefund(CREATED)).toBe(false);
+    one.refund(CREATED + 1, { number: 'n', amount: 100n });
+    expect(one.failRefund(CREATED + 2)).toBe(true);
+    expect(one.entry(CREATED + 3)).toMatchObject({
+      ...{ status: 'PAID', refundedAmount: '0', refundedAt: null },
+      refunds: [{ number: 'n', status: 'FAILED', refundedAt: null }],
+    });
+    expect(one.refund(CREATED + 4, { number: 'n', amount: 100n })).toBe('rejected');
+    expect(one.refund(CREATED + 4, { number: 'other', amount: 100n })).toBe('accepted');
+    expect(events).toEqual(['paid', 'refunded', 'refund-failed', 'refunded']);
+  });
+
   it('leaves the payment PAID while part of the money is left', () => {
     const { one } = paid();
     expect(one.refund(CREATED, { number: 'a', amount: 40n })).toBe('accepted');

@@ -1,3 +1,4 @@
+import { type PaymentEvent } from '../payment-hooks';
 import { type LedgerPayment } from '../payment-ledger';
 import { type NotificationPost, type ProtocolContext, type SimulatedProtocol } from '../protocol';
 import { jsonReply, type Reply, type SimulatorRequest } from '../reply';
@@ -47,8 +48,10 @@ export class AlipayProtocol implements SimulatedProtocol {
     return signedAnswer(merchant, method, alipayError('40002', subCode), undefined);
   }
 
-  notification(payment: SimulatedPayment, event: 'paid' | 'closed' | 'refunded'): NotificationPost | undefined {
+  notification(payment: SimulatedPayment, event: PaymentEvent): NotificationPost | undefined {
     const [merchant] = this.merchantOf(payment);
+    // A refund that Alipay confirms stays with the buyer, if need be in his balance. Complaints have an API of their own.
+    if (event === 'refund-failed' || event === 'disputed') return undefined;
     return merchant && alipayNotice(payment, event, merchant, this.context.clock.now());
   }
 

@@ -4,7 +4,7 @@ import { type PaymentEvent } from '../payment-hooks';
 import { type NotificationPost } from '../protocol';
 import { type SimulatedPayment } from '../simulated-payment';
 import { type StripeSimulatedMerchant } from './stripe-merchants';
-import { chargeOf, intentOf, isSession, sessionOf } from './stripe-objects';
+import { chargeOf, disputeOf, intentOf, isSession, refundOf, sessionOf } from './stripe-objects';
 
 type StripeObject = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,10 @@ export function stripeEvent(
   const { stripeAccount: account } = merchant;
   const type = typeOf(payment, event);
   const entry = payment.entry(now);
-  const at = { paid: entry.paidAt, closed: entry.closedAt, refunded: entry.refundedAt }[event];
+  const at = {
+    ...{ paid: entry.paidAt, closed: entry.closedAt, refunded: entry.refundedAt },
+    ...{ 'refund-failed': null, disputed: entry.disputedAt },
+  }[event];
   const body = JSON.stringify({
     // The same for every delivery of it.
     id: `evt_${createHash('sha256').update([type, entry.reference, entry.refundedAmount].join()).digest('hex').slice(0, 24)}`,
@@ -46,12 +49,19 @@ function typeOf({ terms }: SimulatedPayment, event: PaymentEvent): string {
       return session ? 'checkout.session.expired' : 'payment_intent.canceled';
     case 'refunded':
       return 'charge.refunded';
+    case 'refund-failed':
+      return 'refund.failed';
+    case 'disputed':
+      return 'charge.dispute.created';
   }
 }
 
 function objectOf(payment: SimulatedPayment, event: PaymentEvent, now: number): StripeObject {
   const entry = payment.entry(now);
   if (event === 'refunded') return chargeOf(entry);
+  if (event === 'disputed') return disputeOf(entry);
+  const failed = entry.refunds.findLast(({ status }) => status === 'FAILED');
+  if (event === 'refund-failed' && failed) return refundOf(entry, failed);
   const { reference, timeExpire, notify } = payment.terms;
   const object = isSession(reference) ? sessionOf(entry, timeExpire, now, false) : intentOf(entry, false);
   return notify?.oldForm ? inOldForm(object, entry) : object;

@@ -9,6 +9,16 @@ const INTENT_STATUS: Readonly<Record<SimulatedStatus, string>> = {
   CLOSED: 'canceled',
 };
 
+const REFUND_STATUS: Readonly<Record<LedgerRefund['status'], string>> = {
+  PENDING: 'pending',
+  REFUNDED: 'succeeded',
+  REJECTED: 'failed',
+  FAILED: 'failed',
+};
+
+/** How long a shop may defend itself. */
+const EVIDENCE_SECONDS = 7 * 86_400;
+
 type StripeObject = Readonly<Record<string, unknown>>;
 
 /** Whether a payment is sold through a Checkout Session. */
@@ -107,7 +117,25 @@ export function refundOf(entry: LedgerEntry, refund: LedgerRefund): StripeObject
     currency: currencyOf(entry),
     metadata: { refundNumber: number },
     payment_intent: intentIdOf(entry.reference),
-    status: refund.status === 'PENDING' ? 'pending' : refund.status === 'REJECTED' ? 'failed' : 'succeeded',
+    status: REFUND_STATUS[refund.status],
+    ...(refund.status === 'FAILED' && { failure_reason: 'expired_or_canceled_card' }),
+  };
+}
+
+/** A Dispute of all that was paid. */
+export function disputeOf(entry: LedgerEntry): StripeObject {
+  return {
+    id: `dp_${entry.reference}`,
+    object: 'dispute',
+    amount: Number(entry.paidAmount ?? 0),
+    charge: chargeIdOf(entry),
+    created: seconds(entry.disputedAt),
+    currency: currencyOf(entry),
+    evidence_details: { due_by: (seconds(entry.disputedAt) ?? 0) + EVIDENCE_SECONDS, has_evidence: false },
+    livemode: false,
+    payment_intent: intentIdOf(entry.reference),
+    reason: 'fraudulent',
+    status: 'needs_response',
   };
 }
 

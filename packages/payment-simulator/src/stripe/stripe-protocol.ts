@@ -1,3 +1,4 @@
+import { type PaymentEvent } from '../payment-hooks';
 import { type LedgerPayment } from '../payment-ledger';
 import { type NotificationPost, type ProtocolContext, type SimulatedProtocol } from '../protocol';
 import { type Reply, type SimulatorRequest } from '../reply';
@@ -55,7 +56,7 @@ export class StripeProtocol implements SimulatedProtocol {
     return this.idempotency.once(`${account}/${key}`, parameters, now, () => this.work(call));
   }
 
-  notification(payment: SimulatedPayment, event: 'paid' | 'closed' | 'refunded'): NotificationPost | undefined {
+  notification(payment: SimulatedPayment, event: PaymentEvent): NotificationPost | undefined {
     const account = this.accountOf(payment);
     const merchant = Object.hasOwn(this.merchants, account) ? this.merchants[account] : undefined;
     return merchant && stripeEvent(payment, event, merchant, this.context.clock.now());

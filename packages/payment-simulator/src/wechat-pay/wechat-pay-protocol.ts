@@ -66,7 +66,7 @@ export class WechatPayProtocol implements SimulatedProtocol {
 
   notification(payment: SimulatedPayment, event: PaymentEvent): NotificationPost | undefined {
     const [, merchant] = this.merchantOf(payment);
-    if (!merchant || event === 'closed') return undefined;
+    if (!merchant || event === 'closed' || event === 'disputed') return undefined;
     const now = this.context.clock.now();
     const key = this.keyOf(merchant, undefined);
     return wechatPayNotice(payment.entry(now), event, merchant, key, now);

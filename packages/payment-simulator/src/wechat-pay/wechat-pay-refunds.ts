@@ -22,7 +22,8 @@ export function orderRefund(
   if (before.paidAmount !== null && BigInt(before.paidAmount) !== BigInt(order.amount.total)) {
     return wechatPayError('INVALID_REQUEST', '订单金额与支付金额不一致');
   }
-  const known = before.refunds.some(({ number, status }) => number === order.out_refund_no && status !== 'REJECTED');
+  const known = before.refunds.find(({ number, status }) => number === order.out_refund_no && status !== 'REJECTED');
+  if (known?.status === 'FAILED') return { status: 200, body: showRefund(before, known) };
   const result = payment.refund(now, { number: order.out_refund_no, amount: BigInt(order.amount.refund) });
   const entry = payment.entry(now);
   const refund = entry.refunds.find(({ number }) => number === order.out_refund_no);
@@ -48,7 +49,8 @@ function showRefund(entry: LedgerEntry, refund: LedgerRefund): Readonly<Record<s
   return {
     ...{ refund_id: refund.refundId, out_refund_no: refund.number, transaction_id: entry.transactionId },
     ...{ out_trade_no: entry.reference, channel: 'ORIGINAL', user_received_account: '支付用户零钱' },
-    ...{ status: isBack ? 'SUCCESS' : 'PROCESSING', ...(isBack && { success_time: beijingTime(refund.refundedAt) }) },
+    status: isBack ? 'SUCCESS' : refund.status === 'FAILED' ? 'ABNORMAL' : 'PROCESSING',
+    ...(isBack && { success_time: beijingTime(refund.refundedAt) }),
     amount: {
       ...{ total, refund: given, payer_total: total, payer_refund: given, settlement_refund: given },
       ...{ settlement_total: total, discount_refund: 0, currency: entry.paidCurrency ?? entry.currency },

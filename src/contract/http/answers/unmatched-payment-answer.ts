@@ -5,7 +5,16 @@ import { instant } from '../../schema/instant';
 import { money } from '../../schema/money';
 
 export const unmatchedReason = describes<UnmatchedReason>()(
-  z.enum(['late', 'surplus', 'unknown-order', 'attempt-mismatch', 'amount-mismatch', 'currency-mismatch']),
+  z.enum([
+    'late',
+    'surplus',
+    'unknown-order',
+    'attempt-mismatch',
+    'amount-mismatch',
+    'currency-mismatch',
+    'refund-failed',
+    'chargeback',
+  ]),
 );
 
 export const unmatchedHandling = describes<UnmatchedHandling>()(

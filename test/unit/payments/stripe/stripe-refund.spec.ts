@@ -46,6 +46,16 @@ describe('StripeProvider.refund', () => {
     expect(created()[0]?.key).toBe(`refund:${refundNumber}:1`);
   });
 
+  it.each(['pi', 'cs'] as const)('of a %s that failed later is rejected, and not made again', async (kind) => {
+    const attempt = paid(kind);
+    await refund(attempt);
+    expect(stripe.payment(attempt).failRefund(Date.now())).toBe(true);
+    const failed = { type: 'REJECTED', reason: 'refund failed: expired_or_canceled_card' };
+    expect(await refund(attempt, {}, stripe.provider())).toMatchObject(failed);
+    expect(created()).toHaveLength(1);
+    expect([stripe.status(attempt), givenBack(attempt)]).toEqual(['PAID', '0']);
+  });
+
   it('makes a partial refund', async () => {
     const attempt = paid();
     expect(await refund(attempt, { amount: 500n })).toMatchObject({ type: 'REFUNDED' });

@@ -81,7 +81,31 @@ describe('StripeWebhooks', () => {
     });
   });
 
+  const dispute = {
+    ...{ id: 'dp_1', object: 'dispute', amount: 500, currency: 'eur', payment_intent: 'pi_1' },
+    ...{ reason: 'fraudulent', status: 'needs_response', evidence_details: { due_by: 1_768_000_000 } },
+  };
+
+  it.each([
+    ['charge.dispute.created', 'needs_response'],
+    ['charge.dispute.created', 'warning_needs_response'],
+    ['charge.dispute.funds_withdrawn', 'under_review'],
+    ['charge.dispute.closed', 'lost'],
+  ])('%s, %s, is a CHARGEBACK', async (type, status) => {
+    expect(await send(anEvent(type, { ...dispute, status }))).toEqual({
+      ...{ type: 'CHARGEBACK', reference: 'pi_1', merchantAccount: 'shop', amount: 500n, currency: 'EUR' },
+      evidence: {
+        ...{ event: 'evt_1', eventType: type, eventCreated: '2026-01-01T00:01:40.000Z', dispute: 'dp_1' },
+        ...{ disputeReason: 'fraudulent', disputeStatus: status, evidenceDueBy: '2026-01-09T23:06:40.000Z' },
+      },
+    });
+  });
+
   it.each<[string, object]>([
+    ['charge.dispute.closed', { ...dispute, status: 'won' }],
+    ['charge.dispute.closed', { ...dispute, status: 'warning_closed' }],
+    ['charge.dispute.funds_reinstated', dispute],
+    ['charge.dispute.created', { ...dispute, payment_intent: null }],
     ['customer.created', { id: 'cus_1' }],
     ['payment_intent.payment_failed', anIntent()],
     ['toString', {}],
@@ -229,6 +253,26 @@ describe('the webhooks of the simulator', () => {
     }
     expect(read.map((one) => one?.type)).toEqual(types);
     expect(read[0]).toMatchObject({ reference: attempt.reference, merchantAccount: 'shop', amount: attempt.amount });
+  });
+
+  it.each(['pi', 'cs'] as const)('report a refund of a %s that failed later, and a dispute', async (kind) => {
+    const stripe = new StripeBench(clock);
+    const { notifications } = new StripeProvider({ merchants: stripe.merchants }, clock);
+    const attempt = stripe.attempt(kind);
+    stripe.pay(attempt);
+    const payment = stripe.payment(attempt);
+    payment.refundDirectly(clock.now());
+    expect([payment.failRefund(clock.now()), payment.failRefund(clock.now())]).toEqual([true, false]);
+    expect([payment.dispute(clock.now()), payment.dispute(clock.now())]).toEqual([true, false]);
+    const read: (Notification | undefined)[] = [];
+    for (const { headers, body } of stripe.posts.slice(2)) {
+      read.push(await notifications?.read({ headers, rawBody: Buffer.from(body) }));
+    }
+    const reference = kind === 'pi' ? attempt.reference : `pi_${attempt.reference}`;
+    expect(read).toMatchObject([
+      { type: 'STATUS_CHANGED', reference, evidence: { eventType: 'refund.failed' } },
+      { type: 'CHARGEBACK', reference, amount: attempt.amount, currency: 'EUR' },
+    ]);
   });
 
   it.each(['pi', 'cs'] as const)('report a closed %s', async (kind) => {

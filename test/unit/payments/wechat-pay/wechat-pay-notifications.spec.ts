@@ -77,6 +77,19 @@ describe('WechatPayNotifications', () => {
     expect(bench.protocol.notification(bench.payment(attempt), 'closed')).toBeUndefined();
   });
 
+  it('reads what the simulated WeChat Pay posts about a refund that failed later', async () => {
+    const attempt = bench.paid({ merchantAccount: 'other' });
+    bench.payment(attempt).refundDirectly(Date.now());
+    bench.payment(attempt).failRefund(Date.now());
+    const failed = bench.protocol.notification(bench.payment(attempt), 'refund-failed');
+    const provider = new WechatPayProvider({ merchants }, bench.clock);
+    expect(await provider.notifications.read(received(failed as NotificationPost))).toMatchObject({
+      ...{ type: 'STATUS_CHANGED', reference: attempt.reference, merchantAccount: 'other' },
+      evidence: { event_type: 'REFUND.ABNORMAL', refund_status: 'ABNORMAL' },
+    });
+    expect(bench.protocol.notification(bench.payment(attempt), 'disputed')).toBeUndefined();
+  });
+
   it('keeps no data about the payer', async () => {
     expect((await read(post())) as { evidence: object }).not.toHaveProperty('evidence.payer');
   });

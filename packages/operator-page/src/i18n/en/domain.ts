@@ -45,6 +45,8 @@ export const domain = {
     'attempt-mismatch': 'Attempt of another order',
     'amount-mismatch': 'Wrong amount',
     'currency-mismatch': 'Wrong currency',
+    'refund-failed': 'Refund failed after it was done',
+    chargeback: 'Chargeback by the buyer’s bank',
   },
   handlings: {
     kept: 'Waits for a person',

@@ -47,6 +47,8 @@ export const domain: Messages['domain'] = {
     'attempt-mismatch': '属于另一订单的支付',
     'amount-mismatch': '金额不符',
     'currency-mismatch': '币种不符',
+    'refund-failed': '退款完成后又失败',
+    chargeback: '买家银行拒付',
   },
   handlings: {
     kept: '等待人工处理',

@@ -1,0 +1,223 @@
+import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
+import { OpenItems } from '../../../src/orders/retention/open-items';
+import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
+import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';
+import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
+import { type OperatorDesk, openDesk } from './operator-desk';
+import { dueOf, eventsOf, notified, SCHEMA } from './shop';
+
+const FAILED = { type: 'REJECTED', reason: 'refund failed: expired_or_canceled_card' } as const;
+const MINUTE = 60_000;
+
+/** The provider posts this. */
+async function post({ shop }: OperatorDesk, notification: Notification): Promise<void> {
+  const { store, dataSource, markPaid, scheduler, provider } = shop;
+  const notifications = { read: async () => notification, reply: () => ({ status: 200, body: '' }) };
+  const posting = { name: 'fake', notifications };
+  const providers = new PaymentProviders([Object.assign(Object.create(provider) as typeof provider, posting)]);
+  const refunds = new RefundRows(dataSource, SCHEMA);
+  const deps = { providers, observers: new PaymentObservers(), store, dataSource, markPaid, scheduler, refunds };
+  await new HandleWebhook(deps).execute('fake', { headers: {}, rawBody: Buffer.alloc(0) });
+}
+
+describe('a refund that fails after it succeeded', () => {
+  let desk: OperatorDesk;
+
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const news = (reference: string) => post(desk, { type: 'STATUS_CHANGED', reference, evidence: {} });
+
+  /** Runs the refund of this payment if its timeout is scheduled, as the engine does. */
+  async function run(orderId: string, ageMs = 2 * MINUTE): Promise<TimeoutOutcome | 'not scheduled'> {
+    const { shop } = desk;
+    const [row] = await shop.dataSource.query<{ key: string; payload: DueTimeout['payload'] }[]>(
+      `SELECT t.key, t.payload FROM ${SCHEMA}.timeout t JOIN ${SCHEMA}.refund r ON r.number = t.key
+        WHERE t.kind = $1 AND r.order_id = $2`,
+      [PAYMENT_REFUND, orderId],
+    );
+    if (!row) return 'not scheduled';
+    const dueAt = new Date(Date.now() - ageMs);
+    const due = dueOf(row.key, { kind: PAYMENT_REFUND, payload: row.payload, dueAt }) as DueTimeout<never>;
+    let [outcome] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([due], tx));
+    if (outcome?.type === 'look-up') {
+      const answer = (await shop.refunding.lookUp(due, new AbortController().signal)) as never;
+      [outcome] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([{ ...due, answer }], tx));
+    }
+    if (outcome?.type === 'done') {
+      await shop.dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE kind = $1 AND key = $2`, [
+        PAYMENT_REFUND,
+        row.key,
+      ]);
+    }
+    return outcome as TimeoutOutcome;
+  }
+
+  const askedFor = (reference: string) =>
+    desk.shop.provider.refunds.filter(({ attempt }) => attempt.reference === reference);
+  const eventsAfter = async (id: string, seen: number) =>
+    (await eventsOf(desk.shop, id)).slice(seen).map(({ routing_key, body }) => `${routing_key} ${String(body.reason)}`);
+  const countEvents = async (id: string) => (await eventsOf(desk.shop, id)).length;
+
+  /** A canceled order whose late payment was refunded. */
+  async function refunded(reference: string): Promise<string> {
+    const id = await desk.placed();
+    await desk.shop.cancel.execute({ orderId: id });
+    await notified(desk.shop, id, reference);
+    expect(await run(id)).toEqual({ type: 'done' });
+    expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+    return id;
+  }
+
+  it('is asked for again by its number, reopens the order, and is told to a person', async () => {
+    const id = await refunded('f-1');
+    const seen = await countEvents(id);
+    desk.shop.provider.answerRefund('f-1', FAILED);
+    await news('f-1');
+    expect(await run(id)).toEqual({
+      ...{ type: 'retry', counted: true },
+      reason: `the refund failed after it was done: ${FAILED.reason}`,
+    });
+    const numbers = askedFor('f-1').map(({ refundNumber }) => refundNumber);
+    expect(numbers).toHaveLength(2);
+    expect(new Set(numbers).size).toBe(1);
+    expect(await desk.statusOf(id)).toBe('REFUNDING');
+    expect(await desk.attemptsOf(id)).toEqual(['f-1 REFUNDING']);
+    expect(await desk.openOf('f-1')).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
+    expect(await eventsAfter(id, seen)).toEqual(['order.refunding refund-failed', 'order.payment_late refund-failed']);
+    expect(await desk.lastOf(id)).toMatchObject({ to: 'REFUNDING', reason: 'refund-failed' });
+  });
+
+  it('that still stands is asked for twice, a minute apart, and nobody is told', async () => {
+    const id = await refunded('f-stands');
+    const seen = await countEvents(id);
+    await news('f-stands');
+    expect(await run(id, 0)).toMatchObject({ type: 'retry', counted: false, afterMs: MINUTE });
+    expect(await run(id, MINUTE)).toEqual({ type: 'done' });
+    expect(askedFor('f-stands')).toHaveLength(3);
+    expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+    expect([await eventsAfter(id, seen), await desk.rowsOf('f-stands')]).toEqual([[], ['late refunding']]);
+  });
+
+  it('is not taken for failed because the provider does not answer, or works on it', async () => {
+    const id = await refunded('f-unclear');
+    await news('f-unclear');
+    for (const answer of [{ type: 'UNKNOWN', reason: 'down' }, { type: 'PENDING' }] as const) {
+      desk.shop.provider.answerRefund('f-unclear', answer);
+      expect(await run(id)).toMatchObject({ type: 'retry', counted: false });
+    }
+    expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+    expect(await desk.openOf('f-unclear')).toEqual([]);
+  });
+
+  it('of a surplus payment leaves the order paid, and is told', async () => {
+    const { shop, confirm } = desk;
+    const id = await desk.placed({ attempt: desk.attempt('f-first') });
+    await confirm(id, 'f-first');
+    await notified(shop, id, 'f-second');
+    expect(await run(id)).toEqual({ type: 'done' });
+    const seen = await countEvents(id);
+    shop.provider.answerRefund('f-second', FAILED);
+    await news('f-second');
+    expect(await run(id)).toMatchObject({ type: 'retry', counted: true });
+    expect(await desk.statusOf(id)).toBe('PAID');
+    expect(await desk.attemptsOf(id)).toEqual(['f-first PAID', 'f-second REFUNDING']);
+    expect(await eventsAfter(id, seen)).toEqual(['order.payment_late refund-failed']);
+  });
+
+  it('ends when the provider refunds it after all, and is told again if that fails, too', async () => {
+    const id = await refunded('f-again');
+    for (const round of [1, 2]) {
+      const seen = await countEvents(id);
+      desk.shop.provider.answerRefund('f-again', FAILED);
+      await news('f-again');
+      expect(await run(id)).toMatchObject({ type: 'retry', counted: true });
+      expect(await eventsAfter(id, seen)).toContain('order.payment_late refund-failed');
+      expect(await desk.openOf('f-again')).toHaveLength(1);
+      desk.shop.provider.answerRefund('f-again', undefined);
+      expect([round, await run(id)]).toEqual([round, { type: 'done' }]);
+      expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+      expect(await desk.openOf('f-again')).toEqual([]);
+    }
+  });
+
+  it('ends when a person settles it, and then the provider is never asked for it again', async () => {
+    const id = await refunded('f-wire');
+    desk.shop.provider.answerRefund('f-wire', FAILED);
+    await news('f-wire');
+    await run(id);
+    const [row] = await desk.openOf('f-wire');
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'wire 4711' }, { by: { actor: 'anna' } });
+    expect(await run(id)).toEqual({ type: 'done' });
+    expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+    expect((await eventsOf(desk.shop, id)).at(-1)?.body).toMatchObject({ refundId: 'wire 4711' });
+    const asked = askedFor('f-wire').length;
+    desk.shop.provider.answerRefund('f-wire', undefined);
+    await news('f-wire');
+    expect(await run(id)).toBe('not scheduled');
+    expect(askedFor('f-wire')).toHaveLength(asked);
+    expect(await desk.rowsOf('f-wire')).toEqual(['late refunding', 'refund-failed settled']);
+  });
+
+  it('keeps its order from being deleted', async () => {
+    const id = await refunded('f-kept');
+    desk.shop.provider.answerRefund('f-kept', FAILED);
+    await news('f-kept');
+    await run(id);
+    const open = await desk.shop.dataSource.transaction((tx) => new OpenItems(SCHEMA, () => []).execute(tx, [id]));
+    expect(open.get(id)).toEqual(expect.arrayContaining(['timeout', 'refund', 'attempt', 'unmatched-money']));
+  });
+});
+
+describe('a chargeback', () => {
+  let desk: OperatorDesk;
+
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  async function takes(reference: string, amount = 1_999n): Promise<void> {
+    const evidence = { dispute: 'dp_1', disputeReason: 'fraudulent' };
+    await post(desk, { type: 'CHARGEBACK', reference, amount, currency: 'EUR', evidence });
+  }
+
+  it('is told to a person once, and leaves the order and its other money as they are', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-1') });
+    await desk.confirm(id, 'c-1');
+    for (const repetition of [1, 2]) {
+      await takes('c-1');
+      expect([repetition, await desk.rowsOf('c-1')]).toEqual([repetition, ['chargeback kept']]);
+    }
+    expect((await eventsOf(desk.shop, id)).map(({ routing_key }) => routing_key)).toEqual([
+      'order.paid',
+      'order.payment_late',
+    ]);
+    expect(await desk.statusOf(id)).toBe('PAID');
+    expect(await desk.attemptsOf(id)).toEqual(['c-1 PAID']);
+    const [row] = await desk.openOf('c-1');
+    expect(row).toMatchObject({ orderId: id, amount: 1_999, evidence: { dispute: 'dp_1' } });
+    expect(await desk.shop.assign.execute({ id: row?.id ?? '', orderId: id, reason: 'x' })).toMatchObject({
+      code: 'UNMATCHED_PAYMENT_HAS_ORDER',
+    });
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'evidence sent' }, { by: { actor: 'anna' } });
+    await takes('c-1');
+    expect(await desk.rowsOf('c-1')).toEqual(['chargeback settled']);
+    expect(await desk.statusOf(id)).toBe('PAID');
+  });
+
+  it('of a payment that is known under the number of the provider names its order', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-session') });
+    await desk.confirm(id, 'c-session');
+    await takes('t-c-session', 500n);
+    expect(await desk.openOf('c-session')).toMatchObject([{ reason: 'chargeback', orderId: id, amount: 500 }]);
+  });
+
+  it('of a payment that nobody registered is told, too', async () => {
+    await takes('c-unknown');
+    expect(await desk.openOf('c-unknown')).toMatchObject([{ reason: 'chargeback', orderId: null }]);
+  });
+});
