@@ -40,7 +40,8 @@ const onServers = {
 module.exports = /** @satisfies {import('jest').Config} */ ({
   collectCoverageFrom: ['{src,packages/*/src}/**/*.ts', '!{src,packages/*/src}/main.ts'],
   coverageProvider: 'v8',
-  testTimeout: 30_000,
+  // Ends a test that hangs. What a test waits for has limits of its own, which a busy machine stretches.
+  testTimeout: 180_000,
   // Most of the time is spent waiting for deadlines and servers, so four workers share two cores.
   maxWorkers: 4,
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],

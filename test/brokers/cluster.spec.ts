@@ -28,7 +28,7 @@ describe('a cluster of three nodes with quorum queues', () => {
       createDatabase(),
     ]);
     await createEffectTable(database);
-  }, 180_000);
+  });
 
   afterEach(() => engine?.close());
 

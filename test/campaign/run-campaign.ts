@@ -7,7 +7,7 @@ import { type Patch } from './build/patch';
 import { type CampaignOptions } from './campaign-options';
 import { checkRun, type Findings } from './checks/check-run';
 import { eventsInOutbox } from './checks/events-in-outbox';
-import { MachineLoad } from './checks/machine-load';
+import { MachineLoad } from '../harness/machine-load';
 import { untilDrained } from './checks/until-drained';
 import { type FaultKind } from './faults/fault-kind';
 import { FaultLog } from './faults/fault-log';

@@ -3,4 +3,4 @@ const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
 const tests = ['test/clients/**/*.spec.ts', 'test/e2e/example-clients.spec.ts'];
 
-module.exports = suiteApart([projectLike('e2e', 'clients', tests)], { testTimeout: 120_000 });
+module.exports = suiteApart([projectLike('e2e', 'clients', tests)]);

@@ -2,8 +2,6 @@ import { type AttackStage, openAttackStage } from '../security/attack-stage';
 import { type Post } from '../security/payers';
 import { until } from '../support/engine';
 
-jest.setTimeout(60_000);
-
 const WINDOW_MS = 1_000;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -27,7 +27,7 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
     other = await connectTo(bouncer.through(otherUrl.href), 4);
     const drop = (): Promise<void> => dataSource.destroy();
     service = await openService({ DATABASE_PREPARED_STATEMENTS: 'off' }, { url, dataSource, drop });
-  }, 120_000);
+  });
   afterAll(async () => {
     await service.close();
     await other.destroy();

@@ -7,8 +7,6 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { attributeOf, OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 
-jest.setTimeout(120_000);
-
 const LIMIT_MS = 90_000;
 const WINDOW_SECONDS = 2;
 

@@ -3,8 +3,6 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
 import { createEffectTable, keys, summarise, WriteEffects } from './effects';
 
-jest.setTimeout(120_000);
-
 describe('while the broker fails', () => {
   let broker: OwnBroker;
   let database: TestDatabase;

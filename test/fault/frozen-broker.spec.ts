@@ -24,13 +24,13 @@ describe('a broker that is frozen', () => {
     [broker, database] = await Promise.all([OwnBroker.open({ profile: 'plain' }), createDatabase()]);
     engine = await startEngine(database, broker.amqpUrl, [new Single()], { shutdownTimeoutMs: LIMIT_MS });
     await until(() => engine.engine.isMessagePathUp);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     broker?.thaw();
     await broker?.close();
     await database?.drop();
-  }, 60_000);
+  });
 
   it('holds up a shutdown by its limit, and two seconds for goodbyes', async () => {
     broker.freeze();
@@ -42,5 +42,5 @@ describe('a broker that is frozen', () => {
     const beganAt = performance.now();
     await engine.close();
     expect(performance.now() - beganAt).toBeLessThan(LIMIT_MS + 2_500);
-  }, 60_000);
+  });
 });

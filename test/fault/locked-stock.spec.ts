@@ -70,5 +70,5 @@ describe('a row of stock that another session holds', () => {
     await until(() => are([cancelled], 'CANCELLED'), 10_000);
     expect(service.parked).toEqual([]);
     expect(await service.database.dataSource.query(`SELECT 1 FROM ${SCHEMA}.timeout`)).toEqual([]);
-  }, 60_000);
+  });
 });

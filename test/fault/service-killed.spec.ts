@@ -5,8 +5,6 @@ import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process';
 
-jest.setTimeout(120_000);
-
 const ORDERS = 240;
 const PORT = 20_000 + (process.pid % 10_000);
 const headers = { 'content-type': 'application/json', 'x-api-key': KEYS.all };
@@ -61,7 +59,7 @@ describe('a service that is killed in mid-work and started again', () => {
     await until(async () => {
       const answer = await fetch(`http://127.0.0.1:${PORT}/health/ready`).catch(() => undefined);
       return answer?.ok ?? false;
-    }, 40_000);
+    });
   }
 
   const post = async (path: string, body: object, method = 'POST'): Promise<void> => {

@@ -52,7 +52,7 @@ describe('on a broker in trouble', () => {
       },
       { noAck: true },
     );
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await engine?.close();

@@ -3,8 +3,6 @@ import { readDashboards, withVariables } from '../support/observability';
 import { type EventfulService, openEventfulService } from './eventful-service';
 import { untilRecorded } from './until-recorded';
 
-jest.setTimeout(180_000);
-
 const LIMIT_MS = 60_000;
 /** What the incidents leave in the metrics that are 0 in a shop without any. */
 const TRACES = [

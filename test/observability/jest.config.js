@@ -3,4 +3,4 @@ const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
 const tests = ['test/observability/**/*.spec.ts', 'test/unit/observability/**/*.spec.ts'];
 
-module.exports = suiteApart([projectLike('e2e', 'observability', tests)], { testTimeout: 120_000 });
+module.exports = suiteApart([projectLike('e2e', 'observability', tests)]);

@@ -7,4 +7,4 @@ const page = {
 };
 const service = projectLike('e2e', 'operator-service', ['test/operator/service/**/*.spec.ts']);
 
-module.exports = suiteApart([page, service], { testTimeout: 120_000 });
+module.exports = suiteApart([page, service]);

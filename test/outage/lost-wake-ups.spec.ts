@@ -98,7 +98,7 @@ describe('wake-ups that the broker has lost', () => {
     // Without that all 250 are missed.
     expect(missed.count).toBeLessThan(125);
     expect(rows.slice(-20).map(({ due }) => due.cause)).toEqual(Array.from({ length: 20 }, () => 'message'));
-  }, 90_000);
+  });
 
   it('of the plugin become punctual again when it had lost the binding of their queue', async () => {
     const plugin = await createVhost('plugin');
@@ -125,7 +125,7 @@ describe('wake-ups that the broker has lost', () => {
     await connection.close();
     await engine.close();
     await plugin.drop();
-  }, 90_000);
+  });
 
   it('are published again at once when the broker is an empty one', async () => {
     await start();
@@ -137,7 +137,7 @@ describe('wake-ups that the broker has lost', () => {
     const rows = await engine.settled.done(30, 30_000);
     expect(rows.filter(({ due }) => due.cause === 'message').length).toBeGreaterThanOrEqual(25);
     expect(Math.max(...rows.map(({ lateMs }) => lateMs))).toBeLessThan(500);
-  }, 60_000);
+  });
 
   it('are published again when the broker lost its data while nobody ran', async () => {
     await start();
@@ -149,7 +149,7 @@ describe('wake-ups that the broker has lost', () => {
     await start();
     const rows = await engine.settled.done(30, 30_000);
     expect(rows.filter(({ due }) => due.cause === 'message').length).toBeGreaterThanOrEqual(25);
-  }, 60_000);
+  });
 
   it('are not suspected of the broker when they wait for a slow handler', async () => {
     const waiting = { release: (): void => undefined };
@@ -169,5 +169,5 @@ describe('wake-ups that the broker has lost', () => {
     waiting.release();
     await engine.settled.done(60, 20_000);
     expect(engine.engine.path.state).toBe('up');
-  }, 60_000);
+  });
 });

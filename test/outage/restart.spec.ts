@@ -48,7 +48,7 @@ describe('all transports on a broker that goes away', () => {
     const declared = await Promise.all(cases.map((each) => openWith(broker, each)));
     await Promise.all(declared.map((rig) => rig.close()));
     await broker.restart();
-  }, 120_000);
+  });
   afterAll(() => broker?.close());
 
   it.each(['restart', 'kill'] as const)(

@@ -25,14 +25,14 @@ describe('a work queue without a leader', () => {
     await declareAndKill();
     direct = await connect(broker.amqpUrl);
     client = new RabbitClient(resolveRabbitOptions({ urls: [broker.amqpUrl] }), new SystemClock());
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await client?.close();
     await direct?.close();
     await broker?.close();
     Logger.overrideLogger(false);
-  }, 60_000);
+  });
 
   async function declareAndKill(): Promise<void> {
     const connection = await connect(broker.amqpUrl);
@@ -76,5 +76,5 @@ describe('a work queue without a leader', () => {
     await until(() => client.isUp, 40_000);
     channel.sendToQueue(SICK, Buffer.from('b'), { persistent: true });
     await until(() => fromSick.includes('b'));
-  }, 120_000);
+  });
 });

@@ -70,8 +70,6 @@ const command: fc.Arbitrary<Command> = fc.record({
 });
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('fuzzed commands', () => {
   let stage: AttackStage;
   let connection: ChannelModel;
@@ -121,7 +119,7 @@ describe('fuzzed commands', () => {
     expect(sent).toBeGreaterThanOrEqual(RUNS * AT_ONCE);
     expect(await stage.fingerprint()).toBe(before);
     expect((await stage.service.call('get', '/health/ready')).body.status).toBe('ready');
-  }, 180_000);
+  });
 
   it.each<[string, string]>([
     ['of 100 KiB', JSON.stringify({ tenant: 'x'.repeat(100_000) })],

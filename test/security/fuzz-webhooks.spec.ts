@@ -70,8 +70,6 @@ const forge: fc.Arbitrary<Forge> = fc.oneof(
 );
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('fuzzed payment notifications', () => {
   let stage: AttackStage;
 

@@ -10,8 +10,6 @@ const nested = (open: string, close: string, depth: number): string =>
   `{"tenant":${open.repeat(depth)}1${close.repeat(depth)}}`;
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('a command with headers that our client cannot handle', () => {
   let service: RunningService;
 

@@ -7,8 +7,6 @@ import { type AttackStage, openAttackStage } from './attack-stage';
 const SQL = "x'); DROP TABLE order_timeout.orders; --";
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('injection', () => {
   let stage: AttackStage;
   let before: string;

@@ -3,4 +3,4 @@ const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
 const tests = ['test/security/**/*.spec.ts', 'test/soak/**/*.spec.ts'];
 
-module.exports = suiteApart([projectLike('e2e', 'security', tests)], { testTimeout: 120_000 });
+module.exports = suiteApart([projectLike('e2e', 'security', tests)]);

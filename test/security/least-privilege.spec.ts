@@ -14,8 +14,6 @@ const ROLES: readonly Role[] = ['service', 'sender', 'listener'];
 type Deed = (channel: Channel) => Promise<unknown>;
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('the users of the shipped broker definitions', () => {
   let vhost: TestVhost;
   let database: TestDatabase;

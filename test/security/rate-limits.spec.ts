@@ -3,8 +3,6 @@ import { KEYS, openService, type RunningService } from '../e2e/running-service';
 const LIMITS = { RATE_LIMIT_PER_SECOND: '5', RATE_LIMIT_FAILURES_PER_SECOND: '3' };
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('rate limits of the HTTP API', () => {
   let service: RunningService;
 

@@ -18,8 +18,6 @@ const ROLE = `ot_marked_${process.pid}`;
 const TABLES = ['orders', 'payment_attempt', 'order_history', 'unmatched_payment', 'refund', 'timeout', 'outbox'];
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('secrets', () => {
   let database: TestDatabase;
   let vhost: TestVhost;
@@ -59,7 +57,7 @@ describe('secrets', () => {
       HTTP_PAYMENT_PROVIDER_SECRET: secrets.httpProvider,
       LOG_LEVEL: 'trace',
     };
-  }, 180_000);
+  });
 
   afterEach(async () => {
     for (const { child, exited } of running.splice(0)) {
@@ -106,7 +104,7 @@ describe('secrets', () => {
     expect(service.output.stderr).toContain('6 problems');
     expect(files.output.stderr).toContain('privateKey');
     expect(secrets.foundIn(logged(service) + logged(files))).toEqual([]);
-  }, 180_000);
+  });
 
   it('are in no message about a database or a broker that cannot be reached or refuses', async () => {
     const noDatabase = start({ DATABASE_URL: `postgresql://u:${secrets.database}@127.0.0.1:9/d` });
@@ -119,7 +117,7 @@ describe('secrets', () => {
     await until(() => logged(noBroker).includes('not connected, retrying'), 90_000);
     const said = [noDatabase, refused, noLogin, noBroker].map(logged);
     expect(said.map((text) => secrets.foundIn(text))).toEqual([[], [], [], []]);
-  }, 180_000);
+  });
 
   it('are in no log, answer, row or message of a service in which everything goes wrong', async () => {
     const service = start();
@@ -169,7 +167,7 @@ describe('secrets', () => {
       secrets.foundIn(text).map((name) => `${name} in ${place}`),
     );
     expect(found).toEqual([]);
-  }, 180_000);
+  });
 });
 
 function withLogin(url: string, password: string, path?: string): string {

@@ -17,8 +17,6 @@ const WATCHED = new Set(['TCPSocketWrap', 'TCPServerWrap', 'ProcessWrap', 'Timeo
 const SIGNALS = ['SIGTERM', 'SIGINT', 'exit', 'beforeExit', 'uncaughtException', 'unhandledRejection', 'warning'];
 
 // A service takes seconds to start, and many times that beside other tests on a small machine.
-jest.setTimeout(120_000);
-
 describe('starting and stopping again and again', () => {
   let database: TestDatabase;
   let vhost: TestVhost;

@@ -10,6 +10,7 @@ import {
   TimeoutsModule,
   type TimeoutsOptions,
 } from '../../src/timeouts';
+import { Patience } from '../harness/machine-load';
 import { type TestDatabase } from './database';
 
 /** TEST_LOGS=1 shows what the engine says. */
@@ -25,7 +26,7 @@ export interface TestEngine {
   close(): Promise<void>;
 }
 
-/** Resolves when a condition on what was settled holds; the tests' replacement for sleeping. */
+/** Resolves when a condition on what was settled holds; the tests' replacement for sleeping. A busy machine gets longer. */
 export class Recorder {
   readonly rows: (SettledRow & { lateMs: number })[] = [];
   private readonly waiting = new Set<() => void>();
@@ -36,17 +37,22 @@ export class Recorder {
   }
 
   until(isEnough: (rows: Recorder['rows']) => boolean, timeoutMs = 15_000): Promise<Recorder['rows']> {
+    const patience = new Patience(timeoutMs);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      let timer: NodeJS.Timeout;
+      const waitOn = (): void => {
+        if (patience.leftMs > 0) return void (timer = setTimeout(waitOn, patience.leftMs));
         this.waiting.delete(check);
-        reject(new Error(`not reached within ${timeoutMs} ms; settled: ${JSON.stringify(this.rows.slice(-5))}`));
-      }, timeoutMs);
+        const last = JSON.stringify(this.rows.slice(-5));
+        reject(new Error(`not reached within ${patience.limitMs} ms; settled: ${last}`));
+      };
       const check = (): void => {
         if (!isEnough(this.rows)) return;
         clearTimeout(timer);
         this.waiting.delete(check);
         resolve(this.rows);
       };
+      waitOn();
       this.waiting.add(check);
       check();
     });
@@ -93,12 +99,12 @@ export async function startEngine(
   };
 }
 
-/** Polls until `condition` holds; for conditions that nobody signals. */
+/** Polls until `condition` holds; for conditions that nobody signals. A busy machine gets longer. */
 export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
-  const endsAt = performance.now() + timeoutMs;
+  const patience = new Patience(timeoutMs);
   while (!(await condition())) {
-    if (performance.now() > endsAt)
-      throw new Error(`condition not reached within ${timeoutMs} ms: ${condition.toString()}`);
+    if (patience.leftMs <= 0)
+      throw new Error(`condition not reached within ${patience.limitMs} ms: ${condition.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

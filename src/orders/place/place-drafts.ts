@@ -11,7 +11,7 @@ import { deadlineTimeouts, earlyMoneyTimeout } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
 import { retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
-import { type InsertedRow, InsertOrders } from '../sql/insert-orders';
+import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
 import { ReadViews, toView } from '../sql/read-views';
 import { stockRejections } from './stock-rejections';
@@ -73,10 +73,12 @@ export class PlaceDrafts {
     for (;;) {
       const candidates = drafts.filter((draft) => !rejections.has(draft.id));
       if (candidates.length === 0) return new Map();
+      const insertion = this.insert.prepare(candidates);
+      const place = (tx: EntityManager): Promise<Map<string, PlaceResult>> => this.placeAll(tx, candidates, insertion);
+      const once = (): Promise<Map<string, PlaceResult>> => this.placeOnce(candidates, place, lockLimitMs);
       try {
-        if (caller) return await runTransaction(this.deps.dataSource, caller, (tx) => this.placeAll(tx, candidates));
-        if (lockLimitMs !== undefined) return await this.placeOnce(candidates, lockLimitMs);
-        return await retryConflicts(() => this.placeOnce(candidates));
+        if (caller) return await runTransaction(this.deps.dataSource, caller, place);
+        return await (lockLimitMs === undefined ? retryConflicts(once) : once());
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         for (const [id, rejection] of error.rejections) rejections.set(id, rejection);
@@ -84,14 +86,22 @@ export class PlaceDrafts {
     }
   }
 
-  private placeOnce(drafts: readonly OrderDraft[], lockLimitMs?: number): Promise<Map<string, PlaceResult>> {
+  private placeOnce<T>(
+    drafts: readonly OrderDraft[],
+    place: (tx: EntityManager) => Promise<T>,
+    lockLimitMs: number | undefined,
+  ): Promise<T> {
     const skus = drafts.flatMap(({ input }) => input.lines.map(({ sku }) => sku));
-    return reserveInTransaction({ ...this.deps, skus, lockLimitMs }, (tx) => this.placeAll(tx, drafts));
+    return reserveInTransaction({ ...this.deps, skus, lockLimitMs }, place);
   }
 
   /** Lock order: order rows, timeouts, then SKUs. */
-  private async placeAll(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceResult>> {
-    const inserted = new Map((await this.insert.execute(tx, drafts)).map((row) => [row.id, row]));
+  private async placeAll(
+    tx: EntityManager,
+    drafts: readonly OrderDraft[],
+    insertion: Insertion,
+  ): Promise<Map<string, PlaceResult>> {
+    const inserted = new Map((await this.insert.execute(tx, insertion)).map((row) => [row.id, row]));
     const placed = drafts.flatMap((draft) => {
       const row = inserted.get(draft.id);
       return row ? [{ draft, row, order: placedOrder(draft, row.expires_at, row.created_at) }] : [];

@@ -18,6 +18,12 @@ export interface InsertedRow {
   readonly event: OutboxEntry | undefined;
 }
 
+/** New orders as the statement takes them. */
+export interface Insertion {
+  readonly values: readonly string[];
+  readonly events: ReadonlyMap<string, PlacedEvent>;
+}
+
 /** The existing rows with an order's id and idempotency key. */
 export interface PresentRow {
   readonly id: string;
@@ -44,18 +50,20 @@ export class InsertOrders {
         LEFT JOIN ${schema}.idempotency_key k ON k.scope = r.scope AND k.key = r.key`;
   }
 
+  /** Made before the transaction begins: a busy machine takes longer for a large batch than a transaction may pause. */
+  prepare(drafts: readonly OrderDraft[]): Insertion {
+    const events = new Map(drafts.filter(({ isAnnounced }) => isAnnounced).map((one) => [one.id, placedEvent(one)]));
+    const orders = drafts.map((draft) => orderJson(draft, events.get(draft.id)));
+    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
+    return { values: json.map((values) => JSON.stringify(values)), events };
+  }
+
   /**
    * Returns the new orders. Orders whose id or idempotency key exists are left out. The events are written, and are still
    * to be told to the listeners.
    */
-  async execute(tx: EntityManager, drafts: readonly OrderDraft[]): Promise<InsertedRow[]> {
-    const events = new Map(drafts.filter(({ isAnnounced }) => isAnnounced).map((one) => [one.id, placedEvent(one)]));
-    const orders = drafts.map((draft) => orderJson(draft, events.get(draft.id)));
-    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
-    const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(
-      this.insert,
-      json.map((values) => JSON.stringify(values)),
-    );
+  async execute(tx: EntityManager, { values, events }: Insertion): Promise<InsertedRow[]> {
+    const rows = await tx.query<Omit<InsertedRow, 'event'>[]>(this.insert, [...values]);
     if (events.size > 0) announceAfterCommit(tx);
     return rows.map((row) => ({ ...row, event: eventIn(events, row) }));
   }

@@ -16,6 +16,12 @@ import { type ScheduleTimeout, type TimeoutCause, type TimeoutRecord, type Timeo
 import { type TimeoutQueries } from './timeout-queries';
 import { validateRequests } from './validate-requests';
 
+/**
+ * Rows of one statement of ours. A long list takes several in its transaction, so that neither a statement nor the pause
+ * between two, in which this process reads the answer and a busy machine lets it wait, comes near a limit.
+ */
+const PART = 5_000;
+
 interface SchedulerDependencies {
   readonly dataSource: DataSource;
   readonly queries: TimeoutQueries;
@@ -50,7 +56,7 @@ export class TimeoutScheduler {
   }
 
   /**
-   * Schedules timeouts, or reschedules those that are pending or parked, in one statement. If several requests have the
+   * Schedules timeouts, or reschedules those that are pending or parked, in one transaction. If several requests have the
    * same kind and key, the last one counts.
    *
    * With `tx`, the timeouts exist if, and only if, that transaction commits. Without it, they are durable when the call
@@ -63,7 +69,9 @@ export class TimeoutScheduler {
     if (requests.length === 0) return [];
     this.check(requests);
     const traced = withTrace(requests);
-    if (tx) return joinTransaction(this.deps.dataSource, tx, (own) => this.write(own, traced));
+    // A single statement: the caller's transaction could end between two.
+    if (tx)
+      return joinTransaction(this.deps.dataSource, tx, (own) => this.write(own, this.valuesOf(lastOfEach(traced))));
     // More requests than a group may hold get a transaction of their own.
     return traced.length > GROUP_COMMIT.size ? this.commit(traced) : this.groups.run(traced);
   }
@@ -73,33 +81,36 @@ export class TimeoutScheduler {
     for (const kind of new Set(requests.map((request) => request.kind))) this.deps.checkKind(kind);
   }
 
-  private commit(requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
-    return ownTransaction(this.deps.dataSource, (tx) => this.write(tx, requests));
+  private commit(requests: readonly ScheduleTimeout[], lockMs = 0): Promise<ScheduledTimeout[]> {
+    // Made before the transaction begins, which may pause for 5 s only.
+    const parts = inParts(lastOfEach(requests)).map((rows) => this.valuesOf(rows));
+    return ownTransaction(this.deps.dataSource, (tx) => inTurn(parts, (values) => this.write(tx, values)), { lockMs });
   }
 
   private async commitTogether(callers: readonly (readonly ScheduleTimeout[])[]): Promise<ScheduledTimeout[][]> {
-    const { dataSource } = this.deps;
-    const write = (tx: EntityManager): Promise<ScheduledTimeout[]> => this.write(tx, callers.flat());
-    const scheduled = await ownTransaction(dataSource, write, { lockMs: GROUP_COMMIT.lockLimitMs });
+    const scheduled = await this.commit(callers.flat(), GROUP_COMMIT.lockLimitMs);
     const byName = new Map(scheduled.map((timeout) => [nameOf(timeout), timeout]));
     return callers.map((requests) => lastOfEach(requests).flatMap((request) => byName.get(nameOf(request)) ?? []));
   }
 
-  private async write(tx: EntityManager, requests: readonly ScheduleTimeout[]): Promise<ScheduledTimeout[]> {
-    const rows = lastOfEach(requests);
+  private valuesOf(rows: readonly ScheduleTimeout[]): unknown[] {
+    return [
+      rows.map((row) => row.kind),
+      rows.map((row) => row.key),
+      rows.map((row) => row.dueAt?.toISOString() ?? null),
+      rows.map((row) => row.afterMs ?? null),
+      rows.map((row) => storableJson(row.payload ?? {})),
+      rows.map((row) => row.traceparent ?? null),
+      rows.map(() => uuidv7()),
+      this.deps.horizonMs,
+      this.deps.writesWakeUps,
+    ];
+  }
+
+  private async write(tx: EntityManager, values: unknown[]): Promise<ScheduledTimeout[]> {
     const scheduled = await tx.query<{ kind: string; key: string; generation: string; due_at: Date }[]>(
       this.deps.queries.schedule,
-      [
-        rows.map((row) => row.kind),
-        rows.map((row) => row.key),
-        rows.map((row) => row.dueAt?.toISOString() ?? null),
-        rows.map((row) => row.afterMs ?? null),
-        rows.map((row) => storableJson(row.payload ?? {})),
-        rows.map((row) => row.traceparent ?? null),
-        rows.map(() => uuidv7()),
-        this.deps.horizonMs,
-        this.deps.writesWakeUps,
-      ],
+      values,
     );
     const result = scheduled.map(({ kind, key, generation, due_at }) => ({ kind, key, generation, dueAt: due_at }));
     announceAfterCommit(
@@ -113,16 +124,17 @@ export class TimeoutScheduler {
   async cancel(refs: readonly TimeoutRef[], { tx }: TransactionOptions = {}): Promise<number> {
     if (refs.length === 0) return 0;
     const { dataSource } = this.deps;
-    return tx
-      ? joinTransaction(dataSource, tx, (own) => this.remove(own, refs))
-      : ownTransaction(dataSource, (own) => this.remove(own, refs));
+    const distinct = lastOfEach(refs);
+    if (tx) return joinTransaction(dataSource, tx, (own) => this.remove(own, distinct));
+    const remove = async (own: EntityManager, part: readonly TimeoutRef[]) => [await this.remove(own, part)];
+    const counts = await ownTransaction(dataSource, (own) => inTurn(inParts(distinct), (part) => remove(own, part)));
+    return counts.reduce((total, count) => total + count, 0);
   }
 
   private async remove(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
-    const distinct = lastOfEach(refs);
     const [canceled] = await tx.query<{ count: number }[]>(this.deps.queries.cancel, [
-      distinct.map((ref) => ref.kind),
-      distinct.map((ref) => ref.key),
+      refs.map((ref) => ref.kind),
+      refs.map((ref) => ref.key),
     ]);
     return canceled?.count ?? 0;
   }
@@ -163,6 +175,16 @@ function withTrace(requests: readonly ScheduleTimeout[]): readonly ScheduleTimeo
 function lastOfEach<T extends TimeoutRef>(requests: readonly T[]): T[] {
   const byKey = new Map(requests.map((request) => [nameOf(request), request]));
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, request]) => request);
+}
+
+function inParts<T>(rows: readonly T[]): (readonly T[])[] {
+  return Array.from({ length: Math.ceil(rows.length / PART) }, (_, n) => rows.slice(n * PART, (n + 1) * PART));
+}
+
+async function inTurn<T, R>(parts: readonly T[], run: (part: T) => Promise<readonly R[]>): Promise<R[]> {
+  const results: (readonly R[])[] = [];
+  for (const part of parts) results.push(await run(part));
+  return results.flat();
 }
 
 function nameOf({ kind, key }: TimeoutRef): string {

@@ -12,7 +12,7 @@ import { checkOrder } from './check-order';
 import { checkUnsendable } from './check-unsendable';
 import { BASE_MS, earlyMs, latenessOf, type OrderNeeds } from './lateness';
 import { type LateOrder, NOTICEABLE_MS } from './lateness-by-kind';
-import { type MachineLoad } from './machine-load';
+import { type MachineLoad } from '../../harness/machine-load';
 import { parkedCommands } from './parked-commands';
 import { Verdict } from './verdict';
 

@@ -1,7 +1,7 @@
 import { type OrderRecord } from '../../harness/checks/facts';
 import { type InjectedFault } from '../faults/fault-log';
 import { EVENT_EXCUSES, EXCUSES } from './excuses';
-import { type MachineLoad } from './machine-load';
+import { type MachineLoad } from '../../harness/machine-load';
 
 /** How late an order ended, and how late the faults of its time let it be; milliseconds. */
 export interface Lateness {

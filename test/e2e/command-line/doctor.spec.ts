@@ -11,8 +11,6 @@ import { type TestVhost } from '../../support/rabbit-vhost';
 import { environmentOf, openService, PREFIX } from '../running-service';
 import { openSilentService } from './silent-service';
 
-jest.setTimeout(120_000);
-
 type Examined = DoctorReport & { readonly code: number };
 
 const names = new TopologyNames(PREFIX);

@@ -4,8 +4,6 @@ import { until } from '../../support/engine';
 import { PREFIX } from '../running-service';
 import { openSilentService, type SilentService } from './silent-service';
 
-jest.setTimeout(60_000);
-
 interface Changed {
   readonly code: number;
   readonly outcome: string;

@@ -14,8 +14,6 @@ import { findBreaks, readCatalog } from '../../support/schema-catalog';
 import { environmentOf, PREFIX } from '../running-service';
 import { openSilentService, type SilentService } from './silent-service';
 
-jest.setTimeout(120_000);
-
 interface Failed {
   readonly code: number;
   readonly error: { readonly code?: string; readonly message: string };

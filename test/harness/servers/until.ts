@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Patience } from '../machine-load';
 import { RunError } from '../run-error';
 
 const PAUSE_MS = 100;
@@ -6,7 +7,7 @@ const PAUSE_MS = 100;
 /**
  * Asks again and again until there is an answer.
  *
- * @throws RunError saying what was waited for, after `limitMs`; or the reason of the signal.
+ * @throws RunError saying what was waited for, after `limitMs`, a busy machine later; or the reason of the signal.
  */
 export async function until<T>(
   what: string,
@@ -14,12 +15,12 @@ export async function until<T>(
   signal: AbortSignal | undefined,
   ask: () => Promise<T | undefined>,
 ): Promise<T> {
-  const endsAt = performance.now() + limitMs;
+  const patience = new Patience(limitMs);
   for (;;) {
     signal?.throwIfAborted();
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > endsAt) throw new RunError(`${what} did not happen within ${limitMs / 1_000} s`);
+    if (patience.leftMs <= 0) throw new RunError(`${what} did not happen within ${patience.limitMs / 1_000} s`);
     await sleep(PAUSE_MS, undefined, { signal });
   }
 }

@@ -150,7 +150,7 @@ describe('the migration that renames the table of unmatched payments', () => {
     );
     expect(rows.map(({ amount }) => Number(amount))).toEqual(written);
     expect(Math.min(...written)).toBeGreaterThan(3);
-  }, 60_000);
+  });
 
   function connectAsApp(): Promise<DataSource> {
     const url = new URL(urlOf(database));

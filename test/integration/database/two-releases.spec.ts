@@ -104,7 +104,7 @@ interface Instance {
     expect(await count('SELECT sum(reserved) AS n FROM order_timeout.inventory')).toBe(0);
     await Promise.all([again.stop(), now.stop()]);
     expect([...before.errors(), ...again.errors(), ...now.errors()]).toEqual([]);
-  }, 120_000);
+  });
 
   it('share unmatched payments, whose table the one before knows by its former name', async () => {
     const settings = { LATE_PAYMENT: 'keep' };
@@ -128,7 +128,7 @@ interface Instance {
     expect(await purgeSettled()).toBe(2);
     await Promise.all([before.stop(), now.stop()]);
     expect([...before.errors(), ...now.errors()]).toEqual([]);
-  }, 120_000);
+  });
 
   /** Everything that one does with unmatched payments, after the other has told of the same ones. */
   async function actOnUnmatched(one: Instance, other: Instance, name: string): Promise<void> {

@@ -141,7 +141,7 @@ describe('actions on many orders', () => {
       'already-extended': 2,
       extended: 1,
     });
-  }, 20_000);
+  });
 
   it.each<[string, object, object | undefined, string]>([
     ['without a filter', { filter: {} }, { by }, 'filter must have at least one field'],

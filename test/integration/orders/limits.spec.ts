@@ -61,7 +61,7 @@ describe('the limits of the input', () => {
     const draft = draftOrder(given, { cause: 'api' }, plan);
     const insert = new InsertOrders(SCHEMA);
     return shop.dataSource
-      .transaction((tx) => insert.execute(tx, [draft]))
+      .transaction((tx) => insert.execute(tx, insert.prepare([draft])))
       .then(
         (rows) => rows.length === 1,
         () => false,

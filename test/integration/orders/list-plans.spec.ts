@@ -48,7 +48,7 @@ describe.each(['with statistics', 'before the first ANALYZE'])('plans of the lis
       `SELECT id, created_at FROM ${SCHEMA}.orders WHERE id = md5('50000')`,
     );
     middle = { id: row?.id ?? '', createdAt: row?.created_at ?? new Date() };
-  }, 60_000);
+  });
   afterAll(() => database.drop());
 
   /** Runs the statements of one step, and returns their plans. */

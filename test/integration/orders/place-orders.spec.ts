@@ -61,6 +61,25 @@ describe('placing orders on PostgreSQL', () => {
     expect(statements).toEqual(['START', 'WITH', 'WITH', 'WITH', 'COMMIT']);
   });
 
+  it('makes the text of a batch before its transaction begins, and lets that pause longer for many lines', async () => {
+    const lines = Array.from({ length: 100 }, () => ({ sku: 'apple', quantity: 1, unitAmount: 1 }));
+    const orders = Array.from({ length: 20 }, () => newOrder({ ...soon, lines }));
+    const runner = shop.dataSource.createQueryRunner();
+    const query = jest.spyOn(Object.getPrototypeOf(runner) as { query(sql: string): Promise<unknown> }, 'query');
+    const stringify = jest.spyOn(JSON, 'stringify');
+    await shop.place.execute(orders);
+    const isBatch = (value: unknown): boolean => Array.isArray(value) && value.length >= orders.length;
+    const madeAt = stringify.mock.invocationCallOrder.filter((_, call) => isBatch(stringify.mock.calls[call]?.[0]));
+    const [begin] = query.mock.calls.map(([sql]) => sql);
+    const [begunAt] = query.mock.invocationCallOrder;
+    query.mockRestore();
+    stringify.mockRestore();
+    await runner.release();
+    expect(madeAt.filter((at) => at < (begunAt ?? 0))).toHaveLength(2);
+    expect(madeAt).toHaveLength(2);
+    expect(begin).toContain('SET LOCAL idle_in_transaction_session_timeout = 5200');
+  });
+
   it('takes window, grace, and reminders from the order, then its merchant, then the global policy', async () => {
     const plain = newOrder({ paymentWindowMs: undefined });
     const merchant = newOrder({ paymentWindowMs: undefined, merchantId: 'm1' });

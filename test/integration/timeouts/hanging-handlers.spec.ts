@@ -127,7 +127,7 @@ describe('the engine with a handler that does not end', () => {
         { type: 'park', attempts: 2 },
       ]);
     }
-  }, 45_000);
+  });
 
   it('settles the others of a batch, and counts nothing for them', async () => {
     const others = numbered('mate', 40);

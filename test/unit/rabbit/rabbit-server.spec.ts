@@ -148,7 +148,7 @@ describe('commands that wait for a locked row', () => {
     await pass(100);
     expect(done).toEqual(['free apple']);
     expect(mostAtOnce).toBeLessThanOrEqual(16);
-  }, 30_000);
+  });
 
   it('are all done soon after the lock is released, those of one order in order of arrival', async () => {
     queue.send(...held(60), { orderId: 'held-0', sku: 'apple' });
@@ -158,7 +158,7 @@ describe('commands that wait for a locked row', () => {
     await pass(8_000);
     expect(done).toHaveLength(61);
     expect(done.filter((one) => one.startsWith('held-0 '))).toEqual(['held-0 locked', 'held-0 apple']);
-  }, 30_000);
+  });
 
   it('are returned before the broker closes their channel', async () => {
     heldMs = 2 * HELD_MS;
@@ -169,5 +169,5 @@ describe('commands that wait for a locked row', () => {
       oldestMs = Math.max(oldestMs, queue.oldestMs);
     }
     expect(oldestMs).toBeLessThan(CONSUMER_TIMEOUT_MS - 60_000);
-  }, 30_000);
+  });
 });
