@@ -16,6 +16,7 @@ import { isDatabaseUnavailable, isDatabaseWritable } from '../../src/database';
 import { until } from '../support/engine';
 import { createProxiedDatabase, type ProxiedDatabase } from '../support/proxied-database';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
+import { stretched } from '../harness/machine-load';
 
 const PREFIX = 'order-timeout.v1';
 const clock = new SystemClock();
@@ -135,7 +136,7 @@ describe('commands', () => {
       expect(client.isUp).toBe(true);
       await clock.sleep(100);
     }
-    expect(Math.max(...lateMs)).toBeLessThan(900);
+    expect(Math.max(...lateMs)).toBeLessThan(stretched(900));
   });
 
   it('are returned immediately if the service stops during an outage', async () => {
@@ -146,7 +147,7 @@ describe('commands', () => {
     const stoppedAt = performance.now();
     await client.stopConsuming();
     expect(await client.drain(5_000)).toBe(0);
-    expect(performance.now() - stoppedAt).toBeLessThan(3_000);
+    expect(performance.now() - stoppedAt).toBeLessThan(stretched(3_000));
     await until(async () => (await channel.checkQueue(`${PREFIX}.commands`)).messageCount === 1);
   });
 });

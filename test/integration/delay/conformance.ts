@@ -2,6 +2,7 @@ import { type DelayTransport } from '../../../src/delay';
 import { type TopologyNames } from '../../../src/rabbit';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { DelayRig, type Handled } from './delay-rig';
+import { stretched } from '../../harness/machine-load';
 
 export interface Subject {
   readonly title: string;
@@ -106,6 +107,6 @@ export function describeDelayTransport(subject: Subject): void {
 export function expectInTime(handled: readonly Handled[]): void {
   for (const { dueAtMs, handledAtMs } of handled) {
     expect(handledAtMs).toBeGreaterThanOrEqual(dueAtMs);
-    expect(handledAtMs - dueAtMs).toBeLessThan(LATE_MS);
+    expect(handledAtMs - dueAtMs).toBeLessThan(stretched(LATE_MS));
   }
 }

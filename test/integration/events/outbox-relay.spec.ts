@@ -10,6 +10,7 @@ import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { stretched } from '../../harness/machine-load';
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const QUEUE = 'listener';
@@ -288,8 +289,8 @@ describe('the outbox and its relay', () => {
       await append(event(`quick.${n}`));
       await until(async () => (await rowsLeft()) === 0);
     }
-    // Ten polls would take five seconds.
-    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    // Ten polls would take five seconds, and longer on a busy machine.
+    expect(performance.now() - startedAt).toBeLessThan(stretched(2_500));
   });
 
   it('tells how much waits, and since when, claimed or not', async () => {
@@ -302,7 +303,7 @@ describe('the outbox and its relay', () => {
     const { rows, oldestSeconds } = await outbox.backlog(database.dataSource);
     expect(rows).toBe(2);
     expect(oldestSeconds).toBeGreaterThanOrEqual(90);
-    expect(oldestSeconds).toBeLessThan(100);
+    expect(oldestSeconds).toBeLessThan(90 + stretched(10));
   });
 
   it('counts a wake-up from when the horizon reached it, whatever claims have done to it', async () => {
@@ -363,19 +364,22 @@ describe('the outbox and its relay', () => {
     await channel.assertQueue('full', { arguments: { 'x-max-length': 0, 'x-overflow': 'reject-publish' } });
     await channel.bindQueue('full', client.names.events, 'unwanted');
     await append(event('unwanted'));
-    const waits: number[] = [];
+    const waits: { sinceBefore: number; sinceAfter: number }[] = [];
     for (let attempt = 0; attempt < 8; attempt++) {
-      expect(await relay().runOnce()).toBe(0);
-      const [row] = await database.dataSource.query<{ s: number }[]>(
-        'SELECT extract(epoch FROM available_at - now())::float8 AS s FROM order_timeout.outbox',
-      );
-      waits.push(row?.s ?? 0);
       await database.dataSource.query('UPDATE order_timeout.outbox SET available_at = now()');
+      const [before] = await database.dataSource.query<[{ at: string }]>('SELECT now()::text AS at');
+      expect(await relay().runOnce()).toBe(0);
+      const [row] = await database.dataSource.query<typeof waits>(
+        `SELECT extract(epoch FROM available_at - $1::timestamptz)::float8 AS "sinceBefore",
+                extract(epoch FROM available_at - now())::float8 AS "sinceAfter" FROM order_timeout.outbox`,
+        [before.at],
+      );
+      if (row) waits.push(row);
     }
     await channel.deleteQueue('full');
     for (const [n, longest] of [1, 2, 4, 8, 16, 32, 60, 60].entries()) {
-      expect(waits[n]).toBeLessThanOrEqual(longest);
-      expect(waits[n]).toBeGreaterThan(longest * 0.75 - 0.5);
+      expect(waits[n]?.sinceAfter).toBeLessThanOrEqual(longest);
+      expect(waits[n]?.sinceBefore).toBeGreaterThanOrEqual(longest * 0.75);
     }
   });
 });

@@ -9,6 +9,7 @@ import {
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { stretched } from '../../harness/machine-load';
 
 const KIND = 'burst';
 const COUNT = 1_000;
@@ -45,7 +46,7 @@ describe('more due at once than deliveries fit into the process', () => {
     const handler = new Burst();
     const engine = await startEngine(database, vhost.url, [handler], { transport: 'ladder' });
     await until(() => engine.engine.isMessagePathUp);
-    const dueAt = new Date(Date.now() + 2_500);
+    const dueAt = new Date(Date.now() + stretched(2_500));
     const requests = Array.from({ length: COUNT }, (_, n) => ({ kind: KIND, key: `b-${n}`, dueAt }));
     await database.dataSource.transaction((tx) => engine.scheduler.schedule(requests, { tx }));
     await engine.settled.done(COUNT);

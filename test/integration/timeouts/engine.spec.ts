@@ -100,11 +100,13 @@ describe.each([['ladder'], ['none']] as const)('the engine with transport %s', (
   });
 
   it('takes the newer deadline when the same key is scheduled again, and nothing for a cancelled one', async () => {
-    await schedule('test.single', ['moved', 'cancelled'], 150);
-    await schedule('test.single', ['moved'], 600);
-    await database.dataSource.transaction((tx) =>
-      engine.scheduler.cancel([{ kind: 'test.single', key: 'cancelled' }], { tx }),
-    );
+    const requestOf = (key: string, afterMs: number) => ({ kind: 'test.single', key, afterMs });
+    // The wake-ups of the first deadlines leave when it commits, so none of them can pass before.
+    await database.dataSource.transaction(async (tx) => {
+      await engine.scheduler.schedule([requestOf('moved', 150), requestOf('cancelled', 150)], { tx });
+      await engine.scheduler.schedule([requestOf('moved', 600)], { tx });
+      await engine.scheduler.cancel([{ kind: 'test.single', key: 'cancelled' }], { tx });
+    });
     const [row] = await engine.settled.done(1);
     await schedule('test.single', ['later'], 100);
     await engine.settled.done(2);

@@ -1,4 +1,3 @@
-import { type QueryRunner } from 'typeorm';
 import { TimeoutQueries } from '../../../src/timeouts/scheduling/timeout-queries';
 import { TimeoutScheduler } from '../../../src/timeouts/scheduling/timeout-scheduler';
 import { createDatabase, type TestDatabase } from '../../support/database';
@@ -8,7 +7,7 @@ const COUNT = 12_000;
 describe('a long list of timeouts', () => {
   let database: TestDatabase;
   let scheduler: TimeoutScheduler;
-  let said: string[];
+  let query: jest.SpyInstance<Promise<unknown>, [sql: string]>;
 
   // Without an engine, whose loops would send statements of their own.
   beforeAll(async () => {
@@ -21,29 +20,28 @@ describe('a long list of timeouts', () => {
       checkKind: () => undefined,
       wake: () => undefined,
     });
-    said = [];
     const runner = database.dataSource.createQueryRunner();
-    const prototype = Object.getPrototypeOf(runner) as QueryRunner;
-    const send = prototype.query.bind.bind(prototype.query) as (runner: unknown) => QueryRunner['query'];
-    jest.spyOn(prototype, 'query').mockImplementation(function (this: unknown, ...given) {
-      said.push(given[0].trim().split(/\s/)[0] ?? '');
-      return send(this)(...given);
-    });
+    query = jest.spyOn(Object.getPrototypeOf(runner) as { query(sql: string): Promise<unknown> }, 'query');
     await runner.release();
   });
-  beforeEach(() => void said.splice(0));
+  beforeEach(() => query.mockClear());
   afterAll(async () => {
-    jest.restoreAllMocks();
+    query.mockRestore();
     await database.drop();
   });
 
+  const said = (): unknown[] => query.mock.calls.map(([sql]) => sql.trim().split(/\s/)[0]);
   const WRITTEN_IN_PARTS = ['START', 'WITH', 'WITH', 'WITH', 'COMMIT'];
   const refs = Array.from({ length: COUNT }, (_, n) => ({ kind: 'long', key: `key-${n}` }));
 
   it('is written in one transaction, part by part, and what is written is made before it begins', async () => {
-    const payload = { toJSON: () => (said.at(-1) === 'payload' || said.push('payload'), {}) };
-    const scheduled = await scheduler.schedule(refs.map((ref) => ({ ...ref, afterMs: 3_600_000, payload })));
-    expect(said).toEqual(['payload', ...WRITTEN_IN_PARTS]);
+    const toJSON = jest.fn(() => ({}));
+    const scheduled = await scheduler.schedule(
+      refs.map((ref) => ({ ...ref, afterMs: 3_600_000, payload: { toJSON } })),
+    );
+    expect(said()).toEqual(WRITTEN_IN_PARTS);
+    expect(toJSON).toHaveBeenCalledTimes(COUNT);
+    expect(Math.max(...toJSON.mock.invocationCallOrder)).toBeLessThan(query.mock.invocationCallOrder[0] ?? 0);
     expect(new Set(scheduled.map(({ key }) => key)).size).toBe(COUNT);
   });
 
@@ -54,11 +52,11 @@ describe('a long list of timeouts', () => {
         { tx },
       ),
     );
-    expect(said).toEqual(['START', 'WITH', 'COMMIT']);
+    expect(said()).toEqual(['START', 'WITH', 'COMMIT']);
   });
 
   it('is canceled in one transaction, part by part', async () => {
     expect(await scheduler.cancel([...refs, { kind: 'long', key: 'none' }])).toBe(COUNT);
-    expect(said).toEqual(WRITTEN_IN_PARTS);
+    expect(said()).toEqual(WRITTEN_IN_PARTS);
   });
 });

@@ -4,7 +4,8 @@ import { startEngine, type TestEngine, until } from '../../support/engine';
 import { LookUpHandler } from '../../support/look-up-handler';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
-const LEASE_MS = 20_000;
+/** Nothing here waits for the end of a lease. */
+const LEASE_MS = 600_000;
 
 @TimeoutHandler('ended-process', { leaseMs: LEASE_MS })
 class Asking extends LookUpHandler {}
@@ -38,10 +39,8 @@ describe('a look-up whose process has ended', () => {
     await until(() => hanging.asked.length === 1);
     const second = await start(answering);
     engines.push(second);
-    const beganAt = performance.now();
     await first.close();
-    await second.settled.done(1, LEASE_MS + 10_000);
-    expect(performance.now() - beganAt).toBeLessThan(LEASE_MS / 4);
+    await second.settled.done(1);
     expect(answering.settled).toEqual(['answered']);
     expect(hanging.settled).toEqual([]);
   });

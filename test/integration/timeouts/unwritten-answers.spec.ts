@@ -4,7 +4,8 @@ import { LookUpHandler } from '../../support/look-up-handler';
 import { createProxiedDatabase, type ProxiedDatabase } from '../../support/proxied-database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
-const LEASE_MS = 20_000;
+/** Nothing here waits for the end of a lease. */
+const LEASE_MS = 600_000;
 
 @TimeoutHandler('answered', { leaseMs: LEASE_MS })
 class Answered extends LookUpHandler {}
@@ -38,9 +39,7 @@ describe('an answer that cannot be written', () => {
     answer();
     await until(() => !engine.engine.isMessagePathUp);
     database.accept();
-    const backAt = performance.now();
-    await engine.settled.done(1, LEASE_MS);
-    expect(performance.now() - backAt).toBeLessThan(LEASE_MS / 4);
+    await engine.settled.done(1);
     expect(handler.asked).toEqual(['one']);
   });
 });

@@ -1,4 +1,10 @@
-import { httpJson } from '../../harness/shop/http-json';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Patience } from '../../harness/machine-load';
+import { httpJson, type JsonAnswer } from '../../harness/shop/http-json';
+
+/** For how long, and how often, a shop asks a service that is too busy. */
+const PATIENCE_MS = 20_000;
+const PAUSE_MS = 200;
 
 interface Attempt {
   readonly provider: string;
@@ -93,7 +99,17 @@ export class ShopClient {
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
   }
 
-  private ask(method: string, path: string, body?: unknown) {
-    return httpJson(method, this.url + path, body, { 'x-api-key': this.apiKey });
+  /** Again where another transaction held what it needs: then nothing was done. */
+  private async ask(method: string, path: string, body?: unknown): Promise<JsonAnswer> {
+    const patience = new Patience(PATIENCE_MS);
+    for (;;) {
+      const answer = await httpJson(method, this.url + path, body, { 'x-api-key': this.apiKey });
+      if (!isBusy(answer) || patience.leftMs <= 0) return answer;
+      await sleep(PAUSE_MS);
+    }
   }
+}
+
+function isBusy({ status, text }: JsonAnswer): boolean {
+  return status === 503 && text.includes('"BUSY"');
 }
