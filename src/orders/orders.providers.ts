@@ -147,7 +147,7 @@ const useCases: Provider[] = [
   },
   construct(CheckPayment, OrderStore, PaymentLookups, MarkPaid, ReadOrder),
   construct(ExtendDeadline, OrderTransaction, OrderPolicies),
-  construct(CancelOrder, OrderTransaction, PaymentWatch),
+  construct(CancelOrder, OrderTransaction, PaymentWatch, NoteUnmatchedMoney),
   construct(SetAutoClose, OrderTransaction),
 ];
 

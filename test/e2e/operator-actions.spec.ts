@@ -36,10 +36,12 @@ describe('an operator', () => {
     expect(await lastOf(id)).toMatchObject({ cause: 'operator', actor: 'shop', reason });
     const held = await placed({ attempt: { provider: 'p', reference: 'open' } });
     await post(`/orders/${held}/paid`, { provider: 'p', reference: 'part', amount: 1, currency: 'EUR' }).expect(200);
-    expect(await post(`/orders/${held}/close`, { reason, attemptsAreClosed: true })).toMatchObject({
+    const refusal = {
       status: 409,
       body: { code: 'ORDER_HAS_MONEY', payments: [{ provider: 'p', reference: 'part' }] },
-    });
+    };
+    expect(await post(`/orders/${held}/close`, { reason, attemptsAreClosed: true })).toMatchObject(refusal);
+    expect(await post(`/orders/${held}/cancel`, { reason })).toMatchObject(refusal);
   });
 
   it('revives an order whose money was kept, and the alert clears', async () => {

@@ -53,5 +53,5 @@ function planOf(world: World, late: LatePath, order: LockedOrder, due: DueTimeou
   const { agenda, policy } = world;
   const plan = planClosing(order, due, agenda.now, policy.partialPayment);
   if (late.disputed(plan.returns).length === 0) return plan;
-  return planClosing(order, due, agenda.now, 'park');
+  return planClosing(order, due, agenda.now, 'keep');
 }

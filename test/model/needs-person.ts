@@ -7,9 +7,11 @@ const HOUR_MS = 3_600_000;
 
 /** Whether this order is paid in part, and the policy, or doubt about that payment, leaves it to a person for good. */
 export function needsPerson({ policy, world: { store } }: Shop, orderId: string): boolean {
+  const order = store.all().find(({ id }) => id === orderId);
+  const isParked = policy.partialPayment === 'park' && order?.closingReason !== 'cancelled';
   const isPart = ({ status, registered, paidSource }: PaymentAttempt): boolean =>
-    status === 'PAID' && (policy.partialPayment === 'park' || !registered || paidSource !== 'provider');
-  return store.all().some(({ id, attempts }) => id === orderId && attempts.some(isPart));
+    status === 'PAID' && (isParked || !registered || paidSource !== 'provider');
+  return order?.attempts.some(isPart) ?? false;
 }
 
 /** Whether this timeout had to be parked, so that an operator's replay is part of the plan. */

@@ -1,8 +1,12 @@
 import { deadlineTimeouts, ORDER_LATE_WATCH, paymentTimeout } from '../../src/orders/order-timeouts';
 import { readQuery } from '../../src/orders/lookup/next-step';
+import { refundsOfCancellation } from '../../src/orders/close/decide-closing';
+import { type LockedOrder } from '../../src/orders/order';
+import { isUndecided } from '../../src/orders/order-status';
 import { canTakeMoney } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
+import { type LatePath } from './late-path';
 import { lockAtDesk } from './lock-at-desk';
 import { ruleSees, seenBy } from './seen-by';
 import { type Shop } from './shop';
@@ -33,9 +37,11 @@ export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: s
   lockAtDesk(world, orderId);
   const order = seenBy(world, orderId);
   if (!order) return agenda.after(10, () => cancel({ world, late }, orderId));
+  if (needsPerson(late, order)) return;
   if (order.status === 'CLOSING' && order.closingReason !== 'cancelled') {
     trace.note(() => `operator cancels ${orderId}, which is CLOSING`);
     store.amend(orderId, { closingReason: 'cancelled' });
+    engine.schedule(paymentTimeout(orderId), agenda.now);
   }
   if (order.status !== 'PENDING') return;
   const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
@@ -48,6 +54,11 @@ export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: s
   );
   trace.note(() => `operator cancels ${orderId}: ${isClear ? 'CANCELLED' : 'CLOSING'}`);
   if (isClear) late.watch(orderId);
+}
+
+function needsPerson(late: LatePath, order: LockedOrder): boolean {
+  const returns = isUndecided(order.status) ? refundsOfCancellation(order) : [];
+  return !returns || late.disputed(returns).length > 0;
 }
 
 /** src/orders/deadline/extend-deadline.ts. */

@@ -1,14 +1,16 @@
 import { applyStep } from '../apply-step';
 import { checkRequest } from '../input/check-new-order';
+import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type PaymentWatch } from '../unmatched/payment-watch';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
-import { type OrderStatus } from '../order-status';
+import { isUndecided, type OrderStatus } from '../order-status';
 import { allTimeouts, paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
 import { transition } from '../transition';
 import { type ActionOptions } from '../action-options';
 import { type ActionContext, contextOf } from '../transition-cause';
+import { type MoneyRefusal, refundsOfCancellation, refuseMoney } from './decide-closing';
 
 /** Which order to cancel, and why. */
 export interface Cancellation {
@@ -18,21 +20,25 @@ export interface Cancellation {
 }
 
 /**
- * `cancelling`: attempts must be closed at their providers first. The order is CLOSING and becomes CANCELLED, or PAID
- * if the buyer pays before that.
+ * - `cancelling`: attempts must be closed at their providers first, or money must be refunded. The order is CLOSING and
+ *   becomes CANCELLED, or PAID if the buyer pays before that.
+ * - `ORDER_HAS_MONEY`: the order has enough money, or a part that is not refunded automatically: only a report vouches
+ *   for it, its attempt was not registered, or another order counts on it, too. Nothing was changed.
  */
 export type CancelOrderResult =
   | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
-  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_CANCELLABLE'; readonly status: OrderStatus };
+  | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_CANCELLABLE'; readonly status: OrderStatus }
+  | ({ readonly outcome: 'rejected' } & MoneyRefusal);
 
-/** Cancels an order for the buyer or the shop. */
+/** Cancels an order for the buyer or the shop. If it is paid in part, the part is refunded. */
 export class CancelOrder {
   private readonly amend: AmendOrder;
 
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
+    private readonly found: Pick<NoteUnmatchedMoney, 'disputed'>,
   ) {
     this.amend = new AmendOrder(transaction.schema);
   }
@@ -53,6 +59,7 @@ export class CancelOrder {
 
   private async cancel(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<CancelOrderResult> {
     const { tx, order } = locked;
+    if (await this.needsPerson(locked)) return { outcome: 'rejected', ...refuseMoney(order) };
     switch (order.status) {
       case 'PENDING': {
         const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');
@@ -69,10 +76,19 @@ export class CancelOrder {
     }
   }
 
+  /** Whether the order would be parked as CLOSING because of its money, or becomes PAID. */
+  private async needsPerson({ tx, order }: LockedOrderContext): Promise<boolean> {
+    if (!isUndecided(order.status)) return false;
+    const returns = refundsOfCancellation(order);
+    return !returns || (await this.found.disputed(tx, returns)).length > 0;
+  }
+
   /** Its deadline had started the closing. A canceled order is not revived by a late payment. */
   private async callOff({ tx, order }: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {
     const why = { by, reason, evidence: { closingReason: 'cancelled' } };
     await this.amend.execute(tx, order, { closingReason: 'cancelled' }, why);
+    // The closing may have been parked because of a part of the price, which is refunded now.
+    await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
   }
 
   private async end(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<void> {

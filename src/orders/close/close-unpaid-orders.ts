@@ -97,7 +97,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const order = batch.orders.get(due.key);
     // An order that no longer exists needs no closing.
     if (!order) return { due, outcome: batch.busy.has(due.key) ? busyOutcome(due, batch.now) : DONE };
-    const partial = isDisputed ? 'park' : this.deps.policies.of(order.merchantId).partialPayment;
+    const partial = isDisputed ? 'keep' : this.deps.policies.of(order.merchantId).partialPayment;
     const plan = planClosing(order, due, batch.now, partial);
     return { due, plan, outcome: plan.outcome };
   }

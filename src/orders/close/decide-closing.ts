@@ -22,8 +22,14 @@ export type ClosingDecision =
   /** The order is paid in part, and a person must decide. */
   | { readonly type: 'park'; readonly reason: string };
 
-/** What happens to an order that is paid in part. */
-export type PartialPolicy = OrderPolicy['partialPayment'];
+/** What happens to an order that is paid in part. `keep`: its money is disputed, so nothing refunds it automatically. */
+export type PartialPolicy = OrderPolicy['partialPayment'] | 'keep';
+
+/** Why an order that has money is neither closed nor canceled. */
+export interface MoneyRefusal {
+  readonly code: 'ORDER_HAS_MONEY';
+  readonly payments: readonly Pick<PaymentAttempt, 'provider' | 'reference'>[];
+}
 
 /**
  * Pure: makes the first decision for an order whose deadline was reported. `now` is the database's time, read under the
@@ -44,20 +50,32 @@ export function decideClosing(order: LockedOrder, now: Date, partial: PartialPol
   if (hasOpenAttempts) return { type: 'look-up', entersClosing: order.status === 'PENDING' };
   // Too little according to a report. The provider may have taken more, or nothing.
   const isDoubtful = order.attempts.some(isUnconfirmed);
-  if (isDoubtful) return { type: 'look-up', entersClosing: order.status === 'PENDING' && partial !== 'park' };
+  if (isDoubtful)
+    return { type: 'look-up', entersClosing: order.status === 'PENDING' && partial === 'refund-and-close' };
   return decideWithoutOpenAttempts(order, partial);
+}
+
+/** Whether the part of the price that an order has is refunded when it ends. Who cancels it has decided that. */
+export function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'>, partial: PartialPolicy): boolean {
+  return partial === 'refund-and-close' || (partial === 'park' && closingReason === 'cancelled');
+}
+
+/** Pure: names the payments that an order has. */
+export function refuseMoney({ attempts }: LockedOrder): MoneyRefusal {
+  const paid = attempts.filter(({ status }) => status === 'PAID');
+  return { code: 'ORDER_HAS_MONEY', payments: paid.map(({ provider, reference }) => ({ provider, reference })) };
 }
 
 /** A partial payment is refunded automatically only if it is certain that it arrived, and that it is for this order. */
 function decidePart(
-  { attempts }: LockedOrder,
+  order: LockedOrder,
   to: 'CLOSED' | 'CANCELLED',
   sentence: string,
   partial: PartialPolicy,
 ): Extract<ClosingDecision, { type: 'close' | 'park' }> {
-  const paid = attempts.filter(({ status }) => status === 'PAID');
+  const paid = order.attempts.filter(({ status }) => status === 'PAID');
   const doubtful = paid.find((attempt) => isUnconfirmed(attempt) || !attempt.registered);
-  if (partial === 'park') return { type: 'park', reason: sentence };
+  if (!refundsPart(order, partial)) return { type: 'park', reason: sentence };
   if (!doubtful) return { type: 'close', to, returns: paid };
   const why = doubtful.registered ? 'the provider does not confirm' : 'no attempt was registered for';
   return { type: 'park', reason: `${sentence}; ${why} the payment ${doubtful.reference} of ${doubtful.provider}` };
@@ -85,4 +103,13 @@ export function decideWithoutOpenAttempts(
     default:
       return assertNever(money);
   }
+}
+
+/**
+ * Pure: returns the payments to refund if this undecided order is canceled. Undefined: it cannot be, because it is paid,
+ * or because a person must decide about its money.
+ */
+export function refundsOfCancellation(order: LockedOrder): readonly PaymentAttempt[] | undefined {
+  const decision = decideWithoutOpenAttempts({ ...order, closingReason: 'cancelled' }, 'refund-and-close');
+  return decision.type === 'close' ? decision.returns : undefined;
 }

@@ -1,7 +1,7 @@
 import { assertNever } from '../../errors';
 import { LOOK_UP, DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../lookup/attempt-finding';
-import { decideClosing, type PartialPolicy } from './decide-closing';
+import { decideClosing, type PartialPolicy, refundsPart } from './decide-closing';
 import { decideAfterLookUp } from './decide-after-look-up';
 import { moneyReceived } from '../pay/money-received';
 import { unmatchedFromAttempt } from '../unmatched/unmatched-from-attempt';
@@ -58,7 +58,7 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
       return { outcome: DONE, unmatched: insufficientMoney(order, due, now) };
     case 'not-due': {
       const outcome = { type: 'reschedule', dueAt: decision.dueAt } as const;
-      return { outcome, unmatched: insufficientMoney(order, due, now, handlingOf(partial)) };
+      return { outcome, unmatched: insufficientMoney(order, due, now, handlingOf(order, partial)) };
     }
     case 'look-up':
       return { outcome: LOOK_UP, ...(decision.entersClosing ? { transition: step(order, 'CLOSING', due, now) } : {}) };
@@ -93,7 +93,7 @@ function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: 
       // Reported now: the wait for another attempt may end in a parked timeout that does not mention this money.
       return {
         outcome: outcomeOf(decision),
-        unmatched: insufficientMoney(after, due, now, handlingOf(partial)),
+        unmatched: insufficientMoney(after, due, now, handlingOf(order, partial)),
       };
     case 'park':
       return { outcome: decision, unmatched: insufficientMoney(after, due, now) };
@@ -122,8 +122,8 @@ function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence
 }
 
 /** What happens to a part of the price until the order is decided. */
-function handlingOf(partial: PartialPolicy): UnmatchedHandling {
-  return partial === 'park' ? 'kept' : 'waiting';
+function handlingOf(order: LockedOrder, partial: PartialPolicy): UnmatchedHandling {
+  return refundsPart(order, partial) ? 'waiting' : 'kept';
 }
 
 function insufficientMoney(

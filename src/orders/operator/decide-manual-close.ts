@@ -1,12 +1,10 @@
-import { decideWithoutOpenAttempts } from '../close/decide-closing';
+import { decideWithoutOpenAttempts, type MoneyRefusal, refuseMoney } from '../close/decide-closing';
 import { type LockedOrder } from '../order';
 import { isUndecided, type OrderStatus } from '../order-status';
 import { canTakeMoney, type PaymentAttempt, withStatus } from '../payment-attempt';
 
 /** Why an order cannot be closed manually. `ORDER_HAS_MONEY`: it is paid, fully or in part. */
-export type ManualCloseRefusal =
-  | { readonly code: 'ORDER_NOT_CLOSABLE'; readonly status: OrderStatus }
-  | { readonly code: 'ORDER_HAS_MONEY'; readonly payments: readonly Pick<PaymentAttempt, 'provider' | 'reference'>[] };
+export type ManualCloseRefusal = { readonly code: 'ORDER_NOT_CLOSABLE'; readonly status: OrderStatus } | MoneyRefusal;
 
 export type ManualCloseDecision =
   /** `declared`: attempts that the operator has seen closed at their providers. */
@@ -24,12 +22,8 @@ export type ManualCloseDecision =
 export function decideManualClose(order: LockedOrder, attemptsAreClosed: boolean): ManualCloseDecision {
   if (order.status === 'CLOSED') return { type: 'already-closed' };
   if (!isUndecided(order.status)) return refuse({ code: 'ORDER_NOT_CLOSABLE', status: order.status });
-  const decision = decideWithoutOpenAttempts(order, 'park');
-  if (decision.type !== 'close') {
-    const paid = order.attempts.filter(({ status }) => status === 'PAID');
-    const payments = paid.map(({ provider, reference }) => ({ provider, reference }));
-    return refuse({ code: 'ORDER_HAS_MONEY', payments });
-  }
+  const decision = decideWithoutOpenAttempts(order, 'keep');
+  if (decision.type !== 'close') return refuse(refuseMoney(order));
   const open = order.attempts.filter(canTakeMoney);
   if (open.length > 0 && !attemptsAreClosed) return { type: 'look-up' };
   return { type: 'close', to: decision.to, declared: open };

@@ -67,12 +67,12 @@ describe('money that was reported before its order or its attempt existed', () =
     });
   });
 
-  it('pays its order although that is being canceled, and makes a second payment surplus', async () => {
+  it('pays its order, which cannot be canceled then, and makes a second payment surplus', async () => {
     const [cancelled, twice] = [newOrder(), newOrder()];
     await pay(cancelled.id, 'early-cancelled');
     await pay(twice.id, 'early-first');
     await shop.place.execute([cancelled, twice].map(({ id }) => newOrder({ id, paymentWindowMs: HOUR })));
-    await shop.cancel.execute({ orderId: cancelled.id });
+    expect(await shop.cancel.execute({ orderId: cancelled.id })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
     await settle(shop, [cancelled.id]);
     expect(await attemptsOf(cancelled.id)).toEqual(['early-cancelled PAID']);
     expect(await statusOf(cancelled.id)).toBe('PAID');

@@ -95,7 +95,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const clock = new SystemClock();
   const list = new ListOrders({ dataSource, schema: SCHEMA, scheduler, clock });
   const extend = new ExtendDeadline(transaction, resolved);
-  const cancel = new CancelOrder(transaction, watch);
+  const cancel = new CancelOrder(transaction, watch, found);
   const close = new CloseOrder(transaction, watch);
   const run = new BulkRun({ dataSource, listing: list, clock });
   return {

@@ -86,6 +86,15 @@ describe('the first decision about a due order', () => {
     expect(decideClosing(part, NOW, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns });
   });
 
+  it('refunds the part of a canceled order, whatever the policy is, unless the part is disputed', () => {
+    const returns = PAYMENTS['paid in part'];
+    const canceled = order({ status: 'CLOSING', closingReason: 'cancelled', attempts: returns });
+    const end = { type: 'close', to: 'CANCELLED', returns };
+    expect(decideClosing(canceled, NOW, 'park')).toEqual(end);
+    expect(decideClosing(canceled, NOW, 'refund-and-close')).toEqual(end);
+    expect(decideClosing(canceled, NOW, 'keep')).toMatchObject({ type: 'park' });
+  });
+
   it('names amount and remedy when it parks', () => {
     expect(decide('PENDING', 'paid in part')).toMatchObject({
       reason: expect.stringMatching(/paid 99 EUR of 100 EUR, in minor units; refund/) as string,

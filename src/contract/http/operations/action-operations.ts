@@ -41,11 +41,16 @@ export const actionOperations: Operations = {
     body: cancellationSchema,
     answers: {
       200: {
-        description: '`CANCELLED`, or `CLOSING` while its attempts are closed at their providers',
+        description:
+          '`CANCELLED`, or `CLOSING` while its attempts are closed at their providers and its money is refunded',
         schema: orderAnswer,
       },
     },
-    problems: refusalsOf<CancelOrderResult>({ ORDER_NOT_FOUND: true, ORDER_NOT_CANCELLABLE: true }),
+    problems: refusalsOf<CancelOrderResult>({
+      ORDER_NOT_FOUND: true,
+      ORDER_NOT_CANCELLABLE: true,
+      ORDER_HAS_MONEY: true,
+    }),
   },
   'POST /orders/:id/auto-close': {
     ...byShop,
