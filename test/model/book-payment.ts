@@ -3,8 +3,12 @@ import { decideClaim } from '../../src/orders/pay/claim-payment';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
-import { canTakeMoney, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import {
+  type UnmatchedHandling,
+  type UnmatchedMoney,
+  type UnmatchedReason,
+} from '../../src/orders/unmatched/unmatched-money';
+import { canTakeMoney, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type LatePath } from './late-path';
@@ -22,21 +26,50 @@ interface Booked {
 /** src/orders/pay/handle-webhook.ts: finds the order of a payment that a provider tells of. */
 export function bookNotified(world: World, late: LatePath, told: Money, by: ActionContext): void {
   const { store, agenda, random, trace } = world;
-  const known = store.findAttempt(told);
-  if (known) return bookPayment(world, late, told, { orderId: known.orderId, by });
+  if (confirm(world, late, told, by)) return;
   trace.note(() => `${by.cause}: ${told.reference} is paid, which nobody has registered`);
-  // A transaction of its own, and then a second look: meanwhile the attempt may come in.
+  // Transactions of their own: before each of them the attempt may come in.
   agenda.after(random.between(0, 20), () => {
-    store.keepAdoptable(world.wiring.believes(told));
-    const registered = store.findAttempt(told);
-    if (registered) bookPayment(world, late, told, { orderId: registered.orderId, by });
+    store.keepUnmatched([unmatchedMoney(world, world.wiring.believes(told), null, 'unknown-order', 'kept')]);
+    agenda.after(random.between(0, 20), () => confirm(world, late, told, by));
   });
+}
+
+function confirm(world: World, late: LatePath, told: Money, by: ActionContext): boolean {
+  const known = findNotified(world, told);
+  if (!known) return false;
+  const { orderId, merchantAccount } = known;
+  bookPayment(world, late, { ...told, merchantAccount }, { orderId, by });
+  return true;
+}
+
+/** A process without the provider may have registered the attempt without its default account. */
+export function findNotified({ store, processes }: World, told: PaymentNames): PaymentAttempt | undefined {
+  const found = store.findAttempt(told);
+  if (found || processes.knowledge === 'all' || told.merchantAccount === null) return found;
+  return store.findAttempt({ ...told, merchantAccount: null });
+}
+
+function unmatchedMoney(
+  { agenda }: World,
+  money: Money,
+  orderId: string | null,
+  reason: UnmatchedReason,
+  handling: UnmatchedHandling,
+): UnmatchedMoney {
+  const { provider, reference, merchantAccount, amount, currency, transactionId, source, paidAt } = money;
+  const evidence = { paidAt: paidAt.toISOString() };
+  const what = { provider, reference, merchantAccount, amount, currency, transactionId, source, evidence };
+  return { ...what, orderId, reason, handling, now: agenda.now };
 }
 
 /** src/orders/pay/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
 export function bookPayment(world: World, late: LatePath, told: Money, booked: Booked): void {
   const { store, trace, wiring } = world;
   const { orderId, by, verified = false, handlesUnmatchedLater = false } = booked;
+  if (!store.has(orderId)) {
+    return store.keepUnmatched([unmatchedMoney(world, wiring.believes(told), orderId, 'unknown-order', 'kept')]);
+  }
   const order = lockAtDesk(world, orderId);
   const money = accountedFor(world, order, wiring.believes(told));
   if (!isOurs(world, order, money)) return keep(world, order, money, 'attempt-mismatch');
@@ -69,19 +102,17 @@ function accountedFor({ wiring }: World, { attempts }: LockedOrder, money: Money
 
 function isOurs(world: World, order: LockedOrder, money: Money): boolean {
   const others = world.store.bookedElsewhere(order.id, money);
+  if (money.source === 'provider') world.store.closeSamePayments(money);
   const decision = decideClaim(order, money, others, bookMoney(order, money).wasBooked);
   if (decision === 'disputed') keep(world, order, money, 'attempt-mismatch');
   return decision !== 'refused';
 }
 
-function keep({ store, agenda, policy }: World, order: LockedOrder, money: Money, reason: UnmatchedReason): void {
-  const { provider, reference, merchantAccount, amount, currency, transactionId, source } = money;
+function keep(world: World, order: LockedOrder, money: Money, reason: UnmatchedReason): void {
   const isPart = reason === 'amount-mismatch' || reason === 'currency-mismatch';
   const isUndecided = order.status === 'PENDING' || order.status === 'CLOSING';
-  const waits = isPart && isUndecided && order.autoClose && policy.partialPayment !== 'park';
-  const what = { provider, reference, merchantAccount, amount, currency, transactionId, source };
-  const handling = waits ? 'waiting' : 'kept';
-  store.keepUnmatched([{ ...what, orderId: order.id, reason, handling, evidence: {}, now: agenda.now }]);
+  const waits = isPart && isUndecided && order.autoClose && world.policy.partialPayment !== 'park';
+  world.store.keepUnmatched([unmatchedMoney(world, money, order.id, reason, waits ? 'waiting' : 'kept')]);
 }
 
 function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): void {

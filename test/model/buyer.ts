@@ -1,6 +1,7 @@
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type ModelProvider } from './model-provider';
-import { notify } from './notifier';
+import { type PaidOutcome } from '../../src/payments';
+import { deliver, notify } from './notifier';
 import { reportPayment } from './report-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';
@@ -54,9 +55,42 @@ function take(shop: Shop, key: AttemptKey, payment: ProviderPayment): void {
   const { agenda, random, trace } = shop.world;
   if (payment.taken) return;
   const { currency } = payment.traits;
-  const amount = random.pick([94, 100n], [4, 50n], [1, 120n], [1, 100n]);
+  const half = shop.plan.openReferences ? 40 : 4;
+  const amount = random.pick([94, 100n], [half, 50n], [1, 120n], [1, 100n]);
   payment.endPaying(amount, random.chance(0.01) ? 'USD' : currency, agenda.nowMs);
   trace.note(() => `provider has taken ${amount} for ${key.reference}`);
-  notify(shop, key, payment.paidOutcome());
+  notify(shop, key, asTold(shop, payment.paidOutcome()));
+  if (shop.plan.forgets && random.chance(0.4)) repeatLate(shop, key, payment);
+  if (shop.plan.openReferences && random.chance(0.7)) takeMore(shop, key, payment);
   if (random.chance(shop.plan.reports)) reportPayment(shop, key, payment);
+}
+
+/** Some adapters tell amounts and currencies that cannot be. */
+function asTold({ world: { random }, plan }: Shop, paid: PaidOutcome): PaidOutcome {
+  if (plan.oddAmounts === 0 || !random.chance(plan.oddAmounts)) return paid;
+  const odd = random.pick<Partial<PaidOutcome>>(
+    [1, { amount: 0n }],
+    [1, { amount: -5n }],
+    [1, { amount: 2n ** 60n }],
+    [1, { currency: 'eur' }],
+    [1, { currency: 'USDT' }],
+  );
+  return { ...paid, ...odd };
+}
+
+/** The provider's console can send a notification again, days after. */
+function repeatLate(shop: Shop, key: AttemptKey, payment: ProviderPayment): void {
+  const { agenda, random } = shop.world;
+  agenda.after(random.between(HOUR, 100 * HOUR), () => deliver(shop, key, payment.paidOutcome()));
+}
+
+/** The reference takes more money, which only a notification tells of. */
+function takeMore(shop: Shop, key: AttemptKey, payment: ProviderPayment): void {
+  const { agenda, random, trace } = shop.world;
+  agenda.after(random.pick([2, random.between(100, 60_000)], [1, random.between(60_000, 4 * HOUR)]), () => {
+    const amount = random.pick([1, 100n], [1, 50n], [1, 250n]);
+    const unit = payment.endPaying(amount, payment.traits.currency, agenda.nowMs);
+    trace.note(() => `provider has taken ${amount} more for ${key.reference}`);
+    notify(shop, key, payment.paidOutcome(unit));
+  });
 }

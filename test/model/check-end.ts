@@ -1,14 +1,29 @@
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import { isBooked, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { checkUnits } from './check-units';
 import { checkHistory } from './check-history';
 import { needsPerson } from './needs-person';
 import { type Shop } from './shop';
+import { unitOf } from './truth';
 
 /** What must not be, by the column of the table that it is counted in. */
 export interface Violation {
   readonly type:
-    'charged' | 'overcharged' | 'stock' | 'endless' | 'history' | 'refund' | 'early' | 'unjust' | 'doubled' | 'fault';
+    | 'charged'
+    | 'overcharged'
+    | 'lost'
+    | 'twice'
+    | 'stolen'
+    | 'stale'
+    | 'stock'
+    | 'endless'
+    | 'history'
+    | 'refund'
+    | 'early'
+    | 'unjust'
+    | 'doubled'
+    | 'fault';
   readonly text: string;
 }
 
@@ -20,22 +35,23 @@ export function checkEnd(shop: Shop): { violations: Violation[]; parked: number 
     violations.push(...checkStock(shop, order), ...checkHistory(shop, order));
   }
   for (const text of shop.world.store.stock.problems()) violations.push({ type: 'stock', text });
+  violations.push(...checkUnits(shop));
   const rest = checkRest(shop);
   return { violations: [...violations, ...rest.violations], parked: rest.parked };
 }
 
 /** One payment is booked once, however many names it has. */
-function checkNames({ world }: Shop, { id, attempts }: LockedOrder): Violation[] {
-  const booked = attempts.filter(isBooked).map((attempt) => world.providerOf(attempt).find(attempt.reference));
-  const payments = booked.filter((payment) => payment !== undefined);
+function checkNames(shop: Shop, { id, attempts }: LockedOrder): Violation[] {
+  const booked = attempts.filter(isBooked).map((attempt) => unitOf(shop, attempt));
+  const payments = booked.filter((unit) => unit !== undefined);
   if (new Set(payments).size === payments.length) return [];
   return [{ type: 'doubled', text: `${id} counts a payment twice` }];
 }
 
 /** What the provider really holds for an attempt, by currency. */
 export function heldFor(shop: Shop, attempt: PaymentAttempt): { amount: bigint; currency: string } {
-  const payment = shop.world.providerOf(attempt).find(attempt.reference);
-  return { amount: payment?.heldAmount ?? 0n, currency: payment?.taken?.currency ?? '' };
+  const unit = unitOf(shop, attempt);
+  return { amount: unit?.held ?? 0n, currency: unit?.currency ?? '' };
 }
 
 function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
@@ -46,6 +62,7 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
     .filter(({ amount }) => amount > 0n);
   const sum = (own: typeof held): bigint =>
     own.filter(({ currency }) => currency === order.currency).reduce((total, { amount }) => total + amount, 0n);
+  const isTrue = !shop.liars.has(order.id);
   if (order.status !== 'PAID') {
     return held.flatMap(({ attempt, amount }): Violation[] => {
       if (isKept(shop, order, attempt)) return [];
@@ -58,7 +75,7 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
   const spent = held.filter(({ attempt }) => !isKept(shop, order, attempt));
   const surplus = spent.filter((one) => sum(spent.filter((other) => other !== one)) >= order.amount);
   return [
-    ...(sum(held) < order.amount ? missing : []),
+    ...(sum(held) < order.amount && isTrue ? missing : []),
     ...surplus.map(({ attempt }): Violation => ({
       type: 'overcharged',
       text: `${order.id} does not need ${attempt.reference}`,
@@ -69,9 +86,9 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
 /** Whether a person decides about this money, and was told: by the parked timeout, or by the unmatched payment. */
 function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolean {
   const { policy, world } = shop;
-  const isTold = world.store.unmatched.some((money) => money.handling === 'kept' && isSameAttempt(money, attempt));
+  const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isSameAttempt(row, attempt));
   if (isUndecided(order.status)) {
-    if (!order.autoClose) return isTold || !shop.hasHeard(attempt);
+    if (!order.autoClose) return isTold || unitOf(shop, attempt)?.isHeard !== true;
     return needsPerson(shop, order.id) && attempt.status === 'PAID';
   }
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
@@ -79,6 +96,9 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const isDoubtful = !attempt.registered || isUnconfirmed(attempt);
   return (ofEnded === 'keep' || isDoubtful) && isTold && attempt.status === 'PAID';
 }
+
+/** Money that came so shortly before its order, or after it, is for nobody else. */
+const EARLY_MS = 120_000;
 
 const STOCK_OF: Record<OrderStatus, string> = {
   PENDING: 'RESERVED',
@@ -103,12 +123,14 @@ function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
   for (const row of rows.filter((candidate) => !good.includes(candidate))) {
     violations.push({ type: 'endless', text: `${row.kind} ${row.key} is ${row.state}: ${row.lastError}` });
   }
-  for (const { id, status, autoClose } of store.all()) {
+  for (const { id, status, autoClose, createdAt } of store.all()) {
     const isOpen = status === 'PENDING' || status === 'CLOSING' || status === 'REFUNDING';
     const isLeft = status === 'PENDING' && !autoClose;
     if (isOpen && !isLeft && !rows.some((row) => row.key === id) && !isRefunding(shop, id)) {
       violations.push({ type: 'endless', text: `${id} is ${status}, and nobody will look at it again` });
     }
+    const early = store.adoptable(id).filter(({ createdAt: at }) => Math.abs(+at - +createdAt) < EARLY_MS);
+    if (early.length > 0) violations.push({ type: 'endless', text: `${id} is there, and its early money is kept` });
   }
   return { violations, parked: good.length };
 }

@@ -22,8 +22,10 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
       store.adoptUnmatched(due.key);
       const order = seenBy(world, due.key);
       if (!order) return CHANGED;
-      const plan = planOf(world, late, order, due);
+      const answer = due.answer && [...late.withoutTaken(order, due.answer)];
+      const plan = planOf(world, late, order, { ...due, ...(answer ? { answer } : {}) });
       store.recordFindings(order.id, plan.findings);
+      late.noteFound(order.id, plan.findings);
       late.beginRefunds(plan.returns, 'partial');
       const { transition, outcome } = plan;
       if (transition && !store.apply(transition, ruleSees(world, plan.after))) {

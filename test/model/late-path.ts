@@ -1,4 +1,9 @@
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/decide-unmatched';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { paymentsFound } from '../../src/orders/lookup/with-findings';
+import { isElsewhere, splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
+import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
+import { type UnmatchedRow } from './unmatched-table';
 import { type LockedContext } from '../../src/orders/unmatched/locked-context';
 import { isWatched, nextWatchAt } from '../../src/orders/unmatched/plan-watch';
 import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
@@ -7,7 +12,7 @@ import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import { type UnmatchedHandling } from '../../src/orders/unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type World } from './world';
@@ -57,8 +62,32 @@ export class LatePath {
       if (store.refunds.has(refund.number)) throw new Error(`a second refund of ${attempt.reference}`);
       store.refunds.set(refund.number, { ...refund, status: 'PENDING', createdMs: agenda.nowMs });
       store.setAttemptStatus(attempt.orderId, [attempt], 'REFUNDING');
+      store.unmatched.handle((row) => isOpen(row) && isDecided(row) && isSameAttempt(row, attempt), 'refunding');
       engine.schedule({ kind: PAYMENT_REFUND, key: refund.number }, agenda.now);
     }
+  }
+
+  /** src/orders/unmatched/note-unmatched-money.ts: the findings without payments that another order has. */
+  withoutTaken(order: LockedOrder, findings: readonly AttemptFinding[]): readonly AttemptFinding[] {
+    const { store, agenda } = this.world;
+    const known = paymentsFound(findings).flatMap((money) => store.samePayments(money));
+    if (known.length === 0) return findings;
+    const { left, taken } = splitTaken(order, findings, known);
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now } as const;
+    store.keepUnmatched(taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })));
+    return left;
+  }
+
+  /** The same file: closes unmatched money that was found, and tells a person of what another order counts on, too. */
+  noteFound(orderId: string, findings: readonly AttemptFinding[]): void {
+    const { store, agenda } = this.world;
+    const money = paymentsFound(findings);
+    if (money.length === 0) return;
+    for (const names of money) store.closeSamePayments(names);
+    const known = money.flatMap((names) => store.samePayments(names));
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
+    const disputed = store.lock(orderId).attempts.filter((attempt) => isElsewhere(attempt, known));
+    store.keepUnmatched(disputed.map((attempt) => unmatchedFromAttempt(attempt, why)));
   }
 
   enterRefunding(orderId: string, by: ActionContext): void {
@@ -109,6 +138,11 @@ export class LatePath {
     const why = { reason, handling, now: agenda.now, traceparent: undefined };
     store.keepUnmatched(attempts.map((attempt) => unmatchedFromAttempt(attempt, why)));
   }
+}
+
+/** A refund decides about these; the others ask whose money it is. */
+function isDecided({ reason }: UnmatchedRow): boolean {
+  return reason !== 'attempt-mismatch' && reason !== 'unknown-order';
 }
 
 const REFUNDABLE: readonly OrderStatus[] = ['CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];

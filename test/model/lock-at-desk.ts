@@ -1,11 +1,15 @@
 import { type LockedOrder } from '../../src/orders/order';
+import { isUndecided } from '../../src/orders/order-status';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
+import { moneyReceived } from '../../src/orders/pay/money-received';
 import { type World } from './world';
 
 /** src/orders/order-transaction.ts: what every use case about one order begins and ends with. */
 export function lockAtDesk({ store, engine, agenda }: World, orderId: string): LockedOrder {
-  const hasAdopted = store.adoptUnmatched(orderId);
+  const hadMoney = store.adoptUnmatched(orderId);
+  const order = store.lock(orderId);
+  const isPaidFor = isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
   // At the same moment, but after the work, which may call timeouts off or move them.
-  if (hasAdopted) agenda.after(0, () => engine.schedule(paymentTimeout(orderId), agenda.now));
-  return store.lock(orderId);
+  if (hadMoney || isPaidFor) agenda.after(0, () => engine.schedule(paymentTimeout(orderId), agenda.now));
+  return order;
 }

@@ -21,6 +21,8 @@ interface Surroundings {
   readonly trace: Trace;
   readonly messages: MessagePlan;
   readonly crashes: number;
+  /** Until when nothing is taken. */
+  readonly isPausedUntil: () => number;
 }
 
 const MAX_ATTEMPTS = 5;
@@ -77,6 +79,8 @@ export class ModelEngine {
     if (!errand) return;
     const row = this.table.find(ref);
     if (row?.state !== 'pending' || (generation !== null && row.generation !== generation)) return;
+    const pausedUntil = this.around.isPausedUntil();
+    if (pausedUntil > this.around.agenda.nowMs) return this.wakeUps.armSweep(row, pausedUntil);
     if (row.nextAttemptAt > this.around.agenda.nowMs && !this.firesEarly(row, cause)) {
       if (cause === 'message') this.wakeUps.hold(row);
       return;

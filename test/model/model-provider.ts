@@ -24,6 +24,8 @@ export interface ProviderTraits {
   readonly slowRefunds: number;
   /** Refunds are refused until then: the account is empty. */
   readonly refundsFromMs: number;
+  /** Share of refunds that the bank sends back, hours after they were done. */
+  readonly failingRefunds: number;
   /** What its clock is ahead of the database's. */
   readonly clockAheadMs: number;
   readonly tellsTime: boolean;
@@ -38,17 +40,26 @@ const DOWN: UnknownOutcome = { type: 'UNKNOWN', reason: 'answered 503', outage: 
 const REFUSED: UnknownOutcome = { type: 'UNKNOWN', reason: 'rate limit of the merchant account is used up' };
 const SILENT: UnknownOutcome = { type: 'UNKNOWN', reason: 'no answer within 5000 ms', outage: true };
 
+interface Around {
+  readonly agenda: Agenda;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly refundFailed: (payment: ProviderPayment) => void;
+}
+
 /** The network and the front of one provider: requests take a while, get lost, or take effect without an answer. */
 export class ModelProvider {
   private readonly payments = new Map<string, ProviderPayment>();
   /** Refunds that the provider is still working on, by number. */
   private readonly pending = new Set<string>();
+  /** Refunds that the provider will not do any more. */
+  private readonly failed = new Set<string>();
   private turns = Infinity;
   private turnsAtMs = 0;
 
   constructor(
     readonly traits: ProviderTraits,
-    private readonly around: { readonly agenda: Agenda; readonly random: Random; readonly trace: Trace },
+    private readonly around: Around,
   ) {}
 
   get clockMs(): number {
@@ -69,7 +80,12 @@ export class ModelProvider {
     return this.payments.get(reference);
   }
 
-  query(reference: string, answered: (answer: QueryOutcome) => void): void {
+  query(reference: string, tell: (answer: QueryOutcome) => void): void {
+    const answered = (answer: QueryOutcome): void => {
+      const unit = answer.type === 'PAID' ? this.payments.get(reference)?.taken : undefined;
+      if (unit) unit.isHeard = true;
+      tell(answer);
+    };
     this.call<QueryOutcome>(`query ${reference}`, answered, () => {
       const { agenda, random } = this.around;
       const { queryLagMs, tellsTime } = this.traits;
@@ -95,13 +111,18 @@ export class ModelProvider {
     const { reference } = request.attempt;
     this.call<RefundOutcome>(`refund ${reference}`, answered, () => {
       const { agenda, random } = this.around;
-      const { refundNumber: number, amount } = request;
+      const { refundNumber: number, amount, transactionId } = request;
       const payment = this.payments.get(reference);
       if (payment?.refunds.has(number)) return { type: 'REFUNDED', refundId: `r-${number}`, evidence: {} };
       if (this.pending.has(number)) return { type: 'PENDING' };
+      if (this.failed.has(number)) return { type: 'REJECTED', reason: 'the refund failed' };
       if (agenda.nowMs < this.traits.refundsFromMs) return { type: 'REJECTED', reason: 'the balance is too low' };
-      if (payment && random.chance(this.traits.slowRefunds)) return this.refundLater(payment, number, amount);
-      if (!payment?.refund(number, amount)) return { type: 'REJECTED', reason: 'there is not so much to refund' };
+      if (payment && random.chance(this.traits.slowRefunds))
+        return this.refundLater(payment, number, amount, transactionId);
+      if (!payment?.refund(number, amount, transactionId)) {
+        return { type: 'REJECTED', reason: 'there is not so much to refund' };
+      }
+      this.mayFail(payment, number);
       return { type: 'REFUNDED', refundId: `r-${number}`, evidence: {} };
     });
   }
@@ -120,14 +141,26 @@ export class ModelProvider {
   }
 
   /** Taken on, and not always done: then the next call has to begin it anew. */
-  private refundLater(payment: ProviderPayment, number: string, amount: bigint): RefundOutcome {
+  private refundLater(payment: ProviderPayment, number: string, amount: bigint, of?: string): RefundOutcome {
     const { agenda, random } = this.around;
     this.pending.add(number);
     agenda.after(random.between(1_000, 7_200_000), () => {
       this.pending.delete(number);
-      if (random.chance(0.8)) payment.refund(number, amount);
+      if (random.chance(0.8) && payment.refund(number, amount, of)) this.mayFail(payment, number);
     });
     return { type: 'PENDING' };
+  }
+
+  /** The account of the buyer is gone, for example. Asked again, the provider may find another way. */
+  private mayFail(payment: ProviderPayment, number: string): void {
+    const { agenda, random, trace, refundFailed } = this.around;
+    if (this.traits.failingRefunds === 0 || !random.chance(this.traits.failingRefunds)) return;
+    agenda.after(random.between(60_000, 50 * 3_600_000), () => {
+      trace.note(() => `the refund of ${payment.traits.reference} has failed`);
+      payment.failRefund(number);
+      if (random.chance(0.5)) this.failed.add(number);
+      refundFailed(payment);
+    });
   }
 
   /** The request reaches the provider, takes effect, and is answered; or it does not, at any of these points. */

@@ -5,6 +5,8 @@ import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTransition, type OrderStatus } from '../../src/orders/order-status';
 import { type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
+import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
+import { moneyOf } from '../../src/orders/pay/money-of';
 import {
   type AttemptKey,
   canTakeMoney,
@@ -19,6 +21,7 @@ import { type Transition } from '../../src/orders/transition';
 import { type TransitionCause } from '../../src/orders/transition-cause';
 import { withFindings } from '../../src/orders/lookup/with-findings';
 import { type ModelStock } from './model-stock';
+import { type UnmatchedRow, UnmatchedTable } from './unmatched-table';
 
 /** One row of order_history. */
 export interface HistoryRow {
@@ -45,9 +48,9 @@ export interface RefundRow extends Refund {
 export class ModelStore {
   readonly history = new Map<string, HistoryRow[]>();
   readonly refunds = new Map<string, RefundRow>();
-  readonly unmatched: UnmatchedMoney[] = [];
-  /** Payments of attempts that nobody had registered when they were reported, by attempt. */
-  private readonly adoptable = new Map<string, Money>();
+  readonly unmatched = new UnmatchedTable();
+  /** Orders that were purged, as they were then. */
+  readonly purged: LockedOrder[] = [];
   /** What an order looked like, and until when. */
   private readonly past = new Map<string, { readonly untilMs: number; readonly order: LockedOrder }[]>();
   private readonly orders = new Map<string, LockedOrder>();
@@ -65,6 +68,10 @@ export class ModelStore {
 
   all(): LockedOrder[] {
     return [...this.orders.values()];
+  }
+
+  has(orderId: string): boolean {
+    return this.orders.has(orderId);
   }
 
   lock(orderId: string): LockedOrder {
@@ -94,10 +101,25 @@ export class ModelStore {
 
   /** src/orders/sql/find-same-payments.ts, without the order that asks. */
   bookedElsewhere(orderId: string, names: PaymentNames): PaymentAttempt[] {
-    const others = this.all().filter(({ id }) => id !== orderId);
-    return others
+    return this.samePayments(names).filter((attempt) => attempt.orderId !== orderId);
+  }
+
+  /** src/orders/sql/find-same-payments.ts. */
+  samePayments(names: PaymentNames): PaymentAttempt[] {
+    return this.all()
       .flatMap(({ attempts }) => attempts)
       .filter((attempt) => isSameAttempt(attempt, names) || (isBooked(attempt) && isSamePayment(attempt, names)));
+  }
+
+  /** Closes money of an unknown order that was reported under the other name of this payment. */
+  closeSamePayments(names: PaymentNames): void {
+    const isMeant = ({ reason, handling, orderId, ...row }: UnmatchedRow): boolean =>
+      reason === 'unknown-order' &&
+      handling === 'kept' &&
+      orderId === null &&
+      row.reference === names.transactionId &&
+      isSameAttempt({ ...row, reference: names.reference }, names);
+    this.unmatched.handle(isMeant, 'adopted');
   }
 
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
@@ -117,25 +139,48 @@ export class ModelStore {
     this.put({ ...this.lock(id), attempts });
   }
 
-  /** src/orders/sql/adopt-unmatched.ts: a registered attempt gets the payment that was reported before it was there. */
+  /**
+   * src/orders/sql/adopt-unmatched.ts: an order gets the payments that were reported before it, or its attempt, was there.
+   * Whether there were any.
+   */
   adoptUnmatched(orderId: string): boolean {
-    if (this.adoptable.size === 0) return false;
-    let hasAdopted = false;
-    for (const attempt of this.lock(orderId).attempts) {
-      const money = this.adoptable.get(this.idOf(attempt));
-      if (!money || isBooked(attempt) || this.bookedElsewhere(orderId, money).length > 0) continue;
-      this.putAttempts(bookMoney(this.lock(orderId), { ...money, merchantAccount: attempt.merchantAccount }).after);
-      hasAdopted = this.adoptable.delete(this.idOf(attempt));
+    const adoptable = this.adoptable(orderId);
+    for (const row of adoptable) {
+      const { merchantAccount } = row;
+      const money = moneyOf(reportOf(row, orderId), merchantAccount, row.source, this.now());
+      if (this.bookedElsewhere(orderId, money).length > 0) continue;
+      const booking = bookMoney(this.lock(orderId), this.accounted(orderId, money));
+      if (booking.isDisputed) continue;
+      this.putAttempts(booking.after);
+      this.unmatched.change(row.id, { handling: 'adopted' });
     }
-    return hasAdopted;
+    return adoptable.length > 0;
   }
 
+  /** src/orders/sql/lock-orders.ts. */
+  adoptable(orderId: string): UnmatchedRow[] {
+    const kept = this.unmatched
+      .all()
+      .filter(({ reason, handling }) => reason === 'unknown-order' && handling === 'kept');
+    if (kept.length === 0) return kept;
+    const { attempts } = this.lock(orderId);
+    return kept.filter((row) => {
+      if (row.orderId === orderId) return true;
+      if (row.orderId !== null && this.orders.has(row.orderId)) return false;
+      return attempts.some((attempt) => this.isSame(attempt, row));
+    });
+  }
+
+  /** Whether an attempt that is being registered has a payment that was reported before. */
   hasAdoptable(key: AttemptKey): boolean {
-    return this.adoptable.has(this.idOf(key));
+    return this.unmatched
+      .all()
+      .some((row) => row.reason === 'unknown-order' && row.handling === 'kept' && this.isSame(row, key));
   }
 
-  keepAdoptable(money: Money): void {
-    this.adoptable.set(this.idOf(money), money);
+  /** The order that has this attempt, of whatever status. */
+  ownerOf(key: AttemptKey): string | undefined {
+    return this.all().find(({ attempts }) => attempts.some((attempt) => isSameAttempt(attempt, key)))?.id;
   }
 
   /** src/orders/pay/register-attempt.ts for an attempt that is there already, without a limit. */
@@ -173,22 +218,51 @@ export class ModelStore {
     this.put(moved);
     this.append(moved, order.status, by.cause);
     if (isRelease) this.stock.release(order.id);
-    if (to === 'PAID') this.stock.commit(order.id);
+    if (to === 'PAID') this.pay(order.id);
     return true;
   }
 
   keepUnmatched(money: readonly UnmatchedMoney[]): void {
-    for (const one of money) {
-      const index = this.unmatched.findIndex((kept) => kept.reason === one.reason && isSameAttempt(kept, one));
-      const known = this.unmatched[index];
-      if (!known) this.unmatched.push(one);
-      else if (known.handling === 'waiting' && one.handling === 'kept') this.unmatched[index] = one;
-      else if (known.handling === 'kept' || known.handling === 'waiting') {
-        const isConfirmed = known.source === 'report' && one.source === 'provider';
-        const told = isConfirmed ? { ...one, handling: known.handling } : known;
-        this.unmatched[index] = { ...told, orderId: known.orderId ?? one.orderId };
-      }
+    this.unmatched.keep(money);
+  }
+
+  /** Whether the money of this attempt is in a refund that is not done. */
+  isRefunding(key: AttemptKey): boolean {
+    return [...this.refunds.values()].some((refund) => refund.status === 'PENDING' && isSameAttempt(refund, key));
+  }
+
+  /** src/orders/retention/purge-orders.ts, for an order without open items. */
+  purge(orderId: string): void {
+    this.purged.push(this.lock(orderId));
+    this.orders.delete(orderId);
+    for (const [number, refund] of this.refunds) if (refund.orderId === orderId) this.refunds.delete(number);
+  }
+
+  /** src/orders/retention/erase-rows.ts: merchant references become pseudonyms, and transaction ids are forgotten. */
+  erase(orderId: string, pseudonymOf: (key: AttemptKey) => string): void {
+    const erased = <T extends AttemptKey>(row: T): T => ({ ...row, reference: pseudonymOf(row) });
+    const isOwn = (key: AttemptKey): boolean => this.lock(orderId).attempts.some((one) => isSameAttempt(one, key));
+    for (const row of this.unmatched.all().filter((one) => one.orderId === orderId || isOwn(one))) {
+      this.unmatched.change(row.id, {
+        reference: pseudonymOf(row),
+        transactionId: null,
+        evidence: {},
+        resolution: null,
+      });
     }
+    for (const [number, refund] of [...this.refunds].filter(([, one]) => one.orderId === orderId)) {
+      this.refunds.delete(number);
+      this.refunds.set(`erased ${number}`, { ...erased(refund), number: `erased ${number}` });
+    }
+    this.amend(orderId, {});
+    this.mapAttempts(orderId, (attempt) => ({ ...erased(attempt), transactionId: null }));
+  }
+
+  private pay(orderId: string): void {
+    this.stock.commit(orderId);
+    const isRest = ({ reason, handling }: UnmatchedRow): boolean =>
+      handling === 'waiting' || (handling === 'kept' && reason === 'amount-mismatch');
+    this.unmatched.handle((row) => row.orderId === orderId && isRest(row), 'completed');
   }
 
   private append(order: LockedOrder, from: OrderStatus, cause?: TransitionCause): void {
@@ -213,8 +287,15 @@ export class ModelStore {
     this.orders.set(order.id, order);
   }
 
-  private idOf({ provider, merchantAccount, reference }: AttemptKey): string {
-    return [provider, this.knowsAccounts ? merchantAccount : '', reference].join('\n');
+  private isSame(a: AttemptKey, b: AttemptKey): boolean {
+    return this.knowsAccounts ? isSameAttempt(a, b) : a.provider === b.provider && a.reference === b.reference;
+  }
+
+  /** A variant that knows no accounts books on whichever attempt has the number. */
+  private accounted(orderId: string, money: Money): Money {
+    if (this.knowsAccounts) return money;
+    const known = this.lock(orderId).attempts.find((attempt) => this.isSame(attempt, money));
+    return known ? { ...money, merchantAccount: known.merchantAccount } : money;
   }
 }
 

@@ -1,8 +1,14 @@
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type PaidOutcome } from '../../src/payments';
-import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { bookNotified, moneyOf } from './book-payment';
+import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
+import { type Money } from '../../src/orders/pay/book-money';
+import { accountOf } from '../../src/orders/pay/with-account';
+import { LIMITS } from '../../src/orders/limits';
+import { refundNumber } from '../../src/orders/unmatched/refund';
+import { bookNotified, findNotified, moneyOf } from './book-payment';
+import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';
+import { unitOf } from './truth';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -32,21 +38,60 @@ export function notify(shop: Shop, key: AttemptKey, paid: PaidOutcome, round = 0
   agenda.after(delayMs + travelMs, () => {
     const isLost = random.chance(shop.plan.notifyLoss);
     const isWritten = !isLost && random.chance(0.97);
-    if (isWritten) deliver(shop, key, paid);
-    if (!isWritten || random.chance(0.15)) notify(shop, key, paid, round + 1);
+    const isTaken = isWritten && deliver(shop, key, paid);
+    if (!isTaken || random.chance(0.15)) notify(shop, key, paid, round + 1);
   });
 }
 
-function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): void {
-  const { store, engine, agenda, wiring } = shop.world;
-  const money = moneyOf(key, paid);
-  if (!shop.plan.changeOnly) {
-    shop.heard(key);
-    return bookNotified(shop.world, shop.late, money, { cause: 'notify' });
+/** False: not acknowledged, so the provider sends it again. */
+export function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): boolean {
+  const { world, late, processes } = shop;
+  const merchantAccount =
+    processes.knowledge === 'all' ? key.merchantAccount : accountOf({ provider: key.provider }, processes.reading());
+  const money = moneyOf({ ...key, merchantAccount }, paid);
+  if (shop.plan.changeOnly) {
+    if (look(shop, money)) hear(shop, key, paid);
+    return true;
   }
-  const known = store.findAttempt(money);
-  if (!known) return;
-  shop.heard(key);
-  if (wiring.looksUpOnChange) engine.schedule(reconcileTimeout(known.orderId), agenda.now);
-  engine.wake(paymentTimeout(known.orderId), 'passive');
+  hear(shop, key, paid);
+  if (!isBookable(money) && findNotified(world, money)) return false;
+  bookNotified(world, late, money, { cause: 'notify' });
+  return true;
+}
+
+/** The same as src/orders/input/reported-payment-schema.ts, which costs too much here. */
+function isBookable({ amount, currency }: Money): boolean {
+  return amount >= 1n && amount <= BigInt(LIMITS.money) && LIMITS.currency.test(currency);
+}
+
+/** src/orders/pay/handle-webhook.ts: the state of a payment has changed. False: nobody knows it. */
+function look({ world }: Shop, money: Money): boolean {
+  const { engine, agenda, wiring } = world;
+  const known = findNotified(world, money);
+  if (!known) return false;
+  const { orderId } = known;
+  if (wiring.looksUpOnChange) engine.schedule(reconcileTimeout(orderId), agenda.now);
+  engine.wake(paymentTimeout(orderId), 'passive');
+  engine.wake({ kind: ORDER_LATE_WATCH, key: orderId }, 'passive');
+  engine.wake({ kind: PAYMENT_REFUND, key: refundNumber(known) }, 'passive');
+  return true;
+}
+
+/** The provider tells that money is here again, until it is heard; some of it never. */
+export function tellOfFailedRefund(shop: Shop, provider: string, payment: ProviderPayment, round = 0): void {
+  const { agenda, random } = shop.world;
+  const { reference } = payment.traits;
+  const delayMs = DELAYS_MS[round];
+  for (const unit of payment.units) unit.isHeard = delayMs !== undefined;
+  if (delayMs === undefined) return;
+  agenda.after(delayMs + random.between(20, 800), () => {
+    if (random.chance(0.3)) return tellOfFailedRefund(shop, provider, payment, round + 1);
+    const merchantAccount = shop.accountOf(payment.owner);
+    look(shop, moneyOf({ provider, reference, merchantAccount }, payment.paidOutcome()));
+  });
+}
+
+function hear(shop: Shop, key: AttemptKey, paid: PaidOutcome): void {
+  const unit = unitOf(shop, { ...key, transactionId: paid.transactionId });
+  if (unit) unit.isHeard = true;
 }

@@ -7,6 +7,10 @@ import { OURS, type Wiring } from './wiring';
 const COLUMNS: readonly (readonly [title: string, types: readonly Violation['type'][]])[] = [
   ['charged', ['charged']],
   ['overcharged', ['overcharged']],
+  ['lost', ['lost']],
+  ['twice', ['twice']],
+  ['stolen', ['stolen']],
+  ['stale', ['stale']],
   ['doubled', ['doubled']],
   ['stock', ['stock']],
   ['never ends', ['endless']],

@@ -1,4 +1,4 @@
-import { type CloseOutcome, type QueryOutcome } from '../../src/payments';
+import { type CloseOutcome, type PaidOutcome, type QueryOutcome } from '../../src/payments';
 
 type State = 'absent' | 'open' | 'processing' | 'paid' | 'closed';
 
@@ -22,18 +22,37 @@ export interface PaymentTraits {
   readonly leaksAfterClose: boolean;
 }
 
-/** The money that the provider took. */
-export interface Taken {
+/** Money that the provider took at once: one transaction. Most payments have one, those of a bank account may have more. */
+export class Unit {
+  /** What the provider has given back. */
+  refunded = 0n;
+  /** What a person has given back past the provider. */
+  paidBack = 0n;
+  /** Whether the service was told of it, by a notification or by an answer. */
+  isHeard = false;
+
+  constructor(
+    readonly transactionId: string,
+    readonly amount: bigint,
+    readonly currency: string,
+    readonly atMs: number,
+  ) {}
+
+  get held(): bigint {
+    return this.amount - this.refunded - this.paidBack;
+  }
+}
+
+interface MadeRefund {
   readonly amount: bigint;
-  readonly currency: string;
-  readonly atMs: number;
+  readonly unit: Unit;
 }
 
 /** The truth about one attempt: what the provider did with it, known to anyone or not. */
 export class ProviderPayment {
-  taken: Taken | undefined;
+  readonly units: Unit[] = [];
   /** By refund number. */
-  readonly refunds = new Map<string, bigint>();
+  readonly refunds = new Map<string, MadeRefund>();
   private state: State;
   private wasOpened = false;
   private lies: number;
@@ -41,6 +60,8 @@ export class ProviderPayment {
 
   constructor(
     readonly traits: PaymentTraits,
+    /** The order that its buyer means to pay. */
+    readonly owner: string,
     createdMs: number,
   ) {
     this.state = traits.existsAtOnce ? 'open' : 'absent';
@@ -48,9 +69,14 @@ export class ProviderPayment {
     this.past.push({ atMs: createdMs, state: this.state });
   }
 
+  /** The first money; a second transaction is told of, but never looked up. */
+  get taken(): Unit | undefined {
+    return this.units[0];
+  }
+
   get heldAmount(): bigint {
-    let held = this.taken?.amount ?? 0n;
-    for (const amount of this.refunds.values()) held -= amount;
+    let held = 0n;
+    for (const unit of this.units) held += unit.held;
     return held;
   }
 
@@ -76,9 +102,12 @@ export class ProviderPayment {
     return true;
   }
 
-  endPaying(amount: bigint, currency: string, nowMs: number): void {
-    this.taken = { amount, currency, atMs: nowMs };
+  endPaying(amount: bigint, currency: string, nowMs: number): Unit {
+    const name = this.traits.intent ?? `t-${this.traits.reference}`;
+    const unit = new Unit(this.units.length === 0 ? name : `${name}-${this.units.length + 1}`, amount, currency, nowMs);
+    this.units.push(unit);
     this.become('paid', nowMs);
+    return unit;
   }
 
   failPaying(nowMs: number): void {
@@ -122,18 +151,28 @@ export class ProviderPayment {
   }
 
   /** False: there is not so much to refund. The same number again changes nothing. */
-  refund(number: string, amount: bigint): boolean {
+  refund(number: string, amount: bigint, transactionId?: string): boolean {
     if (this.refunds.has(number)) return true;
-    if (amount > this.heldAmount) return false;
-    this.refunds.set(number, amount);
+    const named = this.units.find((unit) => unit.transactionId === transactionId);
+    // What a person has paid back by wire is still there, for the provider.
+    const unit = [...(named ? [named] : []), ...this.units].find((one) => one.amount - one.refunded >= amount);
+    if (!unit) return false;
+    unit.refunded += amount;
+    this.refunds.set(number, { amount, unit });
     return true;
   }
 
-  paidOutcome(): Extract<QueryOutcome, { type: 'PAID' }> {
-    const { taken, traits } = this;
-    if (!taken) throw new Error(`${traits.reference} is not paid`);
-    const { amount, currency, atMs } = taken;
-    const transactionId = traits.intent ?? `t-${traits.reference}`;
+  /** The bank has sent it back: the money is here again. */
+  failRefund(number: string): void {
+    const made = this.refunds.get(number);
+    if (!made) return;
+    made.unit.refunded -= made.amount;
+    this.refunds.delete(number);
+  }
+
+  paidOutcome(unit = this.taken): PaidOutcome {
+    if (!unit) throw new Error(`${this.traits.reference} is not paid`);
+    const { amount, currency, atMs, transactionId } = unit;
     return { type: 'PAID', amount, currency, paidAt: new Date(atMs), transactionId, evidence: {} };
   }
 

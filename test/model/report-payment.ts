@@ -1,3 +1,4 @@
+import { accountIn, accountOf } from '../../src/orders/pay/with-account';
 import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
 import { bookPayment, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
@@ -14,16 +15,24 @@ export function reportPayment(shop: Shop, key: AttemptKey, payment: ProviderPaym
   const reference = payment.traits.intent ?? key.reference;
   const amount = random.chance(0.2) ? (paid.amount * 8n) / 10n : paid.amount;
   agenda.after(random.pick([3, random.between(5, 400)], [1, random.between(400, 120_000)]), () => {
-    const orderId = shop.orderOf(key);
-    if (orderId === undefined || amount === 0n) return;
+    const orderId = payment.owner;
+    if (amount === 0n || !store.has(orderId)) return;
     trace.note(
       () => `the shop reports ${amount} for ${reference} of ${orderId}, which is ${store.lock(orderId).status}`,
     );
     const mixedUp = random.chance(0.15) ? otherAttempt(shop, orderId, key) : undefined;
     const transactionId = mixedUp ? paid.transactionId : null;
-    const told = moneyOf(mixedUp ?? { ...key, reference }, { ...paid, amount, transactionId }, 'report');
+    const named = mixedUp ?? { ...key, reference };
+    const told = moneyOf(accounted(shop, orderId, named), { ...paid, amount, transactionId }, 'report');
     bookPayment(shop.world, shop.late, told, { orderId, by: { cause: 'api' } });
   });
+}
+
+/** The account that the process which gets the report resolves, if the shop does not name it. */
+function accounted({ processes, world }: Shop, orderId: string, { merchantAccount, ...key }: AttemptKey): AttemptKey {
+  if (processes.knowledge === 'all') return { ...key, merchantAccount };
+  const resolved = accountOf(key, processes.some());
+  return { ...key, merchantAccount: accountIn(world.store.lock(orderId), key, resolved) };
 }
 
 /** Only while its own attempt is registered too: what else a report says of a payment is all that anybody knows. */

@@ -4,6 +4,11 @@ import { sendOperator, workOffMoney } from './operator';
 import { sendPeople } from './people';
 import { Shop } from './shop';
 import { offerAttempts } from './till';
+import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { payBeforePlacing } from './early-bird';
+import { sendArchivist } from './archivist';
+import { sendClerk } from './clerk';
+import { sendLiar } from './liar';
 import { type Wiring } from './wiring';
 
 /** How one run ended. */
@@ -41,7 +46,7 @@ export function runOnce(seed: number, wiring: Wiring, isTraced = false): RunResu
     noted.push({ type: 'fault', text: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
   const { violations, parked } = checkEnd(shop);
-  return { violations: [...noted, ...violations], parked, steps, trace: trace.lines };
+  return { violations: [...noted, ...shop.noted, ...violations], parked, steps, trace: trace.lines };
 }
 
 /** By then every buyer is gone, so what has no limit can be given one. */
@@ -67,8 +72,16 @@ function open(shop: Shop): void {
 }
 
 function visit(shop: Shop, orderId: string): void {
-  if (!shop.place(orderId)) return;
+  if (!shop.plan.early || shop.world.random.chance(0.3)) return order(shop, orderId);
+  payBeforePlacing(shop, orderId, (key) => order(shop, orderId, key));
+}
+
+function order(shop: Shop, orderId: string, key?: AttemptKey): void {
+  if (!shop.place(orderId, key)) return;
   offerAttempts(shop, orderId);
   sendPeople(shop, orderId);
   sendOperator(shop, orderId);
+  sendClerk(shop, orderId);
+  sendArchivist(shop, orderId);
+  if (orderId === 'o2') sendLiar(shop, 'o2', 'o1');
 }

@@ -1,5 +1,6 @@
 import { type OrderPolicyOptions } from '../../src/orders/order-policy-options';
 import { type ProviderTraits } from './model-provider';
+import { ACCOUNT, type Knowledge } from './processes';
 import { type Random } from './random';
 import { type MessagePlan } from './wake-ups';
 
@@ -31,7 +32,31 @@ export interface RunPlan {
   readonly autoClose: boolean;
   /** Payment attempts of an order, where it has more than a few. */
   readonly manyAttempts: number | undefined;
+  /** People work off the list of unmatched payments: they assign, and they pay back by wire. */
+  readonly clerks: boolean;
+  /** Orders are erased and purged, and so is what was settled. */
+  readonly forgets: boolean;
+  /** Reports name payments of other orders. */
+  readonly lies: boolean;
+  /** Orders belong to different merchants, who do not share references. */
+  readonly merchants: boolean;
+  /** A reference takes money more than once, as the account of a bank does. */
+  readonly openReferences: boolean;
+  readonly knowledge: Knowledge;
+  readonly gainsAtMs: number;
+  /** Share of notifications whose amount or currency cannot be. */
+  readonly oddAmounts: number;
+  /** Nothing is closed meanwhile: the kind is paused, or no process runs. */
+  readonly pause: { readonly fromMs: number; readonly toMs: number } | undefined;
+  /** Some payments are notified or reported before their order is placed. */
+  readonly early: boolean;
 }
+
+/** What is drawn. The others are built, and wait for the decisions that they test. */
+export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>(['early', 'auto']);
+
+export type Dimension =
+  'stale' | 'clerks' | 'forgets' | 'lies' | 'open' | 'accounts' | 'odd' | 'pause' | 'early' | 'refunds' | 'auto';
 
 /** Draws a world: most of it healthy, some of it very ill. */
 export function drawRunPlan(random: Random, startMs: number): RunPlan {
@@ -40,6 +65,12 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
   const isCrowded = random.chance(0.02);
   // Else sound: of so many answers one is missing in nearly every round, if each may be.
   const calls = isCrowded ? { calls: { burst: 5, perMinute: 60 }, faults: 0, losses: 0, outages: [] } : {};
+  const is = (name: Dimension, share: number): boolean => random.chance(share) && LIVE.has(name);
+  const lies = is('lies', 0.1);
+  const knowledge = random.pick<Knowledge>([90, 'all'], [5, 'lacking'], [5, 'gaining']);
+  const pause = drawPause(random, startMs + windowMs, is('pause', 0.02));
+  const failing = is('refunds', 0.08) ? { failingRefunds: 0.6 } : { failingRefunds: 0 };
+  const weak = pause ? { faults: 0.5 } : {};
   return {
     policy: {
       graceMs: random.pick([1, 0], [1, 5 * SECOND]),
@@ -50,8 +81,8 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
       partialPayment: random.pick([90, 'refund-and-close'], [10, 'park']),
     },
     windowMs,
-    orders: random.chance(0.3) ? 2 : 1,
-    stock: random.chance(0.7) ? 1 : 2,
+    orders: random.chance(lies ? 1 : 0.3) ? 2 : 1,
+    stock: random.chance(lies ? 0.1 : 0.7) ? 1 : 2,
     messages: {
       loss: random.pick([6, 0], [3, 0.2], [1, 1]),
       duplicates: random.pick([1, 0], [1, 0.3]),
@@ -60,14 +91,44 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
     },
     crashes: random.pick([6, 0], [3, 0.03], [1, 0.15]),
     notifyLoss: random.pick([4, 0.05], [3, 0.5], [3, 1]),
-    providers: names.map((name) => ({ ...drawProvider(name, random, startMs, startMs + windowMs), ...calls })),
-    accounts: random.chance(0.15) ? ['m1', 'm2'] : [null],
+    providers: names.map((name) => ({
+      ...drawProvider(name, random, startMs, startMs + windowMs),
+      ...calls,
+      ...failing,
+      ...weak,
+    })),
+    ...drawAccounts(random, startMs, windowMs, LIVE.has('accounts') ? knowledge : 'all'),
     reports: random.pick([2, 0], [1, 0.6]),
     intents: random.pick([2, 0], [1, 0.7]),
     changeOnly: random.chance(0.1),
-    autoClose: random.chance(0.94),
+    autoClose: random.chance(LIVE.has('auto') ? 0.9 : 0.94),
     manyAttempts: isCrowded ? random.between(14, 18) : undefined,
+    clerks: is('clerks', 0.2),
+    forgets: is('forgets', 0.08),
+    lies,
+    merchants: random.chance(0.5),
+    openReferences: is('open', 0.08),
+    oddAmounts: is('odd', 0.03) ? 0.7 : 0,
+    pause,
+    early: is('early', 0.1),
   };
+}
+
+function drawAccounts(
+  random: Random,
+  startMs: number,
+  windowMs: number,
+  knowledge: Knowledge,
+): Pick<RunPlan, 'accounts' | 'knowledge' | 'gainsAtMs'> {
+  const gainsAtMs = startMs + random.between(0, windowMs + 10 * MINUTE);
+  if (knowledge !== 'all') return { accounts: [ACCOUNT], knowledge, gainsAtMs };
+  return { accounts: random.chance(0.15) ? ['m1', 'm2'] : [null], knowledge, gainsAtMs };
+}
+
+function drawPause(random: Random, deadlineMs: number, isPaused: boolean): RunPlan['pause'] {
+  const fromMs = deadlineMs + random.between(-MINUTE, 5 * SECOND);
+  const toMs = fromMs + random.between(HOUR, 30 * HOUR);
+  return isPaused ? { fromMs, toMs } : undefined;
 }
 
 function drawProvider(name: string, random: Random, startMs: number, deadlineMs: number): ProviderTraits {
@@ -79,6 +140,7 @@ function drawProvider(name: string, random: Random, startMs: number, deadlineMs:
     losses: rate(),
     outages: drawOutages(random, startMs, deadlineMs),
     slowRefunds: random.pick([3, 0], [1, 0.5]),
+    failingRefunds: 0,
     refundsFromMs: random.pick([19, 0], [1, deadlineMs + random.between(0, 3 * HOUR)]),
     // Its margin of a minute has to cover the difference of the clocks.
     clockAheadMs: random.pick([1, 0], [1, random.between(-20 * SECOND, 20 * SECOND)]),

@@ -1,10 +1,13 @@
 import { type LockedOrder } from '../../src/orders/order';
+import { type Violation } from './check-end';
+import { tellOfFailedRefund } from './notifier';
+import { Processes } from './processes';
+import { placedWith } from './early-bird';
 import { OrderPolicies } from '../../src/orders/order-policies';
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type OrderPolicy } from '../../src/orders/order-policy-options';
 import {
   deadlineTimeouts,
-  earlyMoneyTimeout,
   ORDER_LATE_WATCH,
   ORDER_PAYMENT,
   PAYMENT_RECONCILIATION,
@@ -17,6 +20,7 @@ import { ModelEngine } from './model-engine';
 import { ModelProvider } from './model-provider';
 import { ModelStock } from './model-stock';
 import { ModelStore } from './model-store';
+import { type ProviderPayment } from './provider-payment';
 import { Random } from './random';
 import { reconciliationHandler } from './reconciliation-handler';
 import { refundHandler } from './refund-handler';
@@ -34,9 +38,14 @@ export class Shop {
   readonly policies: OrderPolicies;
   readonly world: World;
   readonly late: LatePath;
+  readonly processes: Processes;
+  /** Orders that somebody has lied about: what they say of themselves is not true. */
+  readonly liars = new Set<string>();
+  /** What was seen to be wrong on the way. */
+  readonly noted: Violation[] = [];
   private readonly providers = new Map<string, ModelProvider>();
-  private readonly owners = new Map<string, string>();
-  private readonly told = new Set<string>();
+  private readonly pseudonyms = new Map<string, ProviderPayment>();
+  private readonly assigned = new Map<ProviderPayment, string>();
 
   constructor(seed: number, wiring: Wiring, isTraced: boolean) {
     const random = new Random(seed);
@@ -45,17 +54,24 @@ export class Shop {
     const agenda = new Agenda(START_MS, random);
     const trace = new Trace(isTraced, START_MS, () => agenda.nowMs);
     const common = { agenda, random, trace };
+    const { knowledge, gainsAtMs, pause } = this.plan;
+    this.processes = new Processes(knowledge, gainsAtMs, common);
+    const isPausedUntil = (): number => (pause && agenda.nowMs >= pause.fromMs ? pause.toMs : 0);
     this.world = {
       ...common,
       wiring,
+      processes: this.processes,
       policy: this.policy,
       store: new ModelStore(new ModelStock(this.plan.stock), () => agenda.now, wiring.knowsAccounts),
-      engine: new ModelEngine({ ...common, messages: this.plan.messages, crashes: this.plan.crashes }),
+      engine: new ModelEngine({ ...common, messages: this.plan.messages, crashes: this.plan.crashes, isPausedUntil }),
       providerOf: (attempt) => this.providerOf(attempt),
     };
     for (const account of this.plan.accounts) {
       for (const traits of this.plan.providers) {
-        this.providers.set(`${traits.name} ${account}`, new ModelProvider(traits, common));
+        const refundFailed = (payment: ProviderPayment): void => tellOfFailedRefund(this, traits.name, payment);
+        const provider = new ModelProvider(traits, { ...common, refundFailed });
+        this.providers.set(`${traits.name} ${account}`, provider);
+        if (knowledge !== 'all') this.providers.set(`${traits.name} null`, provider);
       }
     }
     this.late = new LatePath(this.world);
@@ -82,22 +98,28 @@ export class Shop {
     return (orderId === 'o2' ? accounts[1] : undefined) ?? accounts[0] ?? null;
   }
 
-  /** Notes which order the shop has begun a payment for. */
-  own(key: AttemptKey, orderId: string): void {
-    this.owners.set(idOf(key), orderId);
+  /** All payments at all providers. */
+  payments(): ProviderPayment[] {
+    return [...new Set(this.providers.values())].flatMap((provider) => provider.all());
   }
 
-  orderOf(key: AttemptKey): string | undefined {
-    return this.owners.get(idOf(key));
+  /** Notes that the reference of this payment has become a pseudonym here. */
+  rename(key: AttemptKey, pseudonym: string): void {
+    const payment = this.providerOf(key).find(key.reference);
+    if (payment) this.pseudonyms.set(pseudonym, payment);
   }
 
-  /** Notes that the provider has got through to the service about this payment. */
-  heard(key: AttemptKey): void {
-    this.told.add(idOf(key));
+  erased({ reference }: AttemptKey): ProviderPayment | undefined {
+    return this.pseudonyms.get(reference);
   }
 
-  hasHeard(key: AttemptKey): boolean {
-    return this.told.has(idOf(key));
+  /** Notes that a person has assigned this payment to the order. */
+  assign(payment: ProviderPayment, orderId: string): void {
+    this.assigned.set(payment, orderId);
+  }
+
+  isAssigned(payment: ProviderPayment, orderId: string): boolean {
+    return this.assigned.get(payment) === orderId;
   }
 
   private providerOf({
@@ -113,15 +135,17 @@ export class Shop {
   }
 
   /** Undefined: sold out. */
-  place(id: string): LockedOrder | undefined {
-    const { store, engine, agenda, trace } = this.world;
+  place(id: string, first?: AttemptKey): LockedOrder | undefined {
+    const { store, engine, agenda, trace, wiring } = this.world;
     if (!store.stock.reserve(id, 1)) return undefined;
     const expiresAt = new Date(agenda.nowMs + this.plan.windowMs);
-    const placed = newOrder(id, expiresAt, this.policies.graceMs('default'), agenda.now);
+    const merchantId = id === 'o2' && this.plan.merchants ? 'm2' : 'default';
+    const placed = { ...newOrder(id, expiresAt, this.policies.graceMs(merchantId), agenda.now), merchantId };
     const order = { ...placed, autoClose: this.plan.autoClose };
     store.insert(order);
+    if (first) placedWith(this, id, first);
     for (const { dueAt = expiresAt, ...ref } of deadlineTimeouts(order, agenda.now)) engine.schedule(ref, dueAt);
-    for (const { afterMs = 0, ...ref } of earlyMoneyTimeout(order, false)) {
+    for (const { afterMs = 0, ...ref } of wiring.earlyMoneyTimeout(order, store.adoptable(id).length > 0)) {
       engine.schedule(ref, new Date(agenda.nowMs + afterMs));
     }
     trace.note(() => `order ${id} is placed, and expires at ${expiresAt.toISOString()}`);
@@ -147,8 +171,4 @@ function newOrder(id: string, expiresAt: Date, graceMs: number, createdAt: Date)
     paidAt: null,
     attempts: [],
   };
-}
-
-function idOf({ provider, merchantAccount, reference }: AttemptKey): string {
-  return [provider, merchantAccount, reference].join('\n');
 }

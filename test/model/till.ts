@@ -1,5 +1,6 @@
+import { accountOf } from '../../src/orders/pay/with-account';
 import { draftAttempt } from '../../src/orders/pay/attempt-draft';
-import { deadlineTimeouts, earlyMoneyTimeout } from '../../src/orders/order-timeouts';
+import { deadlineTimeouts } from '../../src/orders/order-timeouts';
 import { isPayable } from '../../src/orders/order-view';
 import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { sendBuyer } from './buyer';
@@ -39,7 +40,12 @@ function offer(shop: Shop, orderId: string, index: number): void {
 
 function handOver(shop: Shop, orderId: string, key: AttemptKey): void {
   const attempt = register(shop, orderId, key, true);
-  if (attempt) goToProvider(shop, orderId, key, attempt.timeExpire);
+  if (!attempt) return;
+  goToProvider(shop, orderId, key, attempt.timeExpire);
+  const { agenda, random } = shop.world;
+  // Registered again, perhaps by a process that knows more or less.
+  if (shop.processes.knowledge === 'all' || random.chance(0.5)) return;
+  agenda.after(random.between(100, 60_000), () => register(shop, orderId, key, true, attempt.timeExpire ?? undefined));
 }
 
 function offerUnregistered(shop: Shop, orderId: string, key: AttemptKey): void {
@@ -59,9 +65,8 @@ function goToProvider(shop: Shop, orderId: string, key: AttemptKey, timeExpire: 
   const intent = random.chance(shop.plan.intents) ? { intent: `pi-${reference}` } : {};
   const limit = timeExpire?.getTime() ?? null;
   const traits = { ...drawTraits(random), ...intent, reference, currency: 'EUR', timeExpire: limit };
-  const payment = new ProviderPayment(traits, agenda.nowMs);
+  const payment = new ProviderPayment(traits, orderId, agenda.nowMs);
   shop.world.providerOf(key).add(payment);
-  shop.own(key, orderId);
   // Some buyers change their mind at once.
   if (random.chance(0.03)) agenda.after(random.between(0, 150), () => cancel(shop, orderId));
   const { expiresAt, graceMs } = store.lock(orderId);
@@ -71,14 +76,17 @@ function goToProvider(shop: Shop, orderId: string, key: AttemptKey, timeExpire: 
 function register(
   shop: Shop,
   orderId: string,
-  key: AttemptKey,
+  named: AttemptKey,
   handedOver: boolean,
   timeExpire = drawLimit(shop, orderId),
 ): PaymentAttempt | undefined {
-  const { store, engine, agenda, trace } = shop.world;
+  const { store, engine, agenda, trace, wiring } = shop.world;
+  if (!store.has(orderId)) return undefined;
+  const key = registeredAs(shop, named);
   const order = lockAtDesk(shop.world, orderId);
   const known = store.lock(orderId).attempts.find((attempt) => isSameAttempt(attempt, key));
   if (!isPayable(order, agenda.now) || (known && known.status !== 'CREATED')) return undefined;
+  if (!known && store.ownerOf(key) !== undefined) return undefined;
   const limit = timeExpire ? { timeExpire } : {};
   const { provider, reference, merchantAccount } = key;
   const asked = { provider, reference, merchantAccount: merchantAccount ?? undefined, ...limit, handedOver };
@@ -87,10 +95,18 @@ function register(
   store.putAttempt(attempt);
   trace.note(() => `attempt ${key.reference} at ${key.provider} is registered as ${attempt.status}`);
   raiseGrace(shop, orderId, key.provider);
-  for (const { afterMs = 0, ...ref } of earlyMoneyTimeout(order, store.hasAdoptable(key))) {
+  for (const { afterMs = 0, ...ref } of wiring.earlyMoneyTimeout(order, store.hasAdoptable(key))) {
     engine.schedule(ref, new Date(agenda.nowMs + afterMs));
   }
   return attempt;
+}
+
+/** The account that the process which gets the request resolves. */
+function registeredAs({ processes }: Shop, { merchantAccount, ...key }: AttemptKey): AttemptKey {
+  return {
+    ...key,
+    merchantAccount: processes.knowledge === 'all' ? merchantAccount : accountOf(key, processes.some()),
+  };
 }
 
 function drawLimit({ world: { wiring, random, store } }: Shop, orderId: string): Date | undefined {

@@ -12,13 +12,15 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
   const { store, agenda, policy } = world;
   return {
     settle(due) {
-      store.recordFindings(due.key, due.answer ?? []);
+      const findings = late.withoutTaken(store.lock(due.key), due.answer ?? []);
+      store.recordFindings(due.key, findings);
+      late.noteFound(due.key, findings);
       const order = store.lock(due.key);
       if (isUndecided(order.status)) return DONE;
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;
       late.settle(order.id, { cause: due.cause });
       const since = new Date(String(due.payload.since));
-      return planWatch(due.answer, { since, now: agenda.now, dueAt: due.dueAt, offsetsMs: policy.lateWatchOffsetsMs });
+      return planWatch(findings, { since, now: agenda.now, dueAt: due.dueAt, offsetsMs: policy.lateWatchOffsetsMs });
     },
     ask(due, errand, answered) {
       interrogateAll(world, store.lock(due.key).attempts.filter(isWatched), errand, answered);

@@ -81,6 +81,8 @@ export const WEAKER: readonly Wiring[] = [
   weaker('drops-news', { looksUpOnChange: false }),
   // An operator's word that attempts are closed is believed for good, and given without a look at the provider.
   weaker('believes-operators', { checksDeclared: false }),
+  // Money that came before its order waits for the deadline, also where there is none.
+  weaker('waits-for-deadlines', { earlyMoneyTimeout: () => [], shows: 'endless' }),
   // All attempts are asked about at once, so the rate limit of the provider is used up by questions.
   weaker('asks-all-at-once', { lanes: Infinity, shows: 'endless' }),
 ];

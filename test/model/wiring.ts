@@ -2,6 +2,7 @@ import { type Money } from '../../src/orders/pay/book-money';
 import { type Violation } from './check-end';
 import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
 import { decideManualClose } from '../../src/orders/operator/decide-manual-close';
+import { earlyMoneyTimeout } from '../../src/orders/order-timeouts';
 import { nextStep } from '../../src/orders/lookup/next-step';
 
 /** The decisions that a weaker variant replaces. */
@@ -11,6 +12,8 @@ export interface Wiring {
   readonly shows: Violation['type'];
   readonly nextStep: typeof nextStep;
   readonly decideUnmatched: typeof decideUnmatched;
+  /** When an order is examined for money that came before it. */
+  readonly earlyMoneyTimeout: typeof earlyMoneyTimeout;
   /** Whether ended orders are looked at again. */
   readonly watches: boolean;
   /** Whether providers are told when to stop taking money. */
@@ -36,6 +39,7 @@ export const OURS: Wiring = {
   shows: 'fault',
   nextStep,
   decideUnmatched,
+  earlyMoneyTimeout,
   watches: true,
   sendsTimeExpire: true,
   believes: (money) => money,

@@ -3,6 +3,7 @@ import { type Agenda } from './agenda';
 import { type ModelEngine } from './model-engine';
 import { type ModelProvider } from './model-provider';
 import { type ModelStore } from './model-store';
+import { type Processes } from './processes';
 import { type Random } from './random';
 import { type Trace } from './trace';
 import { type Wiring } from './wiring';
@@ -16,6 +17,7 @@ export interface World {
   readonly policy: OrderPolicy;
   readonly store: ModelStore;
   readonly engine: ModelEngine;
+  readonly processes: Processes;
   /** The provider of an attempt, as its merchant account sees it. */
   providerOf(attempt: { readonly provider: string; readonly merchantAccount: string | null }): ModelProvider;
 }

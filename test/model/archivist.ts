@@ -1,0 +1,82 @@
+import {
+  ORDER_LATE_WATCH,
+  ORDER_PAYMENT,
+  PAYMENT_RECONCILIATION,
+  PAYMENT_REFUND,
+} from '../../src/orders/order-timeouts';
+import { isSameAttempt } from '../../src/orders/payment-attempt';
+import { type LockedOrder } from '../../src/orders/order';
+import { type OrderStatus } from '../../src/orders/order-status';
+import { FINISHED_STATUSES } from '../../src/orders/retention/purge-orders';
+import { type Shop } from './shop';
+import { type UnmatchedRow } from './unmatched-table';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** src/orders/retention: erases and deletes finished orders, and deletes what was settled. */
+export function sendArchivist(shop: Shop, orderId: string): void {
+  const { agenda, random, store } = shop.world;
+  if (!shop.plan.forgets) return;
+  const deadlineMs = store.lock(orderId).expiresAt.getTime();
+  const at = (fromMs: number, toMs: number, act: () => void): void =>
+    agenda.at(deadlineMs + random.between(fromMs, toMs), act);
+  if (random.chance(0.6)) at(0, 50 * HOUR, () => erase(shop, orderId));
+  if (random.chance(0.5)) at(DAY, 80 * HOUR, () => purge(shop, orderId));
+  for (let times = 3; times > 0; times--) at(DAY, 100 * HOUR, () => purgeRows(shop));
+}
+
+function erase(shop: Shop, orderId: string): void {
+  const { store, trace } = shop.world;
+  if (!isFinished(shop, orderId)) return;
+  trace.note(() => `${orderId}, which is ${store.lock(orderId).status}, is erased`);
+  const names = new Map<string, string>();
+  store.erase(orderId, (key) => {
+    const name = `erased:${orderId}:${key.reference}`;
+    if (!names.has(name)) shop.rename(key, name);
+    names.set(name, name);
+    return name;
+  });
+}
+
+function purge(shop: Shop, orderId: string): void {
+  const { store, agenda, trace } = shop.world;
+  const changedMs = store.history.get(orderId)?.at(-1)?.atMs ?? 0;
+  if (!isFinished(shop, orderId) || changedMs > agenda.nowMs - DAY) return;
+  trace.note(() => `${orderId}, which is ${store.lock(orderId).status}, is purged`);
+  store.purge(orderId);
+}
+
+function purgeRows({ world: { store, agenda } }: Shop): void {
+  store.unmatched.purge(new Date(agenda.nowMs - DAY), (key) => store.isRefunding(key));
+}
+
+/** src/orders/retention/open-items.ts. */
+function isFinished(shop: Shop, orderId: string): boolean {
+  const { store, engine } = shop.world;
+  if (!store.has(orderId)) return false;
+  const order = store.lock(orderId);
+  if (!(FINISHED_STATUSES as readonly OrderStatus[]).includes(order.status)) return false;
+  const numbers = [...store.refunds.values()]
+    .filter((refund) => refund.orderId === orderId)
+    .map(({ number }) => number);
+  const timeouts = [
+    ...[ORDER_PAYMENT, ORDER_LATE_WATCH, PAYMENT_RECONCILIATION].map((kind) => ({ kind, key: orderId })),
+    ...numbers.map((key) => ({ kind: PAYMENT_REFUND, key })),
+  ];
+  const isRefunding = [...store.refunds.values()].some((one) => one.orderId === orderId && one.status === 'PENDING');
+  const hasOpenAttempt = order.attempts.some(({ status }) => !FINAL.includes(status));
+  return (
+    !isRefunding && !hasOpenAttempt && !hasOpenMoney(shop, order) && !timeouts.some((ref) => engine.table.find(ref))
+  );
+}
+
+const FINAL = ['PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE'];
+
+function hasOpenMoney({ world: { store } }: Shop, { id, attempts }: LockedOrder): boolean {
+  const isHere = (row: UnmatchedRow): boolean =>
+    row.orderId === id || attempts.some((attempt) => isSameAttempt(attempt, row));
+  return store.unmatched
+    .all()
+    .some((row) => isHere(row) && !store.unmatched.isDone(row, (key) => store.isRefunding(key)));
+}

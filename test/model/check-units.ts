@@ -1,0 +1,95 @@
+import { type LockedOrder } from '../../src/orders/order';
+import { isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { type Violation } from './check-end';
+import { type ProviderPayment, type Unit } from './provider-payment';
+import { LIVE } from './run-plan';
+import { type Shop } from './shop';
+import { unitOf } from './truth';
+
+/** One unit of money at a provider, and the payment that it came with. */
+interface Held {
+  readonly payment: ProviderPayment;
+  readonly unit: Unit;
+}
+
+/** A PAID order that counts on this money. */
+interface Claim {
+  readonly order: LockedOrder;
+  readonly attempt: PaymentAttempt;
+}
+
+/**
+ * The global oracle: each unit of money at a provider is needed by exactly one PAID order, or returned, or visible in an
+ * open row. It asks about the money, and not about the orders, so it also sees money that no order has.
+ */
+export function checkUnits(shop: Shop): Violation[] {
+  const claims = claimsOf(shop);
+  return shop
+    .payments()
+    .flatMap((payment) => payment.units.map((unit) => ({ payment, unit })))
+    .flatMap((held) => checkUnit(shop, held, claims.get(held.unit) ?? []));
+}
+
+function checkUnit(shop: Shop, held: Held, claims: readonly Claim[]): Violation[] {
+  const { unit } = held;
+  if (unit.held < 0n) return [violation('twice', held, `was returned twice: ${-unit.held} too much`)];
+  const isVisible = isInOpenRow(shop, held) || isInParkedTimeout(shop, held);
+  const [claim, other] = claims;
+  if (other && !isVisible) return [violation('twice', held, `pays ${claim?.order.id} and ${other.order.id}`)];
+  if (claim && !other) return checkClaim(shop, held, claim, isVisible);
+  const isDoubtful = LIVE.has('stale') && isVisible && unit.held === 0n && hasFirmRow(shop, held);
+  if (isDoubtful) return [violation('stale', held, 'was returned, and a row invites to return it again')];
+  if (claim || unit.held === 0n || isVisible || !unit.isHeard) return [];
+  return [violation('lost', held, `${unit.held} are at the provider, and nobody knows`)];
+}
+
+/** The order may have this money only if it came from its buyer, or a person has said so. */
+function checkClaim(shop: Shop, held: Held, { order, attempt }: Claim, isVisible: boolean): Violation[] {
+  const { owner } = held.payment;
+  if (owner !== order.id && !isVisible && !shop.isAssigned(held.payment, order.id)) {
+    return [violation('stolen', held, `the buyer of ${owner} has paid ${order.id}`)];
+  }
+  const isShort = held.unit.held < (attempt.paidAmount ?? 0n) && !isUnconfirmed(attempt);
+  return isShort ? [violation('twice', held, `pays ${order.id}, and was returned`)] : [];
+}
+
+/** What PAID orders count on: as they are, or as they were when they were purged. */
+function claimsOf(shop: Shop): ReadonlyMap<Unit, Claim[]> {
+  const claims = new Map<Unit, Claim[]>();
+  const { store } = shop.world;
+  for (const order of [...store.all(), ...store.purged].filter(({ status }) => status === 'PAID')) {
+    for (const attempt of order.attempts.filter(({ status }) => status === 'PAID')) {
+      const unit = unitOf(shop, attempt);
+      if (unit) claims.set(unit, [...(claims.get(unit) ?? []), { order, attempt }]);
+    }
+  }
+  return claims;
+}
+
+function isInOpenRow(shop: Shop, { unit }: Held): boolean {
+  return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit);
+}
+
+/** Rows that say whose money it is; the others ask about it. */
+function hasFirmRow(shop: Shop, { unit }: Held): boolean {
+  const isFirm = (reason: string): boolean => reason !== 'attempt-mismatch';
+  return shop.world.store.unmatched.open().some((row) => isFirm(row.reason) && unitOf(shop, row) === unit);
+}
+
+/** Its order, or its refund, is left to a person. */
+function isInParkedTimeout(shop: Shop, { unit }: Held): boolean {
+  const { store, engine } = shop.world;
+  const parked = engine.table.all().filter(({ state }) => state === 'parked');
+  if (parked.length === 0) return false;
+  const isHere = ({ attempts, id }: LockedOrder): boolean =>
+    attempts.some((attempt) => {
+      if (unitOf(shop, attempt) !== unit) return false;
+      const refund = [...store.refunds.values()].find((one) => isSameAttempt(one, attempt));
+      return parked.some(({ key }) => key === id || key === refund?.number);
+    });
+  return store.all().some(isHere);
+}
+
+function violation(type: Violation['type'], { payment, unit }: Held, text: string): Violation {
+  return { type, text: `${unit.transactionId} of ${payment.traits.reference} ${text}` };
+}

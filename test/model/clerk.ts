@@ -1,0 +1,91 @@
+import { moneyOf } from '../../src/orders/pay/money-of';
+import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
+import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
+import { bookPayment } from './book-payment';
+import { lockAtDesk } from './lock-at-desk';
+import { workOffMoney } from './operator';
+import { type ProviderPayment } from './provider-payment';
+import { type Shop } from './shop';
+import { isNeeded, isReturning, paymentOf, unitOf } from './truth';
+import { type UnmatchedRow } from './unmatched-table';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const BY = { cause: 'operator' } as const;
+
+/** People who work off the list of unmatched payments: they assign what has an order, and pay back the rest by wire. */
+export function sendClerk(shop: Shop, orderId: string): void {
+  const { agenda, random, store } = shop.world;
+  if (!shop.plan.clerks) return;
+  const deadlineMs = store.lock(orderId).expiresAt.getTime();
+  for (let acts = random.between(1, 4); acts > 0; acts--) {
+    const lateMs = random.pick([2, random.between(-2 * MINUTE, 10 * MINUTE)], [3, random.between(0, 40 * HOUR)]);
+    agenda.at(deadlineMs + lateMs, () => workOffRow(shop));
+  }
+}
+
+function workOffRow(shop: Shop): void {
+  const { random, store } = shop.world;
+  const open = store.unmatched.open();
+  const row = open[random.between(0, open.length - 1)];
+  if (!row) return;
+  const payment = paymentOf(shop, row);
+  const isWithoutOrder = row.reason === 'unknown-order' || row.reason === 'attempt-mismatch';
+  if (payment && isWithoutOrder && store.has(payment.owner) && random.chance(0.5)) assign(shop, row, payment);
+  else settle(shop, row);
+}
+
+/** src/orders/unmatched/assign-unmatched.ts. */
+function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): void {
+  const { world, late } = shop;
+  const { store, agenda, trace } = world;
+  const order = lockAtDesk(world, payment.owner);
+  const row = store.unmatched.find(id);
+  if (!row) return;
+  const told = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
+  const money = { ...told, isAssigned: true };
+  const decision = decideAssignment(order, row, money, store.samePayments(told));
+  trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
+  if (decision.type !== 'assign') return;
+  shop.assign(payment, order.id);
+  store.unmatched.resolve(id, 'adopted', agenda.now);
+  store.amend(order.id, {});
+  bookPayment(world, late, money, { orderId: order.id, by: BY });
+}
+
+/**
+ * src/orders/unmatched/settle-unmatched.ts: the clerk looks at the provider's console and at the orders, pays back by
+ * wire what is there and what no order needs, and says so.
+ */
+function settle(shop: Shop, row: UnmatchedRow): void {
+  const { store, agenda, trace } = shop.world;
+  const unit = unitOf(shop, row);
+  if (unit && (isNeeded(shop, unit) || isReturning(shop, unit))) return;
+  trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
+  if (unit) unit.paidBack += unit.held;
+  store.unmatched.resolve(row.id, 'settled', agenda.now);
+  if (row.orderId !== null && store.has(row.orderId)) store.amend(row.orderId, {});
+  forget(shop, row);
+}
+
+/** The others do not know of it: the shop repeats its report, and another operator works on the order. */
+function forget(shop: Shop, row: UnmatchedRow): void {
+  const { world, late } = shop;
+  const { agenda, random, store } = world;
+  const payment = paymentOf(shop, row);
+  const unit = unitOf(shop, row);
+  const laterMs = random.pick([1, random.between(1_000, HOUR)], [1, random.between(HOUR, 40 * HOUR)]);
+  if (payment && unit && random.chance(0.4)) {
+    agenda.after(laterMs, () => {
+      const { amount, currency, transactionId } = unit;
+      const told = { ...row, amount, currency, transactionId, paidAt: agenda.now, source: 'report' as const };
+      world.trace.note(() => `the shop repeats its report of ${row.reference} for ${payment.owner}`);
+      bookPayment(world, late, told, { orderId: payment.owner, by: { cause: 'api' } });
+    });
+  }
+  if (payment && random.chance(0.4)) {
+    agenda.after(random.between(1_000, 40 * HOUR), () => {
+      if (store.has(payment.owner)) workOffMoney(shop, payment.owner);
+    });
+  }
+}

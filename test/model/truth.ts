@@ -1,0 +1,29 @@
+import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { type ProviderPayment, type Unit } from './provider-payment';
+import { type Shop } from './shop';
+
+type Named = AttemptKey & { readonly transactionId: string | null };
+
+/** What the provider really has under this name; also after its reference was erased here. */
+export function paymentOf(shop: Shop, key: AttemptKey): ProviderPayment | undefined {
+  return shop.world.providerOf(key).find(key.reference) ?? shop.erased(key);
+}
+
+/** The money that these names mean: the first of the payment, if they do not name a transaction of it. */
+export function unitOf(shop: Shop, named: Named): Unit | undefined {
+  const { units = [] } = paymentOf(shop, named) ?? {};
+  return units.find((unit) => unit.transactionId === named.transactionId) ?? units[0];
+}
+
+/** Whether a PAID order counts on this money. */
+export function isNeeded(shop: Shop, unit: Unit): boolean {
+  const { store } = shop.world;
+  const paid = [...store.all(), ...store.purged].filter(({ status }) => status === 'PAID');
+  return paid.some(({ attempts }) => attempts.some((one) => one.status === 'PAID' && unitOf(shop, one) === unit));
+}
+
+/** Whether this money is on its way back. */
+export function isReturning(shop: Shop, unit: Unit): boolean {
+  const attempts = shop.world.store.all().flatMap((order) => order.attempts);
+  return attempts.some((one) => one.status === 'REFUNDING' && unitOf(shop, one) === unit);
+}

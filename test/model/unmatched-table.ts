@@ -1,0 +1,104 @@
+import { SETTLED_HANDLINGS } from '../../src/orders/retention/settled-money';
+import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
+import { type UnmatchedHandling, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
+import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
+
+/** A row of unmatched_payment, with the name that its evidence has in the database. */
+export interface UnmatchedRow extends UnmatchedPayment {
+  readonly transactionId: string | null;
+}
+
+type Change = Partial<Omit<UnmatchedRow, 'id'>>;
+
+/** The table of unmatched money of one run. What the SQL of src/orders does to its rows is done here in the same words. */
+export class UnmatchedTable {
+  private rows: UnmatchedRow[] = [];
+  private ids = 0;
+
+  all(): readonly UnmatchedRow[] {
+    return this.rows;
+  }
+
+  open(): UnmatchedRow[] {
+    return this.rows.filter(isOpen);
+  }
+
+  find(id: string): UnmatchedRow | undefined {
+    return this.rows.find((row) => row.id === id);
+  }
+
+  /** src/orders/sql/keep-unmatched-money.ts. */
+  keep(money: readonly UnmatchedMoney[]): void {
+    for (const one of money) {
+      const told = rowOf(one);
+      const known = this.rows.find((row) => row.reason === one.reason && isSameAttempt(row, one));
+      if (known) this.change(known.id, keptAgain(known, told));
+      else this.rows.push({ ...told, id: String(++this.ids) });
+    }
+  }
+
+  change(id: string, change: Change): void {
+    this.rows = this.rows.map((row) => (row.id === id ? { ...row, ...change } : row));
+  }
+
+  handle(isMeant: (row: UnmatchedRow) => boolean, handling: UnmatchedHandling): void {
+    for (const { id } of this.rows.filter(isMeant)) this.change(id, { handling });
+  }
+
+  /** A person resolves a row. */
+  resolve(id: string, handling: 'adopted' | 'settled', now: Date): void {
+    this.change(id, { handling, resolvedAt: now, resolvedBy: 'operator', resolution: 'model' });
+  }
+
+  /** src/orders/retention/purge-rows.ts; `isRefunding`: its refund is not done. */
+  purge(olderThan: Date, isRefunding: (key: AttemptKey) => boolean): void {
+    this.rows = this.rows.filter((row) => row.createdAt >= olderThan || !isDone(row, isRefunding));
+  }
+
+  isDone(row: UnmatchedRow, isRefunding: (key: AttemptKey) => boolean): boolean {
+    return isDone(row, isRefunding);
+  }
+}
+
+function rowOf({
+  reason,
+  handling,
+  orderId,
+  now,
+  evidence,
+  transactionId,
+  ...money
+}: UnmatchedMoney): Omit<UnmatchedRow, 'id'> {
+  const { provider, reference, merchantAccount, currency, source } = money;
+  return {
+    ...{ reason, handling, orderId, provider, reference, merchantAccount, currency, source, transactionId },
+    amount: Number(money.amount),
+    evidence: { ...evidence, transactionId },
+    createdAt: now,
+    resolvedAt: null,
+    resolvedBy: null,
+    resolution: null,
+  };
+}
+
+function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change {
+  const { handling } = known;
+  const isOther = known.amount !== told.amount || known.currency !== told.currency;
+  const isEscalated = handling === 'waiting' && told.handling === 'kept';
+  const isReopened = handling === 'settled' && isOther;
+  const isConfirmed = isOpen(known) && known.source === 'report' && told.source === 'provider';
+  const isNamed = handling === 'kept' && known.orderId === null && told.orderId !== null;
+  if (!isEscalated && !isReopened && !isConfirmed && !isNamed) return {};
+  const { amount, currency, source, evidence, transactionId } = told;
+  return {
+    orderId: known.orderId ?? told.orderId,
+    ...(isEscalated || isReopened ? { handling: 'kept' } : {}),
+    ...(isReopened ? { resolvedAt: null, resolvedBy: null, resolution: null } : {}),
+    ...(isReopened || isConfirmed ? { amount, currency, source, evidence, transactionId } : {}),
+  };
+}
+
+/** src/orders/retention/settled-money.ts. */
+function isDone(row: UnmatchedRow, isRefunding: (key: AttemptKey) => boolean): boolean {
+  return SETTLED_HANDLINGS.includes(row.handling) || (row.handling === 'refunding' && !isRefunding(row));
+}
