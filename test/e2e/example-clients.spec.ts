@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { REPOSITORY } from '../support/snippets';
 import { findPika } from './find-pika';
 import { KEYS, openService, type RunningService } from './running-service';
+import { stretched } from '../harness/machine-load';
 
 const run = promisify(execFile);
 const pika = findPika();
@@ -25,7 +26,7 @@ describe('the example clients', () => {
         RABBITMQ_URL: service.vhost.url,
         API_KEY: KEYS.all,
       },
-      timeout: 25_000,
+      timeout: stretched(25_000),
     });
     // Ids are random, and events of two orders may come in any order.
     return stdout

@@ -1,5 +1,6 @@
 import { until } from '../support/engine';
 import { anOrder, bodyOf, openService, type RunningService } from './running-service';
+import { stretched } from '../harness/machine-load';
 
 describe('the life of an order, through HTTP', () => {
   let service: RunningService;
@@ -14,7 +15,7 @@ describe('the life of an order, through HTTP', () => {
   const statusOf = async (id: string): Promise<string> => (await service.call('get', `/orders/${id}`)).body.status;
 
   it('closes an order that nobody pays, at its deadline, with history, stock and event', async () => {
-    const order = anOrder({ paymentWindowMs: 1_200 });
+    const order = anOrder({ paymentWindowMs: stretched(1_200) });
     const { body: before } = await service.call('get', '/inventory/apple').expect(200);
     const { body: placed } = await service.call('post', '/orders', order).expect(201);
     expect(placed).toMatchObject({

@@ -2,11 +2,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { stretched } from '../harness/machine-load';
 
 const COMMAND = join(__dirname, '../../packages/payment-simulator/bin/payment-simulator.js');
 
 function end(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const options = { env: { PATH: process.env.PATH, ...env }, encoding: 'utf8', timeout: 10_000 } as const;
+  const options = { env: { PATH: process.env.PATH, ...env }, encoding: 'utf8', timeout: stretched(10_000) } as const;
   return spawnSync(COMMAND, args, options);
 }
 

@@ -11,9 +11,9 @@ const MOST_PROMISED = 2;
 const perCoreNow = (): number => (loadavg()[0] ?? 0) / cpus().length;
 const factorOf = (perCore: number, most: number): number => Math.min(Math.max(perCore / BUSY_PER_CORE, 1), most);
 
-/** A time that is enough on a quiet machine, by so much longer as this one is overloaded at this moment. */
+/** A time in milliseconds that is enough on a quiet machine, longer by as much as this one is overloaded at this moment. */
 export function stretched(quietMs: number): number {
-  return quietMs * factorOf(perCoreNow(), MOST);
+  return Math.ceil(quietMs * factorOf(perCoreNow(), MOST));
 }
 
 /** A limit for something that takes longer on a busy machine: the one of the busiest moment since it began. */

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stretched } from '../harness/machine-load';
 
 export interface BuiltFile {
   readonly name: string;
@@ -14,7 +15,7 @@ const script = join(__dirname, '../../packages/operator-page/build.mjs');
 export function builtOperatorPage(): BuiltFile[] {
   const folder = mkdtempSync(join(tmpdir(), 'operator-page-'));
   try {
-    execFileSync(process.execPath, [script, folder], { timeout: 60_000 });
+    execFileSync(process.execPath, [script, folder], { timeout: stretched(60_000) });
     return readdirSync(folder).map((name) => ({ name, content: readFileSync(join(folder, name)) }));
   } finally {
     rmSync(folder, { recursive: true, force: true });

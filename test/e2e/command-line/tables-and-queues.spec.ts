@@ -13,6 +13,7 @@ import { until } from '../../support/engine';
 import { findBreaks, readCatalog } from '../../support/schema-catalog';
 import { environmentOf, PREFIX } from '../running-service';
 import { openSilentService, type SilentService } from './silent-service';
+import { stretched } from '../../harness/machine-load';
 
 interface Failed {
   readonly code: number;
@@ -354,7 +355,7 @@ describe('the program', () => {
   async function run(environment: Record<string, string>, ...args: string[]): Promise<{ code: unknown; out: string }> {
     const all = ['-r', compile, join(root, 'src/cli/main.ts'), ...args];
     const env = { PATH: process.env.PATH, ...environment };
-    return promisify(execFile)(process.execPath, all, { cwd: root, env, timeout: 60_000 }).then(
+    return promisify(execFile)(process.execPath, all, { cwd: root, env, timeout: stretched(60_000) }).then(
       ({ stdout }) => ({ code: 0, out: stdout }),
       ({ code, stdout }: { code: unknown; stdout: string }) => ({ code, out: stdout }),
     );

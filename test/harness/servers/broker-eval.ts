@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { stretched } from '../machine-load';
 
 const run = promisify(execFile);
 const LIMIT_MS = 20_000;
@@ -34,7 +35,7 @@ export async function evalOnBroker(
   const args = ['-noinput', '-sname', `test-${process.pid}@localhost`, '-setcookie', cookie, '-hidden'];
   const all = [...kernel.split(' '), ...args, '-eval', EVALUATE, '-extra', expressions];
   const { stdout } = await run(join(erlangBin, 'erl'), all, {
-    timeout: LIMIT_MS,
+    timeout: stretched(LIMIT_MS),
     env: {
       PATH: `${erlangBin}:/usr/local/bin:/usr/bin:/bin`,
       HOME: process.env.HOME,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RunError } from '../run-error';
+import { stretched } from '../machine-load';
 
 interface Step {
   readonly name: string;
@@ -33,7 +34,7 @@ export class CleanUp {
 
 async function runLimited({ run }: Step): Promise<string | undefined> {
   const timer = new AbortController();
-  const limit = sleep(STEP_LIMIT_MS, `not done within ${STEP_LIMIT_MS / 1_000} s`, { signal: timer.signal });
+  const limit = sleep(stretched(STEP_LIMIT_MS), `not done within ${STEP_LIMIT_MS / 1_000} s`, { signal: timer.signal });
   limit.catch(() => undefined);
   try {
     return await Promise.race([limit, run().then(() => undefined)]);

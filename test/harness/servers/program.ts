@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RunError } from '../run-error';
 import { END_WITH_PARENT, ROOT } from './program-file';
 import { until } from './until';
+import { stretched } from '../machine-load';
 
 export interface ProgramPlan {
   /** In sentences, e.g. `the service`. */
@@ -142,7 +143,7 @@ export class Program {
     if (!this.isRunning) return;
     this.isEnding = true;
     this.child?.kill(signal);
-    if (!(await this.whenGone(ORDERLY_MS))) this.child?.kill('SIGKILL');
+    if (!(await this.whenGone(stretched(ORDERLY_MS)))) this.child?.kill('SIGKILL');
     await this.gone;
   }
 }

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { stretched } from '../machine-load';
 
 /** An answer as it came. */
 export interface JsonAnswer {
@@ -19,7 +20,7 @@ export function httpJson(
 ): Promise<JsonAnswer> {
   const given = { 'content-type': 'application/json', ...headers };
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: given, agent: false, timeout: limitMs }, (response) => {
+    const sent = request(url, { method, headers: given, agent: false, timeout: stretched(limitMs) }, (response) => {
       text(response).then((answer) => resolve({ status: response.statusCode ?? 0, text: answer }), reject);
     });
     sent.on('error', reject);

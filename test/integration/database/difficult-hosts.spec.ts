@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SystemClock, withTimeout } from '../../../src/clock';
 import { migrate } from '../../../src/module';
 import { connectTo, onServer, urlOf } from '../../support/database';
+import { stretched } from '../../harness/machine-load';
 
 describe('migrate on a difficult host', () => {
   const name = `ot_migrate_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
@@ -15,7 +16,7 @@ describe('migrate on a difficult host', () => {
       () => 'migrated',
       (error: unknown) => String(error),
     );
-    const outcome = await withTimeout(new SystemClock(), 5_000, migrating, 'waits for itself');
+    const outcome = await withTimeout(new SystemClock(), stretched(5_000), migrating, 'waits for itself');
     // Ends the one that hangs, or it would keep jest alive.
     if (outcome !== 'migrated') {
       await onServer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);

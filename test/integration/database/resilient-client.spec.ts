@@ -1,6 +1,7 @@
 import { Pool, type PoolClient } from 'pg';
 import { isDatabaseUnavailable, ResilientClient } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
+import { stretched } from '../../harness/machine-load';
 
 /** Not events.once(): that would listen to errors too, which is what is tested. */
 const endOf = (client: PoolClient): Promise<void> => new Promise((resolve) => client.once('end', resolve));
@@ -11,7 +12,7 @@ describe('a client of the service', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    const options = { connectionString: database.url, query_timeout: 300, Client: ResilientClient };
+    const options = { connectionString: database.url, query_timeout: stretched(300), Client: ResilientClient };
     pool = new Pool(options);
     // As TypeORM does: the pool tells of idle clients that have ended.
     pool.on('error', () => undefined);
@@ -33,7 +34,7 @@ describe('a client of the service', () => {
   it('closes a connection whose answer does not come, and says that the database is unavailable', async () => {
     const client = await pool.connect();
     const ended = endOf(client);
-    const failure = await client.query('SELECT pg_sleep(5)').catch((error: unknown) => error);
+    const failure = await client.query('SELECT pg_sleep(60)').catch((error: unknown) => error);
     expect((failure as Error).message).toBe('Query read timeout');
     expect(isDatabaseUnavailable(failure)).toBe(true);
     await ended;
@@ -45,7 +46,7 @@ describe('a client of the service', () => {
     const [asking, idle, heard] = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
     const ends = [asking, idle].map(endOf);
     idle.release();
-    const failing = asking.query('SELECT pg_sleep(5)').catch((error: unknown) => error);
+    const failing = asking.query('SELECT pg_sleep(60)').catch((error: unknown) => error);
     await heard.query('SELECT 1');
     await failing;
     await Promise.all(ends);

@@ -14,6 +14,7 @@ import {
 import { acknowledge } from '../../../src/rabbit/acknowledge';
 import { withoutTransportHeaders } from '../../../src/rabbit/transport-headers';
 import { type ConsumeMessage } from 'amqplib';
+import { stretched } from '../../harness/machine-load';
 
 export const KINDS = ['order.payment', 'payment'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -125,7 +126,7 @@ export class DelayRig {
 
   private async until(isEnough: () => boolean, ms = 15_000): Promise<Handled[]> {
     const giveUp = new AbortController();
-    const limit = clock.sleep(ms, AbortSignal.any([giveUp.signal, this.closing.signal])).then(() => true);
+    const limit = clock.sleep(stretched(ms), AbortSignal.any([giveUp.signal, this.closing.signal])).then(() => true);
     for (let isOver = false; !isEnough() && !isOver;) {
       isOver = await Promise.race([limit, new Promise<boolean>((resolve) => this.waiters.push(() => resolve(false)))]);
     }
@@ -136,7 +137,7 @@ export class DelayRig {
   /** Takes all messages from the parked queue and waits until `count` have arrived. Returns the ids in order. */
   async takeParked(count: number, ms = 10_000): Promise<string[]> {
     const ids: string[] = [];
-    for (const endMs = nowMs() + ms; ids.length < count && nowMs() < endMs;) {
+    for (const endMs = nowMs() + stretched(ms); ids.length < count && nowMs() < endMs;) {
       const message = await this.channel.get(this.names.parked, { noAck: true });
       if (message) ids.push(String(message.properties.messageId));
       else await clock.sleep(20);

@@ -238,7 +238,8 @@ describe('the source that vouches for a payment', () => {
   });
 
   it('stores a later time limit if the attempt is registered again, and never an earlier one', async () => {
-    const at = (minutes: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + minutes * MINUTE);
+    const now = Math.floor(Date.now() / 1_000) * 1_000;
+    const at = (minutes: number) => new Date(now + minutes * MINUTE);
     const id = await placed({ attempt: { ...attempt('limits'), timeExpire: at(10) } });
     const limitOf = async (minutes: number) => {
       await shop.register.execute({ orderId: id, ...attempt('limits'), timeExpire: at(minutes) });

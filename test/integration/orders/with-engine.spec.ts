@@ -1,4 +1,5 @@
 import { Test, type TestingModule } from '@nestjs/testing';
+import { type EntityManager } from 'typeorm';
 import { ORDER_PROVIDERS, Orders, ORDERS_OPTIONS } from '../../../src/orders';
 import { Inventory } from '../../../src/inventory';
 import { PaymentObservers, PaymentProviders } from '../../../src/payments';
@@ -8,6 +9,7 @@ import { Recorder, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { FakeProvider } from './fake-provider';
 import { newOrder, SCHEMA } from './shop';
+import { stretched } from '../../harness/machine-load';
 
 describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
   let database: TestDatabase;
@@ -50,8 +52,8 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
     await Promise.all([database.drop(), vhost.drop()]);
   });
 
-  const place = async (orders: ReturnType<typeof newOrder>[]) => {
-    const results = await module.get(Orders).placeMany(orders);
+  const place = async (orders: ReturnType<typeof newOrder>[], tx?: EntityManager) => {
+    const results = await module.get(Orders).placeMany(orders, tx && { tx });
     expect(results.every((result) => result.outcome === 'placed')).toBe(true);
     return orders.map((order) => order.id);
   };
@@ -63,10 +65,13 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
   it('closes unpaid orders by the wake-up, not before their deadline, and does not change the paid ones', async () => {
     const window = { paymentWindowMs: 700 };
     const ids = await place(Array.from({ length: 40 }, () => newOrder(window)));
-    const [paid = ''] = await place([newOrder({ paymentWindowMs: 900 })]);
-    await module
-      .get(Orders)
-      .markPaid({ orderId: paid, provider: 'fake', reference: 'quick', amount: 1_999, currency: 'EUR' });
+    // In one transaction, so that its deadline cannot pass before.
+    const paid = await database.dataSource.transaction(async (tx) => {
+      const [orderId = ''] = await place([newOrder({ paymentWindowMs: 900 })], tx);
+      const payment = { orderId, provider: 'fake', reference: 'quick', amount: 1_999, currency: 'EUR' };
+      await module.get(Orders).markPaid(payment, { tx });
+      return orderId;
+    });
     await done(ids);
     const rows = await database.dataSource.query<{ status: string; early: boolean; cause: string }[]>(
       `SELECT o.status, o.closed_at < o.expires_at AS early, h.cause FROM ${SCHEMA}.orders o
@@ -102,9 +107,12 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
   it('removes an order with corrupt stock from its batch, and closes the others', async () => {
     const cursed = newOrder({ paymentWindowMs: 600, lines: [{ sku: 'cursed', quantity: 1, unitAmount: 1 }] });
     const others = Array.from({ length: 20 }, () => newOrder({ paymentWindowMs: 600 }));
-    const ids = await place([...others.slice(0, 10), cursed, ...others.slice(10)]);
-    // Releasing stock that is not reserved violates the counter's CHECK and fails the whole transaction.
-    await database.dataSource.query(`UPDATE ${SCHEMA}.inventory SET reserved = 0 WHERE sku = 'cursed'`);
+    const ids = await database.dataSource.transaction(async (tx) => {
+      const placed = await place([...others.slice(0, 10), cursed, ...others.slice(10)], tx);
+      // Releasing stock that is not reserved violates the counter's CHECK and fails the whole transaction.
+      await tx.query(`UPDATE ${SCHEMA}.inventory SET reserved = 0 WHERE sku = 'cursed'`);
+      return placed;
+    });
     await done(ids.filter((id) => id !== cursed.id));
     await settled.until(() => outcomesOf(cursed.id).includes('retry'));
     expect(await statusOf(cursed.id)).toBe('PENDING');
@@ -116,7 +124,9 @@ describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
 
   it('applies the answer of the provider once locked stock is free', async () => {
     const lines = [{ sku: 'held', quantity: 1, unitAmount: 1_999 }];
-    const attempt = (reference: string) => ({ lines, paymentWindowMs: 300, attempt: { provider: 'fake', reference } });
+    // The goods are locked before it passes.
+    const window = { paymentWindowMs: stretched(1_000) };
+    const attempt = (reference: string) => ({ lines, ...window, attempt: { provider: 'fake', reference } });
     const payment = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), transactionId: 'held-1', evidence: {} };
     provider.answerQuery('held-paid', { type: 'PAID', ...payment });
     provider.answerQuery('held-closed', { type: 'CLOSED' });

@@ -12,6 +12,7 @@ import {
 import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { stretched } from '../../harness/machine-load';
 
 const QUEUE = 'consumed';
 const clock = new SystemClock();
@@ -75,7 +76,7 @@ describe('the broker client at bad moments', () => {
     const publishing = client.publisher.publish(Array.from({ length: 100 }, event));
     await new Promise((resolve) => setImmediate(resolve));
     proxy.hangUp();
-    const outcomes = await withTimeout<unknown>(clock, 3_000, publishing, 'pending');
+    const outcomes = await withTimeout<unknown>(clock, stretched(3_000), publishing, 'pending');
     await client.close();
     expect(outcomes).not.toBe('pending');
     expect(outcomes).toHaveLength(100);
@@ -89,7 +90,7 @@ describe('the broker client at bad moments', () => {
     expect(await client.publisher.publish([event()])).toEqual(['unknown']);
     const closed = await withTimeout(
       clock,
-      7_000,
+      stretched(7_000),
       client.close().then(() => true),
       false,
     );

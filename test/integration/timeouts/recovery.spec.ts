@@ -91,11 +91,11 @@ describe.each(['ladder', 'none'] as const)('the engine after trouble, transport 
 
   it('handles a timeout right after the host’s transaction lets go of its row', async () => {
     await start();
-    await schedule(['locked'], 100);
+    await schedule(['locked'], stretched(300));
     let releasedAt = 0;
     await database.dataSource.transaction(async (tx) => {
       await tx.query(`SELECT 1 FROM order_timeout.timeout WHERE key = 'locked' FOR UPDATE`);
-      await tx.query('SELECT pg_sleep(1)');
+      await tx.query('SELECT pg_sleep($1)', [stretched(1_000) / 1_000]);
       releasedAt = performance.now();
     });
     await engine.settled.done(1);

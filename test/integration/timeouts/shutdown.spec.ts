@@ -11,6 +11,7 @@ import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { LookUpHandler } from '../../support/look-up-handler';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
+import { stretched } from '../../harness/machine-load';
 
 const KIND = 'stop.single';
 const clock = new SystemClock();
@@ -83,7 +84,7 @@ describe('the engine', () => {
       [KIND],
     );
     await until(() => single.seen.length > 0);
-    const isClosed = await isClosedWithin(4_000);
+    const isClosed = await isClosedWithin(stretched(4_000));
     release();
     expect(isClosed).toBe(true);
   });
@@ -92,7 +93,7 @@ describe('the engine', () => {
     let release = (): void => undefined;
     single.behaviour = ({ key }) =>
       key === 'slow' ? new Promise((resolve) => (release = () => resolve(DONE))) : Promise.resolve(DONE);
-    await schedule(KIND, ['slow', 'locked'], 400);
+    await schedule(KIND, ['slow', 'locked'], stretched(1_000));
     const host = database.dataSource.createQueryRunner();
     await host.startTransaction();
     await host.query(`SELECT 1 FROM order_timeout.timeout WHERE key = 'locked' FOR UPDATE`);

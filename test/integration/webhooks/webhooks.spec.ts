@@ -28,7 +28,7 @@ describe('signed webhooks', () => {
     ...more,
   });
   const start = (endpoints: readonly WebhookEndpoint[]) =>
-    startHost(database, vhost, [], { webhooks: { endpoints, timeoutMs: 1_000, retryDelaysMs: [300, 300] } });
+    startHost(database, vhost, [], { webhooks: { endpoints, timeoutMs: stretched(1_000), retryDelaysMs: [300, 300] } });
 
   beforeAll(async () => {
     [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
