@@ -192,9 +192,9 @@ describe('the outbox and its relay', () => {
     ])('reads no more than it claims and deletes while %s', async (_, prepare) => {
       await prepare();
       const sent = await statementsOf(() => relay().runOnce(), /enable_|SKIP LOCKED|DELETE/);
-      // The past first, and then what is due since.
-      expect(sent).toHaveLength(4);
-      const [settings, , claim, deletion] = sent as [Statement, Statement, Statement, Statement];
+      // The past first, and then what is due since: on a busy machine, all of them are past by now.
+      const [settings] = sent as [Statement];
+      const [deletion, claim] = sent.toReversed() as [Statement, Statement];
       await database.dataSource.transaction(async (tx) => {
         await tx.query(settings.sql);
         const plan = await planOf(tx, claim);
