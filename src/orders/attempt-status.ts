@@ -18,7 +18,7 @@ export const ATTEMPT_STATUSES = [
  * - `PAID`: the money is received.
  * - `CLOSED`: takes no more money.
  * - `REFUNDING`, `REFUNDED`: the refund is in progress, or done.
- * - `DUPLICATE`: another name of a payment that another attempt of the order holds, according to the provider.
+ * - `DUPLICATE`: another name of a payment that another attempt holds, according to the provider.
  */
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 

@@ -31,6 +31,7 @@ import { ListOrders } from './read/list-orders';
 import { ReadOrder } from './read/read-order';
 import { NoteUnmatchedMoney } from './unmatched/note-unmatched-money';
 import { ReconcilePayments } from './pay/reconcile-payments';
+import { ReleaseClaims } from './pay/release-claims';
 import { RegisterAttempt } from './pay/register-attempt';
 import { RemindBeforeDeadline } from './deadline/remind-before-deadline';
 import { type RetentionOptions } from './retention/retention-options';
@@ -166,7 +167,9 @@ const deadlines: Provider[] = [
     providers: PaymentLookups,
     markPaid: MarkPaid,
     unmatched: HandleUnmatched,
+    claims: ReleaseClaims,
   }),
+  construct(ReleaseClaims, OrderTransaction, PaymentWatch),
   construct(RemindBeforeDeadline, OrderStore, OrderEventLog),
 ];
 

@@ -60,6 +60,18 @@ export function isUnconfirmed({ status, paidSource }: Pick<PaymentAttempt, 'stat
   return status === 'PAID' && paidSource !== 'provider';
 }
 
+/**
+ * Whether only a report links this payment to its order. The provider's word about an attempt that another order
+ * registered outranks such a claim.
+ */
+export function isClaim({
+  status,
+  registered,
+  paidSource,
+}: Pick<PaymentAttempt, 'status' | 'registered' | 'paidSource'>): boolean {
+  return status === 'PAID' && !(registered && paidSource === 'provider');
+}
+
 /** Whether both keys identify the same attempt. Equal references of two merchants are two payments. */
 export function isSameAttempt(a: AttemptKey, b: AttemptKey): boolean {
   return a.reference === b.reference && isSameAccount(a, b);

@@ -151,4 +151,22 @@ describe('commands over AMQP', () => {
     expect(properties.headers).toMatchObject({ 'x-ot-error-code': 'HANDLER_FAILED' });
     expect(properties.headers?.['x-ot-error-reason']).toContain('order_line');
   });
+
+  it('pays no order by the registered reference of another one', async () => {
+    const [theirs, mine] = [anOrder(), anOrder()];
+    for (const { id, ...order } of [theirs, mine])
+      service.command('order.placed', { id, ...order, attempt: { provider: 'p', reference: id } });
+    await reaches(mine.id, 'PENDING');
+    await reaches(theirs.id, 'PENDING');
+    const money = { provider: 'p', reference: mine.id, amount: 1_999, currency: 'EUR', transactionId: theirs.id };
+    service.command('order.paid', { orderId: mine.id, ...money });
+    const rowsOf = async () =>
+      service.database.dataSource.query<object[]>(
+        `SELECT reason, handling FROM order_timeout.unmatched_payment WHERE order_id = $1`,
+        [mine.id],
+      );
+    await until(async () => (await rowsOf()).length > 0);
+    expect(await rowsOf()).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+    expect((await read(mine.id)).status).toBe('PENDING');
+  });
 });

@@ -284,4 +284,22 @@ describe('a key of one merchant', () => {
     const { body } = await world.service.call('post', `/orders/${id}/auto-close`, { enabled: true });
     expect(body).toMatchObject({ status: 'PENDING', attempts: [] });
   });
+
+  it('cannot claim a payment of another merchant by its reference, and learns nothing of that order', async () => {
+    const { asA, theirs, service } = world;
+    const mine = anOrder({ lines: [], attempt: { provider: 'p', reference: 'a-claims' } });
+    await asA('post', '/orders', mine).expect(201);
+    const money = { provider: 'p', amount: 1_999, currency: 'EUR' };
+    const claims = [
+      { ...money, reference: 'a-claims', transactionId: theirs.id },
+      { ...money, reference: theirs.id },
+    ];
+    for (const claim of claims) {
+      const { body, text } = await asA('post', `/orders/${mine.id}/paid`, claim);
+      expect(body).toMatchObject({ outcome: 'attempt-mismatch', order: { id: mine.id, status: 'PENDING' } });
+      expect(text).not.toContain(SECRET);
+    }
+    const { body } = await service.call('get', `/orders/${theirs.id}`);
+    expect(body).toMatchObject({ status: 'PENDING', version: 1 });
+  });
 });

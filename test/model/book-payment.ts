@@ -1,5 +1,5 @@
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
-import { decideClaim } from '../../src/orders/pay/claim-payment';
+import { decideClaim } from '../../src/orders/pay/decide-claim';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
@@ -104,7 +104,8 @@ function isOurs(world: World, order: LockedOrder, money: Money): boolean {
   const others = world.store.bookedElsewhere(order.id, money);
   if (money.source === 'provider') world.store.closeSamePayments(money);
   const decision = decideClaim(order, money, others, bookMoney(order, money).wasBooked);
-  if (decision === 'disputed') keep(world, order, money, 'attempt-mismatch');
+  // The others lose it in transactions of their own, at once.
+  if (decision === 'outranks') for (const claim of others) world.store.release(claim);
   return decision !== 'refused';
 }
 

@@ -1,5 +1,5 @@
 import { type AttemptStatus } from '../../src/orders/attempt-status';
-import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { bookMoney, type Money, released } from '../../src/orders/pay/book-money';
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
@@ -125,6 +125,11 @@ export class ModelStore {
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
     const isMeant = (attempt: PaymentAttempt): boolean => keys.some((key) => isSameAttempt(key, attempt));
     this.mapAttempts(orderId, (attempt) => (isMeant(attempt) ? withStatus(attempt, status) : attempt));
+  }
+
+  /** src/orders/pay/release-claims.ts */
+  release(claim: PaymentAttempt): void {
+    this.putAttempt(released(this.lock(claim.orderId).status, claim));
   }
 
   putAttempt(attempt: PaymentAttempt): void {

@@ -34,7 +34,7 @@ const SENTENCES = {
   PAYMENT_INSUFFICIENT: 'does not have enough money; refund what it has, or collect the rest',
   ORDER_NOT_REVIVABLE: 'cannot be revived, because only a CLOSED order can; refund its money',
   ORDER_NOT_CLOSABLE: 'cannot be closed, because only a PENDING or CLOSING order can',
-  ORDER_HAS_MONEY: 'has money; refund it first',
+  ORDER_HAS_MONEY: 'has money; refund it first, or settle what waits as an unmatched payment',
 } as const satisfies Record<Code, string>;
 
 /** Whether only operator actions refuse with this code. */

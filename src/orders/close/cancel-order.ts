@@ -23,7 +23,8 @@ export interface Cancellation {
  * - `cancelling`: attempts must be closed at their providers first, or money must be refunded. The order is CLOSING and
  *   becomes CANCELLED, or PAID if the buyer pays before that.
  * - `ORDER_HAS_MONEY`: the order has enough money, or a part that is not refunded automatically: only a report vouches
- *   for it, its attempt was not registered, or another order counts on it, too. Nothing was changed.
+ *   for it, its attempt was not registered, or another order counts on it, too. Or confirmed money that names the order
+ *   waits for a person. Nothing was changed.
  */
 export type CancelOrderResult =
   | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }
@@ -59,7 +60,9 @@ export class CancelOrder {
 
   private async cancel(locked: LockedOrderContext, reason: string, by: ActionContext): Promise<CancelOrderResult> {
     const { tx, order } = locked;
-    if (await this.needsPerson(locked)) return { outcome: 'rejected', ...refuseMoney(order) };
+    const waiting = isUndecided(order.status) ? await this.transaction.store.contested.confirmedOf(tx, order.id) : [];
+    if (waiting.length > 0 || (await this.needsPerson(locked)))
+      return { outcome: 'rejected', ...refuseMoney(order, waiting) };
     switch (order.status) {
       case 'PENDING': {
         const isClear = order.attempts.every(({ status }) => status === 'CLOSED' || status === 'DUPLICATE');

@@ -60,10 +60,17 @@ export function refundsPart({ closingReason }: Pick<LockedOrder, 'closingReason'
   return partial === 'refund-and-close' || (partial === 'park' && closingReason === 'cancelled');
 }
 
-/** Pure: names the payments that an order has. */
-export function refuseMoney({ attempts }: LockedOrder): MoneyRefusal {
-  const paid = attempts.filter(({ status }) => status === 'PAID');
-  return { code: 'ORDER_HAS_MONEY', payments: paid.map(({ provider, reference }) => ({ provider, reference })) };
+/**
+ * Pure: names the payments that an order has.
+ *
+ * @param waiting confirmed money that names the order and waits for a person.
+ */
+export function refuseMoney({ attempts }: LockedOrder, waiting: MoneyRefusal['payments'] = []): MoneyRefusal {
+  const payments = [...attempts.filter(({ status }) => status === 'PAID'), ...waiting];
+  const named = payments.map(
+    ({ provider, reference }) => [`${provider}\n${reference}`, { provider, reference }] as const,
+  );
+  return { code: 'ORDER_HAS_MONEY', payments: [...new Map(named).values()] };
 }
 
 /** A partial payment is refunded automatically only if it is certain that it arrived, and that it is for this order. */

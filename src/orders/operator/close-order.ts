@@ -71,7 +71,8 @@ export class CloseOrder {
 
   private async decide(locked: LockedOrderContext, attemptsAreClosed: boolean, why: Why): Promise<CloseOrderResult> {
     const { tx, order } = locked;
-    const decision = decideManualClose(order, attemptsAreClosed);
+    const waiting = await this.transaction.store.contested.confirmedOf(tx, order.id);
+    const decision = decideManualClose(order, attemptsAreClosed, waiting);
     switch (decision.type) {
       case 'refuse':
         return { outcome: 'rejected', ...decision.refusal };

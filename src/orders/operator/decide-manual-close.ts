@@ -3,7 +3,7 @@ import { type LockedOrder } from '../order';
 import { isUndecided, type OrderStatus } from '../order-status';
 import { canTakeMoney, type PaymentAttempt, withStatus } from '../payment-attempt';
 
-/** Why an order cannot be closed manually. `ORDER_HAS_MONEY`: it is paid, fully or in part. */
+/** Why an order cannot be closed manually. `ORDER_HAS_MONEY`: it is paid, fully or in part, or confirmed money waits. */
 export type ManualCloseRefusal = { readonly code: 'ORDER_NOT_CLOSABLE'; readonly status: OrderStatus } | MoneyRefusal;
 
 export type ManualCloseDecision =
@@ -18,12 +18,17 @@ export type ManualCloseDecision =
  * Pure: decides what an operator's close does to a locked order.
  *
  * @param attemptsAreClosed the operator's declaration.
+ * @param waiting confirmed money that names the order and waits for a person.
  */
-export function decideManualClose(order: LockedOrder, attemptsAreClosed: boolean): ManualCloseDecision {
+export function decideManualClose(
+  order: LockedOrder,
+  attemptsAreClosed: boolean,
+  waiting: MoneyRefusal['payments'] = [],
+): ManualCloseDecision {
   if (order.status === 'CLOSED') return { type: 'already-closed' };
   if (!isUndecided(order.status)) return refuse({ code: 'ORDER_NOT_CLOSABLE', status: order.status });
   const decision = decideWithoutOpenAttempts(order, 'keep');
-  if (decision.type !== 'close') return refuse(refuseMoney(order));
+  if (decision.type !== 'close' || waiting.length > 0) return refuse(refuseMoney(order, waiting));
   const open = order.attempts.filter(canTakeMoney);
   if (open.length > 0 && !attemptsAreClosed) return { type: 'look-up' };
   return { type: 'close', to: decision.to, declared: open };

@@ -1,5 +1,6 @@
 import { draftAttempt } from './attempt-draft';
 import { type LockedOrder } from '../order';
+import { type AttemptStatus } from '../attempt-status';
 import { isUndecided } from '../order-status';
 import {
   isBooked,
@@ -109,15 +110,18 @@ function othersOf(
 function withoutPayment({ status }: LockedOrder, other: PaymentAttempt, money: Money): PaymentAttempt {
   const isSaid =
     isSameAttempt(other, money) || other.reference === money.transactionId || other.paidSource === 'provider';
+  return isSaid ? emptied(other, 'DUPLICATE') : released(status, other);
+}
+
+/** Pure: returns an attempt of an order of this status without the payment that only a report had linked to it. */
+export function released(status: LockedOrder['status'], attempt: PaymentAttempt): PaymentAttempt {
   const rest = isUndecided(status) ? 'OPEN' : 'CLOSED';
-  return {
-    ...withStatus(other, isSaid || !other.registered ? 'DUPLICATE' : rest),
-    paidAmount: null,
-    paidCurrency: null,
-    paidAt: null,
-    transactionId: null,
-    paidSource: null,
-  };
+  return emptied(attempt, attempt.registered ? rest : 'DUPLICATE');
+}
+
+function emptied(attempt: PaymentAttempt, status: AttemptStatus): PaymentAttempt {
+  const nothing = { paidAmount: null, paidCurrency: null, paidAt: null, transactionId: null, paidSource: null };
+  return { ...withStatus(attempt, status), ...nothing };
 }
 
 function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {

@@ -90,13 +90,16 @@ export class HandleWebhook {
     await this.keep(names, paid);
     // The attempt may have been registered while the payment was stored. An order without a deadline would never look
     // for it.
-    await this.confirm(names, paid);
+    if (await this.confirm(names, paid)) return;
+    // Only the attempt's own look-up tells whether that report is true.
+    const claim = await this.find(names);
+    if (claim) await this.deps.scheduler.schedule([{ ...reconcileTimeout(claim.orderId), afterMs: 0 }]);
   }
 
-  /** Returns false if the attempt is not registered. */
+  /** Returns false if the attempt is not registered, or if only a report says that it is this payment. */
   private async confirm(names: PaymentNames, paid: Paid): Promise<boolean> {
     const attempt = await this.find(names);
-    if (!attempt) return false;
+    if (!attempt || isLinkedByReport(attempt, names)) return false;
     const account = attempt.merchantAccount;
     const payment = paymentFound(attempt.orderId, { ...names, merchantAccount: account }, paid);
     await this.deps.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
@@ -165,4 +168,9 @@ export class HandleWebhook {
     const account = accountOf({ provider, merchantAccount }, this.deps.providers);
     return { provider, reference, merchantAccount: account, transactionId: null };
   }
+}
+
+/** Whether the payment is found only by a transaction id that a report gave to the attempt. Anyone may report any id. */
+function isLinkedByReport({ reference, paidSource }: PaymentAttempt, names: PaymentNames): boolean {
+  return paidSource !== 'provider' && reference !== names.reference && reference !== names.transactionId;
 }

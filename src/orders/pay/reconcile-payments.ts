@@ -17,6 +17,7 @@ import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
 import { isBooked, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { type ReleaseClaims } from './release-claims';
 import { paymentFound } from './reported-payment';
 import { type ActionContext } from '../transition-cause';
 import { waitForProviders } from '../lookup/wait-for-providers';
@@ -28,11 +29,13 @@ interface Dependencies {
   readonly providers: PaymentLookups;
   readonly markPaid: MarkPaid;
   readonly unmatched: HandleUnmatched;
+  readonly claims: ReleaseClaims;
 }
 
 /**
  * Looks up the payments of one order and books the answers. It closes nothing. Used for notifications that report a
- * change without an amount, and for reported payments before they are refunded.
+ * change without an amount, for reported payments before they are refunded, and for orders that lose a payment to
+ * another order.
  */
 @TimeoutHandler(PAYMENT_RECONCILIATION, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
@@ -55,9 +58,10 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     return this.deps.providers.query(attempts, now, signal);
   }
 
-  private async settleOne(due: Due, order: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
-    if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
+  private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {
     const by: ActionContext = { cause: due.cause, traceparent: due.traceparent };
+    const order = await this.deps.claims.execute(locked, { tx, by, now });
+    if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
       // Handled once, after all are booked, because each payment affects the value of the others.

@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { bookMoney, type Money } from '../pay/book-money';
+import { decideClaim } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
 import { type BookingWriter, writeBooking } from '../pay/write-booking';
 import { type PaymentNames } from '../payment-attempt';
@@ -38,8 +39,9 @@ export class AdoptUnmatched {
   ): Promise<LockedOrder> {
     const money = moneyOf(adoptable, now);
     const { attempts } = await this.store.samePayments(tx, [money]);
-    if (attempts.some(({ orderId }) => orderId !== order.id)) return order;
+    const others = attempts.filter(({ orderId }) => orderId !== order.id);
     const booking = bookMoney(order, money);
+    if (decideClaim(order, money, others, booking.wasBooked) === 'refused') return order;
     if (booking.isDisputed) return order;
     // It was registered for another order in the meantime. A person must find out whose it is.
     if (!(await writeBooking(this.store, tx, booking, { ...adoptable.evidence }))) return order;

@@ -16,8 +16,8 @@ interface Row {
 }
 
 /**
- * Finds the same payments under any name: attempts that have these keys or hold the money under its other name, and
- * unmatched money that was reported under that other name.
+ * Finds the same payments under any name: attempts that have these keys, hold the money under its other name, or are
+ * registered under it, and unmatched money that was reported under that other name.
  */
 export class FindSamePayments {
   private readonly sql: string;
@@ -33,7 +33,7 @@ export class FindSamePayments {
         SELECT x.* FROM ${named}, LATERAL (
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.reference
           UNION ALL
-          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.transaction AND ${isBooked}
+          SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.transaction AND (${isBooked} OR a.registered)
           UNION ALL
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.reference AND ${isBooked}
           UNION ALL

@@ -3,9 +3,10 @@ import { type Inventory } from '../../inventory';
 import { type EventReporting, UNHEARD } from '../listeners/order-audience';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt-status';
-import { type AttemptKey, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { type AttemptKey, isBooked, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { AdoptUnmatched } from './adopt-unmatched';
 import { ApplyTransitions } from './apply-transitions';
+import { ContestedRows } from './contested-rows';
 import { FindSamePayments, type SamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
@@ -24,6 +25,8 @@ export class OrderStore {
   private readonly keepMoney: KeepUnmatchedMoney;
   private readonly adopt: AdoptUnmatched;
   private readonly readAttempts: ReadAttempts;
+  /** Rows of unmatched money about payments that two orders have. */
+  readonly contested: ContestedRows;
   private readonly statusSql: string;
   private readonly closeSql: string;
 
@@ -40,6 +43,7 @@ export class OrderStore {
     this.findSame = new FindSamePayments(schema);
     this.keepMoney = new KeepUnmatchedMoney(schema, reporting);
     this.adopt = new AdoptUnmatched(this);
+    this.contested = new ContestedRows(schema);
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `
       WITH moved AS (
@@ -106,7 +110,12 @@ export class OrderStore {
   /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */
   async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
     const { attempts } = await this.findSame.execute(this.dataSource, [names]);
-    return attempts.find(({ reference }) => reference === names.reference) ?? attempts[0];
+    const holders = attempts.filter(isBooked);
+    return (
+      attempts.find(({ reference }) => reference === names.reference) ??
+      holders.find(({ paidSource }) => paidSource === 'provider') ??
+      holders[0]
+    );
   }
 
   /**

@@ -1,4 +1,5 @@
 import { bookMoney, type Money } from '../pay/book-money';
+import { mayReassign } from '../pay/decide-claim';
 import { LIMITS } from '../limits';
 import { type LockedOrder } from '../order';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
@@ -10,7 +11,7 @@ export type AssignmentRefusal =
   /** It belongs to an order already, which does not need it. */
   | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }
   | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnmatchedHandling }
-  /** Another order has the attempt, or counts on the same payment. */
+  /** Another order has the attempt, or has the same payment and the provider confirms that. */
   | { readonly code: 'PAYMENT_TAKEN' }
   /** The order cannot take this amount or currency. */
   | {
@@ -48,7 +49,8 @@ export function decideAssignment(
   // Adopted by the first transaction that locked the order, but without a person's decision.
   if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
   if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
-  if (same.some(({ orderId }) => orderId !== order.id)) return refuse({ code: 'PAYMENT_TAKEN' });
+  const others = same.filter(({ orderId }) => orderId !== order.id);
+  if (others.some((other) => !mayReassign(other, money))) return refuse({ code: 'PAYMENT_TAKEN' });
   if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
     return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });
   }

@@ -42,6 +42,7 @@ export class HandleUnmatched {
    * @param order its current state in this transaction, locked.
    */
   async execute(order: LockedOrder, context: LockedContext): Promise<void> {
+    await this.deps.found.outrank(order, context);
     const decision = this.decide(order, context);
     switch (decision.type) {
       case 'nothing':
@@ -77,6 +78,11 @@ export class HandleUnmatched {
   handlingOfPart({ merchantId, autoClose, status }: LockedOrder): UnmatchedHandling {
     const waits = isUndecided(status) && autoClose && this.deps.policies.of(merchantId).partialPayment !== 'park';
     return waits ? 'waiting' : 'kept';
+  }
+
+  /** Ends the claims of other orders to a payment. */
+  contest(claims: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
+    return this.deps.found.contest(claims, context);
   }
 
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */

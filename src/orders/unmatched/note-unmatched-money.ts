@@ -1,11 +1,13 @@
 import { type EntityManager } from 'typeorm';
-import { type DueTimeout } from '../../timeouts';
+import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
 import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
 import { bookMoney, type Money } from '../pay/book-money';
+import { decideClaim, neededPayments } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
+import { reconcileTimeout } from '../order-timeouts';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { isBooked, isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { isBooked, isClaim, isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
 import { paymentsFound, withFindings } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
 import { unmatchedFromAttempt } from './unmatched-from-attempt';
@@ -21,7 +23,10 @@ type Context = Pick<LockedContext, 'tx' | 'by' | 'now'>;
 
 /** Compares payments that providers confirmed with everything else that is known under their names. */
 export class NoteUnmatchedMoney {
-  constructor(private readonly store: OrderStore) {}
+  constructor(
+    private readonly store: OrderStore,
+    private readonly scheduler: Pick<TimeoutScheduler, 'schedule'>,
+  ) {}
 
   /**
    * Closes unmatched money that is one of these payments, and reports payments that another order also counts on to a
@@ -32,7 +37,11 @@ export class NoteUnmatchedMoney {
     if (money.length === 0) return;
     const { attempts, unmatched } = await this.store.samePayments(tx, money);
     await this.store.closeUnmatched(tx, unmatched);
-    const disputed = asked.flatMap(({ after }) => after.attempts.filter((attempt) => isElsewhere(attempt, attempts)));
+    const disputed = asked.flatMap(({ after }) => {
+      const needed = neededPayments(after);
+      const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, attempts);
+      return after.attempts.filter((attempt) => isElsewhere(attempt, attempts) && !isClear(attempt));
+    });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
     await this.store.keepUnmatched(
       tx,
@@ -74,6 +83,35 @@ export class NoteUnmatchedMoney {
     return new Map(split.map(({ id, left }) => [id, left]));
   }
 
+  /**
+   * Ends the claims of other orders to the payments that pay this order: the provider has confirmed them for attempts
+   * that it registered. Idempotent.
+   */
+  async outrank(order: LockedOrder, context: Context): Promise<void> {
+    const payments = neededPayments(order).filter(isCertain);
+    if (order.status !== 'PAID' || payments.length === 0) return;
+    const { attempts } = await this.store.samePayments(context.tx, payments);
+    const claims = attempts.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one])));
+    await this.contest(claims, context);
+    await this.store.contested.close(context.tx, payments);
+  }
+
+  /** Tells a person that other orders lose these payments. They lose them under their own locks, at once. */
+  async contest(claims: readonly PaymentAttempt[], { tx, by, now }: Context): Promise<void> {
+    if (claims.length === 0) return;
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
+    await this.store.contested.reopen(tx, claims);
+    await this.store.keepUnmatched(
+      tx,
+      claims.map((claim) => unmatchedFromAttempt(claim, why)),
+    );
+    const losers = new Set(claims.map(({ orderId }) => orderId));
+    await this.scheduler.schedule(
+      [...losers].map((id) => ({ ...reconcileTimeout(id), afterMs: 0 })),
+      { tx },
+    );
+  }
+
   /** The payments that must not be refunded automatically, because another order also counts on them. */
   async disputed(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
@@ -88,28 +126,47 @@ export function splitTaken(
   findings: readonly AttemptFinding[],
   attempts: readonly PaymentAttempt[],
 ): { left: readonly AttemptFinding[]; taken: readonly Money[] } {
-  const others = attempts.filter(
-    (other) => other.orderId !== order.id && (other.registered || other.paidSource === 'provider'),
+  const isTaken = (money: Money): boolean => {
+    const { wasBooked } = bookMoney(order, money);
+    const others = attempts.filter((other) => other.orderId !== order.id && holds(other, money));
+    return decideClaim(order, money, others, wasBooked) === 'refused';
+  };
+  const taken = paymentsFound(findings).filter(isTaken);
+  const left = findings.map((found) =>
+    taken.some((one) => isSameAttempt(one, found)) ? { ...found, finding: TAKEN } : found,
   );
-  const holds = (other: PaymentAttempt, names: Money): boolean =>
-    isSameAttempt(other, names) || (isBooked(other) && isSamePayment(other, names));
-  const holderOf = (names: Money): PaymentAttempt | undefined => others.find((other) => holds(other, names));
-  const isHere = (names: Money): boolean => bookMoney(order, names).wasBooked;
-  const taken = paymentsFound(findings).filter((names) => holderOf(names) && !isHere(names));
-  const left = findings.map((found) => {
-    const names = taken.find((one) => isSameAttempt(one, found));
-    return names ? { ...found, finding: takenBy(holderOf(names)) } : found;
-  });
   return { left, taken };
 }
 
-function takenBy(holder: PaymentAttempt | undefined): Finding {
-  const reason = `order ${holder?.orderId} has this payment as ${holder?.reference}`;
-  return { type: 'UNKNOWN', reason, isKnownThere: true, needsPerson: true };
+function holds(other: PaymentAttempt, money: Money): boolean {
+  return isSameAttempt(other, money) || (isBooked(other) && isSamePayment(other, money));
 }
+
+/** It does not name the other order, which may be that of another merchant. */
+const TAKEN: Finding = {
+  type: 'UNKNOWN',
+  reason: 'another order has this payment; see the unmatched payments',
+  isKnownThere: true,
+  needsPerson: true,
+};
 
 /** Pure: whether an order holds this payment that another order counts on, too. */
 export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
   if (payment.status !== 'PAID') return false;
-  return attempts.some((other) => other.orderId !== payment.orderId && isSamePayment(other, payment));
+  return holdersElsewhere(payment, attempts).length > 0;
+}
+
+/** Pure: whether this payment is certain to be that of its order, and others have only claimed it. */
+function isOnlyClaimed(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
+  return isCertain(payment) && holdersElsewhere(payment, attempts).every(isClaim);
+}
+
+function holdersElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): PaymentAttempt[] {
+  return attempts.filter(
+    (other) => other.orderId !== payment.orderId && isBooked(other) && isSamePayment(other, payment),
+  );
+}
+
+function isCertain(payment: PaymentAttempt): boolean {
+  return payment.status === 'PAID' && !isClaim(payment);
 }

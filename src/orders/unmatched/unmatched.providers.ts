@@ -19,7 +19,7 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
     useFactory: ({ dataSource, schema }: ResolvedTimeoutsOptions) => new RefundRows(dataSource, schema),
   },
-  construct(NoteUnmatchedMoney, OrderStore),
+  construct(NoteUnmatchedMoney, OrderStore, TimeoutScheduler),
   constructWith(HandleUnmatched, {
     store: OrderStore,
     scheduler: TimeoutScheduler,

@@ -37,6 +37,7 @@ import { ReconcilePayments } from '../../../src/orders/pay/reconcile-payments';
 import { ReadHistory } from '../../../src/orders/read/read-history';
 import { ListOrders } from '../../../src/orders/read/list-orders';
 import { ReadOrder } from '../../../src/orders/read/read-order';
+import { ReleaseClaims } from '../../../src/orders/pay/release-claims';
 import { RegisterAttempt } from '../../../src/orders/pay/register-attempt';
 import { RemindBeforeDeadline } from '../../../src/orders/deadline/remind-before-deadline';
 import { SetAutoClose } from '../../../src/orders/deadline/set-auto-close';
@@ -82,7 +83,7 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
   const ask = new PaymentLookups(providers);
   const transaction = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
   const refunds = new RefundRows(dataSource, SCHEMA);
-  const found = new NoteUnmatchedMoney(store);
+  const found = new NoteUnmatchedMoney(store, scheduler);
   const handleUnmatched = new HandleUnmatched({ store, scheduler, policies: resolved, refunds, found });
   const watch = new PaymentWatch(scheduler, resolved);
   const outbox = new Outbox({ schema: SCHEMA, horizonMs: 86_400_000 });
@@ -146,7 +147,10 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
       found,
       watch,
     }),
-    reconciling: new ReconcilePayments({ store, providers: ask, markPaid, unmatched: handleUnmatched }),
+    reconciling: new ReconcilePayments({
+      ...{ store, providers: ask, markPaid, unmatched: handleUnmatched },
+      claims: new ReleaseClaims(transaction, watch),
+    }),
     reminding: new RemindBeforeDeadline(store, events),
     watching: new WatchEndedOrders({ store, providers: ask, policies: resolved, unmatched: handleUnmatched, found }),
     refunding: new RefundPayments({ store, refunds, providers: ask, events }),

@@ -79,6 +79,22 @@ describe('a notification', () => {
     expect(await take()).toBe('later');
   });
 
+  it('is not taken for that of an attempt that only a report has linked to it, which is looked up', async () => {
+    const claim = attempt({ reference: 'mine', status: 'PAID', transactionId: 'a-1', paidSource: 'report' });
+    const { take, kept, booked, scheduled } = desk(PAID, claim);
+    expect(await take()).toBe('accepted');
+    expect(booked).toEqual([]);
+    expect(kept).toMatchObject([{ reason: 'unknown-order', orderId: null, handling: 'kept' }]);
+    expect(scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
+  });
+
+  it('is taken for that of an attempt that the provider has linked to it', async () => {
+    const known = attempt({ reference: 'mine', status: 'PAID', transactionId: 'a-1', paidSource: 'provider' });
+    const { take, booked } = desk(PAID, known);
+    expect(await take()).toBe('accepted');
+    expect(booked).toMatchObject([{ orderId: 'o-1' }]);
+  });
+
   it('of an attempt that was not registered is kept as money of an unknown order', async () => {
     const { take, kept, booked } = desk(PAID);
     expect(await take()).toBe('accepted');

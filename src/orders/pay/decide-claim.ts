@@ -1,0 +1,58 @@
+import { type Money } from './book-money';
+import { moneyReceived } from './money-received';
+import { type LockedOrder } from '../order';
+import { isUndecided } from '../order-status';
+import {
+  isBooked,
+  isClaim,
+  isSameAttempt,
+  isSamePayment,
+  isUnconfirmed,
+  type PaymentAttempt,
+} from '../payment-attempt';
+
+/** `outranks`: the order takes the payment, and other orders had only claimed it. */
+export type ClaimDecision = 'taken' | 'outranks' | 'refused';
+
+/**
+ * Pure: decides whether an order takes a payment that other orders have. A report yields to any other order: its
+ * transaction id never names an attempt that another order registered. The provider's word about an attempt that this
+ * order registered outranks what was only reported elsewhere, and so does a person's decision.
+ *
+ * @param others what other orders have under the names of this payment.
+ */
+export function decideClaim(
+  order: LockedOrder,
+  money: Money,
+  others: readonly PaymentAttempt[],
+  wasBooked: boolean,
+): ClaimDecision {
+  const isReport = money.source === 'report' && !money.isAssigned;
+  const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
+  if (holders.length === 0) return 'taken';
+  const isOutranked = money.isAssigned
+    ? holders.every((holder) => mayReassign(holder, money))
+    : money.source === 'provider' && isRegistered(order, money) && holders.every(isClaim);
+  if (isOutranked) return 'outranks';
+  return wasBooked ? 'taken' : 'refused';
+}
+
+/** Pure: whether a person may take the payment from this attempt of another order. */
+export function mayReassign(holder: PaymentAttempt, money: Money): boolean {
+  const yields = money.source === 'provider' ? isClaim(holder) : isUnconfirmed(holder);
+  return yields && !isSameAttempt(holder, money);
+}
+
+/** Pure: the payments that pay the order, or will with others. None if the order has ended without being paid. */
+export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
+  if (order.status !== 'PAID' && !isUndecided(order.status)) return [];
+  const money = moneyReceived(order, order.attempts);
+  const surplus = money.type === 'sufficient' ? money.surplus : [];
+  return order.attempts.filter((attempt) => attempt.status === 'PAID' && !surplus.includes(attempt));
+}
+
+function isRegistered({ attempts }: LockedOrder, money: Money): boolean {
+  const isIts = (attempt: PaymentAttempt): boolean =>
+    isSameAttempt(attempt, money) || (isBooked(attempt) && isSamePayment(attempt, money));
+  return attempts.some((attempt) => attempt.registered && isIts(attempt));
+}

@@ -1,0 +1,79 @@
+import { type EntityManager } from 'typeorm';
+import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
+
+interface Row {
+  readonly provider: string;
+  readonly reference: string;
+  readonly merchant_account: string;
+}
+
+/** The rows of unmatched money about payments that two orders have, or that wait although an order names them. */
+export class ContestedRows {
+  private readonly reopenSql: string;
+  private readonly closeSql: string;
+  private readonly lostSql: string;
+  private readonly confirmedSql: string;
+
+  constructor(schema: string) {
+    const table = `${schema}.unmatched_payment`;
+    const isOpen = `p.handling IN ('kept', 'waiting')`;
+    const isNamed = `p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
+             AND p.order_id = n.order_id AND p.reason = 'attempt-mismatch'`;
+    const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+               AS n(provider, reference, account, order_id, amount, currency)`;
+    const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
+    this.reopenSql = `
+      UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named} WHERE ${isNamed} AND NOT ${isOpen}`;
+    this.closeSql = `
+      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
+       WHERE ${isNamed} AND ${isOpen} AND p.amount = n.amount AND p.currency = n.currency`;
+    this.lostSql = `
+      SELECT provider, reference, merchant_account FROM ${table}
+       WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
+    // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
+    const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch') AND ${isOpen}`;
+    this.confirmedSql = `
+      SELECT provider, reference, merchant_account FROM ${table} p
+       WHERE p.order_id = $1 AND ${isWaiting}
+      UNION
+      SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
+        JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
+                       AND p.merchant_account = a.merchant_account
+       WHERE a.order_id = $1 AND ${isWaiting}`;
+  }
+
+  /** Lets `keepUnmatched` tell of these claims again, although a person has handled an earlier report of them. */
+  async reopen(tx: EntityManager, claims: readonly PaymentAttempt[]): Promise<void> {
+    await tx.query(this.reopenSql, parameters(claims));
+  }
+
+  /** Closes refused reports of payments that their own order now has. A row with another amount stays. */
+  async close(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
+    await tx.query(this.closeSql, parameters(payments));
+  }
+
+  /** The payments of this order that another order may have got. */
+  async lostBy(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
+    return (await tx.query<Row[]>(this.lostSql, [orderId])).map(toKey);
+  }
+
+  /** Confirmed money that no order has booked, and that names this order or one of its attempts. */
+  async confirmedOf(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
+    return (await tx.query<Row[]>(this.confirmedSql, [orderId])).map(toKey);
+  }
+}
+
+function parameters(attempts: readonly PaymentAttempt[]): unknown[] {
+  return [
+    attempts.map(({ provider }) => provider),
+    attempts.map(({ reference }) => reference),
+    attempts.map(({ merchantAccount }) => merchantAccount ?? ''),
+    attempts.map(({ orderId }) => orderId),
+    attempts.map(({ paidAmount }) => paidAmount?.toString() ?? null),
+    attempts.map(({ paidCurrency }) => paidCurrency),
+  ];
+}
+
+function toKey({ provider, reference, merchant_account: account }: Row): AttemptKey {
+  return { provider, reference, merchantAccount: account === '' ? null : account };
+}

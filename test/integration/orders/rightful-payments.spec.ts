@@ -1,0 +1,224 @@
+import { PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
+import { paymentSteps } from './payment-steps';
+import { eventsOf, fill, type newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
+
+const ANNA = { cause: 'api', actor: 'anna' } as const;
+
+describe('the order that a payment belongs to', () => {
+  let shop: Shop;
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [], merchants: { refunder: { latePayment: 'refund' } } });
+    await fill(shop, { apple: 1_000 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const { attempt, placed, report, confirm, expire, statusOf } = paymentSteps(() => shop);
+  type Overrides = Parameters<typeof newOrder>[0];
+  const own = (reference: string, more: Overrides = {}) => placed({ ...more, attempt: attempt(reference) });
+  const found = (reference: string, transactionId: string) => {
+    const money = { type: 'PAID', amount: 1_999n, currency: 'EUR', paidAt: new Date(), evidence: {} } as const;
+    shop.provider.answerQuery(reference, { ...money, transactionId });
+    shop.provider.answerClose(reference, { type: 'PAID' });
+  };
+  const attemptsOf = async (id: string) =>
+    (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`);
+  const rowsOf = async (id: string) =>
+    (
+      await shop.dataSource.query<{ text: string }[]>(
+        `SELECT reference || ' ' || reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1 ORDER BY id`,
+        [id],
+      )
+    ).map(({ text }) => text);
+  const rowOf = async (id: string) => (await shop.unmatched.list({ limit: 1_000 })).find((row) => row.orderId === id);
+  /** What the engine does next: the timeout of the claim is due at once. */
+  const lookedAt = async (id: string) => {
+    expect(await shop.scheduler.find({ kind: PAYMENT_RECONCILIATION, key: id })).toBeDefined();
+    await reconcile(shop, id);
+  };
+  /** An order that is paid by a report whose transaction id is the reference that another order registers later. */
+  const claimed = async (name: string, more: Overrides = {}) => {
+    const claimant = await own(`mine-${name}`, { merchantId: 'm2' });
+    expect(await report(claimant, `mine-${name}`, 1_999, `theirs-${name}`)).toMatchObject({ outcome: 'paid' });
+    return { claimant, rightful: await own(`theirs-${name}`, { merchantId: 'm1', ...more }) };
+  };
+  const expectLost = async (claimant: string, name: string) => {
+    await lookedAt(claimant);
+    expect(await attemptsOf(claimant)).toEqual([`mine-${name} CLOSED`]);
+    expect(await rowsOf(claimant)).toEqual([`mine-${name} attempt-mismatch kept`]);
+    const late = (await eventsOf(shop, claimant)).filter(({ routing_key }) => routing_key === 'order.payment_late');
+    expect(late.map(({ body }) => body)).toMatchObject([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+    expect((await shop.history.execute(claimant)).at(-1)).toMatchObject({ reason: 'payment of another order' });
+  };
+
+  describe('a report whose transaction id is the registered reference of another order', () => {
+    it.each(['m1', 'm2'])(
+      'is refused for an order of %s, and says nothing about the other order',
+      async (merchantId) => {
+        const rightful = await own(`registered-${merchantId}`, { merchantId: 'm1' });
+        const claimant = await own(`own-${merchantId}`, { merchantId });
+        const result = await report(claimant, `own-${merchantId}`, 1_999, `registered-${merchantId}`);
+        expect(result).toMatchObject({ outcome: 'attempt-mismatch', order: { id: claimant, status: 'PENDING' } });
+        expect(JSON.stringify([result, await rowOf(claimant)])).not.toContain(rightful);
+        expect(await attemptsOf(claimant)).toEqual([`own-${merchantId} OPEN`]);
+        expect(await rowsOf(claimant)).toEqual([`own-${merchantId} attempt-mismatch kept`]);
+        expect(await confirm(rightful, `registered-${merchantId}`)).toMatchObject({ outcome: 'paid' });
+        expect(await rowsOf(rightful)).toEqual([]);
+      },
+    );
+
+    it('is not booked when its order is placed later', async () => {
+      await own('registered-first', { merchantId: 'm1' });
+      expect(await report('claims-early', 'own-early', 1_999, 'registered-first')).toEqual({
+        outcome: 'unknown-order',
+      });
+      await own('own-early', { id: 'claims-early', merchantId: 'm2' });
+      await settleUntilDone(shop, ['claims-early']);
+      expect(await statusOf('claims-early')).toBe('PENDING');
+      expect(await attemptsOf('claims-early')).toEqual(['own-early OPEN']);
+    });
+  });
+
+  describe('a payment that a report claims for another order', () => {
+    it('pays the order that registered it when the provider notifies, and the other order loses it', async () => {
+      const { claimant, rightful } = await claimed('notified');
+      expect(await confirm(rightful, 'theirs-notified')).toMatchObject({ outcome: 'paid' });
+      expect(await rowsOf(rightful)).toEqual([]);
+      await expectLost(claimant, 'notified');
+    });
+
+    it('pays the order that registered it when its deadline finds it', async () => {
+      const { claimant, rightful } = await claimed('found');
+      found('theirs-found', 't-found');
+      await expire(rightful);
+      expect(await settleUntilDone(shop, [rightful])).toEqual([{ type: 'done' }]);
+      expect([await statusOf(rightful), await rowsOf(rightful)]).toEqual(['PAID', []]);
+      await expectLost(claimant, 'found');
+    });
+
+    it('revives the order that registered it', async () => {
+      const { claimant, rightful } = await claimed('revived', { paymentWindowMs: 0 });
+      await settleUntilDone(shop, [rightful]);
+      expect(await confirm(rightful, 'theirs-revived')).toMatchObject({ outcome: 'late', order: { status: 'PAID' } });
+      expect((await rowsOf(rightful)).filter((row) => row.endsWith('kept'))).toEqual([]);
+      await expectLost(claimant, 'revived');
+    });
+
+    it('pays the order that registers it after the notification', async () => {
+      const claimant = await own('mine-early', { merchantId: 'm2' });
+      await report(claimant, 'mine-early', 1_999, 'theirs-early');
+      const money = { ...attempt('theirs-early'), merchantAccount: null, amount: 1_999n, currency: 'EUR' };
+      const why = { reason: 'unknown-order', handling: 'kept', orderId: null, source: 'provider' } as const;
+      const row = { ...money, ...why, transactionId: 't-early', evidence: {}, now: new Date() };
+      await shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [row]));
+      const rightful = await own('theirs-early', { merchantId: 'm1' });
+      await settleUntilDone(shop, [rightful]);
+      expect(await statusOf(rightful)).toBe('PAID');
+      await expectLost(claimant, 'early');
+    });
+
+    it('is taken from an order that is paid in part by it, whose attempt may then take money again', async () => {
+      const claimant = await own('mine-part', { merchantId: 'm2', amount: 4_000 });
+      await report(claimant, 'mine-part', 1_999, 'theirs-part');
+      const rightful = await own('theirs-part', { merchantId: 'm1' });
+      await confirm(rightful, 'theirs-part');
+      await lookedAt(claimant);
+      expect(await attemptsOf(claimant)).toEqual(['mine-part OPEN']);
+      await expire(claimant);
+      await settleUntilDone(shop, [claimant]);
+      expect([await statusOf(claimant), await statusOf(rightful)]).toEqual(['CLOSED', 'PAID']);
+    });
+
+    it('is taken from an order that reported it under the transaction id of the provider', async () => {
+      const claimant = await own('mine-id', { merchantId: 'm2' });
+      await report(claimant, 'mine-id', 1_999, 't-theirs-id');
+      const rightful = await own('theirs-id', { merchantId: 'm1' });
+      expect(await confirm(rightful, 'theirs-id', 1_999, 't-theirs-id')).toMatchObject({ outcome: 'paid' });
+      await expectLost(claimant, 'id');
+    });
+
+    it('is taken from an order that never registered it, although the provider knows of the payment', async () => {
+      const claimant = await placed({ merchantId: 'm2' });
+      await report(claimant, 'pi_known');
+      await confirm(claimant, 'pi_known', 1_999, 'ch_known');
+      const rightful = await own('cs_known', { merchantId: 'm1' });
+      expect(await confirm(rightful, 'cs_known', 1_999, 'pi_known')).toMatchObject({ outcome: 'paid' });
+      await lookedAt(claimant);
+      expect(await attemptsOf(claimant)).toEqual(['pi_known DUPLICATE']);
+    });
+
+    it('stays where it is if the provider has confirmed it there', async () => {
+      const first = await own('pi_first', { merchantId: 'm2' });
+      await confirm(first, 'pi_first', 1_999, 'ch_first');
+      const second = await own('cs_first', { merchantId: 'm1' });
+      expect(await confirm(second, 'cs_first', 1_999, 'pi_first')).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect([await attemptsOf(first), await rowsOf(first)]).toEqual([['pi_first PAID'], []]);
+    });
+
+    it('stays with both orders, for a person, if the order that registered it does not need it', async () => {
+      const { claimant, rightful } = await claimed('late', { merchantId: 'refunder', paymentWindowMs: 0 });
+      await settleUntilDone(shop, [rightful]);
+      await confirm(rightful, 'theirs-late');
+      expect((await rowsOf(rightful)).sort()).toEqual(['theirs-late attempt-mismatch kept', 'theirs-late late kept']);
+      expect(await attemptsOf(claimant)).toEqual(['mine-late PAID']);
+      expect(await attemptsOf(rightful)).toEqual(['theirs-late PAID']);
+    });
+
+    it('clears the report that its own order was refused', async () => {
+      const { rightful } = await claimed('refused');
+      expect(await report(rightful, 'theirs-refused')).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect(await rowsOf(rightful)).toEqual(['theirs-refused attempt-mismatch kept']);
+      await confirm(rightful, 'theirs-refused');
+      expect(await rowsOf(rightful)).toEqual(['theirs-refused attempt-mismatch adopted']);
+    });
+  });
+
+  describe('a person', () => {
+    const assign = (id: string, orderId: string) =>
+      shop.assign.execute({ id, orderId, reason: 'the receipt names it' }, { by: ANNA });
+
+    it('assigns a payment that only a report claims for another order', async () => {
+      const { claimant, rightful } = await claimed('assigned');
+      await report(rightful, 'theirs-assigned');
+      const row = await rowOf(rightful);
+      expect(await assign(row?.id ?? '', rightful)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
+      await expectLost(claimant, 'assigned');
+      expect(await attemptsOf(rightful)).toEqual(['theirs-assigned PAID']);
+    });
+
+    it('cannot assign a payment that the provider has confirmed for another order', async () => {
+      const holder = await own('held', { merchantId: 'm1' });
+      await confirm(holder, 'held', 1_999, 'ch_held');
+      const other = await own('wants', { merchantId: 'm2' });
+      await report(other, 'wants', 1_999, 'ch_held');
+      const row = await rowOf(other);
+      expect(await assign(row?.id ?? '', other)).toMatchObject({ outcome: 'rejected', code: 'PAYMENT_TAKEN' });
+    });
+
+    it('cannot close or cancel an order while confirmed money that names it waits', async () => {
+      const first = await own('pi_both', { merchantId: 'm2' });
+      await confirm(first, 'pi_both', 1_999, 'ch_both');
+      const second = await own('cs_both', { merchantId: 'm1' });
+      await confirm(second, 'cs_both', 1_999, 'pi_both');
+      const close = () =>
+        shop.close.execute({ orderId: second, reason: 'checked', attemptsAreClosed: true }, { by: ANNA });
+      expect(await close()).toMatchObject({
+        code: 'ORDER_HAS_MONEY',
+        payments: [{ provider: 'fake', reference: 'cs_both' }],
+      });
+      expect(await shop.cancel.execute({ orderId: second })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
+      const row = await rowOf(second);
+      await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'it is that of the other order' }, { by: ANNA });
+      expect(await close()).toMatchObject({ outcome: 'closed' });
+    });
+
+    it('can close an order although a report that names it waits', async () => {
+      const holder = await own('only-told', { merchantId: 'm1' });
+      const other = await placed({ merchantId: 'm2' });
+      expect(await report(other, 'only-told')).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect(await shop.close.execute({ orderId: other, reason: 'checked' }, { by: ANNA })).toMatchObject({
+        outcome: 'closed',
+      });
+      expect(await statusOf(holder)).toBe('PENDING');
+    });
+  });
+});
