@@ -113,6 +113,7 @@ export {
   type ReviveOrderResult,
   type ScopedFilter,
   type SetAutoCloseResult,
+  type ReopenUnmatchedResult,
   type SettleUnmatchedResult,
   type TransitionCause,
   type UnmatchedAssignment,

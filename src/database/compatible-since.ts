@@ -18,6 +18,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   AddOutboxAge1765300001100: 'IndexUndecided1765200001000',
   RenameUnmatchedPayment1765400001200: 'IndexUndecided1765200001000',
   IndexOrders1765500001700: 'IndexUndecided1765200001000',
+  SettleAttempts1766000001800: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

@@ -8,6 +8,7 @@ export const ATTEMPT_STATUSES = [
   'REFUNDING',
   'REFUNDED',
   'DUPLICATE',
+  'SETTLED',
 ] as const;
 
 /**
@@ -19,11 +20,15 @@ export const ATTEMPT_STATUSES = [
  * - `CLOSED`: takes no more money.
  * - `REFUNDING`, `REFUNDED`: the refund is in progress, or done.
  * - `DUPLICATE`: another name of a payment that another attempt holds, according to the provider.
+ * - `SETTLED`: a person has dealt with the money outside of this system. It counts as none until a person reopens it.
  */
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
 /** Statuses of attempts that may take money. */
 export const OPEN_STATUSES = ['CREATED', 'OPEN', 'UNKNOWN'] as const satisfies readonly AttemptStatus[];
+
+/** Statuses of attempts whose payment was booked, whatever became of the money since. */
+export const BOOKED_STATUSES = ['PAID', 'REFUNDING', 'REFUNDED', 'SETTLED'] as const satisfies readonly AttemptStatus[];
 
 /** @internal For tests and diagrams: the statuses that a new attempt may have. `PAID`: its payment was reported, and nobody had registered it. */
 export const FIRST_ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID'] as const satisfies readonly AttemptStatus[];
@@ -34,7 +39,7 @@ export const ATTEMPT_TRANSITIONS = {
   OPEN: ['UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE'],
   UNKNOWN: ['OPEN', 'PAID', 'CLOSED', 'DUPLICATE'],
   // Back to OPEN or CLOSED, or on to DUPLICATE: a report was wrong, and the provider names another attempt.
-  PAID: ['REFUNDING', 'OPEN', 'CLOSED', 'DUPLICATE'],
+  PAID: ['REFUNDING', 'OPEN', 'CLOSED', 'DUPLICATE', 'SETTLED'],
   // Money may arrive in spite of a close.
   CLOSED: ['PAID', 'DUPLICATE'],
   REFUNDING: ['REFUNDED'],
@@ -42,6 +47,8 @@ export const ATTEMPT_TRANSITIONS = {
   REFUNDED: ['REFUNDING'],
   // Later the provider may tell of a payment under this name alone.
   DUPLICATE: ['PAID'],
+  // Back to PAID only by a person who reopens it.
+  SETTLED: ['PAID'],
 } as const satisfies Record<AttemptStatus, readonly AttemptStatus[]>;
 
 /** Whether the table allows this transition. */

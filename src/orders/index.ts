@@ -10,7 +10,11 @@ export { type AssignUnmatchedResult, type UnmatchedAssignment } from './unmatche
 export { type CloseOrderResult, type ManualClose } from './operator/close-order';
 export { type ManualRefund, type RefundPaymentResult } from './operator/refund-payment';
 export { type Revival, type ReviveOrderResult } from './operator/revive-order';
-export { type SettleUnmatchedResult, type UnmatchedSettlement } from './unmatched/settle-unmatched';
+export {
+  type ReopenUnmatchedResult,
+  type SettleUnmatchedResult,
+  type UnmatchedSettlement,
+} from './unmatched/settle-unmatched';
 export { type UnmatchedPayment } from './unmatched/unmatched-payment';
 export { type UnmatchedPage, UnmatchedPayments } from './unmatched/unmatched-payments';
 export { orderMigrations } from './migrations/order-migrations';

@@ -1,5 +1,5 @@
 import { present } from '../errors';
-import { type AttemptStatus, canMoveAttempt, OPEN_STATUSES } from './attempt-status';
+import { type AttemptStatus, BOOKED_STATUSES, canMoveAttempt, OPEN_STATUSES } from './attempt-status';
 
 /**
  * Who vouches for a payment. `provider`: a verified notification or a response of the provider · `report`: a caller
@@ -50,9 +50,9 @@ export function withStatus(attempt: PaymentAttempt, status: AttemptStatus): Paym
   return { ...attempt, status };
 }
 
-/** Whether a payment was booked for this attempt, kept or refunded since. */
+/** Whether a payment was booked for this attempt, whatever became of the money since. */
 export function isBooked({ status }: Pick<PaymentAttempt, 'status'>): boolean {
-  return status === 'PAID' || status === 'REFUNDING' || status === 'REFUNDED';
+  return (BOOKED_STATUSES as readonly AttemptStatus[]).includes(status);
 }
 
 /** Whether the order has this money, but only a report says so. */

@@ -17,6 +17,7 @@ const MEANINGS: Readonly<Record<AttemptStatus, string>> = {
   REFUNDING: 'the refund is in progress',
   REFUNDED: 'the money is refunded',
   DUPLICATE: 'another name of a payment that another attempt of the order holds',
+  SETTLED: 'a person has dealt with the money, which counts as none',
 };
 
 const nextOf = (status: AttemptStatus): readonly AttemptStatus[] => ATTEMPT_TRANSITIONS[status];
@@ -40,6 +41,6 @@ ${rows.join('\n')}
 
 A \`CLOSED\` attempt becomes \`PAID\` if money arrives in spite of the close.
 A \`PAID\` attempt becomes \`OPEN\`, \`CLOSED\`, or \`DUPLICATE\` only if the provider says that another attempt has the
-payment.
+payment. Only a person makes it \`SETTLED\`, or \`PAID\` again.
 `;
 }

@@ -131,6 +131,7 @@ const CATALOGUE: Readonly<Record<string, Walk>> = {
     expect((body as unknown as { id: string }[]).map(({ id }) => id)).toEqual([mine.unmatched]);
   },
   'POST /payments/unmatched/:id/settle': unmatchedAction('settle', { reason: 'r' }),
+  'POST /payments/unmatched/:id/reopen': unmatchedAction('reopen', { reason: 'r' }),
   'POST /payments/unmatched/:id/assign': async (world) => {
     const { asA, mine, theirs } = world;
     await unmatchedAction('assign', { orderId: 'a-order:1', reason: 'r' })(world);

@@ -71,7 +71,7 @@ function isFinished(shop: Shop, orderId: string): boolean {
   );
 }
 
-const FINAL = ['PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE'];
+const FINAL = ['PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE', 'SETTLED'];
 
 function hasOpenMoney({ world: { store } }: Shop, { id, attempts }: LockedOrder): boolean {
   const isHere = (row: UnmatchedRow): boolean =>

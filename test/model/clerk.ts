@@ -1,5 +1,10 @@
+import { isDue } from '../../src/orders/close/decide-closing';
+import { type LockedOrder } from '../../src/orders/order';
+import { paymentTimeout } from '../../src/orders/order-timeouts';
 import { moneyOf } from '../../src/orders/pay/money-of';
+import { withStatus } from '../../src/orders/payment-attempt';
 import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
+import { heldAttempt } from '../../src/orders/unmatched/settle-unmatched';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';
@@ -64,8 +69,15 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;
   store.unmatched.resolve(row.id, 'settled', agenda.now);
-  if (row.orderId !== null && store.has(row.orderId)) store.amend(row.orderId, {});
+  if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));
   forget(shop, row);
+}
+
+function markSettled({ world: { store, engine, agenda } }: Shop, row: UnmatchedRow, order: LockedOrder): void {
+  const held = heldAttempt(order, row, 'PAID');
+  if (!held) return;
+  store.putAttempt(withStatus(held, 'SETTLED'));
+  if (isDue(order, agenda.now)) engine.schedule(paymentTimeout(order.id), agenda.now);
 }
 
 /** The others do not know of it: the shop repeats its report, and another operator works on the order. */

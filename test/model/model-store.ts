@@ -304,4 +304,4 @@ export class ModelStore {
   }
 }
 
-const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE'];
+const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'];

@@ -5,13 +5,12 @@ import { decideManualRefund } from '../../src/orders/operator/decide-manual-refu
 import { decideRevival } from '../../src/orders/operator/decide-revival';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout } from '../../src/orders/order-timeouts';
-import { canTakeMoney, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
+import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
-import { type World } from './world';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -73,22 +72,13 @@ function declares({ world }: Shop, { attempts }: LockedOrder): boolean {
 function reviveByHand({ world, late }: Shop, orderId: string): void {
   const order = lockAtDesk(world, orderId);
   const paid = order.attempts.filter(({ status }) => status === 'PAID');
-  const decision = decideRevival(order, late.disputed(paid), settledOf(world, orderId));
+  const decision = decideRevival(order, late.disputed(paid));
   if (decision.type !== 'revive') return;
   const isRevived = late.reviveWith(orderId, decision.attempts, BY);
   const isKept = ({ reason, handling, ...row }: UnmatchedRow): boolean =>
     row.orderId === orderId && reason === 'late' && handling === 'kept';
   if (isRevived) world.store.unmatched.handle(isKept, 'revived');
   world.trace.note(() => `operator revives ${orderId}: ${isRevived ? 'PAID' : 'the goods are gone'}`);
-}
-
-function settledOf({ store }: World, orderId: string): PaymentNames[] {
-  const isSettled = ({ reason, handling, ...row }: UnmatchedRow): boolean =>
-    row.orderId === orderId && reason === 'late' && handling === 'settled';
-  return store.unmatched
-    .all()
-    .filter(isSettled)
-    .map((row) => ({ ...row, transactionId: null }));
 }
 
 /** src/orders/operator/refund-payment.ts: the provider is asked first about what was only reported. */

@@ -148,9 +148,10 @@ function changedLimits(before: SchemaCatalog, after: SchemaCatalog): string[] {
 
 const hasTable = (catalog: SchemaCatalog, table: string): boolean => catalog.objects.has(`r ${table}`);
 
-/** Equal, or a list of words with more of them. */
-function isSameOrWider(before: string, after: string): boolean {
-  if (before === after) return true;
+/** Equal, or a list of words with more of them. NOT VALID leaves only rows alone that are there already. */
+function isSameOrWider(before: string, now: string): boolean {
+  if (before === now) return true;
+  const after = now.replace(/ NOT VALID$/, '');
   const WORD = /'([^']*)'::text(, )?/g;
   const [was, is] = [before, after].map((text) => new Set([...text.matchAll(WORD)].map(([, word]) => word)));
   const isListLike = before.replace(WORD, '') === after.replace(WORD, '') && (was?.size ?? 0) > 1;

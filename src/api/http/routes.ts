@@ -14,7 +14,7 @@ export const ROUTES: readonly { readonly path: RegExp; readonly methods: readonl
   { path: /^\/inventory\/[^/]+$/, methods: ['GET', 'HEAD', 'PUT'] },
   { path: /^\/payments\/[^/]+\/notify$/, methods: ['POST'] },
   { path: /^\/payments\/unmatched$/, methods: ['GET', 'HEAD'] },
-  { path: /^\/payments\/unmatched\/[^/]+\/(settle|assign)$/, methods: ['POST'] },
+  { path: /^\/payments\/unmatched\/[^/]+\/(settle|reopen|assign)$/, methods: ['POST'] },
   { path: /^\/timeouts\/parked$/, methods: ['GET', 'HEAD'] },
   { path: /^\/timeouts\/parked\/(replay|discard)$/, methods: ['POST'] },
   { path: /^\/timeouts\/republish$/, methods: ['POST'] },

@@ -59,6 +59,19 @@ export class UnmatchedPaymentsController {
     return accepted(id, await this.orders.unmatched.settle({ id, reason }, { by })).payment;
   }
 
+  @Post(':id/reopen')
+  @HttpCode(200)
+  @RequireScope('admin')
+  async reopen(
+    @Param('id', unmatchedId) id: string,
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
+    @ByCaller() by: ActionContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<UnmatchedPayment> {
+    await this.visible.assertVisible(id, scope);
+    return accepted(id, await this.orders.unmatched.reopen({ id, reason }, { by })).payment;
+  }
+
   @Post(':id/assign')
   @HttpCode(200)
   @RequireScope('admin')

@@ -4,6 +4,7 @@ import {
   type CloseOrderResult,
   type RefundPaymentResult,
   type ReviveOrderResult,
+  type ReopenUnmatchedResult,
   type SettleUnmatchedResult,
 } from '../../orders';
 import { RequestRejectedError } from './request-rejected-error';
@@ -11,7 +12,12 @@ import { RequestRejectedError } from './request-rejected-error';
 /** Refusals of operator actions. */
 export type OperatorRejection = Exclude<
   Extract<
-    AssignUnmatchedResult | SettleUnmatchedResult | RefundPaymentResult | ReviveOrderResult | CloseOrderResult,
+    | AssignUnmatchedResult
+    | SettleUnmatchedResult
+    | ReopenUnmatchedResult
+    | RefundPaymentResult
+    | ReviveOrderResult
+    | CloseOrderResult,
     { outcome: 'rejected' }
   >,
   // Other use cases return these too.
@@ -22,7 +28,8 @@ type Code = OperatorRejection['code'];
 
 const SENTENCES = {
   UNMATCHED_PAYMENT_NOT_FOUND: 'there is no such unmatched payment; list them with GET /payments/unmatched',
-  UNMATCHED_PAYMENT_HANDLED: 'the unmatched payment is already handled; read its handling',
+  UNMATCHED_PAYMENT_HANDLED:
+    'the payment is already handled; read its handling, and reopen it if it is settled by mistake',
   UNMATCHED_PAYMENT_HAS_ORDER: 'the payment already belongs to its order; refund it, revive the order, or settle it',
   PAYMENT_NOT_FOUND: 'has no such payment; read its attempts',
   PAYMENT_TAKEN:

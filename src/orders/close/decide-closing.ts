@@ -93,6 +93,12 @@ export function closesAt({ expiresAt, graceMs }: Pick<LockedOrder, 'expiresAt' |
   return new Date(expiresAt.getTime() + graceMs);
 }
 
+/** Whether its deadline is being processed, or has left the decision to a person. */
+export function isDue(order: LockedOrder, now: Date): boolean {
+  if (order.status === 'CLOSING') return true;
+  return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
+}
+
 /** Pure: decides for an order that has not ended and has no attempt that can take money. */
 export function decideWithoutOpenAttempts(
   order: LockedOrder,

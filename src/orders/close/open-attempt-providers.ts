@@ -11,7 +11,7 @@ export async function openAttemptProviders(dataSource: DataSource, schema: strin
   const rows = await ownQuery<{ provider: string }[]>(
     dataSource,
     `SELECT DISTINCT a.provider FROM ${schema}.payment_attempt a
-      WHERE a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE')
+      WHERE a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE', 'SETTLED')
          OR ${timeoutExists(schema, `'${ORDER_LATE_WATCH}'`, 'a.order_id')}
          OR ${timeoutExists(schema, `'${PAYMENT_RECONCILIATION}'`, 'a.order_id')}
       ORDER BY 1`,

@@ -5,6 +5,7 @@ import { identifyPayments } from './identify-payments';
 import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
 import { renameUnmatchedPayment } from './rename-unmatched-payment';
+import { settleAttempts } from './settle-attempts';
 
 /** The order migrations, in order. */
 export function orderMigrations(schema: string): (new () => MigrationInterface)[] {
@@ -15,5 +16,6 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     letHistoryGo(schema),
     renameUnmatchedPayment(schema),
     indexOrders(schema),
+    settleAttempts(schema),
   ];
 }

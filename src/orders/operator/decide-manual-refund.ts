@@ -10,7 +10,9 @@ export type ManualRefundRefusal =
   /** Only a report vouches for it. */
   | { readonly code: 'PAYMENT_NOT_CONFIRMED' }
   /** The order is paid by it. */
-  | { readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus };
+  | { readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus }
+  /** A person has dealt with it, and may have paid it back. */
+  | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: 'settled' };
 
 export type ManualRefundDecision =
   | { readonly type: 'refund'; readonly attempt: PaymentAttempt }
@@ -32,6 +34,7 @@ export function decideManualRefund(order: LockedOrder, names: PaymentNames): Man
   if (!attempt) return refuse({ code: 'PAYMENT_NOT_FOUND' });
   if (attempt.status === 'REFUNDING') return { type: 'refunding' };
   if (attempt.status === 'REFUNDED') return { type: 'refunded' };
+  if (attempt.status === 'SETTLED') return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
   if (isNeeded(order, attempt)) return refuse({ code: 'PAYMENT_NEEDED', status: order.status });
   return isUnconfirmed(attempt) ? refuse({ code: 'PAYMENT_NOT_CONFIRMED' }) : { type: 'refund', attempt };
 }

@@ -1,7 +1,7 @@
 import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderStatus } from '../order-status';
-import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { type PaymentAttempt } from '../payment-attempt';
 
 /** Why an order cannot be revived, whatever is in stock. */
 export type RevivalRefusal =
@@ -20,22 +20,21 @@ export type RevivalDecision =
  * Pure: decides whether a closed order is revived.
  *
  * @param disputed payments of the order that another order counts on, too.
- * @param settled payments of the order that a person has settled.
  */
-export function decideRevival(
-  order: LockedOrder,
-  disputed: readonly PaymentAttempt[],
-  settled: readonly PaymentNames[],
-): RevivalDecision {
+export function decideRevival(order: LockedOrder, disputed: readonly PaymentAttempt[]): RevivalDecision {
   if (order.status === 'PAID') return { type: 'already-paid' };
   if (order.status !== 'CLOSED') return refuse({ code: 'ORDER_NOT_REVIVABLE', status: order.status });
   const isEnough = (attempts: readonly PaymentAttempt[]): boolean =>
     moneyReceived(order, attempts).type === 'sufficient';
-  const attempts = order.attempts.filter((attempt) => attempt.status === 'PAID' && !disputed.includes(attempt));
-  const left = attempts.filter((attempt) => !settled.some((payment) => isSamePayment(attempt, payment)));
-  if (isEnough(left)) return { type: 'revive', attempts: left };
-  if (isEnough(attempts)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+  const left = order.attempts.filter((attempt) => !disputed.includes(attempt));
+  const attempts = left.filter(({ status }) => status === 'PAID');
+  if (isEnough(attempts)) return { type: 'revive', attempts };
+  if (isEnough(left.map(reopened))) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
   return refuse({ code: isEnough(order.attempts) ? 'PAYMENT_TAKEN' : 'PAYMENT_INSUFFICIENT' });
+}
+
+function reopened(attempt: PaymentAttempt): PaymentAttempt {
+  return attempt.status === 'SETTLED' ? { ...attempt, status: 'PAID' } : attempt;
 }
 
 function refuse(refusal: RevivalRefusal): RevivalDecision {

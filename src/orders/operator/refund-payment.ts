@@ -2,11 +2,10 @@ import { type PaymentProviders } from '../../payments';
 import { type PaymentLookups } from '../lookup/payment-lookups';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { checkRequest } from '../input/check-new-order';
-import { closesAt } from '../close/decide-closing';
+import { isDue } from '../close/decide-closing';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { type MarkPaid } from '../pay/mark-paid';
-import { type LockedOrder } from '../order';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
 import { paymentTimeout } from '../order-timeouts';
@@ -42,6 +41,12 @@ export type RefundPaymentResult =
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_FOUND' | 'PAYMENT_TAKEN' } & Named)
   /** Without it, the order would not be paid. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NEEDED'; readonly status: OrderStatus } & Named)
+  /** A person has settled it. Reopen it first. */
+  | ({
+      readonly outcome: 'rejected';
+      readonly code: 'UNMATCHED_PAYMENT_HANDLED';
+      readonly handling: 'settled';
+    } & Named)
   /** Only a report vouches for it. `says`: what its provider says. */
   | ({ readonly outcome: 'rejected'; readonly code: 'PAYMENT_NOT_CONFIRMED'; readonly says: string } & Named);
 
@@ -153,12 +158,6 @@ export class RefundPayment {
     const evidence = { refunds: refunds.map((refund) => ({ ...refund, amount: refund.amount.toString() })) };
     await this.amend.execute(tx, order, {}, { by, reason, evidence });
   }
-}
-
-/** Whether its deadline is being processed, or has left the decision to a person. */
-function isDue(order: LockedOrder, now: Date): boolean {
-  if (order.status === 'CLOSING') return true;
-  return order.status === 'PENDING' && order.autoClose && now >= closesAt(order);
 }
 
 function sentenceOf(found: AttemptFinding | undefined): string {

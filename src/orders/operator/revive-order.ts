@@ -56,7 +56,7 @@ export class ReviveOrder {
   ): Promise<ReviveOrderResult> {
     const { transaction, unmatched, found, rows } = this.deps;
     const paid = order.attempts.filter((attempt) => attempt.status === 'PAID');
-    const decision = decideRevival(order, await found.disputed(tx, paid), await rows.settledOf(tx, order.id));
+    const decision = decideRevival(order, await found.disputed(tx, paid));
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'already-paid')
       return { outcome: 'already-paid', order: await transaction.view(tx, order.id) };

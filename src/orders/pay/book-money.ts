@@ -61,13 +61,14 @@ export function bookMoney(order: LockedOrder, money: Money): Booking {
     holder,
     isNew: !order.attempts.includes(before),
     wasBooked: booked.length > 0,
-    isDisputed: wasHolder && differs(holder, money),
+    // The decision of a person was about the earlier amount, whoever stated that.
+    isDisputed: wasHolder && differs(before.status === 'SETTLED' ? before : holder, money),
     released: changed.filter(({ status }) => status === 'OPEN' || status === 'CLOSED'),
   };
 }
 
 /**
- * The attempt that the payment belongs to. A payment that is being refunded stays where it is. The provider's statement
+ * The attempt that the payment belongs to. A payment that is being refunded, or was settled, stays where it is. The provider's statement
  * about a registered attempt outweighs a report about another one; otherwise the caller could have another customer's
  * money refunded.
  */
@@ -98,7 +99,7 @@ function othersOf(
   const byNewName = order.attempts.filter((one) => isBooked(one) && isSamePayment(one, holder));
   const others = new Set([...booked, ...byNewName, ...(known ? [known] : [])]);
   return [...others].filter((other) => {
-    const isFinal = other.status === 'DUPLICATE' || other.status === 'REFUNDING' || other.status === 'REFUNDED';
+    const isFinal = other.status === 'DUPLICATE' || (isBooked(other) && other.status !== 'PAID');
     return !isFinal && !isSameAttempt(other, holder);
   });
 }
@@ -138,7 +139,7 @@ function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): Pay
   return isAssigned && !attempt.registered ? { ...attempt, registered: true } : attempt;
 }
 
-/** Keeps its status, because its money may be in a refund. A second name stays the second name. */
+/** Keeps its status, because its money may be in a refund or settled. A second name stays the second name. */
 function confirmedBy(held: PaymentAttempt, money: Money): PaymentAttempt {
   if (money.source !== 'provider' || held.paidSource === 'provider') return held;
   const transactionId = isSameAttempt(held, money) ? money.transactionId : held.transactionId;

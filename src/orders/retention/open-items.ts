@@ -55,7 +55,7 @@ function openItems(schema: string): string[] {
     when(
       'attempt',
       `(SELECT true FROM ${schema}.payment_attempt a
-         WHERE a.order_id = o.id AND a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE') LIMIT 1)`,
+         WHERE a.order_id = o.id AND a.status NOT IN ('PAID', 'CLOSED', 'REFUNDED', 'DUPLICATE', 'SETTLED') LIMIT 1)`,
     ),
     when('unmatched-money', unmatchedMoney(schema)),
     when('reservation', holdsStock(schema, 'o.id')),

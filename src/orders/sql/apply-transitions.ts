@@ -91,7 +91,7 @@ function transitionSql(schema: string, effect: StockEffect | 'none', writesEvent
   // not being refunded.
   const moneyRule = `AND NOT EXISTS (
             SELECT 1 FROM ${schema}.payment_attempt a
-             WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE'))`;
+             WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'))`;
   const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
   // Partial payments wait for the rest or for a person, and now the rest has arrived. By the given ids, to help the
   // planner.

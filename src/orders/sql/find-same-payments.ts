@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
+import { BOOKED_STATUSES } from '../attempt-status';
 import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
 
@@ -25,7 +26,7 @@ export class FindSamePayments {
   constructor(schema: string) {
     const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
     const columns = `a.provider = n.provider AND a.merchant_account = n.account`;
-    const isBooked = `a.status IN ('PAID', 'REFUNDING', 'REFUNDED')`;
+    const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
     const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
     // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
     this.sql = `

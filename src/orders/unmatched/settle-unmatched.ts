@@ -1,15 +1,17 @@
 import { type EntityManager } from 'typeorm';
+import { isDue } from '../close/decide-closing';
 import { checkUnmatched } from '../input/check-new-order';
 import { type LockedOrder } from '../order';
-import { type OrderTransaction } from '../order-transaction';
-import { type UnmatchedHandling } from './unmatched-money';
+import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { paymentTimeout, refundTimeout } from '../order-timeouts';
+import { isSamePayment, type PaymentAttempt, withStatus } from '../payment-attempt';
+import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { runTransaction } from '../../database';
-import { refundTimeout } from '../order-timeouts';
 import { AmendOrder } from '../sql/amend-order';
 import { type OperatorOptions } from '../action-options';
 import { type ActionContext } from '../transition-cause';
 import { byOperator } from '../operator/by-operator';
-import { evidenceOfUnmatched, isOpen, type UnmatchedPayment } from './unmatched-payment';
+import { evidenceOfUnmatched, isOpen, namesOf, type UnmatchedPayment } from './unmatched-payment';
 import { RefundRows } from './refund-rows';
 import { type UnmatchedRows } from './unmatched-rows';
 
@@ -20,17 +22,46 @@ export interface UnmatchedSettlement {
   readonly reason: string;
 }
 
-export type SettleUnmatchedResult =
-  | { readonly outcome: 'settled'; readonly payment: UnmatchedPayment }
-  | { readonly outcome: 'rejected'; readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND' }
-  /** It no longer waits; see `handling`. */
-  | {
-      readonly outcome: 'rejected';
-      readonly code: 'UNMATCHED_PAYMENT_HANDLED';
-      readonly handling: UnmatchedHandling;
-    };
+/** It does not wait, or was not settled; see `handling`. */
+interface Handled {
+  readonly outcome: 'rejected';
+  readonly code: 'UNMATCHED_PAYMENT_HANDLED';
+  readonly handling: UnmatchedHandling;
+}
 
-/** Records that a person has handled unmatched money outside of this system. It moves no money. Idempotent. */
+interface NotFound {
+  readonly outcome: 'rejected';
+  readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND';
+}
+
+export type SettleUnmatchedResult =
+  { readonly outcome: 'settled'; readonly payment: UnmatchedPayment } | NotFound | Handled;
+
+/** `reopened`: it waits for a person again, or did so before. */
+export type ReopenUnmatchedResult =
+  { readonly outcome: 'reopened'; readonly payment: UnmatchedPayment } | NotFound | Handled;
+
+/**
+ * Rows about money that an attempt of their order holds. Other rows are about a claim to a payment, or about what becomes
+ * of a payment that an order needs.
+ */
+const IS_ABOUT_ITS_MONEY: readonly UnmatchedReason[] = ['late', 'surplus', 'amount-mismatch', 'currency-mismatch'];
+
+/** The order that the payment names or belongs to; none if it is unknown. */
+interface Found extends Omit<LockedOrderContext, 'order'> {
+  readonly order: LockedOrder | undefined;
+  readonly payment: UnmatchedPayment;
+}
+
+interface Why {
+  readonly by: ActionContext;
+  readonly reason: string;
+}
+
+/**
+ * Records that a person has handled unmatched money outside of this system. It moves no money. From then on, the payment
+ * counts as no money, until a person reopens it. Both are idempotent.
+ */
 export class SettleUnmatched {
   private readonly amend: AmendOrder;
   private readonly refunds: RefundRows;
@@ -44,37 +75,69 @@ export class SettleUnmatched {
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
-  execute(request: UnmatchedSettlement, { by, tx: caller }: OperatorOptions = {}): Promise<SettleUnmatchedResult> {
-    checkUnmatched('settlement', request);
-    return runTransaction(this.transaction.dataSource, caller, async (tx) => {
-      const order = await this.lockOrder(tx, request.id);
-      const payment = await this.rows.lock(tx, request.id);
-      if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
+  execute(request: UnmatchedSettlement, options: OperatorOptions = {}): Promise<SettleUnmatchedResult> {
+    return this.withPayment<SettleUnmatchedResult>(request, options, async (found, why) => {
+      const { payment } = found;
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
-      if (!isOpen(payment)) {
-        return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_HANDLED', handling: payment.handling };
-      }
-      return this.settle(tx, payment, order, { by: byOperator(by), reason: request.reason });
+      if (!isOpen(payment)) return handled(payment);
+      await this.rows.resolve(found.tx, payment.id, 'settled', why);
+      await this.endRefund(found.tx, payment.id, why.reason);
+      await this.move(found, 'PAID', 'SETTLED');
+      return { outcome: 'settled', payment: await this.note(found, why) };
     });
   }
 
-  /** Does not adopt its money, unlike other actions: the operator says that it is handled already. */
-  private async lockOrder(tx: EntityManager, id: string): Promise<LockedOrder | undefined> {
-    const orderId = (await this.rows.find(tx, id))?.orderId ?? undefined;
-    const { orders } = await this.transaction.store.lock(tx, orderId === undefined ? [] : [orderId], 'wait');
-    return orderId === undefined ? undefined : orders.get(orderId);
+  /**
+   * Takes a settlement back. The payment counts as money again, and waits for a person.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  reopen(request: UnmatchedSettlement, options: OperatorOptions = {}): Promise<ReopenUnmatchedResult> {
+    return this.withPayment<ReopenUnmatchedResult>(request, options, async (found, why) => {
+      const { payment } = found;
+      if (isOpen(payment)) return { outcome: 'reopened', payment };
+      if (payment.handling !== 'settled') return handled(payment);
+      await this.rows.reopen(found.tx, payment.id);
+      await this.move(found, 'SETTLED', 'PAID');
+      return { outcome: 'reopened', payment: await this.note(found, why) };
+    });
   }
 
-  private async settle(
-    tx: EntityManager,
-    payment: UnmatchedPayment,
-    order: LockedOrder | undefined,
-    why: { readonly by: ActionContext; readonly reason: string },
-  ): Promise<SettleUnmatchedResult> {
-    await this.rows.resolve(tx, payment.id, 'settled', why);
-    await this.endRefund(tx, payment.id, why.reason);
+  private withPayment<T>(
+    request: UnmatchedSettlement,
+    { by, tx: caller }: OperatorOptions,
+    work: (found: Found, why: Why) => Promise<T>,
+  ): Promise<T | NotFound> {
+    checkUnmatched('settlement', request);
+    return runTransaction<T | NotFound>(this.transaction.dataSource, caller, async (tx) => {
+      // Does not adopt its money, unlike other actions: the operator says what has become of it.
+      const orderId = (await this.rows.find(tx, request.id))?.orderId ?? '';
+      const { orders, now } = await this.transaction.store.lock(tx, orderId === '' ? [] : [orderId], 'wait');
+      const payment = await this.rows.lock(tx, request.id);
+      if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
+      const why = { by: byOperator(by), reason: request.reason };
+      return work({ tx, now, payment, order: orders.get(orderId) }, why);
+    });
+  }
+
+  /** Writes the decision on the attempt that holds the money, so that it outlives the row. */
+  private async move(
+    { tx, now, order, payment }: Found,
+    from: PaymentAttempt['status'],
+    to: 'SETTLED' | 'PAID',
+  ): Promise<void> {
+    const held = order && heldAttempt(order, payment, from);
+    if (!order || !held) return;
+    await this.transaction.store.writeAttempts(tx, [{ attempt: withStatus(held, to), evidence: null }]);
+    // The money that kept it from closing, or that would pay it, is gone or back.
+    if (isDue(order, now)) {
+      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    }
+  }
+
+  private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {
     if (order) await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });
-    return { outcome: 'settled', payment: (await this.rows.find(tx, payment.id)) ?? payment };
+    return (await this.rows.find(tx, payment.id)) ?? payment;
   }
 
   /** If the payment is that of a refund that failed, the person has paid it back, so nobody else may. */
@@ -83,4 +146,19 @@ export class SettleUnmatched {
     if (number !== undefined)
       await this.transaction.scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
   }
+}
+
+/** Pure: returns the attempt of the order that holds the money which the row is about, if it has this status. */
+export function heldAttempt(
+  order: LockedOrder,
+  payment: UnmatchedPayment,
+  status: PaymentAttempt['status'],
+): PaymentAttempt | undefined {
+  if (!IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
+  const names = namesOf(payment);
+  return order.attempts.find((attempt) => attempt.status === status && isSamePayment(attempt, names));
+}
+
+function handled({ handling }: UnmatchedPayment): Handled {
+  return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_HANDLED', handling };
 }

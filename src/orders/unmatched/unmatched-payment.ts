@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../outbox';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
-import { type PaidSource } from '../payment-attempt';
+import { type PaidSource, type PaymentNames } from '../payment-attempt';
 import { type ReportedPayment } from '../pay/reported-payment';
 
 /** Money that no order takes: a row of unmatched_payment. Amounts are in minor units. */
@@ -31,15 +31,23 @@ export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolea
   return handling === 'kept' || handling === 'waiting';
 }
 
+/** Pure: returns the names of the payment. */
+export function namesOf({ provider, reference, merchantAccount, evidence }: UnmatchedPayment): PaymentNames {
+  const { transactionId } = evidence;
+  const known = typeof transactionId === 'string' ? transactionId : null;
+  return { provider, reference, merchantAccount, transactionId: known };
+}
+
 /** Pure: returns the same payment as a report for this order. */
 export function reportOf(unmatched: UnmatchedPayment, orderId: string): ReportedPayment {
   const { provider, reference, merchantAccount, amount, currency, evidence } = unmatched;
-  const { transactionId, paidAt } = evidence;
+  const { transactionId } = namesOf(unmatched);
+  const { paidAt } = evidence;
   const at = typeof paidAt === 'string' ? new Date(paidAt) : undefined;
   return {
     ...{ orderId, provider, reference, amount, currency },
     ...(merchantAccount === null ? {} : { merchantAccount }),
-    ...(typeof transactionId === 'string' ? { transactionId } : {}),
+    ...(transactionId === null ? {} : { transactionId }),
     ...(at && !Number.isNaN(at.getTime()) ? { paidAt: at } : {}),
     evidence: { ...evidence, unmatchedPayment: unmatched.id },
   };

@@ -1,7 +1,12 @@
 import { type DataSource } from 'typeorm';
 import { type OperatorOptions } from '../action-options';
 import { type AssignUnmatched, type AssignUnmatchedResult, type UnmatchedAssignment } from './assign-unmatched';
-import { type SettleUnmatched, type SettleUnmatchedResult, type UnmatchedSettlement } from './settle-unmatched';
+import {
+  type ReopenUnmatchedResult,
+  type SettleUnmatched,
+  type SettleUnmatchedResult,
+  type UnmatchedSettlement,
+} from './settle-unmatched';
 import { type UnmatchedPayment } from './unmatched-payment';
 import { type UnmatchedRows } from './unmatched-rows';
 
@@ -50,12 +55,22 @@ export class UnmatchedPayments {
   }
 
   /**
-   * Operator: records that the payment was handled outside of this system. It moves no money. Idempotent.
+   * Operator: records that the payment was handled outside of this system. It moves no money. From then on, the payment
+   * counts as no money: it pays and revives no order, and is not refunded. Idempotent.
    *
    * @throws InvalidOrderError if the request is invalid.
    */
   settle(request: UnmatchedSettlement, options?: OperatorOptions): Promise<SettleUnmatchedResult> {
     return this.deps.settling.execute(request, options);
+  }
+
+  /**
+   * Operator: takes a settlement back. The payment counts as money again, and waits for a person. Idempotent.
+   *
+   * @throws InvalidOrderError if the request is invalid.
+   */
+  reopen(request: UnmatchedSettlement, options?: OperatorOptions): Promise<ReopenUnmatchedResult> {
+    return this.deps.settling.reopen(request, options);
   }
 
   /** @internal The number of payments that `list` has, at most `limit`. */

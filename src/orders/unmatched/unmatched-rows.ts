@@ -1,6 +1,5 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
-import { type PaymentNames } from '../payment-attempt';
 import { type ActionContext } from '../transition-cause';
 import { type UnmatchedPayment } from './unmatched-payment';
 
@@ -28,7 +27,7 @@ export class UnmatchedRows {
   private readonly countSql: string;
   private readonly countOpenSql: string;
   private readonly resolveSql: string;
-  private readonly settledSql: string;
+  private readonly reopenSql: string;
   private readonly reviveSql: string;
 
   constructor(schema: string) {
@@ -48,9 +47,8 @@ export class UnmatchedRows {
         SELECT 1 FROM ${table} p WHERE p.handling IN ('kept', 'waiting') AND ${isTheirs('$2')} LIMIT $1) p`;
     const resolved = 'resolved_at = now(), resolved_by = $2, resolution = $3';
     this.resolveSql = `UPDATE ${table} SET handling = $4, ${resolved} WHERE id = $1`;
-    this.settledSql = `
-      SELECT provider, reference, NULLIF(merchant_account, '') AS "merchantAccount" FROM ${table}
-       WHERE order_id = $1 AND reason = 'late' AND handling = 'settled'`;
+    this.reopenSql = `
+      UPDATE ${table} SET handling = 'kept', resolved_at = NULL, resolved_by = NULL, resolution = NULL WHERE id = $1`;
     this.reviveSql = `
       UPDATE ${table} SET handling = 'revived', ${resolved}
        WHERE order_id = $1 AND reason = 'late' AND handling = 'kept'`;
@@ -94,10 +92,9 @@ export class UnmatchedRows {
     await tx.query(this.resolveSql, [id, ...resolutionOf(why), handling]);
   }
 
-  /** Late payments of an order that a person has settled. */
-  async settledOf(tx: EntityManager, orderId: string): Promise<PaymentNames[]> {
-    const rows = await tx.query<Omit<PaymentNames, 'transactionId'>[]>(this.settledSql, [orderId]);
-    return rows.map((row) => ({ ...row, transactionId: null }));
+  /** Takes back an operator's decision about a locked row. Who took it stays in the history of the order. */
+  async reopen(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(this.reopenSql, [id]);
   }
 
   /** Records that a kept payment pays this order after all. */

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DataSource } from 'typeorm';
+import { nameOf } from '../../../src/database/migrations-table';
+import { orderTimeoutMigrations } from '../../../src/module';
 import { OWNED_OBJECTS } from '../../../src/module/owned-objects';
 import { loadConfig } from '../../../src/service/config';
 import { createService, startService } from '../../../src/service/create-service';
@@ -145,11 +147,10 @@ describe('order-timeout migrations', () => {
     await older.dataSource.query(`${begin}COMMIT;`);
     const environment = { DATABASE_URL: older.url };
     const { out } = await runCommand(environment, 'migrations', '--sql');
-    expect([...out.matchAll(/^-- (\w+)$/gm)].map(([, name]) => name)).toEqual([
-      'AddOutboxAge1765300001100',
-      'RenameUnmatchedPayment1765400001200',
-      'IndexOrders1765500001700',
-    ]);
+    const names = orderTimeoutMigrations('order_timeout').map(nameOf);
+    expect([...out.matchAll(/^-- (\w+)$/gm)].map(([, name]) => name)).toEqual(
+      names.slice(names.indexOf('AddOutboxAge1765300001100')),
+    );
     expect(out).not.toContain('CREATE SCHEMA');
     await runAsPsql(older, out);
     expect(await contentOf(older)).toEqual(await contentOf(migrated));

@@ -85,9 +85,11 @@ function everyChange(): { readonly steps: ReadonlySet<Step>; readonly starts: Re
   return { steps, starts };
 }
 
-/** Written by statements of their own: registering again, and the two steps of a refund. */
+/** Written on their own: registering again, the steps of a refund, and what a person decides. */
 const BY_STATEMENT: readonly Step[] = [
-  ...(['CREATED -> OPEN', 'PAID -> REFUNDING', 'REFUNDING -> REFUNDED', 'REFUNDED -> REFUNDING'] as const),
+  'CREATED -> OPEN',
+  ...(['PAID -> REFUNDING', 'REFUNDING -> REFUNDED', 'REFUNDED -> REFUNDING'] as const),
+  ...(['PAID -> SETTLED', 'SETTLED -> PAID'] as const),
 ];
 
 const inTable: readonly Step[] = ATTEMPT_STATUSES.flatMap((from) =>

@@ -72,6 +72,7 @@ export const actionOperations: Operations = {
       PAYMENT_TAKEN: true,
       PAYMENT_NEEDED: true,
       PAYMENT_NOT_CONFIRMED: true,
+      UNMATCHED_PAYMENT_HANDLED: true,
     }),
   },
   'POST /orders/:id/revive': {

@@ -1,5 +1,5 @@
 import { assignmentSchema, reasonSchema, unmatchedPageSchema } from '../../../api/input';
-import { type AssignUnmatchedResult, type SettleUnmatchedResult } from '../../../orders';
+import { type AssignUnmatchedResult, type ReopenUnmatchedResult, type SettleUnmatchedResult } from '../../../orders';
 import { fields } from '../../../orders/input';
 import { assignedAnswer } from '../answers/outcome-answers';
 import { unmatchedPaymentAnswer, unmatchedPaymentsAnswer } from '../answers/unmatched-payment-answer';
@@ -27,6 +27,15 @@ export const unmatchedPaymentOperations: Operations = {
     body: reasonSchema,
     answers: { 200: { description: 'The payment', schema: unmatchedPaymentAnswer } },
     problems: refusalsOf<SettleUnmatchedResult>({ UNMATCHED_PAYMENT_NOT_FOUND: true, UNMATCHED_PAYMENT_HANDLED: true }),
+  },
+  'POST /payments/unmatched/:id/reopen': {
+    ...common,
+    id: 'reopenUnmatchedPayment',
+    summary: 'Take back that a person has dealt with a payment',
+    params,
+    body: reasonSchema,
+    answers: { 200: { description: 'The payment', schema: unmatchedPaymentAnswer } },
+    problems: refusalsOf<ReopenUnmatchedResult>({ UNMATCHED_PAYMENT_NOT_FOUND: true, UNMATCHED_PAYMENT_HANDLED: true }),
   },
   'POST /payments/unmatched/:id/assign': {
     ...common,

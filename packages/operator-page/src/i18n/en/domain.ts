@@ -17,6 +17,7 @@ export const domain = {
     REFUNDING: 'Refunding',
     REFUNDED: 'Refunded',
     DUPLICATE: 'Duplicate',
+    SETTLED: 'Settled',
   },
   kinds: {
     'order.payment': 'Payment deadline',

@@ -19,6 +19,7 @@ export const domain: Messages['domain'] = {
     REFUNDING: '退款中',
     REFUNDED: '已退款',
     DUPLICATE: '重复',
+    SETTLED: '已了结',
   },
   kinds: {
     'order.payment': '支付期限',

@@ -1,0 +1,192 @@
+import { SystemClock } from '../../../src/clock';
+import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
+import { Purge } from '../../../src/orders/retention/purge';
+import { resolveRetention } from '../../../src/orders/retention/retention-options';
+import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { dueOf, fill, SCHEMA, settleUntilDone, stockOf } from './shop';
+
+const DAY_MS = 86_400_000;
+
+describe('a payment that a person has settled', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const idOf = async (reference: string, reason = 'late'): Promise<string> => {
+    const [row] = await desk.shop.dataSource.query<{ id: string }[]>(
+      `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
+      [reference, reason],
+    );
+    return row?.id ?? 'none';
+  };
+  const settlePayment = async (reference: string, reason = 'late') => {
+    const settlement = { id: await idOf(reference, reason), reason: 'paid back by wire 4711' };
+    expect(await desk.shop.settleUnmatched.execute(settlement, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+  };
+  const reopen = async (reference: string, reason = 'late') =>
+    desk.shop.unmatched.reopen({ id: await idOf(reference, reason), reason: 'the wire was returned' }, { by: ANNA });
+  const refund = (orderId: string, reference: string) =>
+    desk.shop.refund.execute({ orderId, ...desk.attempt(reference), reason: 'the buyer called' }, { by: ANNA });
+  const revive = (orderId: string) => desk.shop.revive.execute({ orderId, reason: 'the buyer wants it' }, { by: ANNA });
+  const refundsOf = (orderId: string) =>
+    desk.shop.dataSource.query<object[]>(`SELECT 1 FROM ${SCHEMA}.refund WHERE order_id = $1`, [orderId]);
+  const watch = async (orderId: string): Promise<void> => {
+    const due = dueOf(orderId, { kind: ORDER_LATE_WATCH, payload: { since: new Date().toISOString() } });
+    const answer = await desk.shop.watching.lookUp(due, new AbortController().signal);
+    await desk.shop.dataSource.transaction((tx) => desk.shop.watching.handleBatch([{ ...due, answer }], tx));
+  };
+  /** A closed order without stock, whose late payment nobody confirms, so that it is kept. */
+  const soldOut = async (sku: string, reference: string): Promise<string> => {
+    await fill(desk.shop, { [sku]: 1 });
+    const lines = [{ sku, quantity: 1, unitAmount: 1_999 }];
+    const orderId = await desk.closed({ lines, attempt: desk.attempt(`${reference}-first`) });
+    await fill(desk.shop, { [sku]: 0 });
+    await desk.report(orderId, reference);
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET registered = true WHERE reference = $1`, [
+      reference,
+    ]);
+    expect(await desk.rowsOf(reference)).toEqual(['late kept']);
+    return orderId;
+  };
+  const keptLate = async (reference: string): Promise<string> => {
+    const orderId = await desk.closed({ merchantId: 'keeper' });
+    await desk.confirm(orderId, reference);
+    return orderId;
+  };
+
+  it('does not revive its order when stock arrives', async () => {
+    const orderId = await soldOut('watched', 's-watch');
+    await settlePayment('s-watch');
+    await fill(desk.shop, { watched: 5 });
+    await watch(orderId);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await desk.rowsOf('s-watch')).toEqual(['late settled']);
+    expect(await stockOf(desk.shop, 'watched')).toEqual({ onHand: 5, reserved: 0 });
+  });
+
+  it('does not revive its order when it is reported again', async () => {
+    const orderId = await soldOut('again', 's-again');
+    await settlePayment('s-again');
+    await fill(desk.shop, { again: 5 });
+    expect(await desk.report(orderId, 's-again')).toMatchObject({ outcome: 'late' });
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await desk.rowsOf('s-again')).toEqual(['late settled']);
+  });
+
+  it('is not refunded when its provider confirms it', async () => {
+    const orderId = await soldOut('noted', 's-noted');
+    await settlePayment('s-noted');
+    await desk.confirm(orderId, 's-noted');
+    expect(await refundsOf(orderId)).toEqual([]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await desk.attemptsOf(orderId)).toContain('s-noted SETTLED');
+    expect(await desk.rowsOf('s-noted')).toEqual(['late settled']);
+  });
+
+  it('is shown to a person if its provider confirms another amount, and still moves nothing', async () => {
+    const orderId = await soldOut('more', 's-more');
+    await settlePayment('s-more');
+    await desk.confirm(orderId, 's-more', 5_000);
+    expect(await refundsOf(orderId)).toEqual([]);
+    expect(await desk.rowsOf('s-more')).toEqual(['late settled', 'attempt-mismatch kept']);
+  });
+
+  it('is not refunded by a second operator', async () => {
+    const orderId = await keptLate('s-second');
+    await settlePayment('s-second');
+    const refused = { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' };
+    expect(await refund(orderId, 's-second')).toMatchObject(refused);
+    expect(await refund(orderId, 't-s-second')).toMatchObject(refused);
+    expect(await refundsOf(orderId)).toEqual([]);
+  });
+
+  it('does not pay an order that is open: its part counts as nothing', async () => {
+    const orderId = await desk.placed({ merchantId: 'parker' });
+    await desk.confirm(orderId, 's-part', 1_000);
+    await settlePayment('s-part', 'amount-mismatch');
+    expect(await desk.confirm(orderId, 's-rest', 999)).toMatchObject({ outcome: 'amount-mismatch' });
+    expect(await desk.statusOf(orderId)).toBe('PENDING');
+    await settlePayment('s-rest', 'amount-mismatch');
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await refundsOf(orderId)).toEqual([]);
+  });
+
+  it('lets a parked order close', async () => {
+    const orderId = await desk.placed({ merchantId: 'parker' });
+    await desk.confirm(orderId, 's-parked', 1_000);
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
+    await settlePayment('s-parked', 'amount-mismatch');
+    expect(await desk.kindsOf(orderId)).toContain('order.payment');
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+  });
+
+  it('as a surplus of a paid order is not refunded when it is confirmed again', async () => {
+    const orderId = await desk.placed({ merchantId: 'keeper' });
+    await desk.confirm(orderId, 's-needed');
+    await desk.confirm(orderId, 's-surplus');
+    await settlePayment('s-surplus', 'surplus');
+    expect(await desk.confirm(orderId, 's-surplus')).toMatchObject({ outcome: 'already-paid' });
+    expect(await refund(orderId, 's-surplus')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+    expect(await desk.attemptsOf(orderId)).toEqual(['s-needed PAID', 's-surplus SETTLED']);
+  });
+
+  it('counts as money again if a person reopens it', async () => {
+    const orderId = await keptLate('s-back');
+    expect(await reopen('s-back')).toMatchObject({ outcome: 'reopened' });
+    await settlePayment('s-back');
+    expect(await reopen('s-back')).toMatchObject({
+      outcome: 'reopened',
+      payment: { handling: 'kept', resolvedAt: null, resolvedBy: null, resolution: null },
+    });
+    const entry = { cause: 'operator', actor: 'anna', reason: 'the wire was returned' };
+    expect(await desk.lastOf(orderId)).toMatchObject(entry);
+    const length = (await desk.shop.history.execute(orderId)).length;
+    expect(await reopen('s-back')).toMatchObject({ outcome: 'reopened' });
+    expect(await desk.shop.history.execute(orderId)).toHaveLength(length);
+    expect(await refund(orderId, 's-back')).toMatchObject({ outcome: 'refunding' });
+    expect(await reopen('s-back')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'refunding' });
+    const missing = { id: '00000000-0000-4000-8000-000000000000', reason: 'none' };
+    expect(await desk.shop.unmatched.reopen(missing)).toMatchObject({ code: 'UNMATCHED_PAYMENT_NOT_FOUND' });
+  });
+
+  it('of a parked order pays it after all if the rest arrives and a person reopens it', async () => {
+    const orderId = await desk.placed({ merchantId: 'parker' });
+    await desk.confirm(orderId, 's-half', 1_000);
+    await settlePayment('s-half', 'amount-mismatch');
+    await desk.confirm(orderId, 's-other-half', 999);
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
+    await reopen('s-half', 'amount-mismatch');
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    expect(await desk.rowsOf('s-half')).toEqual(['amount-mismatch completed']);
+  });
+
+  it('stays settled when its row is purged with the orders kept', async () => {
+    const orderId = await keptLate('s-purged');
+    await settlePayment('s-purged');
+    await desk.shop.dataSource.query(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '90 days' WHERE reference = 's-purged'`,
+    );
+    const { dataSource, inventory, listeners } = desk.shop;
+    const keep = resolveRetention({ settledMoneyMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
+    await new Purge(
+      purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners),
+      new SystemClock(),
+    ).runOnce();
+    expect(await desk.rowsOf('s-purged')).toEqual(['late settled']);
+    // The row of the release before, whose purge does not know better.
+    await desk.shop.dataSource.query(`DELETE FROM ${SCHEMA}.unmatched_payment WHERE reference = 's-purged'`);
+    expect(await revive(orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+    await desk.confirm(orderId, 's-purged');
+    expect(await desk.rowsOf('s-purged')).toEqual([]);
+    expect(await refund(orderId, 's-purged')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+  });
+});
