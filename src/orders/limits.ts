@@ -7,6 +7,8 @@ const DAY_MS = 86_400_000;
 export const LIMITS = {
   /** Ids of orders and merchants. */
   id: /^[A-Za-z0-9_:.-]{1,64}$/,
+  /** The same without "." and "..", which a URL resolves away. Without a look-ahead, which other languages lack. */
+  newId: /^(?:[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,63}|\.[A-Za-z0-9_:-][A-Za-z0-9_:.-]{0,62}|\.\.[A-Za-z0-9_:.-]{1,62})$/,
   provider: /^[A-Za-z0-9_.-]{1,64}$/,
   currency: /^[A-Z]{3}$/,
   idempotencyKey: /^[\x20-\x7e]{1,255}$/,

@@ -32,13 +32,17 @@ export const MINOR_UNITS = 'in minor units such as cents';
 const money = (min: number) =>
   integer(min, LIMITS.money, MINOR_UNITS).transform(BigInt).describe('In minor units, such as cents');
 
-const id = matching(LIMITS.id, '1 to 64 letters, digits, "_", "-", ":" or "."');
+const ID = '1 to 64 letters, digits, "_", "-", ":" or "."';
+const id = matching(LIMITS.id, ID);
 
 const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on, e.g. "2026-03-01T12:00:00Z"');
 
 /** The fields of inputs as JSON carries them, over HTTP and AMQP. */
 export const fields = {
   orderId: id.describe('The id of the order, chosen by the shop'),
+  newOrderId: matching(LIMITS.newId, `${ID}, but not "." or "..", which no URL can name`).describe(
+    'The id of the order, chosen by the shop',
+  ),
   unmatchedId: z.guid(says('the id of an unmatched payment, a UUID')),
   merchantId: id.describe('The id of the merchant'),
   provider: matching(LIMITS.provider, 'the name of a payment provider: 1 to 64 letters, digits, "_", "-" or "."'),

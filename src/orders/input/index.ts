@@ -6,4 +6,5 @@ export { newDeadlineCommandSchema, newDeadlineSchema } from './new-deadline-sche
 export { newOrderSchema } from './new-order-schema';
 export { operatorPageSchema, orderPageSchema } from './order-filter-schema';
 export { MAX_PROBLEMS, problemsOf, toSentence } from './input-problem';
+export { isMoney, readPayment, storableMoney } from './provider-money';
 export { reportedPaymentSchema } from './reported-payment-schema';

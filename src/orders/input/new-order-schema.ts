@@ -9,7 +9,7 @@ const atMost = (count: number) => `must have at most ${count} entries`;
 
 /** The lines need not add up to the amount, because the shop may give discounts. */
 const shapeOf = <F extends Fields, A extends z.ZodType>(of: F, attempt: A) => ({
-  id: of.orderId,
+  id: of.newOrderId,
   merchantId: of.merchantId.optional(),
   amount: of.amount,
   currency: of.currency,

@@ -6,6 +6,7 @@ import {
   type QueryOutcome,
   type UnknownOutcome,
 } from '../../payments';
+import { readPayment } from '../input';
 import { type Finding } from './attempt-finding';
 import { isBooked, type PaymentAttempt } from '../payment-attempt';
 
@@ -136,7 +137,9 @@ function closed(answer: string, evidence: PaymentEvidence | undefined): Finding 
 }
 
 function readPaid(answer: PaidOutcome): Finding {
-  return answer.amount > 0n ? answer : unknown({ reason: `the provider says PAID with ${answer.amount}` });
+  const read = readPayment(answer);
+  if ('payment' in read) return read.payment;
+  return unknown({ reason: `the provider says PAID, but ${read.problem}`, needsPerson: true });
 }
 
 function unknown({ reason, retryAfterMs, needsPerson }: Omit<UnknownOutcome, 'type'>): Finding {

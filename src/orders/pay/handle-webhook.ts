@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { assertNever } from '../../errors';
-import { ownTransaction } from '../../database';
+import { ownTransaction, storableText } from '../../database';
 import {
   type Notification,
   type NotificationReply,
@@ -11,9 +11,11 @@ import {
   type PaymentProviders,
 } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
+import { readPayment, storableMoney } from '../input';
 import { type MarkPaid } from './mark-paid';
 import { type OrderStore } from '../sql/order-store';
 import { type RefundRows } from '../unmatched/refund-rows';
+import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../order-timeouts';
 import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { paymentFound } from './reported-payment';
@@ -58,7 +60,7 @@ export class HandleWebhook {
         this.deps.observers.untrusted(provider, 'notification', notification.reason);
         return 'rejected';
       }
-      await this.take(provider, notification);
+      await this.process(provider, notification);
       return 'accepted';
     } catch (error) {
       this.logger.error(
@@ -69,7 +71,7 @@ export class HandleWebhook {
     }
   }
 
-  private async take(provider: string, notification: Exclude<Notification, { type: 'REJECTED' }>): Promise<void> {
+  private async process(provider: string, notification: Exclude<Notification, { type: 'REJECTED' }>): Promise<void> {
     switch (notification.type) {
       case 'IGNORED':
         return;
@@ -84,8 +86,28 @@ export class HandleWebhook {
     }
   }
 
-  private async book(provider: string, paid: Paid): Promise<void> {
-    const names = { ...this.namesOf(provider, paid), transactionId: paid.transactionId };
+  private async book(provider: string, stated: Paid): Promise<void> {
+    const names = this.namesOf(provider, stated);
+    const read = readPayment(stated);
+    if ('problem' in read) await this.refuse(names, stated, read.problem);
+    else await this.take(names, read.payment);
+  }
+
+  /**
+   * What is not money is never booked. To ask for it again would bring the same, so a person is told, and the provider
+   * is asked about the attempt.
+   */
+  private async refuse(names: PaymentNames, stated: Paid, problem: string): Promise<void> {
+    this.logger.error(`a notification of ${names.provider} about ${names.reference} states no valid money: ${problem}`);
+    const attempt = await this.find(names);
+    const evidence = { ...stated.evidence, problem };
+    const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
+    await this.store({ ...names, ...why, ...storableMoney({ ...stated, evidence }, false) });
+    if (attempt) await this.deps.scheduler.schedule([{ ...reconcileTimeout(attempt.orderId), afterMs: 0 }]);
+  }
+
+  private async take(key: PaymentNames, paid: Paid): Promise<void> {
+    const names = { ...key, transactionId: paid.transactionId };
     if (await this.confirm(names, paid)) return;
     await this.keep(names, paid);
     // The attempt may have been registered while the payment was stored. An order without a deadline would never look
@@ -122,24 +144,23 @@ export class HandleWebhook {
     const { amount, currency, evidence, paidAt } = paid;
     // Stored like every other report, because its order may adopt it later.
     const report = { ...evidence, merchantAccount: names.merchantAccount, paidAt: paidAt.toISOString() };
-    const money = { ...names, amount, currency, source: 'provider', orderId: null, evidence: report } as const;
-    return ownTransaction(this.deps.dataSource, async (tx) => {
-      const { now } = await this.deps.store.lock(tx, [], 'wait');
-      const why = { reason: 'unknown-order', handling: 'kept', now } as const;
-      await this.deps.store.keepUnmatched(tx, [{ ...money, ...why }]);
-    });
+    return this.store({ ...names, amount, currency, evidence: report, orderId: null, reason: 'unknown-order' });
   }
 
   /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
-  private async tell(names: PaymentNames, { amount, currency, evidence }: Chargeback): Promise<void> {
+  private async tell(names: PaymentNames, chargeback: Chargeback): Promise<void> {
     const attempt = await this.find(names);
     const { provider, reference, merchantAccount, transactionId } = attempt ?? names;
-    const money = { provider, reference, merchantAccount, transactionId, amount, currency, evidence };
-    const orderId = attempt?.orderId ?? null;
-    await ownTransaction(this.deps.dataSource, async (tx) => {
-      const { now } = await this.deps.store.lock(tx, orderId === null ? [] : [orderId], 'wait');
-      const why = { reason: 'chargeback', handling: 'kept', source: 'provider', orderId, now } as const;
-      await this.deps.store.keepUnmatched(tx, [{ ...money, ...why }]);
+    const key = { provider, reference, merchantAccount, transactionId, orderId: attempt?.orderId ?? null };
+    await this.store({ ...key, ...storableMoney(chargeback), reason: 'chargeback' });
+  }
+
+  /** Keeps money for a person, in a transaction of its own. */
+  private store(money: Omit<UnmatchedMoney, 'handling' | 'source' | 'now'>): Promise<void> {
+    const { dataSource, store } = this.deps;
+    return ownTransaction(dataSource, async (tx) => {
+      const { now } = await store.lock(tx, money.orderId === null ? [] : [money.orderId], 'wait');
+      await store.keepUnmatched(tx, [{ ...money, handling: 'kept', source: 'provider', now }]);
     });
   }
 
@@ -166,7 +187,7 @@ export class HandleWebhook {
     { reference, merchantAccount }: { readonly reference: string; readonly merchantAccount?: string },
   ): PaymentNames {
     const account = accountOf({ provider, merchantAccount }, this.deps.providers);
-    return { provider, reference, merchantAccount: account, transactionId: null };
+    return { provider, reference: storableText(reference), merchantAccount: account, transactionId: null };
   }
 }
 

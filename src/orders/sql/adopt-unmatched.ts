@@ -1,4 +1,5 @@
 import { type EntityManager } from 'typeorm';
+import { isMoney } from '../input';
 import { bookMoney, type Money } from '../pay/book-money';
 import { decideClaim } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
@@ -30,7 +31,7 @@ export class AdoptUnmatched {
     return { ...batch, orders, adoptable: [] };
   }
 
-  /** Money of an attempt that belongs to another order, or that another order counts on, stays where it is. */
+  /** A release before stored whatever a provider stated. Money of an attempt that belongs to another order, or that another order counts on, stays where it is. */
   private async adopt(
     tx: EntityManager,
     order: LockedOrder,
@@ -38,6 +39,7 @@ export class AdoptUnmatched {
     now: Date,
   ): Promise<LockedOrder> {
     const money = moneyOf(adoptable, now);
+    if (!isMoney(money)) return order;
     const { attempts } = await this.store.samePayments(tx, [money]);
     const others = attempts.filter(({ orderId }) => orderId !== order.id);
     const booking = bookMoney(order, money);

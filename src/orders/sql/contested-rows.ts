@@ -31,7 +31,7 @@ export class ContestedRows {
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
     // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
-    const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch') AND ${isOpen}`;
+    const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
     this.confirmedSql = `
       SELECT provider, reference, merchant_account FROM ${table} p
        WHERE p.order_id = $1 AND ${isWaiting}

@@ -28,7 +28,7 @@ export type AssignmentDecision =
   | { readonly type: 'already-assigned' }
   | { readonly type: 'refuse'; readonly refusal: AssignmentRefusal };
 
-const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch'];
+const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch', 'invalid-amount'];
 
 /**
  * Pure: decides whether this payment may be booked on this order.

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { LIMITS, type NewOrder, type ReportedPayment } from '../../../src/orders';
 import { checkNewOrders, checkReportedPayment } from '../../../src/orders/input/check-new-order';
+import { newOrderSchema } from '../../../src/orders/input';
 import { draftOrder } from '../../../src/orders/place/order-draft';
 import { OrderPolicies } from '../../../src/orders/order-policies';
 import { InsertOrders } from '../../../src/orders/sql/insert-orders';
@@ -67,6 +68,16 @@ describe('the limits of the input', () => {
         () => false,
       );
   }
+
+  it.each(['.', '..'])('refuse the id %s for a new order, because no URL can name it', (id) => {
+    expect(isAccepted(() => checkNewOrders([order({ id })]))).toBe(false);
+    expect(newOrderSchema.safeParse({ ...order({ id }), paymentWindowMs: 1_000 }).success).toBe(false);
+  });
+
+  it.each(['...', '.a', '..a', '-', '.-', `..${'a'.repeat(62)}`])('accept the id %s', (id) => {
+    expect(isAccepted(() => checkNewOrders([order({ id })]))).toBe(true);
+    expect(LIMITS.newId.test(`${id.padEnd(64, 'x')}x`)).toBe(false);
+  });
 
   it.each(BORDERS)('are those of %s', async (_column, taken, refused, change) => {
     for (const value of taken) {

@@ -7,7 +7,7 @@ import { isSamePayment, type PaymentAttempt, type PaymentNames } from '../../../
 import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
 import { type Notification, PaymentObservers, type PaymentProvider, PaymentProviders } from '../../../src/payments';
 import { type TimeoutRef, type TimeoutScheduler } from '../../../src/timeouts';
-import { attempt, NOW } from './orders';
+import { attempt, NO_MONEY, NOW } from './orders';
 
 const PAID: Notification = {
   type: 'PAID',
@@ -93,6 +93,30 @@ describe('a notification', () => {
     const { take, booked } = desk(PAID, known);
     expect(await take()).toBe('accepted');
     expect(booked).toMatchObject([{ orderId: 'o-1' }]);
+  });
+
+  it.each(NO_MONEY)('that states %s is acknowledged, and a person is told', async (_what, part) => {
+    const unknown = desk({ ...PAID, ...part } as Notification);
+    expect(await unknown.take()).toBe('accepted');
+    const row = { reason: 'invalid-amount', handling: 'kept', amount: 0n, currency: 'XXX', source: 'provider' };
+    expect(unknown.kept).toMatchObject([{ ...row, reference: 'a-1', orderId: null }]);
+    const known = desk({ ...PAID, ...part } as Notification, attempt());
+    expect(await known.take()).toBe('accepted');
+    expect(known.kept).toMatchObject([{ ...row, reference: 'a-1', orderId: 'o-1' }]);
+    expect(known.booked).toEqual([]);
+    expect(known.scheduled).toMatchObject([{ kind: 'payment.reconciliation', key: 'o-1' }]);
+  });
+
+  it('of a chargeback that states no money is told, too', async () => {
+    const { take, kept } = desk({ type: 'CHARGEBACK', reference: 'a-1', amount: -1n, currency: 'EUR', evidence: {} });
+    expect(await take()).toBe('accepted');
+    expect(kept).toMatchObject([{ reason: 'chargeback', amount: 0n, currency: 'XXX' }]);
+  });
+
+  it('that states no money keeps what it stated as evidence only', async () => {
+    const { take, kept } = desk({ ...PAID, amount: -5n, currency: 'USDT' });
+    await take();
+    expect(kept).toMatchObject([{ evidence: { stated: { amount: '-5', currency: 'USDT' } } }]);
   });
 
   it('of an attempt that was not registered is kept as money of an unknown order', async () => {

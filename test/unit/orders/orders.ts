@@ -70,6 +70,21 @@ export const PAID_OUTCOME = {
   evidence: {},
 } as const;
 
+/** What no provider says of real money, and what an adapter may pass on nevertheless. */
+export const NO_MONEY: readonly [what: string, part: object][] = [
+  ['zero', { amount: 0n }],
+  ['a negative amount', { amount: -5n }],
+  ['an amount that JSON cannot carry', { amount: 2n ** 53n }],
+  ['an amount with a fraction', { amount: 1.5 }],
+  ['an amount as text', { amount: '100' }],
+  ['no amount', { amount: undefined }],
+  ['a currency in lower case', { currency: 'eur' }],
+  ['a currency of four letters', { currency: 'USDT' }],
+  ['no currency', { currency: undefined }],
+  ['no valid time', { paidAt: new Date(Number.NaN) }],
+  ['an empty transaction id', { transactionId: '' }],
+];
+
 export const queryOutcomes: fc.Arbitrary<QueryOutcome> = fc.oneof(
   fc.constantFrom('OPEN', 'PROCESSING', 'AUTHORIZED', 'CLOSED', 'REFUNDED', 'NOT_FOUND').map((type) => ({ type })),
   fc.constant(PAID_OUTCOME),
