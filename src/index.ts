@@ -130,7 +130,12 @@ export {
 export { fromDrizzle, fromKnex, fromKysely, fromMikroOrm, fromPrisma } from './database';
 export { type DrizzleSql, type DrizzleTransaction, type KnexTransaction, type KyselyTransaction } from './database';
 export { type MikroOrmEntityManager, type PrismaTransaction, type Queryable, type Transaction } from './database';
-export { type TransactionOptions, UnsupportedIsolationLevelError, UnusableTransactionError } from './database';
+export {
+  AbortedTransactionError,
+  type TransactionOptions,
+  UnsupportedIsolationLevelError,
+  UnusableTransactionError,
+} from './database';
 
 export { type RateLimitOptions } from './api/http';
 

@@ -1,5 +1,8 @@
 import { type DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import { explainAborted, hasEnded, isAborted } from './host-transactions/explain-failure';
+import { ENDING } from './host-transactions/host-connection';
 import { interceptQueries } from './intercept-queries';
+import { markOwn } from './own-runners';
 import { onOwnConnection, STATEMENT_MS } from './on-own-connection';
 
 const LEVEL = 'READ COMMITTED';
@@ -17,11 +20,16 @@ export interface TransactionLimits {
 /** A frozen process, or a machine that is gone, keeps its locks this long. Our transactions never pause. */
 const IDLE_MS = 5_000;
 
+/** Fails in a transaction that is aborted, and outside of one. COMMIT does not: it rolls an aborted one back, as a success. */
+const PROBE = 'SAVEPOINT order_timeout_commits';
+
 /**
  * Runs `work` in a transaction of our own at READ COMMITTED, whatever the database, role, or DataSource defaults to. What
  * is decided under a row's lock must see everything that was committed before the lock was granted; at the stricter
  * levels a transaction reads a snapshot from before it waited. Its limits go with the transaction and not with the session,
  * so they hold in a host's pool and behind PgBouncer as well.
+ *
+ * @throws AbortedTransactionError if `work` has caught the error of a statement; then nothing was written.
  */
 export async function ownTransaction<T>(
   dataSource: DataSource,
@@ -29,17 +37,67 @@ export async function ownTransaction<T>(
   limits: TransactionLimits = {},
 ): Promise<T> {
   return onOwnConnection(dataSource, limits.statementMs ?? STATEMENT_MS, async (runner) => {
+    markOwn(runner);
+    const statements = new OwnStatements(runner);
     try {
-      await begin(runner, limits);
+      await statements.begin(limits);
       const result = await work(runner.manager);
-      await runner.commitTransaction();
+      await statements.commit();
       return result;
     } catch (error) {
-      // The first error says why; on a lost connection the rollback fails too.
-      await runner.rollbackTransaction().catch(() => undefined);
-      throw error;
+      await statements.rollBack();
+      throw explainAborted(error, statements.failure);
     }
   });
+}
+
+/** The statements of a transaction. After its end, nothing that listeners and handlers still send may commit by itself. */
+class OwnStatements {
+  /** The last failed statement, whose error may have been caught. */
+  failure: unknown;
+  private mayEnd = true;
+  private hasBegun = false;
+  private isOver = false;
+
+  constructor(private readonly runner: QueryRunner) {
+    interceptQueries(runner, (send) => async (sql, ...rest) => {
+      const isEnd = ENDING.test(String(sql));
+      if (isEnd && !this.mayEnd) throw new Error(`only its owner may begin or end a transaction: ${String(sql)}`);
+      if (this.isOver && !isEnd) throw hasEnded();
+      this.isOver ||= isEnd && this.hasBegun;
+      try {
+        return await send(sql === 'COMMIT' ? `${PROBE}; COMMIT` : sql, ...rest);
+      } catch (error) {
+        if (!isAborted(error)) this.failure = error;
+        throw error;
+      }
+    });
+  }
+
+  async begin(limits: TransactionLimits): Promise<void> {
+    await begin(this.runner, limits);
+    this.mayEnd = false;
+    this.hasBegun = true;
+  }
+
+  async commit(): Promise<void> {
+    this.mayEnd = true;
+    await this.runner.commitTransaction();
+    // TypeORM has only released a savepoint.
+    if (this.runner.isTransactionActive) throw new Error('a nested transaction still runs; await it');
+  }
+
+  /** Of nested transactions that still run, too; TypeORM would only roll back the innermost one. */
+  async rollBack(): Promise<void> {
+    this.mayEnd = true;
+    try {
+      // The first error says why; on a lost connection the rollback fails too.
+      while (this.runner.isTransactionActive) await this.runner.rollbackTransaction();
+    } catch {
+      // A subscriber of the host may have kept TypeORM from it.
+      await this.runner.query('ROLLBACK').catch(() => undefined);
+    }
+  }
 }
 
 /**

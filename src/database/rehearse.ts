@@ -1,8 +1,9 @@
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ExpectedRollback } from './expected-rollback';
 import { ownTransaction } from './own-transaction';
 
 /** Ends the transaction of a rehearsal. */
-class RehearsalEnded extends Error {}
+class RehearsalEnded extends ExpectedRollback {}
 
 /**
  * Runs `work` in a transaction of our own that is rolled back, and returns its result: what it would do now. It takes

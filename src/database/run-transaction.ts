@@ -1,11 +1,15 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { SystemClock } from '../clock';
 import { isCanceled, isLockTimeout, isRetryableConflict } from './database-errors';
+import { hostBaseOf } from './host-transactions/host-base';
+import { HostCall } from './host-transactions/host-call';
 import { isEntityManager } from './host-transactions/is-entity-manager';
 import { managerOf } from './host-transactions/manager-of';
 import { oneAtATime } from './host-transactions/one-at-a-time';
+import { type Statements } from './host-transactions/statements-of';
 import { type Transaction } from './host-transactions/transaction';
 import { lockPatienceOf } from './lock-patience';
+import { isOwn } from './own-runners';
 import { ownTransaction } from './own-transaction';
 
 const CONFLICT_TRIES = 3;
@@ -17,43 +21,82 @@ const LONGEST_PAUSE_MS = 100;
 
 const clock = new SystemClock();
 
+/** Where our tables are. */
+export interface Tables {
+  readonly dataSource: DataSource;
+  readonly schema: string;
+}
+
 /**
  * Runs `work` in a transaction of its own, again from the start after a deadlock or a serialization failure. Inside
  * the caller's transaction it runs in a savepoint instead, and is not repeated, because the caller's snapshot stays the same.
  *
- * @throws 55P03 if a row stays locked for two seconds, and UnusableTransactionError.
+ * @throws 55P03 if a row stays locked for two seconds, UnusableTransactionError, and AbortedTransactionError.
  */
 export async function runTransaction<T>(
-  dataSource: DataSource,
+  tables: Tables,
   tx: Transaction | undefined,
   work: (tx: EntityManager) => Promise<T>,
 ): Promise<T> {
-  if (tx) return inSavepoint(dataSource, tx, work);
+  if (tx) return inSavepoint(tables, tx, work);
+  const { dataSource } = tables;
   const patience = lockPatienceOf(dataSource);
   return retryConflicts(() => ownTransaction(dataSource, work, { lockMs: patience.limitMs(WAIT_MS) }));
 }
 
-async function inSavepoint<T>(
-  dataSource: DataSource,
-  tx: Transaction,
-  work: (tx: EntityManager) => Promise<T>,
-): Promise<T> {
-  const caller = managerOf(dataSource, tx);
-  return oneAtATime(isEntityManager(tx) ? (tx.queryRunner ?? tx) : tx, () => caller.transaction(work));
-}
-
 /**
- * Runs `work`, which sends a single statement, in the caller's transaction. In one of another library it runs in
- * a savepoint, because PostgreSQL refuses a savepoint when the transaction has ended, and commits a statement.
+ * Runs `work`, which sends a single statement, in the caller's transaction. In that of a host, it runs in a savepoint.
  *
  * @throws UnusableTransactionError
  */
 export async function joinTransaction<T>(
-  dataSource: DataSource,
+  tables: Tables,
   tx: Transaction,
   work: (tx: EntityManager) => Promise<T>,
 ): Promise<T> {
-  return isEntityManager(tx) ? work(managerOf(dataSource, tx)) : inSavepoint(dataSource, tx, work);
+  return isEntityManager(tx) && isOwn(tx) ? work(tx) : inSavepoint(tables, tx, work);
+}
+
+/**
+ * Like `joinTransaction`, where no DataSource is at hand. A manager that is in no transaction commits each statement.
+ *
+ * @throws UnusableTransactionError
+ */
+export async function joinStatements<T>(
+  schema: string,
+  tx: Transaction,
+  work: (statements: Statements) => Promise<T>,
+): Promise<T> {
+  if (isEntityManager(tx)) {
+    const isOfHost = tx.queryRunner?.isTransactionActive === true && !isOwn(tx);
+    return isOfHost ? inCall(schema, tx, ({ query }) => work({ query: query as Statements['query'] })) : work(tx);
+  }
+  return inCall(schema, tx, ({ query }) =>
+    work({ query: async <R>(...statement: [string, unknown[]?]) => ((await query(...statement)) as { rows: R }).rows }),
+  );
+}
+
+function inSavepoint<T>(
+  { dataSource, schema }: Tables,
+  tx: Transaction,
+  work: (tx: EntityManager) => Promise<T>,
+): Promise<T> {
+  return inCall(schema, tx, (call) => work(managerOf(dataSource, tx, call)));
+}
+
+async function inCall<T>(schema: string, tx: Transaction, work: (call: HostCall) => Promise<T>): Promise<T> {
+  const host = hostBaseOf(tx);
+  return oneAtATime(host.key, async () => {
+    const call = new HostCall(host, schema);
+    try {
+      await call.open();
+      const result = await work(call);
+      await call.close();
+      return result;
+    } catch (error) {
+      throw await call.undo(error);
+    }
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager } from 'typeorm';
-import { ownTransaction } from '../database';
+import { ExpectedRollback, ownTransaction } from '../database';
 import { type Inventory } from './inventory';
 import { type SetStockOutcome } from './stock';
 import { StockOwners } from './stock-owners';
@@ -15,7 +15,7 @@ export interface StockMove {
 export type ChangeStockOutcome = SetStockOutcome | { readonly type: 'foreign' };
 
 /** Rolls back, or a refused change would leave an empty SKU behind. */
-class Refused extends Error {
+class Refused extends ExpectedRollback {
   constructor(readonly outcome: ChangeStockOutcome) {
     super('the stock cannot be changed');
   }

@@ -1,6 +1,6 @@
 import { present } from '../errors';
 import { type EntityManager } from 'typeorm';
-import { statementsOf, type Transaction } from '../database';
+import { joinStatements, statementsOf, type Statements, type Transaction } from '../database';
 import { InventoryQueries } from './inventory-queries';
 import {
   type Reservation,
@@ -35,7 +35,7 @@ export class Inventory {
   private readonly queries: InventoryQueries;
 
   /** @internal @param schema validated name of the PostgreSQL schema. */
-  constructor(schema: string) {
+  constructor(private readonly schema: string) {
     this.queries = new InventoryQueries(schema);
   }
 
@@ -157,12 +157,15 @@ export class Inventory {
     return rows.map(levelOf);
   }
 
-  private async changeStock(
-    tx: Transaction,
+  private changeStock(tx: Transaction, sku: string, change: readonly (number | null)[]): Promise<SetStockOutcome> {
+    return joinStatements(this.schema, tx, (statements) => this.writeStock(statements, sku, change));
+  }
+
+  private async writeStock(
+    statements: Statements,
     sku: string,
     change: readonly (number | null)[],
   ): Promise<SetStockOutcome> {
-    const statements = statementsOf(tx);
     for (let tries = 1; tries <= SET_TRIES; tries += 1) {
       const [row] = await statements.query<[ChangedRow]>(this.queries.setStock, [sku, ...change]);
       if (row.type !== 'set' || row.written > 0) return toOutcome(sku, row);

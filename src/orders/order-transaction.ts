@@ -54,7 +54,7 @@ export class OrderTransaction {
     work: (locked: LockedOrderContext) => Promise<T>,
     missing: (tx: EntityManager, now: Date) => Promise<T> | T,
   ): Promise<T> {
-    return runTransaction(this.dataSource, caller, async (tx) => {
+    return runTransaction(this, caller, async (tx) => {
       const locked = await this.store.lock(tx, [orderId], 'wait');
       // Money that arrived before its order is booked by the first transaction that locks the order.
       const { orders, now } = await this.store.adoptUnmatched(tx, locked);

@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { isEntityManager, ownQuery, statementsOf, storableJson, type Transaction } from '../database';
+import { isEntityManager, joinStatements, ownQuery, storableJson, type Transaction } from '../database';
 import { type OutboxEntry } from './outbox-entry';
 import { announceAfterCommit } from './commit-announcer';
 import { handOverAt } from './hand-over-at';
@@ -57,7 +57,7 @@ export class Outbox {
    */
   async append(tx: Transaction, entries: readonly OutboxEntry[]): Promise<void> {
     if (entries.length === 0 || this.options.hasReader === false) return;
-    await statementsOf(tx).query(this.insert, [
+    const values = [
       entries.map((entry) => entry.id),
       entries.map((entry) => entry.route),
       entries.map((entry) => entry.routingKey),
@@ -65,7 +65,8 @@ export class Outbox {
       entries.map((entry) => entry.traceparent ?? null),
       entries.map((entry) => (entry.deliverAtMs === undefined ? null : new Date(entry.deliverAtMs).toISOString())),
       this.options.horizonMs,
-    ]);
+    ];
+    await joinStatements(this.options.schema, tx, (statements) => statements.query(this.insert, values));
     // No other library tells of its commits.
     if (!isEntityManager(tx)) return;
     announceAfterCommit(

@@ -1,4 +1,5 @@
 import { describeMistakes } from './describe-mistakes';
+import { describeUnfinishedCalls } from './describe-unfinished-calls';
 import { type HostLibrary, Undo } from './host-library';
 import { type HostShop, REMINDER } from './host-shop';
 import { until } from './engine';
@@ -196,5 +197,6 @@ export function describeHostLibrary(
     });
 
     describeMistakes(open, () => ({ shop, library }));
+    describeUnfinishedCalls(() => ({ shop, library }));
   });
 }

@@ -19,6 +19,8 @@ export interface HostLibrary {
   close(): Promise<unknown>;
   /** True for a library that rolls a transaction back after any failed statement. */
   readonly rollsBackFailures?: boolean;
+  /** True for a library that may never answer a statement that comes after the transaction. */
+  readonly forgetsLateStatements?: boolean;
 }
 
 /** Thrown by a host that does not want its transaction. */

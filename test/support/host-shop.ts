@@ -65,6 +65,8 @@ export interface HostShop {
   count(table: string, column: string, id: string): Promise<number>;
   /** Sessions that wait for a lock. */
   waitingSessions(): Promise<number>;
+  /** Which of order, line, timeout, and reservation exist of an order. */
+  pieces(orderId: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -110,6 +112,18 @@ export async function openHostShop(): Promise<HostShop> {
                     WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       const [row] = await database.dataSource.query<{ count: number }[]>(sql);
       return row?.count ?? 0;
+    },
+    pieces: async (orderId) => {
+      const of = (table: string, column: string) =>
+        `SELECT '${table}' AS piece FROM order_timeout.${table} WHERE ${column} = $1`;
+      const sql = [
+        of('orders', 'id'),
+        of('order_line', 'order_id'),
+        of('timeout', 'key'),
+        of('reservation', 'order_id'),
+      ];
+      const rows = await database.dataSource.query<{ piece: string }[]>(sql.join(' UNION ALL '), [orderId]);
+      return rows.map(({ piece }) => piece);
     },
     close: async () => {
       await module.close();

@@ -4,7 +4,7 @@ type Query = Queryable['query'];
 
 const READ_ZONE = `SELECT current_setting('TimeZone') AS zone`;
 const SET_ZONE = `SELECT set_config('TimeZone', $1, true)`;
-const OF_SAVEPOINT = /^\s*(SAVEPOINT|RELEASE|ROLLBACK)\b/i;
+const OF_SAVEPOINT = /^\s*(SAVEPOINT|RELEASE|ROLLBACK|DECLARE|CLOSE)\b/i;
 const IS_UTC = /^(Etc\/)?(UTC|GMT)$/i;
 
 /**

@@ -1,6 +1,6 @@
 import { CodedError } from '../../errors';
 
-/** What was passed as `tx` is no transaction that the call can write in. The call wrote nothing. */
+/** What was passed as `tx` is no transaction that the call can write in, or has ended. Nothing of the call is stored. */
 export class UnusableTransactionError extends CodedError {
   constructor(sentence: string, options?: { cause?: unknown }) {
     super('UNUSABLE_TRANSACTION', sentence, options);

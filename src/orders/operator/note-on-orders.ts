@@ -38,7 +38,7 @@ export class NoteOnOrders {
     const named = timeouts.flatMap((timeout) => orderOf(timeout) ?? []);
     const ids = [...new Set([...named, ...(await this.refunded(timeouts))])].sort();
     if (ids.length === 0) return;
-    await runTransaction(this.transaction.dataSource, undefined, async (tx) => {
+    await runTransaction(this.transaction, undefined, async (tx) => {
       const { orders } = await this.transaction.store.lock(tx, ids, 'wait');
       const why = { by: byOperator(by), reason, evidence };
       const visible = [...orders.values()].filter(({ merchantId }) => merchants?.includes(merchantId) ?? true);

@@ -9,7 +9,7 @@ import { type OrderDraft, placedOrder } from './order-draft';
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout } from '../order-timeouts';
 import { RefuseAtSight } from './refuse-at-sight';
-import { retryConflicts, runTransaction, type Transaction } from '../../database';
+import { ExpectedRollback, retryConflicts, runTransaction, type Transaction } from '../../database';
 import { reserveInTransaction } from './reserve-in-transaction';
 import { type InsertedRow, type Insertion, InsertOrders } from '../sql/insert-orders';
 import { refuseProvider } from './refuse-provider';
@@ -17,7 +17,7 @@ import { ReadViews, toView } from '../sql/read-views';
 import { stockRejections } from './stock-rejections';
 
 /** Rolls back the transaction, which is then retried without these orders. */
-class Refusal extends Error {
+class Refusal extends ExpectedRollback {
   constructor(readonly rejections: ReadonlyMap<string, PlaceRejection>) {
     super('some orders cannot be placed');
   }
@@ -50,7 +50,7 @@ export class PlaceDrafts {
 
   constructor(private readonly deps: PlaceDependencies) {
     this.insert = new InsertOrders(deps.schema, deps.reporting);
-    this.atSight = new RefuseAtSight(deps.dataSource, deps.inventory, this.insert);
+    this.atSight = new RefuseAtSight(deps, deps.inventory, this.insert);
     this.views = new ReadViews(deps.schema);
   }
 
@@ -77,7 +77,7 @@ export class PlaceDrafts {
       const place = (tx: EntityManager): Promise<Map<string, PlaceResult>> => this.placeAll(tx, candidates, insertion);
       const once = (): Promise<Map<string, PlaceResult>> => this.placeOnce(candidates, place, lockLimitMs);
       try {
-        if (caller) return await runTransaction(this.deps.dataSource, caller, place);
+        if (caller) return await runTransaction(this.deps, caller, place);
         return await (lockLimitMs === undefined ? retryConflicts(once) : once());
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;

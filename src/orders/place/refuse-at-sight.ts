@@ -1,6 +1,6 @@
-import { type DataSource, type EntityManager } from 'typeorm';
+import { type EntityManager } from 'typeorm';
 import { type Inventory, selectUnfit } from '../../inventory';
-import { joinTransaction, onOwnConnection, STATEMENT_MS, type Transaction } from '../../database';
+import { joinTransaction, onOwnConnection, STATEMENT_MS, type Tables, type Transaction } from '../../database';
 import { type PlaceRejection } from './new-order';
 import { type OrderDraft } from './order-draft';
 import { type InsertOrders } from '../sql/insert-orders';
@@ -18,7 +18,7 @@ export class RefuseAtSight {
   private looksLeft = 0;
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly tables: Tables,
     private readonly inventory: Inventory,
     private readonly orders: Pick<InsertOrders, 'present'>,
   ) {}
@@ -30,8 +30,8 @@ export class RefuseAtSight {
   async execute(caller: Transaction | undefined, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
     if (this.looksLeft === 0 || drafts.length === 0) return new Map();
     this.looksLeft -= 1;
-    if (caller) return joinTransaction(this.dataSource, caller, (tx) => this.look(tx, drafts));
-    return onOwnConnection(this.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
+    if (caller) return joinTransaction(this.tables, caller, (tx) => this.look(tx, drafts));
+    return onOwnConnection(this.tables.dataSource, STATEMENT_MS, ({ manager }) => this.look(manager, drafts));
   }
 
   /** Makes the next batches read first if any of these rejections is about stock. */

@@ -44,7 +44,7 @@ export class ErasePersonalData {
 
   /** Idempotent. The history gets an entry with the cause `operator`, the actor, and the reason. */
   execute(request: ErasureRequest, { by = {}, tx: caller }: OperatorOptions = {}): Promise<ErasePersonalDataResult> {
-    return runTransaction(this.transaction.dataSource, caller, async (tx) => {
+    return runTransaction(this.transaction, caller, async (tx) => {
       // Does not adopt money that arrived before its order, unlike other actions: such money is an open item, and the
       // erasure is rejected.
       const { orders } = await this.transaction.store.lock(tx, [request.orderId], 'wait');

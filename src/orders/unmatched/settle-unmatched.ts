@@ -109,7 +109,7 @@ export class SettleUnmatched {
     work: (found: Found, why: Why) => Promise<T>,
   ): Promise<T | NotFound> {
     checkUnmatched('settlement', request);
-    return runTransaction<T | NotFound>(this.transaction.dataSource, caller, async (tx) => {
+    return runTransaction<T | NotFound>(this.transaction, caller, async (tx) => {
       // Does not adopt its money, unlike other actions: the operator says what has become of it.
       const orderId = (await this.rows.find(tx, request.id))?.orderId ?? '';
       const { orders, now } = await this.transaction.store.lock(tx, orderId === '' ? [] : [orderId], 'wait');

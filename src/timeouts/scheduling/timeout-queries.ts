@@ -9,7 +9,7 @@ export class TimeoutQueries {
   readonly kinds: string;
   readonly upcoming: string;
 
-  constructor(schema: string) {
+  constructor(readonly schema: string) {
     const record = `kind, key, generation::text, due_at AS "dueAt", next_attempt_at AS "nextAttemptAt", attempts, state,
       last_error AS "lastError", payload`;
     this.schedule = `

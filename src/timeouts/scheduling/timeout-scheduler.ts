@@ -6,6 +6,7 @@ import {
   ownQuery,
   ownTransaction,
   storableJson,
+  type Tables,
   type TransactionOptions,
 } from '../../database';
 import { type DataSource, type EntityManager } from 'typeorm';
@@ -69,11 +70,13 @@ export class TimeoutScheduler {
     if (requests.length === 0) return [];
     this.check(requests);
     const traced = withTrace(requests);
-    // A single statement: the caller's transaction could end between two.
-    if (tx)
-      return joinTransaction(this.deps.dataSource, tx, (own) => this.write(own, this.valuesOf(lastOfEach(traced))));
+    if (tx) return joinTransaction(this.tables, tx, (own) => this.write(own, this.valuesOf(lastOfEach(traced))));
     // More requests than a group may hold get a transaction of their own.
     return traced.length > GROUP_COMMIT.size ? this.commit(traced) : this.groups.run(traced);
+  }
+
+  private get tables(): Tables {
+    return { dataSource: this.deps.dataSource, schema: this.deps.queries.schema };
   }
 
   private check(requests: readonly ScheduleTimeout[]): void {
@@ -125,7 +128,7 @@ export class TimeoutScheduler {
     if (refs.length === 0) return 0;
     const { dataSource } = this.deps;
     const distinct = lastOfEach(refs);
-    if (tx) return joinTransaction(dataSource, tx, (own) => this.remove(own, distinct));
+    if (tx) return joinTransaction(this.tables, tx, (own) => this.remove(own, distinct));
     const remove = async (own: EntityManager, part: readonly TimeoutRef[]) => [await this.remove(own, part)];
     const counts = await ownTransaction(dataSource, (own) => inTurn(inParts(distinct), (part) => remove(own, part)));
     return counts.reduce((total, count) => total + count, 0);

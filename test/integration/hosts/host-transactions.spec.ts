@@ -4,6 +4,7 @@ import { openKnex } from './libraries/open-knex';
 import { openKysely } from './libraries/open-kysely';
 import { openMikroOrm } from './libraries/open-mikro-orm';
 import { openPg } from './libraries/open-pg';
+import { openTypeOrm } from './libraries/open-typeorm';
 
 // Prisma is in test/prisma, because it is large.
 describeHostLibraries({
@@ -13,4 +14,5 @@ describeHostLibraries({
   Kysely: openKysely,
   Knex: openKnex,
   MikroORM: openMikroOrm,
+  TypeORM: openTypeOrm,
 });

@@ -58,7 +58,8 @@ describe('placing orders on PostgreSQL', () => {
     const statements = query.mock.calls.map(([sql]) => sql.trim().split(/\s/)[0]);
     query.mockRestore();
     await runner.release();
-    expect(statements).toEqual(['START', 'WITH', 'WITH', 'WITH', 'COMMIT']);
+    // The last one is a savepoint and COMMIT in one message.
+    expect(statements).toEqual(['START', 'WITH', 'WITH', 'WITH', 'SAVEPOINT']);
   });
 
   it('makes the text of a batch before its transaction begins, and lets that pause longer for many lines', async () => {

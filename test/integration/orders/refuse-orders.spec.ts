@@ -73,7 +73,7 @@ describe('orders that lack stock', () => {
     query.mockRestore();
     await runner.release();
     expect(results.map(codeOf)).toEqual(['placed', 'OUT_OF_STOCK', 'placed']);
-    expect(statements).toEqual(['SELECT', 'SELECT', 'START', 'WITH', 'WITH', 'WITH', 'COMMIT']);
+    expect(statements).toEqual(['SELECT', 'SELECT', 'START', 'WITH', 'WITH', 'WITH', 'SAVEPOINT']);
   });
 
   it.each(['at first', 'after another one'])(

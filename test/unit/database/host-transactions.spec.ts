@@ -5,6 +5,7 @@ import {
   fromMikroOrm,
   fromPrisma,
   statementsOf,
+  ExpectedRollback,
   UnusableTransactionError,
   type Queryable,
 } from '../../../src/database';
@@ -157,7 +158,7 @@ describe('calls in one transaction', () => {
   const sql = Object.assign(() => ({}), { param: (value: unknown) => value });
   const drizzle = { execute: async () => [], rollback: () => undefined };
 
-  it('run one after the other, and the next one also runs after one that failed', async () => {
+  it('run one after the other, and those that wait behind one that fails are refused', async () => {
     const log: string[] = [];
     const call = (name: string) => async (): Promise<void> => {
       log.push(`${name} starts`);
@@ -165,9 +166,28 @@ describe('calls in one transaction', () => {
       log.push(`${name} ends`);
       if (name === 'a') throw new Error(name);
     };
-    const calls = ['a', 'b'].map((name) => oneAtATime(fromDrizzle(drizzle, sql), call(name)));
-    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-    expect(log).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
+    const run = (name: string) => oneAtATime(fromDrizzle(drizzle, sql), call(name));
+    const together = await Promise.allSettled(['b', 'a', 'c', 'd'].map(run));
+    expect(together.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
+    await run('e');
+    expect(log).toEqual(['b starts', 'b ends', 'a starts', 'a ends', 'e starts', 'e ends']);
+  });
+
+  it('run if the one before has only rolled back what it wrote', async () => {
+    class Refused extends ExpectedRollback {}
+    const calls = [() => Promise.reject(new Refused()), async () => 'done'].map((work) => oneAtATime(sql, work));
+    expect(await Promise.allSettled(calls)).toMatchObject([{ status: 'rejected' }, { value: 'done' }]);
+  });
+
+  it('of a listener wait for each other, too', async () => {
+    const log: string[] = [];
+    const inner = (name: string) => async (): Promise<void> => {
+      log.push(name);
+      await Promise.resolve();
+      log.push(name);
+    };
+    await oneAtATime(sql, () => Promise.all(['a', 'b'].map((name) => oneAtATime(sql, inner(name)))));
+    expect(log).toEqual(['a', 'a', 'b', 'b']);
   });
 
   it('do not wait for those in another one', async () => {

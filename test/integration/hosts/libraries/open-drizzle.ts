@@ -32,5 +32,9 @@ export function openDrizzleOnPg(url: string): HostLibrary {
 
 export function openDrizzleOnPostgres(url: string): HostLibrary {
   const client = postgres(url, { max: 3 });
-  return { ...hostWith(drizzlePostgres(client), () => client.end()), rollsBackFailures: true };
+  return {
+    ...hostWith(drizzlePostgres(client), () => client.end()),
+    rollsBackFailures: true,
+    forgetsLateStatements: true,
+  };
 }
