@@ -63,6 +63,32 @@ describe('Ladder', () => {
     );
   });
 
+  it('loses no message while a node is down: a full queue refuses it, and it leaves only once it has arrived', async () => {
+    const declared = new Map<string, unknown>();
+    const { channel } = new TopicBroker();
+    const assertQueue = channel.assertQueue.bind(channel);
+    const recording = Object.assign(channel, {
+      assertQueue: (name: string, options: { arguments?: unknown }) => {
+        declared.set(name, options.arguments);
+        return assertQueue(name, options);
+      },
+    });
+    const ladder = new Ladder(names, { queueType: 'quorum' });
+    await ladder.declare(recording);
+    const safe = {
+      'x-queue-type': 'quorum',
+      'x-dead-letter-strategy': 'at-least-once',
+      'x-overflow': 'reject-publish',
+    };
+    expect([...declared.keys()].sort()).toEqual(ladder.queues.map(({ name }) => name).sort());
+    for (const options of declared.values()) expect(options).toEqual(safe);
+    for (const queue of ladder.queues) expect(queue.arguments).toMatchObject(safe);
+    for (const queue of new Ladder(names, { queueType: 'classic' }).queues) {
+      expect(queue.arguments).toMatchObject({ 'x-queue-type': 'classic' });
+      expect(queue.arguments).not.toHaveProperty('x-overflow');
+    }
+  });
+
   it('waits for exactly its maximum if the delay is above its horizon', async () => {
     await fc.assert(
       fc.asyncProperty(shapes, fc.double({ min: 1, max: 1e6, noNaN: true }), async (options, factor) => {

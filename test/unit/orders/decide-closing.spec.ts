@@ -95,6 +95,18 @@ describe('the first decision about a due order', () => {
     expect(decideClosing(canceled, NOW, 'keep')).toMatchObject({ type: 'park' });
   });
 
+  it('leaves a part to a person if nobody registered its attempt, although the provider confirms it', () => {
+    const attempts = [paid({ paidAmount: 99n, registered: false })];
+    for (const status of ['PENDING', 'CLOSING'] as const) {
+      expect(decideClosing(order({ status, attempts }), NOW, 'refund-and-close')).toEqual({
+        type: 'park',
+        reason: expect.stringContaining('no attempt was registered for the payment a-1 of fake') as string,
+      });
+    }
+    const both = [paid({ paidAmount: 49n }), ...attempts.map((one) => ({ ...one, paidAmount: 50n, reference: 'a-2' }))];
+    expect(decideClosing(order({ attempts: both }), NOW, 'refund-and-close')).toMatchObject({ type: 'park' });
+  });
+
   it('names amount and remedy when it parks', () => {
     expect(decide('PENDING', 'paid in part')).toMatchObject({
       reason: expect.stringMatching(/paid 99 EUR of 100 EUR, in minor units; refund/) as string,

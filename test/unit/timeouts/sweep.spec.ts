@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { dataSourceStub } from '../../support/data-source-stub';
+import { type ScanRange } from '../../../src/database';
 import { Sweep } from '../../../src/timeouts/sweeping/sweep';
 import { TimeoutObservers } from '../../../src/timeouts';
 import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-wake-ups';
@@ -8,12 +9,14 @@ import { ManualClock } from '../delay/manual-clock';
 const INTERVAL_MS = 30_000;
 const SECOND = 1_000;
 
+const REST = {} as ScanRange;
+
 /** Lets every promise that can settle do so. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 function setup() {
   const clock = new ManualClock();
-  const state = { isClock: false, isPaused: false, overdue: 0 };
+  const state = { isClock: false, isPaused: false, overdue: 0, isBacklog: false };
   const sweptAt: number[] = [];
   const missed: number[] = [];
   const suspected: number[] = [];
@@ -33,7 +36,9 @@ function setup() {
           overdue.found(
             Array.from({ length: rows }, (_, key) => ({ key: String(key), generation: '1', leased: false })),
           );
-          return { rows, missed: rows, next: undefined };
+          // The page takes longer than the budget, so the rest is left to the next run.
+          if (state.isBacklog) clock.jump(6_000);
+          return { rows, missed: rows, next: state.isBacklog ? REST : undefined };
         },
       },
       dataSource: dataSourceStub({}, async () => []),
@@ -107,6 +112,36 @@ describe('the sweep', () => {
     state.overdue = 2;
     await pass(10);
     expect([missed, suspected]).toEqual([[2], [2]]);
+    await sweep.stop();
+  });
+
+  it('counts as missed nothing of what a pause left, however many runs that takes', async () => {
+    const { sweep, state, missed, pass } = setup();
+    sweep.start();
+    await settled();
+    state.isPaused = true;
+    await pass(40);
+    Object.assign(state, { isPaused: false, overdue: 7, isBacklog: true });
+    await pass(1);
+    Object.assign(state, { overdue: 3, isBacklog: false });
+    await pass(1);
+    expect(missed).toEqual([]);
+    state.overdue = 2;
+    await pass(31);
+    expect(missed).toEqual([2]);
+    await sweep.stop();
+  });
+
+  it('counts as missed what it finds in each of several runs, if nothing was paused', async () => {
+    const { sweep, state, missed, pass } = setup();
+    sweep.start();
+    await settled();
+    Object.assign(state, { overdue: 5, isBacklog: true });
+    await pass(31);
+    expect(missed).toEqual([5]);
+    Object.assign(state, { overdue: 4, isBacklog: false });
+    await pass(1);
+    expect(missed).toEqual([5, 4]);
     await sweep.stop();
   });
 
