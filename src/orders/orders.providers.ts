@@ -161,6 +161,7 @@ const deadlines: Provider[] = [
     unmatched: HandleUnmatched,
     found: NoteUnmatchedMoney,
     watch: PaymentWatch,
+    scheduler: TimeoutScheduler,
   }),
   constructWith(ReconcilePayments, {
     store: OrderStore,
@@ -168,6 +169,7 @@ const deadlines: Provider[] = [
     markPaid: MarkPaid,
     unmatched: HandleUnmatched,
     claims: ReleaseClaims,
+    scheduler: TimeoutScheduler,
   }),
   construct(ReleaseClaims, OrderTransaction, PaymentWatch),
   construct(RemindBeforeDeadline, OrderStore, OrderEventLog),

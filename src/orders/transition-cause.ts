@@ -18,8 +18,11 @@ export interface ActionContext extends Actor {
   readonly cause: TransitionCause;
 }
 
-/** The context of a call of the module API: what the caller says, and the span that is active if he names no trace. */
-export function contextOf(by: ActionContext = { cause: 'api' }): ActionContext {
-  const traceparent = by.traceparent ?? activeTraceparent();
-  return traceparent === undefined ? by : { ...by, traceparent };
+/**
+ * The context of a call of the module API: what the caller says. Without a cause, it is the API; without a trace, the span
+ * that is active.
+ */
+export function contextOf(by: Partial<ActionContext> = {}): ActionContext {
+  const { cause = 'api', traceparent = activeTraceparent() } = by;
+  return traceparent === undefined ? { ...by, cause } : { ...by, cause, traceparent };
 }

@@ -3,6 +3,7 @@ import {
   DONE,
   type DueTimeout,
   type SettlementRun,
+  type TimeoutScheduler,
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
@@ -18,9 +19,10 @@ import { refundOf } from '../unmatched/refund';
 import { type OrderPolicies } from '../order-policies';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { ORDER_PAYMENT, OWN_LIMITS } from '../order-timeouts';
+import { allTimeouts, ORDER_PAYMENT, ORDER_REMINDER, OWN_LIMITS } from '../order-timeouts';
 import { canTakeMoney, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { type ClosingPlan, planClosing } from './plan-closing';
+import { type Transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
 
 /** The order changed between the decision and the write. Decide again for its new state. */
@@ -42,6 +44,7 @@ interface Dependencies {
   readonly unmatched: HandleUnmatched;
   readonly found: NoteUnmatchedMoney;
   readonly watch: PaymentWatch;
+  readonly scheduler: Pick<TimeoutScheduler, 'cancel'>;
 }
 
 /**
@@ -75,6 +78,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
       if (plan) await unmatched.beginRefunds(plan.returns, 'partial', { tx, by: causeOf(due), now: batch.now });
     }
     const transitions = plans.flatMap((plan) => plan.transition ?? []);
+    await this.cancelReminders(transitions, batch.now, tx);
     const after = plans.map((plan) => plan.after);
     await unmatched.lockStock(
       after,
@@ -122,6 +126,13 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
       const { due } = step;
       return held.has(due.key) ? { due, outcome: busyOutcome(due, batch.now, 'stock of the order') } : step;
     });
+  }
+
+  /** An order that is paid before its deadline needs no reminder. Lock timeout rows before stock. */
+  private async cancelReminders(transitions: readonly Transition[], now: Date, tx: EntityManager): Promise<void> {
+    const early = transitions.filter(({ to, order }) => to === 'PAID' && now < order.expiresAt);
+    const reminders = early.flatMap(({ order }) => allTimeouts(order).filter(({ kind }) => kind === ORDER_REMINDER));
+    await this.deps.scheduler.cancel(reminders, { tx });
   }
 
   private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {

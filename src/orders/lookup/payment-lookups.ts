@@ -34,11 +34,20 @@ export class PaymentLookups {
     });
   }
 
-  /** Looks up the attempts of one order and changes nothing. An open attempt has no finding. Never rejects. */
-  async query(attempts: readonly PaymentAttempt[], now: Date, signal: AbortSignal): Promise<AttemptFinding[]> {
+  /**
+   * Looks up the attempts of one order. An open attempt has no finding. Changes nothing, except that it closes the attempts
+   * in `unneeded` that are open: they were reported as paid, and the order is paid without them. Never rejects.
+   */
+  async query(
+    attempts: readonly PaymentAttempt[],
+    now: Date,
+    signal: AbortSignal,
+    unneeded: readonly PaymentAttempt[] = [],
+  ): Promise<AttemptFinding[]> {
     const found = await inLanes(byUrgency(attempts), LANES, async (attempt) => {
       const provider = this.providers.get(attempt.provider);
       if (!provider) return this.noProvider(attempt.provider);
+      if (unneeded.includes(attempt)) return closeReported(attempt, provider, now, signal);
       const answer = await orUnknown(() => provider.query(toRef(attempt), signal));
       return isBooked(attempt) ? readConfirmation(answer) : readQuery(attempt, answer, now);
     });
@@ -102,6 +111,18 @@ async function interrogate(
         return assertNever(step);
     }
   }
+}
+
+/** The report stays what it is, whether the attempt is closed or not: its provider does not confirm it. */
+async function closeReported(
+  attempt: PaymentAttempt,
+  provider: PaymentProvider,
+  now: Date,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const finding = await interrogate({ ...attempt, status: 'OPEN' }, provider, now, signal);
+  if (finding.type === 'CLOSED') return readConfirmation({ type: 'CLOSED' });
+  return finding.type === 'NOT_FOUND_YET' ? readConfirmation({ type: 'NOT_FOUND' }) : finding;
 }
 
 /** A provider that throws has given no answer. */

@@ -6,6 +6,7 @@ import {
   TimeoutHandler,
   type TimeoutHandlerBatch,
   type TimeoutOutcome,
+  type TimeoutScheduler,
 } from '../../timeouts';
 import { present } from '../../errors';
 import { type PaymentLookups } from '../lookup/payment-lookups';
@@ -13,9 +14,10 @@ import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type MarkPaid } from './mark-paid';
+import { moneyReceived } from './money-received';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
-import { PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
+import { allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
 import { isBooked, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { type ReleaseClaims } from './release-claims';
 import { paymentFound } from './reported-payment';
@@ -30,12 +32,13 @@ interface Dependencies {
   readonly markPaid: MarkPaid;
   readonly unmatched: HandleUnmatched;
   readonly claims: ReleaseClaims;
+  readonly scheduler: Pick<TimeoutScheduler, 'lock'>;
 }
 
 /**
- * Looks up the payments of one order and books the answers. It closes nothing. Used for notifications that report a
- * change without an amount, for reported payments before they are refunded, and for orders that lose a payment to
- * another order.
+ * Looks up the payments of one order and books the answers. Used for notifications that report a change without an
+ * amount, for reported payments before they are refunded, and for orders that lose a payment to another order. It closes
+ * only attempts that were reported as paid by mistake.
  */
 @TimeoutHandler(PAYMENT_RECONCILIATION, { lookUpConcurrency: 8, concurrency: 1, ...OWN_LIMITS })
 export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> {
@@ -44,6 +47,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
   async handleBatch(due: readonly Due[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     const ids = due.map((timeout) => timeout.key);
     const { orders, busy, now } = await this.deps.store.lock(tx, ids, 'skip-locked');
+    await this.lockInOrder(due, orders, tx);
     const outcomes: TimeoutOutcome[] = [];
     for (const timeout of due) {
       const order = orders.get(timeout.key);
@@ -54,8 +58,37 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 
   async lookUp(due: DueTimeout, signal: AbortSignal): Promise<AttemptFinding[]> {
-    const { now, attempts } = await this.deps.store.attemptsOf(due.key, isWorthAsking);
-    return this.deps.providers.query(attempts, now, signal);
+    const { now, attempts } = await this.deps.store.attemptsOf(due.key, () => true);
+    const asked = attempts.filter(isWorthAsking);
+    return this.deps.providers.query(asked, now, signal, await this.unneededOf(due.key, attempts));
+  }
+
+  /** Reported payments of a paid order that it does not need. If the report is wrong, the buyer could pay again. */
+  private async unneededOf(orderId: string, attempts: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+    const reported = attempts.filter((attempt) => attempt.registered && isUnconfirmed(attempt));
+    const order = reported.length > 0 ? await this.deps.store.read(orderId) : undefined;
+    if (order?.status !== 'PAID') return [];
+    const confirmed = attempts.filter((attempt) => !isUnconfirmed(attempt));
+    return moneyReceived(order, confirmed).type === 'sufficient' ? reported : [];
+  }
+
+  /**
+   * Each order is paid by itself, which locks its timeouts and its stock. Two batches must not lock those of their orders
+   * in different orders.
+   */
+  private async lockInOrder(
+    due: readonly Due[],
+    orders: ReadonlyMap<string, LockedOrder>,
+    tx: EntityManager,
+  ): Promise<void> {
+    const paid = due.filter(({ answer }) => answer?.some(({ finding }) => finding.type === 'PAID'));
+    const affected = paid.flatMap(({ key }) => orders.get(key) ?? []);
+    if (affected.length < 2) return;
+    await this.deps.scheduler.lock(tx, affected.flatMap(allTimeouts));
+    await this.deps.store.lockStock(
+      tx,
+      affected.map(({ id }) => id),
+    );
   }
 
   private async settleOne(due: Due, locked: LockedOrder, now: Date, tx: EntityManager): Promise<TimeoutOutcome> {

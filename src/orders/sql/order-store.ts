@@ -1,6 +1,8 @@
 import { type DataSource, type EntityManager } from 'typeorm';
+import { ownQuery } from '../../database';
 import { type Inventory } from '../../inventory';
 import { type EventReporting, UNHEARD } from '../listeners/order-audience';
+import { type Order } from '../order';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt-status';
 import { type AttemptKey, isBooked, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
@@ -11,6 +13,7 @@ import { FindSamePayments, type SamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { type LockedBatch, LockOrders } from './lock-orders';
+import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';
 import { type AttemptsNow, ReadAttempts } from './read-attempts';
 import { type AttemptWrite, WriteAttempts } from './write-attempts';
 import { type Transition } from '../transition';
@@ -29,6 +32,7 @@ export class OrderStore {
   readonly contested: ContestedRows;
   private readonly statusSql: string;
   private readonly closeSql: string;
+  private readonly readSql: string;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -53,6 +57,7 @@ export class OrderStore {
                AND a.status = ANY($5::text[])
         RETURNING 1)
       SELECT count(*)::int AS count FROM moved`;
+    this.readSql = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = $1`;
     this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
@@ -105,6 +110,12 @@ export class OrderStore {
   /** Returns the wanted attempts of one order and the database's time. Needs no transaction. */
   attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
     return this.readAttempts.execute(orderId, isWanted);
+  }
+
+  /** Reads an order without a lock. Needs no transaction. */
+  async read(orderId: string): Promise<Order | undefined> {
+    const [row] = await ownQuery<OrderRow[]>(this.dataSource, this.readSql, [orderId]);
+    return row && toOrder(row);
   }
 
   /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */

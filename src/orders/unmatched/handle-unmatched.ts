@@ -7,7 +7,7 @@ import { type OrderStore } from '../sql/order-store';
 import { type UnmatchedHandling } from './unmatched-money';
 import { isUndecided } from '../order-status';
 import { PAYMENT_REFUND, reconcileTimeout } from '../order-timeouts';
-import { type PaymentAttempt } from '../payment-attempt';
+import { isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
 import {
@@ -161,7 +161,8 @@ export class HandleUnmatched {
     await this.report([...kept, ...disputed], reason, 'kept', context);
     // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
-    if (unverified.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
+    const doubtful = reason === 'surplus' ? [...unverified, ...kept.filter(mayBeOpen)] : unverified;
+    if (doubtful.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
@@ -186,6 +187,11 @@ export class HandleUnmatched {
       attempts.map((attempt) => unmatchedFromAttempt(attempt, { reason, handling, now, traceparent: by.traceparent })),
     );
   }
+}
+
+/** Its provider may say that it is open, whatever was reported. The look-up closes it. */
+function mayBeOpen(attempt: PaymentAttempt): boolean {
+  return attempt.registered && isUnconfirmed(attempt);
 }
 
 function traceOf({ traceparent }: ActionContext): { traceparent?: string } {

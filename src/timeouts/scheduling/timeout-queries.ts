@@ -3,6 +3,7 @@ import { insertWakeUps } from '../../outbox';
 /** SQL of scheduling and look-up, one statement each. Locking and settling are in SettlementQueries. */
 export class TimeoutQueries {
   readonly schedule: string;
+  readonly lock: string;
   readonly cancel: string;
   readonly find: string;
   readonly pending: string;
@@ -34,13 +35,14 @@ export class TimeoutQueries {
           horizonMs: '$8',
         })})
       SELECT kind, key, generation::text AS generation, due_at FROM scheduled`;
-    // Locked in the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
-    this.cancel = `
-      WITH locked AS (
+    // In the order given, which is the one of schedule(): a plain DELETE locks as its plan happens to scan.
+    this.lock = `
         SELECT t.kind, t.key
           FROM ${schema}.timeout t
           JOIN unnest($1::text[], $2::text[]) WITH ORDINALITY AS r(kind, key, place) ON t.kind = r.kind AND t.key = r.key
-         ORDER BY r.place FOR UPDATE OF t),
+         ORDER BY r.place FOR UPDATE OF t`;
+    this.cancel = `
+      WITH locked AS (${this.lock}),
       canceled AS (
         DELETE FROM ${schema}.timeout t USING locked l WHERE t.kind = l.kind AND t.key = l.key RETURNING 1)
       SELECT count(*)::int AS count FROM canceled`;

@@ -134,6 +134,16 @@ export class TimeoutScheduler {
     return counts.reduce((total, count) => total + count, 0);
   }
 
+  /**
+   * Locks timeouts in the order in which all others lock them. For a transaction that changes several of them one by one.
+   *
+   * @internal
+   */
+  async lock(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<void> {
+    const distinct = lastOfEach(refs);
+    await tx.query(this.deps.queries.lock, [distinct.map((ref) => ref.kind), distinct.map((ref) => ref.key)]);
+  }
+
   private async remove(tx: EntityManager, refs: readonly TimeoutRef[]): Promise<number> {
     const [canceled] = await tx.query<{ count: number }[]>(this.deps.queries.cancel, [
       refs.map((ref) => ref.kind),

@@ -146,9 +146,10 @@ export async function openShop(policies: OrderPolicyOptions = {}, extra: object 
       unmatched: handleUnmatched,
       found,
       watch,
+      scheduler,
     }),
     reconciling: new ReconcilePayments({
-      ...{ store, providers: ask, markPaid, unmatched: handleUnmatched },
+      ...{ store, providers: ask, markPaid, unmatched: handleUnmatched, scheduler },
       claims: new ReleaseClaims(transaction, watch),
     }),
     reminding: new RemindBeforeDeadline(store, events),

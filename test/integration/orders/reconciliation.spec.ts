@@ -1,0 +1,123 @@
+import { PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
+import { type DueTimeout } from '../../../src/timeouts';
+import { paymentSteps } from './payment-steps';
+import { dueOf, fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop, timeoutsOf } from './shop';
+
+const HOUR = 3_600_000;
+
+describe('the look-up of payments', () => {
+  let shop: Shop;
+  const { attempt, placed, report, confirm, statusOf } = paymentSteps(() => shop);
+
+  beforeAll(async () => {
+    shop = await openShop({
+      reminderOffsetsMs: [60_000, 600_000],
+      merchants: { keeper: { surplusPayment: 'keep' } },
+    });
+    await fill(shop, { apple: 1_000, red: 1_000, blue: 1_000 });
+  });
+  afterAll(() => shop.database.drop());
+
+  const callsOf = (reference: string) =>
+    shop.provider.calls.filter((call) => call.endsWith(` ${reference}`)).map((call) => call.split(' ')[0]);
+  const isScheduled = async (id: string): Promise<boolean> =>
+    (await shop.scheduler.find({ kind: PAYMENT_RECONCILIATION, key: id })) !== undefined;
+  const attemptsOf = async (id: string) =>
+    (await shop.readOrder.execute(id))?.attempts.map(({ reference, status }) => `${reference} ${status}`).sort();
+
+  /** The shop reports the first attempt by mistake, and the buyer pays by the second. */
+  async function paidTwice(name: string, merchantId: string): Promise<string> {
+    const [reported, real] = [`${name}-reported`, `${name}-real`];
+    const id = await placed({ attempt: attempt(reported), merchantId });
+    await shop.register.execute({ orderId: id, ...attempt(real) });
+    await report(id, reported);
+    shop.provider.paid(real);
+    await confirm(id, real);
+    expect(await statusOf(id)).toBe('PAID');
+    return id;
+  }
+
+  describe.each(['shop', 'keeper'])('of a reported payment that the order of merchant %s does not need', (merchant) => {
+    it('closes its attempt if the provider says that it is open', async () => {
+      const reference = `open-${merchant}`;
+      const id = await paidTwice(reference, merchant);
+      expect(await isScheduled(id)).toBe(true);
+      expect(await reconcile(shop, id)).toEqual({ type: 'done' });
+      expect(callsOf(`${reference}-reported`)).toEqual(expect.arrayContaining(['query', 'close']));
+      expect(callsOf(`${reference}-real`)).not.toContain('close');
+      expect(await attemptsOf(id)).toEqual([`${reference}-real PAID`, `${reference}-reported PAID`]);
+      expect(await shop.unmatched.list()).toContainEqual(
+        expect.objectContaining({ reference: `${reference}-reported`, reason: 'surplus', handling: 'kept' }),
+      );
+    });
+
+    it('is repeated while the attempt cannot be closed', async () => {
+      const reference = `stuck-${merchant}`;
+      const id = await paidTwice(reference, merchant);
+      shop.provider.answerQuery(`${reference}-reported`, { type: 'OPEN' });
+      shop.provider.answerClose(`${reference}-reported`, { type: 'UNKNOWN', reason: 'down' });
+      expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false });
+    });
+  });
+
+  it('closes nothing while only a report pays the order', async () => {
+    const id = await placed({ attempt: attempt('needed') });
+    await report(id, 'needed');
+    await reconcile(shop, id);
+    expect(callsOf('needed')).toEqual(['query']);
+    expect(await statusOf(id)).toBe('PAID');
+  });
+
+  it('of many orders does not deadlock with another batch that has the same goods in the opposite order', async () => {
+    const line = (sku: string) => [{ sku, quantity: 1, unitAmount: 1_999 }];
+    for (let round = 0; round < 10; round++) {
+      const ids = await Promise.all(
+        ['red', 'blue', 'blue', 'red'].map(async (sku, place) => {
+          const id = await placed({ lines: line(sku), attempt: attempt(`batch-${round}-${place}`) });
+          shop.provider.paid(`batch-${round}-${place}`);
+          return id;
+        }),
+      );
+      const answered = await Promise.all(
+        ids.map(async (id) => {
+          const due = dueOf(id, { kind: PAYMENT_RECONCILIATION });
+          return { ...due, answer: await shop.reconciling.lookUp(due, new AbortController().signal) };
+        }),
+      );
+      const batches: DueTimeout<never>[][] = [answered.slice(0, 2), answered.slice(2)] as never;
+      const results = await Promise.allSettled(
+        batches.map((batch) => shop.dataSource.transaction((tx) => shop.reconciling.handleBatch(batch, tx))),
+      );
+      expect(results.map((result) => (result.status === 'rejected' ? String(result.reason) : ''))).toEqual(['', '']);
+      for (const id of ids) expect(await statusOf(id)).toBe('PAID');
+    }
+  });
+
+  it('that pays an order before its deadline leaves no reminder behind', async () => {
+    const order = newOrder({ paymentWindowMs: HOUR, attempt: attempt('tidy') });
+    await shop.place.execute([order]);
+    expect((await timeoutsOf(shop, order.id)).map(({ kind }) => kind)).toEqual([
+      'order.payment',
+      'order.reminder',
+      'order.reminder',
+    ]);
+    // The money is booked without its order, as while another session holds the stock.
+    await shop.dataSource.query(
+      `UPDATE ${SCHEMA}.payment_attempt SET status = 'PAID', paid_amount = 1999, paid_currency = 'EUR', paid_at = now(),
+              paid_source = 'provider' WHERE reference = 'tidy'`,
+    );
+    expect(await settleUntilDone(shop, [order.id])).toEqual([{ type: 'done' }]);
+    expect(await statusOf(order.id)).toBe('PAID');
+    expect((await timeoutsOf(shop, order.id)).filter(({ kind }) => kind === 'order.reminder')).toEqual([]);
+  });
+
+  it('by an actor without a cause is recorded as one of the API', async () => {
+    const anna = { by: { actor: 'anna' } } as never;
+    const id = await placed({ attempt: attempt('caused') });
+    expect(await shop.setAutoClose.execute({ orderId: id, enabled: false }, anna)).toMatchObject({ outcome: 'set' });
+    expect(await shop.extend.execute({ orderId: id, byMs: HOUR }, anna)).toMatchObject({ outcome: 'extended' });
+    expect(await shop.cancel.execute({ orderId: id }, anna)).toMatchObject({ outcome: 'cancelling' });
+    const history = (await shop.history.execute(id)) ?? [];
+    expect(history.slice(1).map(({ cause, actor }) => `${cause} ${actor}`)).toEqual(Array(3).fill('api anna'));
+  });
+});
