@@ -14,12 +14,14 @@ export const OWNED_OBJECTS = {
     'order_line',
     'order_history',
     'unmatched_payment',
+    'handled_payment',
+    'payment_name_key',
     'idempotency_key',
     'orders',
     ...RECORD_TABLES,
   ],
   sequence: ['timeout_generation'],
-  function: ['guard_history', 'refuse_history_change'],
+  function: ['guard_history', 'refuse_history_change', 'payment_name'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type OwnedKind = keyof typeof OWNED_OBJECTS;

@@ -25,6 +25,8 @@ export interface Order {
   readonly createdAt: Date;
   readonly closedAt: Date | null;
   readonly paidAt: Date | null;
+  /** Its personal data was erased, and with it the names of its payments. @default false */
+  readonly isErased?: boolean;
 }
 
 /** An order that is locked in a transaction, with its attempts as read under that lock. */

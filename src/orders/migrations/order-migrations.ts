@@ -4,6 +4,7 @@ import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
 import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
+import { rememberPayments } from './remember-payments';
 import { renameUnmatchedPayment } from './rename-unmatched-payment';
 import { settleAttempts } from './settle-attempts';
 
@@ -17,5 +18,6 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     renameUnmatchedPayment(schema),
     indexOrders(schema),
     settleAttempts(schema),
+    rememberPayments(schema),
   ];
 }

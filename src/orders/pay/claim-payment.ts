@@ -3,6 +3,8 @@ import { decideClaim, neededPayments } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
 import { type LockedOrderContext } from '../order-transaction';
+import { type LockedOrder } from '../order';
+import { type HandledPayment, isHandled } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type ReportedPayment } from './reported-payment';
@@ -28,21 +30,24 @@ export class ClaimPayment {
   ) {}
 
   /**
-   * Returns false if the payment belongs to another order. Claims of other orders end when this one is paid by it, or by
+   * `refused`: the payment belongs to another order, or a person has settled it. `repeated`: the order had it before it was
+   * erased. Claims of other orders end when this one is paid by it, or by
    * a person's decision. Until then, a person is told of both.
    */
-  async execute(claim: Claim, booking: Booking): Promise<boolean> {
+  async execute(claim: Claim, booking: Booking): Promise<'ours' | 'refused' | 'repeated'> {
     const { locked, money, by } = claim;
     const { tx, order, now } = locked;
     const same = await this.store.samePayments(tx, [money]);
     const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
     if (money.source === 'provider') await this.store.closeUnmatched(tx, same.unmatched);
+    if (!booking.wasBooked && isHandled(same.handled, money))
+      return isRepeatedFor(order, same.handled) ? 'repeated' : 'refused';
     const decision = decideClaim(order, money, others, booking.wasBooked);
     if (decision === 'outranks') {
       if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
       else if (!neededPayments(booking.after).includes(booking.holder)) await this.keep(claim, 'attempt-mismatch');
     }
-    return decision !== 'refused';
+    return decision === 'refused' ? 'refused' : 'ours';
   }
 
   /** Keeps the money for a person to decide, and reports it. */
@@ -52,4 +57,8 @@ export class ClaimPayment {
     const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
     return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
   }
+}
+
+function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {
+  return isErased === true && handled.some(({ orderId }) => orderId === id);
 }

@@ -123,9 +123,10 @@ export class MarkPaid {
   private async bookOn(report: Report): Promise<MarkPaidResult> {
     const { tx, order } = report.locked;
     const booking = bookMoney(order, report.money);
-    const isOurs = await this.claims.execute(report, booking);
-    const outcome = isOurs ? await this.write(report, booking) : 'attempt-mismatch';
-    if (!isOurs || booking.isDisputed) await this.claims.keep(report, 'attempt-mismatch');
+    const claim = await this.claims.execute(report, booking);
+    if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
+    const outcome = claim === 'ours' ? await this.write(report, booking) : 'attempt-mismatch';
+    if (claim === 'refused' || booking.isDisputed) await this.claims.keep(report, 'attempt-mismatch');
     if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(report, outcome);
     return { outcome, order: await this.transaction.view(tx, order.id) };
   }

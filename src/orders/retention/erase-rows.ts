@@ -1,10 +1,11 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
 import { type Order } from '../order';
+import { rememberBookedSql } from '../sql/handled-payments';
 import { type Actor } from '../transition-cause';
 
 /** Prefix of pseudonyms. The rest is random, so that it cannot be computed from a reference. */
-const ERASED = 'erased:';
+export const ERASED = 'erased:';
 
 /** Texts of callers may contain names. Texts of the service are codes. */
 const CALLERS = `'api', 'command', 'operator'`;
@@ -14,6 +15,7 @@ export class EraseRows {
   private readonly isErasedSql: string;
   private readonly markSql: string;
   private readonly historySql: string;
+  private readonly rememberSql: string;
   private readonly referencesSql: string;
   private readonly keysSql: string;
 
@@ -38,6 +40,7 @@ export class EraseRows {
          SET evidence = NULL, traceparent = NULL, actor = CASE WHEN cause = 'operator' THEN actor END,
              reason = CASE WHEN cause IN (${CALLERS}) THEN NULL ELSE reason END
        WHERE order_id = $1 AND (evidence->>'erased') IS DISTINCT FROM 'true'`;
+    this.rememberSql = rememberBookedSql(schema, `a.${isOpenName}`);
     this.referencesSql = referencesSql(schema, isOpenName);
     this.keysSql = `
       DELETE FROM ${schema}.idempotency_key k USING ${schema}.orders o
@@ -59,6 +62,8 @@ export class EraseRows {
     // First, because the history lets nothing be removed while its order is not marked.
     const marked = await tx.query<unknown[]>(this.markSql, [id, version, ...why]);
     if (marked.length === 0) throw new Error(`order ${id} changed under its lock`);
+    // Before the names go, or a repeated notification would look like another payment.
+    await tx.query(this.rememberSql, [[id]]);
     for (const sql of [this.historySql, this.referencesSql, this.keysSql]) await tx.query(sql, [id]);
   }
 }

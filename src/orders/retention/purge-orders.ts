@@ -3,6 +3,8 @@ import { ownQuery, ownTransaction } from '../../database';
 import { type Inventory } from '../../inventory';
 import { type OrderListeners } from '../listeners/order-listeners';
 import { type OrderStatus } from '../order-status';
+import { rememberBookedSql } from '../sql/handled-payments';
+import { ERASED } from './erase-rows';
 import { OpenItems } from './open-items';
 import { PAGE_SIZE, type PurgedPage, type PurgeStep } from './purge-step';
 
@@ -39,6 +41,7 @@ export class PurgeOrders implements PurgeStep {
   private readonly openItems: OpenItems;
   private readonly pageSql: string;
   private readonly lockSql: string;
+  private readonly rememberSql: string;
   private readonly deleteSql: readonly string[];
 
   constructor(
@@ -58,6 +61,7 @@ export class PurgeOrders implements PurgeStep {
     this.lockSql = `
       SELECT o.id FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) AND ${isDue} ORDER BY o.id
          FOR UPDATE SKIP LOCKED`;
+    this.rememberSql = rememberBookedSql(schema, `a.reference NOT LIKE '${ERASED}%'`);
     this.deleteSql = TABLES.map(({ table, key }) => `DELETE FROM ${schema}.${table} WHERE ${key} = ANY($1::text[])`);
   }
 
@@ -88,7 +92,7 @@ export class PurgeOrders implements PurgeStep {
     const ids = locked.map(({ id }) => id).filter((id) => open.get(id)?.length === 0);
     if (ids.length === 0) return 0;
     await this.inventory.forget(tx, ids);
-    for (const sql of this.deleteSql) await tx.query(sql, [ids]);
+    for (const sql of [this.rememberSql, ...this.deleteSql]) await tx.query(sql, [ids]);
     return ids.length;
   }
 }

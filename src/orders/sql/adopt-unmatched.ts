@@ -5,6 +5,7 @@ import { decideClaim } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
 import { type BookingWriter, writeBooking } from '../pay/write-booking';
 import { type PaymentNames } from '../payment-attempt';
+import { isHandled } from './handled-payments';
 import { type SamePayments } from './find-same-payments';
 import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 
@@ -40,10 +41,11 @@ export class AdoptUnmatched {
   ): Promise<LockedOrder> {
     const money = moneyOf(adoptable, now);
     if (!isMoney(money)) return order;
-    const { attempts } = await this.store.samePayments(tx, [money]);
+    const { attempts, handled } = await this.store.samePayments(tx, [money]);
     const others = attempts.filter(({ orderId }) => orderId !== order.id);
     const booking = bookMoney(order, money);
     if (decideClaim(order, money, others, booking.wasBooked) === 'refused') return order;
+    if (!booking.wasBooked && isHandled(handled, money)) return order;
     if (booking.isDisputed) return order;
     // It was registered for another order in the meantime. A person must find out whose it is.
     if (!(await writeBooking(this.store, tx, booking, { ...adoptable.evidence }))) return order;

@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
 import { BOOKED_STATUSES } from '../attempt-status';
 import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { type HandledPayment, type HandledRow, handledSql, toHandled } from './handled-payments';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
 
 /** Everything that is known about payments under any of their names. */
@@ -9,11 +10,14 @@ export interface SamePayments {
   readonly attempts: readonly PaymentAttempt[];
   /** Ids of unmatched money, kept for an unknown order, that is the same payment. */
   readonly unmatched: readonly string[];
+  /** What is left of those that a person has settled, or whose order was erased or purged. */
+  readonly handled: readonly HandledPayment[];
 }
 
 interface Row {
   readonly attempts: AttemptRow[] | null;
   readonly unmatched: string[] | null;
+  readonly handled: HandledRow[] | null;
 }
 
 /**
@@ -43,7 +47,8 @@ export class FindSamePayments {
         SELECT json_agg(p.id) FROM ${named}, LATERAL (
           SELECT p.id FROM ${schema}.unmatched_payment p
            WHERE p.provider = n.provider AND p.reference = n.transaction AND p.merchant_account = n.account
-                 AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched`;
+                 AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched,
+        (${handledSql(schema, named)}) AS handled`;
   }
 
   async execute(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
@@ -53,6 +58,10 @@ export class FindSamePayments {
       names.map(({ merchantAccount }) => merchantAccount ?? ''),
       names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
     ]);
-    return { attempts: (row?.attempts ?? []).map(toAttempt), unmatched: row?.unmatched ?? [] };
+    return {
+      attempts: (row?.attempts ?? []).map(toAttempt),
+      unmatched: row?.unmatched ?? [],
+      handled: (row?.handled ?? []).map(toHandled),
+    };
   }
 }

@@ -1,7 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
-import { storableJson } from '../../database';
+import { storableJson, storableText } from '../../database';
 import { type EventReporting } from '../listeners/order-audience';
+import { handledSql, type HandledRow, isRepetition, toHandled } from './handled-payments';
 import { outboxEvent } from '../order-events';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 
@@ -12,11 +13,13 @@ import { type UnmatchedMoney } from '../unmatched/unmatched-money';
  */
 export class KeepUnmatchedMoney {
   private readonly sql: string;
+  private readonly handledSql: string;
 
   constructor(
     schema: string,
     private readonly reporting: EventReporting,
   ) {
+    this.handledSql = `SELECT (${handledSql(schema, NAMED)}) AS handled`;
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
@@ -56,7 +59,8 @@ export class KeepUnmatchedMoney {
       SELECT id FROM unreported`;
   }
 
-  async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
+  async execute(tx: EntityManager, told: readonly UnmatchedMoney[]): Promise<void> {
+    const money = await this.withoutRepetitions(tx, told);
     if (money.length === 0) return;
     const distinct = new Map(money.map((one) => [keyOf(one), one]));
     const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
@@ -80,7 +84,26 @@ export class KeepUnmatchedMoney {
     await this.reporting.audience.tell(tx, events);
     announceAfterCommit(tx);
   }
+
+  /** Payments of unknown orders that repeat what was settled, or what an order had that was erased or purged, are dropped. */
+  private async withoutRepetitions(
+    tx: EntityManager,
+    told: readonly UnmatchedMoney[],
+  ): Promise<readonly UnmatchedMoney[]> {
+    const unknown = told.filter(({ reason }) => reason === 'unknown-order');
+    if (unknown.length === 0) return told;
+    const [row] = await tx.query<{ handled: HandledRow[] | null }[]>(this.handledSql, [
+      unknown.map(({ provider }) => provider),
+      unknown.map(({ reference }) => reference),
+      unknown.map(({ merchantAccount }) => merchantAccount ?? ''),
+      unknown.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+    ]);
+    const handled = (row?.handled ?? []).map(toHandled);
+    return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
+  }
 }
+
+const NAMED = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
 
 function eventOf(money: UnmatchedMoney) {
   const { orderId, provider, reference, merchantAccount, amount, currency, reason, handling, now, traceparent } = money;

@@ -5,7 +5,8 @@ import { type PaidSource, type PaymentAttempt } from '../payment-attempt';
 
 /** Columns of an order. The table's alias must be `o`. */
 export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount, o.currency, o.expires_at, o.auto_close,
-  o.grace_ms, o.reminder_offsets_ms, o.closing_reason, o.created_at, o.closed_at, o.paid_at`;
+  o.grace_ms, o.reminder_offsets_ms, o.closing_reason, o.created_at, o.closed_at, o.paid_at,
+  o.erased_at`;
 
 /**
  * Columns of an attempt for json_agg. The table's alias must be `a`. Money is text, because JSON numbers cannot hold a
@@ -31,6 +32,7 @@ export interface OrderRow {
   readonly created_at: Date;
   readonly closed_at: Date | null;
   readonly paid_at: Date | null;
+  readonly erased_at: Date | null;
 }
 
 /** A row with ATTEMPT_COLUMNS as json_agg returns it. */
@@ -69,6 +71,7 @@ export function toOrder(row: OrderRow): Order {
     createdAt: row.created_at,
     closedAt: row.closed_at,
     paidAt: row.paid_at,
+    ...(row.erased_at === null ? {} : { isErased: true }),
   };
 }
 

@@ -4,6 +4,7 @@ import { LIMITS } from '../limits';
 import { type LockedOrder } from '../order';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { isBooked, isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { type HandledPayment, isHandled } from '../sql/handled-payments';
 import { isOpen, type UnmatchedPayment } from './unmatched-payment';
 
 /** Why an unmatched payment cannot be booked on an order. */
@@ -34,12 +35,14 @@ const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismat
  * Pure: decides whether this payment may be booked on this order.
  *
  * @param same everything that is known about the payment.
+ * @param handled what is left of it, if a person has settled it, or its order was erased or purged.
  */
 export function decideAssignment(
   order: LockedOrder,
   payment: UnmatchedPayment,
   money: Money,
   same: readonly PaymentAttempt[],
+  handled: readonly HandledPayment[] = [],
 ): AssignmentDecision {
   const { reason, handling, amount, currency } = payment;
   if (!ASSIGNABLE.includes(reason)) {
@@ -49,6 +52,10 @@ export function decideAssignment(
   // Adopted by the first transaction that locked the order, but without a person's decision.
   if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
   if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
+  if (!holder && isHandled(handled, money)) {
+    const isSettled = handled.some(({ fate }) => fate === 'settled');
+    return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
+  }
   const others = same.filter(({ orderId }) => orderId !== order.id);
   if (others.some((other) => !mayReassign(other, money))) return refuse({ code: 'PAYMENT_TAKEN' });
   if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {

@@ -69,7 +69,7 @@ export function decideLate(
   { latePayment }: UnmatchedPolicy,
   verification: Verification,
 ): UnmatchedDecision {
-  return refundPayments(paidAttempts(order), 'late', latePayment === 'keep', verification);
+  return refundPayments(paidAttempts(order), 'late', latePayment === 'keep' || isErased(order), verification);
 }
 
 function decideSurplus(
@@ -85,7 +85,7 @@ function decideSurplus(
   const mayHideSurplus = reported.length > 0 && !isAlone;
   if (mayHideSurplus && !verification.verified) return { ...DOUBTFUL, unverified: reported };
   if (money.surplus.length === 0) return NOTHING;
-  const keeps = surplusPayment === 'keep';
+  const keeps = surplusPayment === 'keep' || isErased(order);
   const confirmed = order.attempts.filter((attempt) => !isUnconfirmed(attempt));
   // The payments that pay the order must be certain before others are refunded as surplus.
   if (moneyReceived(order, confirmed).type === 'sufficient')
@@ -96,8 +96,14 @@ function decideSurplus(
 
 function decideClosed(order: LockedOrder, policy: UnmatchedPolicy, verification: Verification): UnmatchedDecision {
   const isEnough = moneyReceived(order, order.attempts).type === 'sufficient';
-  if (policy.latePayment !== 'revive-if-stock' || !isEnough) return decideLate(order, policy, verification);
+  if (policy.latePayment !== 'revive-if-stock' || !isEnough || isErased(order))
+    return decideLate(order, policy, verification);
   return { type: 'revive', attempts: paidAttempts(order) };
+}
+
+/** Nobody can tell anymore whether the order had a payment already, so a person decides about every payment. */
+function isErased(order: LockedOrder): boolean {
+  return order.isErased === true;
 }
 
 function paidAttempts({ attempts }: LockedOrder): PaymentAttempt[] {

@@ -5,6 +5,7 @@ import { bookMoney, type Money } from '../pay/book-money';
 import { decideClaim, neededPayments } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
 import { reconcileTimeout } from '../order-timeouts';
+import { type HandledPayment, isHandled } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import { isBooked, isClaim, isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
@@ -64,11 +65,12 @@ export class NoteUnmatchedMoney {
       return order && answer ? [{ order, findings: answer, traceparent }] : [];
     });
     const money = answered.flatMap(({ findings }) => paymentsFound(findings));
-    const { attempts } = money.length > 0 ? await this.store.samePayments(tx, money) : { attempts: [] };
+    const { attempts, handled } =
+      money.length > 0 ? await this.store.samePayments(tx, money) : { attempts: [], handled: [] };
     let known: readonly PaymentAttempt[] = attempts;
     const split = answered.map(({ order, findings, traceparent }) => {
       const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
-      const { left, taken } = splitTaken(order, findings, known);
+      const { left, taken } = splitTaken(order, findings, known, handled);
       known = known.concat(withFindings(order, left).attempts.filter(isBooked));
       return {
         id: order.id,
@@ -125,11 +127,13 @@ export function splitTaken(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   attempts: readonly PaymentAttempt[],
+  handled: readonly HandledPayment[] = [],
 ): { left: readonly AttemptFinding[]; taken: readonly Money[] } {
   const isTaken = (money: Money): boolean => {
     const { wasBooked } = bookMoney(order, money);
     const others = attempts.filter((other) => other.orderId !== order.id && holds(other, money));
-    return decideClaim(order, money, others, wasBooked) === 'refused';
+    const isDone = !wasBooked && isHandled(handled, money);
+    return isDone || decideClaim(order, money, others, wasBooked) === 'refused';
   };
   const taken = paymentsFound(findings).filter(isTaken);
   const left = findings.map((found) =>
@@ -145,7 +149,7 @@ function holds(other: PaymentAttempt, money: Money): boolean {
 /** It does not name the other order, which may be that of another merchant. */
 const TAKEN: Finding = {
   type: 'UNKNOWN',
-  reason: 'another order has this payment; see the unmatched payments',
+  reason: 'another order has this payment, or a person has settled it; see the unmatched payments',
   isKnownThere: true,
   needsPerson: true,
 };

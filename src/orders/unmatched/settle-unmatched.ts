@@ -8,6 +8,7 @@ import { isSamePayment, type PaymentAttempt, withStatus } from '../payment-attem
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { AmendOrder } from '../sql/amend-order';
+import { SettledPayments } from '../sql/handled-payments';
 import { type OperatorOptions } from '../action-options';
 import { type ActionContext } from '../transition-cause';
 import { byOperator } from '../operator/by-operator';
@@ -64,6 +65,7 @@ interface Why {
  */
 export class SettleUnmatched {
   private readonly amend: AmendOrder;
+  private readonly settled: SettledPayments;
   private readonly refunds: RefundRows;
 
   constructor(
@@ -71,6 +73,7 @@ export class SettleUnmatched {
     private readonly rows: UnmatchedRows,
   ) {
     this.amend = new AmendOrder(transaction.schema);
+    this.settled = new SettledPayments(transaction.schema);
     this.refunds = new RefundRows(transaction.dataSource, transaction.schema);
   }
 
@@ -83,6 +86,7 @@ export class SettleUnmatched {
       await this.rows.resolve(found.tx, payment.id, 'settled', why);
       await this.endRefund(found.tx, payment.id, why.reason);
       await this.move(found, 'PAID', 'SETTLED');
+      if (payment.reason === 'unknown-order') await this.settled.remember(found.tx, payment.id);
       return { outcome: 'settled', payment: await this.note(found, why) };
     });
   }
@@ -95,10 +99,12 @@ export class SettleUnmatched {
   reopen(request: UnmatchedSettlement, options: OperatorOptions = {}): Promise<ReopenUnmatchedResult> {
     return this.withPayment<ReopenUnmatchedResult>(request, options, async (found, why) => {
       const { payment } = found;
-      if (isOpen(payment)) return { outcome: 'reopened', payment };
-      if (payment.handling !== 'settled') return handled(payment);
+      if (payment.handling !== 'settled' && !isOpen(payment)) return handled(payment);
+      // A row that another amount has opened again still counts as settled.
+      await this.settled.forget(found.tx, payment.id);
+      const isMoved = await this.move(found, 'SETTLED', 'PAID');
+      if (isOpen(payment) && !isMoved) return { outcome: 'reopened', payment };
       await this.rows.reopen(found.tx, payment.id);
-      await this.move(found, 'SETTLED', 'PAID');
       return { outcome: 'reopened', payment: await this.note(found, why) };
     });
   }
@@ -125,14 +131,15 @@ export class SettleUnmatched {
     { tx, now, order, payment }: Found,
     from: PaymentAttempt['status'],
     to: 'SETTLED' | 'PAID',
-  ): Promise<void> {
+  ): Promise<boolean> {
     const held = order && heldAttempt(order, payment, from);
-    if (!order || !held) return;
+    if (!order || !held) return false;
     await this.transaction.store.writeAttempts(tx, [{ attempt: withStatus(held, to), evidence: null }]);
     // The money that kept it from closing, or that would pay it, is gone or back.
     if (isDue(order, now)) {
       await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
+    return true;
   }
 
   private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {

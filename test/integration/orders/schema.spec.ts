@@ -63,7 +63,7 @@ describe('the tables of orders and inventory', () => {
     const before = await tables();
     for (const migration of migrations.toReversed()) await migration.down(runner);
     expect(await tables()).not.toContain('orders');
-    expect((await tables()).length).toBe(before.length - 10);
+    expect((await tables()).length).toBe(before.length - 12);
     for (const migration of migrations) await migration.up(runner);
     await runner.release();
     expect(await tables()).toEqual(before);

@@ -1,0 +1,128 @@
+import { type EntityManager } from 'typeorm';
+import { storableText } from '../../database';
+import { BOOKED_STATUSES } from '../attempt-status';
+import { type AttemptKey, isSameAttempt, type PaidSource, type PaymentNames } from '../payment-attempt';
+
+/** What is known about a payment whose names are not stored anymore, or that no attempt holds. */
+export interface HandledPayment extends AttemptKey {
+  /** `settled`: a person has dealt with it · `booked`: an order had it that was erased or purged. */
+  readonly fate: 'settled' | 'booked';
+  /** Null: a person has settled it without an order. */
+  readonly orderId: string | null;
+  readonly source: PaidSource;
+  /** Null: unknown, because it was another name of the payment. */
+  readonly amount: bigint | null;
+  readonly currency: string | null;
+}
+
+/** A row of handled_payment with the names that it was found by, as JSON. */
+export interface HandledRow {
+  readonly provider: string;
+  readonly reference: string;
+  readonly account: string;
+  readonly fate: HandledPayment['fate'];
+  readonly order_id: string | null;
+  readonly source: PaidSource;
+  readonly amount: string | null;
+  readonly currency: string | null;
+}
+
+type Claimed = AttemptKey & { readonly source: PaidSource };
+
+/**
+ * Whether a person or another order has dealt with this payment, so that no order may count on it. A mere report about an
+ * erased or purged order does not outweigh the word of a provider.
+ */
+export function isHandled(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return handled.some((one) => isSameAttempt(one, money) && counts(one, money));
+}
+
+/** Whether this is a repetition of a payment that needs nothing more. Another amount does not repeat it. */
+export function isRepetition(
+  handled: readonly HandledPayment[],
+  money: Claimed & { readonly amount: bigint; readonly currency: string },
+): boolean {
+  const isSame = ({ amount, currency }: HandledPayment): boolean =>
+    amount === null || (amount === money.amount && currency === money.currency);
+  return handled.some((one) => isSameAttempt(one, money) && counts(one, money) && isSame(one));
+}
+
+function counts({ fate, source }: HandledPayment, money: Claimed): boolean {
+  return fate === 'settled' || source === 'provider' || money.source === 'report';
+}
+
+/**
+ * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON. One
+ * reference with two transaction ids is two payments. Without an account, only the transaction id proves that both are one.
+ */
+export function handledSql(schema: string, named: string): string {
+  const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
+  const rows = `SELECT * FROM ${schema}.handled_payment o`;
+  return `
+    SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
+             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency))
+      FROM ${named}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
+           LATERAL (
+             ${rows} WHERE o.reference = x.reference
+                           AND (o.transaction = x.transaction) IS NOT FALSE
+             UNION ALL ${rows} WHERE o.reference = x.transaction
+             UNION ALL ${rows} WHERE o.transaction = x.reference
+             UNION ALL ${rows} WHERE o.transaction = x.transaction OFFSET 0) h
+     WHERE h.merchant_account = n.account
+           OR '' IN (h.merchant_account, n.account) AND h.transaction = x.transaction`;
+}
+
+export function toHandled(row: HandledRow): HandledPayment {
+  const { provider, reference, account, fate, source, currency } = row;
+  const merchantAccount = account === '' ? null : account;
+  const amount = row.amount === null ? null : BigInt(row.amount);
+  return { provider, reference, merchantAccount, fate, source, currency, amount, orderId: row.order_id };
+}
+
+/** SQL: stores what is left of settled unmatched money. @param which a condition on the row `p` */
+export function rememberSettledSql(schema: string, which: string): string {
+  return `
+    INSERT INTO ${schema}.handled_payment
+           (reference, transaction, merchant_account, amount, currency, source, fate)
+    SELECT ${schema}.payment_name(p.provider, p.reference),
+           ${schema}.payment_name(p.provider, p.evidence->>'transactionId'), p.merchant_account, p.amount, p.currency,
+           p.source, 'settled'
+      FROM ${schema}.unmatched_payment p WHERE ${which}`;
+}
+
+/** SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. */
+export function rememberBookedSql(schema: string, isOpenName: string): string {
+  const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
+  return `
+    INSERT INTO ${schema}.handled_payment
+           (reference, transaction, merchant_account, amount, currency, source, fate, order_id)
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
+           a.merchant_account, a.paid_amount, a.paid_currency,
+           CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
+           CASE WHEN a.status = 'SETTLED' THEN 'settled' ELSE 'booked' END, a.order_id
+      FROM ${schema}.payment_attempt a
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}`;
+}
+
+/** The payments that a person has settled without an attempt. */
+export class SettledPayments {
+  private readonly rememberSql: string;
+  private readonly forgetSql: string;
+
+  constructor(schema: string) {
+    this.rememberSql = rememberSettledSql(schema, 'p.id = $1');
+    this.forgetSql = `
+      DELETE FROM ${schema}.handled_payment h USING ${schema}.unmatched_payment p
+       WHERE p.id = $1 AND h.fate = 'settled' AND h.order_id IS NULL
+             AND h.reference = ${schema}.payment_name(p.provider, p.reference) AND h.merchant_account = p.merchant_account`;
+  }
+
+  /** @param id of the row in unmatched_payment. */
+  async remember(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(this.rememberSql, [id]);
+  }
+
+  async forget(tx: EntityManager, id: string): Promise<void> {
+    await tx.query(this.forgetSql, [id]);
+  }
+}

@@ -1,0 +1,157 @@
+import { SystemClock } from '../../../src/clock';
+import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
+import { Purge } from '../../../src/orders/retention/purge';
+import { resolveRetention } from '../../../src/orders/retention/retention-options';
+import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { SCHEMA, settle } from './shop';
+
+const DAY_MS = 86_400_000;
+
+describe('a payment whose order was erased or purged, or that was settled without an order', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const sql = <T>(text: string, ...parameters: unknown[]): Promise<T[]> => desk.shop.dataSource.query(text, parameters);
+  /** A notification of an attempt that nobody has registered. */
+  const notify = (reference: string, amount = 1_999n, transactionId = `t-${reference}`): Promise<void> =>
+    desk.shop.dataSource.transaction((tx) =>
+      desk.shop.store.keepUnmatched(tx, [
+        {
+          ...{ ...desk.attempt(reference), reason: 'unknown-order', handling: 'kept', orderId: null, amount },
+          ...{ currency: 'EUR', merchantAccount: null, transactionId, source: 'provider', evidence: {} },
+          now: new Date(),
+        },
+      ]),
+    );
+  const clear = async (id: string): Promise<void> => {
+    await sql(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, id);
+    await sql(`DELETE FROM ${SCHEMA}.outbox`);
+  };
+  const erase = async (orderId: string): Promise<void> => {
+    await clear(orderId);
+    const erasing = new ErasePersonalData(desk.shop.transaction, desk.shop.listeners);
+    expect(await erasing.execute({ orderId, reason: 'request 4711' })).toMatchObject({ outcome: 'erased' });
+  };
+  const purge = async (orderId: string): Promise<void> => {
+    await clear(orderId);
+    await sql(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, orderId);
+    const { dataSource, inventory, listeners } = desk.shop;
+    const keep = resolveRetention({ finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
+    const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
+    expect(await new Purge(steps, new SystemClock()).runOnce()).toMatchObject({ orders: 1 });
+  };
+  const paid = async (reference: string): Promise<string> => {
+    const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+    await desk.confirm(orderId, reference);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    return orderId;
+  };
+  const settleRow = async (reference: string): Promise<string> => {
+    const [{ id } = { id: 'none' }] = await desk.openOf(reference);
+    const settlement = { id, reason: 'paid back by wire' };
+    expect(await desk.shop.settleUnmatched.execute(settlement, { by: ANNA })).toMatchObject({ outcome: 'settled' });
+    return id;
+  };
+  const assign = (id: string, orderId: string) =>
+    desk.shop.assign.execute({ id, orderId, reason: 'the buyer sent a receipt' }, { by: ANNA });
+
+  it.each([
+    ['erased', erase],
+    ['purged', purge],
+  ])('is not kept anew if its notification is repeated after its order was %s', async (what, forget) => {
+    await forget(await paid(`r-${what}`));
+    await notify(`r-${what}`);
+    await notify(`${what}-alias`, 1_999n, `t-r-${what}`);
+    expect(await desk.openOf(`r-${what}`)).toEqual([]);
+    expect(await desk.openOf(`${what}-alias`)).toEqual([]);
+    expect(await desk.report('gone-with-it', `r-${what}`)).toEqual({ outcome: 'unknown-order' });
+    expect(await desk.openOf(`r-${what}`)).toEqual([]);
+  });
+
+  it('is kept if it has another amount or another transaction id', async () => {
+    await erase(await paid('r-other'));
+    await notify('r-other', 500n);
+    expect(await desk.openOf('r-other')).toMatchObject([{ amount: 500 }]);
+    await erase(await paid('r-second'));
+    await notify('r-second', 1_999n, 't-another');
+    expect(await desk.openOf('r-second')).toHaveLength(1);
+  });
+
+  it('that was only reported does not hide the word of its provider', async () => {
+    const orderId = await desk.placed();
+    await desk.report(orderId, 'r-claimed');
+    await purge(orderId);
+    expect(await desk.report('gone-with-it', 'r-claimed')).toEqual({ outcome: 'unknown-order' });
+    expect(await desk.openOf('r-claimed')).toEqual([]);
+    await notify('r-claimed');
+    expect(await desk.openOf('r-claimed')).toHaveLength(1);
+  });
+
+  it('is acknowledged if it is reported again for its erased order', async () => {
+    const orderId = await paid('r-again');
+    await erase(orderId);
+    expect(await desk.report(orderId, 'r-again')).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.confirm(orderId, 'r-again')).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.rowsOf('r-again')).toEqual([]);
+    expect(await sql(`SELECT 1 FROM ${SCHEMA}.payment_attempt WHERE reference = 'r-again'`)).toEqual([]);
+  });
+
+  it('pays no other order, which a person is told', async () => {
+    await erase(await paid('r-taken'));
+    const other = await desk.placed({ attempt: desk.attempt('r-taken') });
+    expect(await desk.confirm(other, 'r-taken')).toMatchObject({ outcome: 'attempt-mismatch' });
+    expect(await desk.statusOf(other)).toBe('PENDING');
+    const [row] = await desk.openOf('r-taken');
+    expect(row).toMatchObject({ reason: 'attempt-mismatch', orderId: other });
+    expect(await assign(row?.id ?? '', other)).toMatchObject({ code: 'PAYMENT_TAKEN' });
+    desk.shop.provider.paid('r-taken');
+    await desk.expire(other);
+    await settle(desk.shop, [other]);
+    expect(await desk.statusOf(other)).toBe('CLOSING');
+  });
+
+  it('is never refunded automatically if a person assigns it to an erased order', async () => {
+    const orderId = await paid('r-original');
+    await erase(orderId);
+    const id = await desk.unmatched('r-unlike');
+    expect(await assign(id, orderId)).toMatchObject({ outcome: 'assigned', booked: 'surplus' });
+    expect(await sql(`SELECT 1 FROM ${SCHEMA}.refund WHERE order_id = $1`, orderId)).toEqual([]);
+    expect(await desk.openOf('r-unlike')).toMatchObject([{ reason: 'surplus', handling: 'kept' }]);
+    const closed = await desk.closed();
+    await erase(closed);
+    expect(await assign(await desk.unmatched('r-late'), closed)).toMatchObject({ booked: 'late' });
+    expect(await desk.statusOf(closed)).toBe('CLOSED');
+    expect(await desk.openOf('r-late')).toMatchObject([{ reason: 'late', handling: 'kept' }]);
+  });
+
+  it('stays settled after its row is purged, and pays no order until it is reopened', async () => {
+    await notify('r-nobody');
+    const id = await settleRow('r-nobody');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-nobody') });
+    expect(await desk.confirm(orderId, 'r-nobody')).toMatchObject({ outcome: 'attempt-mismatch' });
+    const [mismatch] = await desk.openOf('r-nobody');
+    expect(await assign(mismatch?.id ?? '', orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+    expect(await desk.shop.unmatched.reopen({ id, reason: 'it was the wrong one' }, { by: ANNA })).toMatchObject({
+      outcome: 'reopened',
+    });
+    expect(await assign(id, orderId)).toMatchObject({ outcome: 'already-assigned' });
+    expect(await settle(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    await notify('r-row-gone');
+    await settleRow('r-row-gone');
+    await sql(`DELETE FROM ${SCHEMA}.unmatched_payment WHERE reference = 'r-row-gone'`);
+    await notify('r-row-gone');
+    expect(await desk.openOf('r-row-gone')).toEqual([]);
+  });
+
+  it('leaves nothing behind that names it', async () => {
+    await erase(await paid('r-nameless'));
+    const rows = await sql<{ text: string }>(`SELECT h::text AS text FROM ${SCHEMA}.handled_payment h`);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.filter(({ text }) => text.includes('r-nameless'))).toEqual([]);
+  });
+});
