@@ -4,7 +4,7 @@ import {
   PAYMENT_RECONCILIATION,
   PAYMENT_REFUND,
 } from '../../src/orders/order-timeouts';
-import { isSameAttempt } from '../../src/orders/payment-attempt';
+import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
 import { type LockedOrder } from '../../src/orders/order';
 import { type OrderStatus } from '../../src/orders/order-status';
 import { FINISHED_STATUSES } from '../../src/orders/retention/purge-orders';
@@ -48,7 +48,11 @@ function purge(shop: Shop, orderId: string): void {
 }
 
 function purgeRows({ world: { store, agenda } }: Shop): void {
-  store.unmatched.purge(new Date(agenda.nowMs - DAY), (key) => store.isRefunding(key));
+  const attempts = store.all().flatMap((order) => order.attempts);
+  // Only the row lets a person reopen what was settled.
+  const isHeld = (key: AttemptKey): boolean =>
+    store.isRefunding(key) || attempts.some((one) => one.status === 'SETTLED' && isSameAttempt(one, key));
+  store.unmatched.purge(new Date(agenda.nowMs - DAY), isHeld);
 }
 
 /** src/orders/retention/open-items.ts. */

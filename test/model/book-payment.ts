@@ -1,8 +1,8 @@
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
-import { decideClaim } from '../../src/orders/pay/decide-claim';
+import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
-import { paymentTimeout } from '../../src/orders/order-timeouts';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
 import {
   type UnmatchedHandling,
   type UnmatchedMoney,
@@ -25,19 +25,24 @@ interface Booked {
 
 /** src/orders/pay/handle-webhook.ts: finds the order of a payment that a provider tells of. */
 export function bookNotified(world: World, late: LatePath, told: Money, by: ActionContext): void {
-  const { store, agenda, random, trace } = world;
+  const { store, engine, agenda, random, trace } = world;
   if (confirm(world, late, told, by)) return;
   trace.note(() => `${by.cause}: ${told.reference} is paid, which nobody has registered`);
   // Transactions of their own: before each of them the attempt may come in.
   agenda.after(random.between(0, 20), () => {
     store.keepUnmatched([unmatchedMoney(world, world.wiring.believes(told), null, 'unknown-order', 'kept')]);
-    agenda.after(random.between(0, 20), () => confirm(world, late, told, by));
+    agenda.after(random.between(0, 20), () => {
+      if (confirm(world, late, told, by)) return;
+      // Only the attempt's own look-up tells whether the report that links them is true.
+      const claim = findNotified(world, told);
+      if (claim) engine.schedule(reconcileTimeout(claim.orderId), agenda.now);
+    });
   });
 }
 
 function confirm(world: World, late: LatePath, told: Money, by: ActionContext): boolean {
   const known = findNotified(world, told);
-  if (!known) return false;
+  if (!known || (world.wiring.asksAboutClaims && isLinkedByReport(known, told))) return false;
   const { orderId, merchantAccount } = known;
   bookPayment(world, late, { ...told, merchantAccount }, { orderId, by });
   return true;
@@ -72,11 +77,12 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   }
   const order = lockAtDesk(world, orderId);
   const money = accountedFor(world, order, wiring.believes(told));
-  if (!isOurs(world, order, money)) return keep(world, order, money, 'attempt-mismatch');
   const booking = bookMoney(order, money);
+  const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
+  if (!late.claims.take(order, money, booking, mismatched)) return mismatched();
   store.putAttempts(booking.after);
   if (booking.released.length > 0) late.watch(order.id);
-  if (booking.isDisputed) keep(world, order, money, 'attempt-mismatch');
+  if (booking.isDisputed) mismatched();
   const decision = decidePayment(booking);
   trace.note(() => `${by.cause}: ${told.reference} is paid, ${order.id} is ${order.status} -> ${decision.type}`);
   switch (decision.type) {
@@ -98,15 +104,6 @@ function accountedFor({ wiring }: World, { attempts }: LockedOrder, money: Money
   if (wiring.knowsAccounts) return money;
   const known = attempts.find(({ reference }) => reference === money.reference);
   return known ? { ...money, merchantAccount: known.merchantAccount } : money;
-}
-
-function isOurs(world: World, order: LockedOrder, money: Money): boolean {
-  const others = world.store.bookedElsewhere(order.id, money);
-  if (money.source === 'provider') world.store.closeSamePayments(money);
-  const decision = decideClaim(order, money, others, bookMoney(order, money).wasBooked);
-  // The others lose it in transactions of their own, at once.
-  if (decision === 'outranks') for (const claim of others) world.store.release(claim);
-  return decision !== 'refused';
 }
 
 function keep(world: World, order: LockedOrder, money: Money, reason: UnmatchedReason): void {

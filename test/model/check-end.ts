@@ -3,7 +3,7 @@ import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import { isBooked, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { checkUnits } from './check-units';
 import { checkHistory } from './check-history';
-import { needsPerson } from './needs-person';
+import { isFailedRefund, needsPerson } from './needs-person';
 import { type Shop } from './shop';
 import { unitOf } from './truth';
 
@@ -86,14 +86,20 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
 /** Whether a person decides about this money, and was told: by the parked timeout, or by the unmatched payment. */
 function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolean {
   const { policy, world } = shop;
+  const unit = unitOf(shop, attempt);
+  const open = world.store.unmatched.open();
+  // It came back from the bank, which nobody was told, or a person was.
+  const hasFailed = open.some((row) => row.reason === 'refund-failed' && isSameAttempt(row, attempt));
+  if (unit?.hasComeBack && (hasFailed || !unit.isHeard)) return true;
   const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isSameAttempt(row, attempt));
   if (isUndecided(order.status)) {
-    if (!order.autoClose) return isTold || unitOf(shop, attempt)?.isHeard !== true;
+    if (!order.autoClose) return isTold || unit?.isHeard !== true;
     return needsPerson(shop, order.id) && attempt.status === 'PAID';
   }
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
-  // What nobody had registered, or nobody but the shop vouches for, waits for a person under every policy.
-  const isDoubtful = !attempt.registered || isUnconfirmed(attempt);
+  // What nobody had registered, or nobody but the shop vouches for, or another order claims, waits for a person under every policy.
+  const isClaimed = world.store.bookedElsewhere(order.id, attempt).length > 0;
+  const isDoubtful = !attempt.registered || isUnconfirmed(attempt) || isClaimed;
   return (ofEnded === 'keep' || isDoubtful) && isTold && attempt.status === 'PAID';
 }
 
@@ -118,7 +124,9 @@ function checkStock({ world: { store } }: Shop, { id, status }: LockedOrder): Vi
 function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
   const { store, engine } = shop.world;
   const rows = engine.table.all();
-  const good = rows.filter(({ state, key }) => state === 'parked' && needsPerson(shop, key));
+  const good = rows.filter(
+    (row) => row.state === 'parked' && (needsPerson(shop, row.key) || isFailedRefund(shop, row)),
+  );
   const violations: Violation[] = [];
   for (const row of rows.filter((candidate) => !good.includes(candidate))) {
     violations.push({ type: 'endless', text: `${row.kind} ${row.key} is ${row.state}: ${row.lastError}` });

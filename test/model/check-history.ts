@@ -2,6 +2,7 @@ import { type LockedOrder } from '../../src/orders/order';
 import { canTransition } from '../../src/orders/order-status';
 import { type Violation } from './check-end';
 import { type Shop } from './shop';
+import { paymentOf, unitOf } from './truth';
 
 /** What an order's history, its refunds and its deadline must agree on. */
 export function checkHistory(shop: Shop, order: LockedOrder): Violation[] {
@@ -28,9 +29,11 @@ function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
   const refunds = [...shop.world.store.refunds.values()].filter(({ orderId }) => orderId === order.id);
   return refunds.flatMap((refund): Violation[] => {
     const { reference, number, status } = refund;
-    const payment = shop.world.providerOf(refund).find(reference);
+    const payment = paymentOf(shop, refund);
     const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
     if (others.length > 0) return [{ type: 'refund', text: `${reference} was refunded twice` }];
+    const unit = unitOf(shop, { ...refund, transactionId: null });
+    if (refund.isPaidBack || (unit?.hasComeBack && !unit.isHeard)) return [];
     const isBack = payment?.refunds.has(number) === true;
     if (isBack === (status === 'REFUNDED')) return [];
     return [

@@ -1,12 +1,13 @@
 import { isDue } from '../../src/orders/close/decide-closing';
 import { type LockedOrder } from '../../src/orders/order';
-import { paymentTimeout } from '../../src/orders/order-timeouts';
+import { paymentTimeout, refundTimeout } from '../../src/orders/order-timeouts';
 import { moneyOf } from '../../src/orders/pay/money-of';
 import { withStatus } from '../../src/orders/payment-attempt';
 import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
 import { heldAttempt } from '../../src/orders/unmatched/settle-unmatched';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
+import { isFailure } from './refund-handler';
 import { lockAtDesk } from './lock-at-desk';
 import { workOffMoney } from './operator';
 import { type ProviderPayment } from './provider-payment';
@@ -65,10 +66,11 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
 function settle(shop: Shop, row: UnmatchedRow): void {
   const { store, agenda, trace } = shop.world;
   const unit = unitOf(shop, row);
-  if (unit && (isNeeded(shop, unit) || isReturning(shop, unit))) return;
+  if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;
   store.unmatched.resolve(row.id, 'settled', agenda.now);
+  endRefund(shop, row);
   if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));
   forget(shop, row);
 }
@@ -78,6 +80,14 @@ function markSettled({ world: { store, engine, agenda } }: Shop, row: UnmatchedR
   if (!held) return;
   store.putAttempt(withStatus(held, 'SETTLED'));
   if (isDue(order, agenda.now)) engine.schedule(paymentTimeout(order.id), agenda.now);
+}
+
+/** What a person has paid back, nobody else may. */
+function endRefund({ world: { store, engine, agenda } }: Shop, row: UnmatchedRow): void {
+  const refund = [...store.refunds.values()].find((one) => isFailure(row, one) && one.status === 'PENDING');
+  if (!refund) return;
+  Object.assign(refund, { status: 'REFUNDED', isPaidBack: true });
+  engine.schedule(refundTimeout(refund.number), agenda.now);
 }
 
 /** The others do not know of it: the shop repeats its report, and another operator works on the order. */

@@ -2,7 +2,7 @@ import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { isWatched } from '../../src/orders/unmatched/plan-watch';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTakeMoney, isUnconfirmed } from '../../src/orders/payment-attempt';
-import { type ClosingPlan, planClosing } from '../../src/orders/close/plan-closing';
+import { type ClosingPlan } from '../../src/orders/close/plan-closing';
 import { type DueTimeout } from '../../src/timeouts/timeout';
 import { DONE, type TimeoutOutcome } from '../../src/timeouts/handlers/timeout-outcome';
 import { interrogateAll } from './interrogate';
@@ -22,10 +22,10 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
       store.adoptUnmatched(due.key);
       const order = seenBy(world, due.key);
       if (!order) return CHANGED;
-      const answer = due.answer && [...late.withoutTaken(order, due.answer)];
+      const answer = due.answer && [...late.claims.withoutTaken(order, due.answer)];
       const plan = planOf(world, late, order, { ...due, ...(answer ? { answer } : {}) });
       store.recordFindings(order.id, plan.findings);
-      late.noteFound(order.id, plan.findings);
+      late.claims.noteFound(plan.after, plan.findings);
       late.beginRefunds(plan.returns, 'partial');
       const { transition, outcome } = plan;
       if (transition && !store.apply(transition, ruleSees(world, plan.after))) {
@@ -52,8 +52,8 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
 
 /** A part that another order counts on as well does not go back. */
 function planOf(world: World, late: LatePath, order: LockedOrder, due: DueTimeout<AttemptFinding[]>): ClosingPlan {
-  const { agenda, policy } = world;
-  const plan = planClosing(order, due, agenda.now, policy.partialPayment);
-  if (late.disputed(plan.returns).length === 0) return plan;
-  return planClosing(order, due, agenda.now, 'keep');
+  const { agenda, policy, wiring } = world;
+  const plan = wiring.planClosing(order, due, agenda.now, policy.partialPayment);
+  if (late.claims.disputed(plan.returns).length === 0) return plan;
+  return wiring.planClosing(order, due, agenda.now, 'keep');
 }

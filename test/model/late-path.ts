@@ -1,7 +1,5 @@
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/decide-unmatched';
-import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { paymentsFound } from '../../src/orders/lookup/with-findings';
-import { isElsewhere, splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
+import { Claims } from './claims';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { type UnmatchedRow } from './unmatched-table';
 import { type LockedContext } from '../../src/orders/unmatched/locked-context';
@@ -22,12 +20,17 @@ type Asked = Pick<LockedContext, 'verified' | 'isAsking'>;
 
 /** src/orders/unmatched/handle-unmatched.ts and late-watch.ts: what decideUnmatched says, done in the given transaction. */
 export class LatePath {
-  constructor(private readonly world: World) {}
+  readonly claims: Claims;
+
+  constructor(private readonly world: World) {
+    this.claims = new Claims(world);
+  }
 
   settle(orderId: string, by: ActionContext, asked: Asked = {}): void {
     const { verified = false } = asked;
     const { store, policy, wiring, trace } = this.world;
     const order = store.lock(orderId);
+    this.claims.outrank(order);
     const decision = wiring.decideUnmatched(order, policy, { verified });
     if (decision.type === 'nothing') return;
     trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
@@ -49,11 +52,6 @@ export class LatePath {
     return true;
   }
 
-  /** Those that another order counts on as well. */
-  disputed(attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
-    return attempts.filter((attempt) => this.world.store.bookedElsewhere(attempt.orderId, attempt).length > 0);
-  }
-
   /** Puts the money of these attempts on its way back. */
   beginRefunds(attempts: readonly PaymentAttempt[], reason: RefundReason): void {
     const { store, engine, agenda } = this.world;
@@ -65,29 +63,6 @@ export class LatePath {
       store.unmatched.handle((row) => isOpen(row) && isDecided(row) && isSameAttempt(row, attempt), 'refunding');
       engine.schedule({ kind: PAYMENT_REFUND, key: refund.number }, agenda.now);
     }
-  }
-
-  /** src/orders/unmatched/note-unmatched-money.ts: the findings without payments that another order has. */
-  withoutTaken(order: LockedOrder, findings: readonly AttemptFinding[]): readonly AttemptFinding[] {
-    const { store, agenda } = this.world;
-    const known = paymentsFound(findings).flatMap((money) => store.samePayments(money));
-    if (known.length === 0) return findings;
-    const { left, taken } = splitTaken(order, findings, known);
-    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now } as const;
-    store.keepUnmatched(taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })));
-    return left;
-  }
-
-  /** The same file: closes unmatched money that was found, and tells a person of what another order counts on, too. */
-  noteFound(orderId: string, findings: readonly AttemptFinding[]): void {
-    const { store, agenda } = this.world;
-    const money = paymentsFound(findings);
-    if (money.length === 0) return;
-    for (const names of money) store.closeSamePayments(names);
-    const known = money.flatMap((names) => store.samePayments(names));
-    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
-    const disputed = store.lock(orderId).attempts.filter((attempt) => isElsewhere(attempt, known));
-    store.keepUnmatched(disputed.map((attempt) => unmatchedFromAttempt(attempt, why)));
   }
 
   enterRefunding(orderId: string, by: ActionContext): void {
@@ -111,7 +86,7 @@ export class LatePath {
     by: ActionContext,
     { isAsking = false }: Asked,
   ): void {
-    const disputed = this.disputed(refunds);
+    const disputed = this.claims.disputed(refunds);
     const others = refunds.filter((attempt) => !disputed.includes(attempt));
     this.beginRefunds(others, reason);
     if (others.length > 0) this.enterRefunding(order.id, by);
@@ -142,7 +117,7 @@ export class LatePath {
 
 /** A refund decides about these; the others ask whose money it is. */
 function isDecided({ reason }: UnmatchedRow): boolean {
-  return reason !== 'attempt-mismatch' && reason !== 'unknown-order';
+  return reason !== 'attempt-mismatch' && reason !== 'unknown-order' && reason !== 'chargeback';
 }
 
 const REFUNDABLE: readonly OrderStatus[] = ['CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];

@@ -1,5 +1,6 @@
 import { type AttemptStatus } from '../../src/orders/attempt-status';
-import { bookMoney, type Money, released } from '../../src/orders/pay/book-money';
+import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { decideClaim } from '../../src/orders/pay/decide-claim';
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
@@ -39,6 +40,8 @@ export interface HistoryRow {
 export interface RefundRow extends Refund {
   status: 'PENDING' | 'REFUNDED';
   readonly createdMs: number;
+  /** A person has paid it back, and the provider need not be asked. */
+  isPaidBack?: boolean;
 }
 
 /**
@@ -85,7 +88,8 @@ export class ModelStore {
     const attempts = this.all().flatMap((order) => order.attempts);
     const isMeant = (attempt: PaymentAttempt): boolean =>
       this.knowsAccounts ? isSameAttempt(attempt, names) : attempt.reference === names.reference;
-    return attempts.find(isMeant) ?? attempts.find((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+    const holders = attempts.filter((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+    return attempts.find(isMeant) ?? holders.find(({ paidSource }) => paidSource === 'provider') ?? holders[0];
   }
 
   /** Undefined: the order itself was changed since then, which ends the transaction with a serialization failure. */
@@ -108,7 +112,9 @@ export class ModelStore {
   samePayments(names: PaymentNames): PaymentAttempt[] {
     return this.all()
       .flatMap(({ attempts }) => attempts)
-      .filter((attempt) => isSameAttempt(attempt, names) || (isBooked(attempt) && isSamePayment(attempt, names)));
+      .filter(
+        (one) => isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names)),
+      );
   }
 
   /** Closes money of an unknown order that was reported under the other name of this payment. */
@@ -125,11 +131,6 @@ export class ModelStore {
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
     const isMeant = (attempt: PaymentAttempt): boolean => keys.some((key) => isSameAttempt(key, attempt));
     this.mapAttempts(orderId, (attempt) => (isMeant(attempt) ? withStatus(attempt, status) : attempt));
-  }
-
-  /** src/orders/pay/release-claims.ts */
-  release(claim: PaymentAttempt): void {
-    this.putAttempt(released(this.lock(claim.orderId).status, claim));
   }
 
   putAttempt(attempt: PaymentAttempt): void {
@@ -153,8 +154,10 @@ export class ModelStore {
     for (const row of adoptable) {
       const { merchantAccount } = row;
       const money = moneyOf(reportOf(row, orderId), merchantAccount, row.source, this.now());
-      if (this.bookedElsewhere(orderId, money).length > 0) continue;
-      const booking = bookMoney(this.lock(orderId), this.accounted(orderId, money));
+      const order = this.lock(orderId);
+      const booking = bookMoney(order, this.accounted(orderId, money));
+      const others = this.bookedElsewhere(orderId, money);
+      if (decideClaim(order, money, others, booking.wasBooked) === 'refused') continue;
       if (booking.isDisputed) continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
@@ -302,6 +305,11 @@ export class ModelStore {
     const known = this.lock(orderId).attempts.find((attempt) => this.isSame(attempt, money));
     return known ? { ...money, merchantAccount: known.merchantAccount } : money;
   }
+}
+
+/** It is registered under the name that the payment has at its provider. */
+function isNamed(attempt: PaymentAttempt, { transactionId, ...key }: PaymentNames): boolean {
+  return attempt.registered && transactionId !== null && isSameAttempt(attempt, { ...key, reference: transactionId });
 }
 
 const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'];

@@ -1,5 +1,6 @@
 import { PAYMENT_REFUND } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isFailure } from './refund-handler';
 import { type Shop } from './shop';
 import { type TimeoutRow } from './timeout-table';
 
@@ -14,11 +15,17 @@ export function needsPerson({ policy, world: { store } }: Shop, orderId: string)
   return order?.attempts.some(isPart) ?? false;
 }
 
+/** Whether this refund has come back from the bank, and a person is told. */
+export function isFailedRefund({ world: { store } }: Shop, { kind, key }: TimeoutRow): boolean {
+  const refund = kind === PAYMENT_REFUND ? store.refunds.get(key) : undefined;
+  return refund !== undefined && store.unmatched.open().some((row) => isFailure(row, refund));
+}
+
 /** Whether this timeout had to be parked, so that an operator's replay is part of the plan. */
 export function isParkedForReason(shop: Shop, { kind, key }: TimeoutRow): boolean {
   const traits = shop.plan.providers;
   if (traits.some(({ outages }) => outages.some(({ fromMs, toMs }) => toMs - fromMs > 12 * HOUR_MS))) return true;
-  if (kind === PAYMENT_REFUND) return traits.some(({ refundsFromMs }) => refundsFromMs > 0);
+  if (kind === PAYMENT_REFUND) return traits.some((one) => one.refundsFromMs > 0 || one.failingRefunds > 0);
   // Without a limit at the provider, a payment that it does not know yet may come forever.
   const isLimitless = ({ timeExpire, status }: PaymentAttempt): boolean => timeExpire === null && status !== 'CLOSED';
   return (

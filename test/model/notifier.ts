@@ -1,10 +1,9 @@
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type PaidOutcome } from '../../src/payments';
-import { ORDER_LATE_WATCH, PAYMENT_REFUND, paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
+import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../../src/orders/order-timeouts';
 import { type Money } from '../../src/orders/pay/book-money';
 import { accountOf } from '../../src/orders/pay/with-account';
 import { LIMITS } from '../../src/orders/limits';
-import { refundNumber } from '../../src/orders/unmatched/refund';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';
@@ -66,14 +65,18 @@ function isBookable({ amount, currency }: Money): boolean {
 
 /** src/orders/pay/handle-webhook.ts: the state of a payment has changed. False: nobody knows it. */
 function look({ world }: Shop, money: Money): boolean {
-  const { engine, agenda, wiring } = world;
+  const { engine, agenda, wiring, store } = world;
   const known = findNotified(world, money);
   if (!known) return false;
   const { orderId } = known;
   if (wiring.looksUpOnChange) engine.schedule(reconcileTimeout(orderId), agenda.now);
   engine.wake(paymentTimeout(orderId), 'passive');
   engine.wake({ kind: ORDER_LATE_WATCH, key: orderId }, 'passive');
-  engine.wake({ kind: PAYMENT_REFUND, key: refundNumber(known) }, 'passive');
+  for (const { status, isPaidBack, number } of [...store.refunds.values()].filter((row) => row.orderId === orderId)) {
+    const { kind, key, payload = {} } = refundTimeout(number, true);
+    if (status === 'PENDING' || isPaidBack) engine.wake({ kind, key }, 'passive');
+    else if (wiring.checksRefunds) engine.schedule({ kind, key }, agenda.now, payload);
+  }
   return true;
 }
 
@@ -82,7 +85,7 @@ export function tellOfFailedRefund(shop: Shop, provider: string, payment: Provid
   const { agenda, random } = shop.world;
   const { reference } = payment.traits;
   const delayMs = DELAYS_MS[round];
-  for (const unit of payment.units) unit.isHeard = delayMs !== undefined;
+  for (const unit of payment.units.filter(({ hasComeBack }) => hasComeBack)) unit.isHeard = delayMs !== undefined;
   if (delayMs === undefined) return;
   agenda.after(delayMs + random.between(20, 800), () => {
     if (random.chance(0.3)) return tellOfFailedRefund(shop, provider, payment, round + 1);

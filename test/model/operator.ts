@@ -41,7 +41,7 @@ export function closeByHand(shop: Shop, orderId: string): void {
   const { world, late } = shop;
   const { store, engine, agenda, wiring, trace } = world;
   const order = lockAtDesk(world, orderId);
-  const decision = wiring.decideManualClose(order, declares(shop, order));
+  const decision = wiring.decideManualClose(order, declares(shop, order), late.claims.confirmedOf(order));
   trace.note(() => `operator closes ${orderId}, which is ${order.status} -> ${decision.type}`);
   if (decision.type === 'look-up') {
     engine.schedule(paymentTimeout(orderId), agenda.now);
@@ -72,7 +72,7 @@ function declares({ world }: Shop, { attempts }: LockedOrder): boolean {
 function reviveByHand({ world, late }: Shop, orderId: string): void {
   const order = lockAtDesk(world, orderId);
   const paid = order.attempts.filter(({ status }) => status === 'PAID');
-  const decision = decideRevival(order, late.disputed(paid));
+  const decision = decideRevival(order, late.claims.disputed(paid));
   if (decision.type !== 'revive') return;
   const isRevived = late.reviveWith(orderId, decision.attempts, BY);
   const isKept = ({ reason, handling, ...row }: UnmatchedRow): boolean =>
@@ -100,7 +100,7 @@ function refundByOperator({ world, late }: Shop, { orderId, ...key }: PaymentAtt
   const order = lockAtDesk(world, orderId);
   const decision = decideManualRefund(order, { ...key, transactionId: null });
   trace.note(() => `operator refunds ${key.reference} of ${orderId}, which is ${order.status} -> ${decision.type}`);
-  if (decision.type !== 'refund' || late.disputed([decision.attempt]).length > 0) return;
+  if (decision.type !== 'refund' || late.claims.disputed([decision.attempt]).length > 0) return;
   late.beginRefunds([decision.attempt], 'operator');
   const isOverdue = order.status === 'PENDING' && order.autoClose && agenda.now >= closesAt(order);
   if (order.status === 'CLOSING' || isOverdue) engine.schedule(paymentTimeout(orderId), agenda.now);

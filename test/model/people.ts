@@ -20,7 +20,7 @@ export function sendPeople(shop: Shop, orderId: string): void {
   const deadlineMs = store.lock(orderId).expiresAt.getTime();
   const around = (fromMs: number, toMs: number, act: () => void): void =>
     agenda.at(deadlineMs + random.between(fromMs, toMs), act);
-  if (random.chance(0.08)) around(-MINUTE, 10 * SECOND, () => cancel(shop, orderId));
+  if (random.chance(0.12)) around(-MINUTE, 10 * SECOND, () => cancel(shop, orderId));
   if (random.chance(0.08)) around(-30 * SECOND, 2 * SECOND, () => extend(shop, orderId));
   if (random.chance(0.1)) around(-20 * SECOND, MINUTE, () => checkPayment(shop, orderId));
   if (random.chance(0.05)) around(-20 * SECOND, 60 * MINUTE, () => markPaid(shop, orderId));
@@ -57,8 +57,9 @@ export function cancel({ world, late }: Pick<Shop, 'world' | 'late'>, orderId: s
 }
 
 function needsPerson(late: LatePath, order: LockedOrder): boolean {
+  if (isUndecided(order.status) && late.claims.confirmedOf(order).length > 0) return true;
   const returns = isUndecided(order.status) ? refundsOfCancellation(order) : [];
-  return !returns || late.disputed(returns).length > 0;
+  return !returns || late.claims.disputed(returns).length > 0;
 }
 
 /** src/orders/deadline/extend-deadline.ts. */

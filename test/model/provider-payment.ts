@@ -28,6 +28,8 @@ export class Unit {
   refunded = 0n;
   /** What a person has given back past the provider. */
   paidBack = 0n;
+  /** Whether a refund of it has come back. */
+  hasComeBack = false;
   /** Whether the service was told of it, by a notification or by an answer. */
   isHeard = false;
 
@@ -167,6 +169,7 @@ export class ProviderPayment {
     const made = this.refunds.get(number);
     if (!made) return;
     made.unit.refunded -= made.amount;
+    made.unit.hasComeBack = true;
     this.refunds.delete(number);
   }
 

@@ -13,6 +13,7 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
   const { store, agenda } = world;
   return {
     settle(due) {
+      late.claims.release(due.key, (id) => late.watch(id));
       const order = store.lock(due.key);
       if (!due.answer) return order.attempts.some(isWorthAsking) ? LOOK_UP : DONE;
       const by = { cause: due.cause };

@@ -53,7 +53,7 @@ export interface RunPlan {
 }
 
 /** What is drawn. The others are built, and wait for the decisions that they test. */
-export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>(['early', 'auto']);
+export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>(['early', 'auto', 'refunds', 'lies']);
 
 export type Dimension =
   'stale' | 'clerks' | 'forgets' | 'lies' | 'open' | 'accounts' | 'odd' | 'pause' | 'early' | 'refunds' | 'auto';

@@ -50,9 +50,11 @@ export class UnmatchedTable {
     this.change(id, { handling, resolvedAt: now, resolvedBy: 'operator', resolution: 'model' });
   }
 
-  /** src/orders/retention/purge-rows.ts; `isRefunding`: its refund is not done. */
-  purge(olderThan: Date, isRefunding: (key: AttemptKey) => boolean): void {
-    this.rows = this.rows.filter((row) => row.createdAt >= olderThan || !isDone(row, isRefunding));
+  /** src/orders/retention/purge-rows.ts; `isHeld`: something else needs the row, such as a refund that is not done. */
+  purge(olderThan: Date, isHeld: (key: AttemptKey) => boolean): void {
+    const isNeeded = (row: UnmatchedRow): boolean =>
+      !isDone(row, isHeld) || (row.handling === 'settled' && isHeld(row));
+    this.rows = this.rows.filter((row) => row.createdAt >= olderThan || isNeeded(row));
   }
 
   isDone(row: UnmatchedRow, isRefunding: (key: AttemptKey) => boolean): boolean {

@@ -12,9 +12,9 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
   const { store, agenda, policy } = world;
   return {
     settle(due) {
-      const findings = late.withoutTaken(store.lock(due.key), due.answer ?? []);
+      const findings = late.claims.withoutTaken(store.lock(due.key), due.answer ?? []);
       store.recordFindings(due.key, findings);
-      late.noteFound(due.key, findings);
+      late.claims.noteFound(store.lock(due.key), findings);
       const order = store.lock(due.key);
       if (isUndecided(order.status)) return DONE;
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;

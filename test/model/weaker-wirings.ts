@@ -1,5 +1,10 @@
 import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
 import { type Facts, nextStep, type Step } from '../../src/orders/lookup/next-step';
+import { planClosing } from '../../src/orders/close/plan-closing';
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { paymentsFound } from '../../src/orders/lookup/with-findings';
+import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { isBooked, isSameAttempt, isSamePayment } from '../../src/orders/payment-attempt';
 import { OURS, type Wiring } from './wiring';
 
 const closed: Step = { type: 'conclude', finding: { type: 'CLOSED', evidence: {} } };
@@ -60,6 +65,15 @@ function lastQuery({ query, confirmation }: Facts): Facts['query'] {
   return confirmation ?? query;
 }
 
+/** Whatever another order has claimed is its own, unless nothing of it was registered there. */
+const heedsClaims: Wiring['decideClaim'] = (order, money, others, wasBooked) => {
+  const holders = others.filter((one) => isBooked(one) || isSameAttempt(one, money));
+  if (holders.length === 0 || wasBooked) return 'taken';
+  const isOutranked = holders.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
+  const isIts = order.attempts.some((one) => one.registered && isSameAttempt(one, money));
+  return isIts && isOutranked && money.source === 'provider' ? 'outranks' : 'refused';
+};
+
 const weaker = (name: string, changes: Partial<Wiring>): Wiring => ({ ...OURS, shows: 'charged', ...changes, name });
 
 /** First the steps by which the algorithm grew, the weakest first; then ours with one of its rules left out. */
@@ -83,6 +97,29 @@ export const WEAKER: readonly Wiring[] = [
   weaker('believes-operators', { checksDeclared: false }),
   // Money that came before its order waits for the deadline, also where there is none.
   weaker('waits-for-deadlines', { earlyMoneyTimeout: () => [], shows: 'endless' }),
+  // A refund that is done is never asked for again.
+  weaker('forgets-refunds', { checksRefunds: false, shows: 'lost' }),
+  // A report elsewhere counts as much as the provider's word about a registered attempt.
+  weaker('believes-claims', {
+    decideClaim: heedsClaims,
+    splitTaken: (order, findings, attempts) => {
+      const others = attempts.filter(({ orderId }) => orderId !== order.id);
+      const isTaken = (money: Money): boolean => {
+        const same = others.filter((one) => isSameAttempt(one, money) || isSamePayment(one, money));
+        return heedsClaims(order, money, same, bookMoney(order, money).wasBooked) === 'refused';
+      };
+      const taken = paymentsFound(findings).filter(isTaken);
+      const isLeft = (found: AttemptFinding): boolean => !taken.some((one) => isSameAttempt(one, found));
+      const unclear = { type: 'UNKNOWN', reason: 'another order has it', needsPerson: true } as const;
+      return { left: findings.map((found) => (isLeft(found) ? found : { ...found, finding: unclear })), taken };
+    },
+    asksAboutClaims: false,
+  }),
+  // The policy of a partial payment holds for canceled orders, too, and keeps them CLOSING for a person.
+  weaker('parks-cancellations', {
+    planClosing: (order, due, now, partial) => planClosing(order, due, now, partial === 'park' ? 'keep' : partial),
+    shows: 'endless',
+  }),
   // All attempts are asked about at once, so the rate limit of the provider is used up by questions.
   weaker('asks-all-at-once', { lanes: Infinity, shows: 'endless' }),
 ];

@@ -1,6 +1,9 @@
 import { type Money } from '../../src/orders/pay/book-money';
 import { type Violation } from './check-end';
 import { decideUnmatched } from '../../src/orders/unmatched/decide-unmatched';
+import { decideClaim } from '../../src/orders/pay/decide-claim';
+import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
+import { planClosing } from '../../src/orders/close/plan-closing';
 import { decideManualClose } from '../../src/orders/operator/decide-manual-close';
 import { earlyMoneyTimeout } from '../../src/orders/order-timeouts';
 import { nextStep } from '../../src/orders/lookup/next-step';
@@ -24,6 +27,13 @@ export interface Wiring {
   readonly knowsAccounts: boolean;
   /** Whether a notification without an amount has the provider asked. */
   readonly looksUpOnChange: boolean;
+  /** Whether a notification of a change has refunds asked for that are done. */
+  readonly checksRefunds: boolean;
+  readonly decideClaim: typeof decideClaim;
+  readonly splitTaken: typeof splitTaken;
+  /** Whether a notification that only a report links to an attempt is looked up first. */
+  readonly asksAboutClaims: boolean;
+  readonly planClosing: typeof planClosing;
   /** Attempts of one order that are asked about at a time; those that could bring money first. */
   readonly lanes: number;
   readonly decideManualClose: typeof decideManualClose;
@@ -45,6 +55,11 @@ export const OURS: Wiring = {
   believes: (money) => money,
   knowsAccounts: true,
   looksUpOnChange: true,
+  checksRefunds: true,
+  decideClaim,
+  splitTaken,
+  asksAboutClaims: true,
+  planClosing,
   lanes: 4,
   decideManualClose,
   checksDeclared: true,

@@ -192,6 +192,6 @@ export class HandleWebhook {
 }
 
 /** Whether the payment is found only by a transaction id that a report gave to the attempt. Anyone may report any id. */
-function isLinkedByReport({ reference, paidSource }: PaymentAttempt, names: PaymentNames): boolean {
+export function isLinkedByReport({ reference, paidSource }: PaymentAttempt, names: PaymentNames): boolean {
   return paidSource !== 'provider' && reference !== names.reference && reference !== names.transactionId;
 }

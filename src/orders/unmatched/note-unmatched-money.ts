@@ -161,7 +161,7 @@ export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentA
 }
 
 /** Pure: whether this payment is certain to be that of its order, and others have only claimed it. */
-function isOnlyClaimed(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
+export function isOnlyClaimed(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
   return isCertain(payment) && holdersElsewhere(payment, attempts).every(isClaim);
 }
 
@@ -171,6 +171,7 @@ function holdersElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAtt
   );
 }
 
-function isCertain(payment: PaymentAttempt): boolean {
+/** Pure: whether the provider has confirmed this payment for an attempt that the order registered. */
+export function isCertain(payment: PaymentAttempt): boolean {
   return payment.status === 'PAID' && !isClaim(payment);
 }

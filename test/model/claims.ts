@@ -1,0 +1,134 @@
+import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
+import { paymentsFound } from '../../src/orders/lookup/with-findings';
+import { type LockedOrder } from '../../src/orders/order';
+import { isUndecided } from '../../src/orders/order-status';
+import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
+import { type Booking, type Money, released } from '../../src/orders/pay/book-money';
+import { neededPayments } from '../../src/orders/pay/decide-claim';
+import {
+  type AttemptKey,
+  isBooked,
+  isClaim,
+  isSameAttempt,
+  isSamePayment,
+  type PaymentAttempt,
+} from '../../src/orders/payment-attempt';
+import { isCertain, isElsewhere, isOnlyClaimed } from '../../src/orders/unmatched/note-unmatched-money';
+import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
+import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
+import { type UnmatchedRow } from './unmatched-table';
+import { type World } from './world';
+
+/** src/orders/unmatched/note-unmatched-money.ts, claim-payment.ts, release-claims.ts: payments that two orders have. */
+export class Claims {
+  constructor(private readonly world: World) {}
+
+  /** Whether the order takes the payment. */
+  take(order: LockedOrder, money: Money, booking: Booking, keep: () => void): boolean {
+    const { store, wiring } = this.world;
+    const others = store.bookedElsewhere(order.id, money);
+    if (money.source === 'provider') store.closeSamePayments(money);
+    const decision = wiring.decideClaim(order, money, others, booking.wasBooked);
+    if (decision === 'outranks') {
+      if (money.isAssigned) this.contest(others);
+      else if (!neededPayments(booking.after).includes(booking.holder)) keep();
+    }
+    return decision !== 'refused';
+  }
+
+  /** Ends the claims of other orders to the payments that pay this order. */
+  outrank(order: LockedOrder): void {
+    const { store } = this.world;
+    const payments = neededPayments(order).filter(isCertain);
+    if (order.status !== 'PAID' || payments.length === 0) return;
+    const known = payments.flatMap((payment) => store.samePayments(payment));
+    this.contest(known.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one]))));
+    for (const { orderId, paidAmount, paidCurrency, ...key } of payments) {
+      const isAnswered = (row: UnmatchedRow): boolean =>
+        isClaimOf(row, orderId, key) &&
+        isOpen(row) &&
+        BigInt(row.amount) === paidAmount &&
+        row.currency === paidCurrency;
+      store.unmatched.handle(isAnswered, 'adopted');
+    }
+  }
+
+  /** Tells a person that other orders lose these payments, which they do in their own transactions. */
+  contest(claims: readonly PaymentAttempt[]): void {
+    const { store, engine, agenda } = this.world;
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
+    for (const claim of claims) {
+      store.unmatched.handle((row) => isClaimOf(row, claim.orderId, claim) && !isOpen(row), 'waiting');
+      store.keepUnmatched([unmatchedFromAttempt(claim, why)]);
+      engine.schedule(reconcileTimeout(claim.orderId), agenda.now);
+    }
+  }
+
+  /** src/orders/pay/release-claims.ts. */
+  release(orderId: string, watch: (orderId: string) => void): void {
+    const { store, engine, agenda, trace } = this.world;
+    const order = store.lock(orderId);
+    const isLost = (claim: PaymentAttempt): boolean => this.isContested(claim) && this.isHeldElsewhere(claim);
+    const lost = order.attempts.filter((attempt) => isClaim(attempt) && isLost(attempt));
+    if (lost.length === 0) return;
+    trace.note(() => `${orderId} loses ${lost.map(({ reference }) => reference).join(', ')} to another order`);
+    for (const claim of lost) store.putAttempt(released(order.status, claim));
+    store.amend(orderId, {});
+    if (isUndecided(order.status)) engine.schedule(paymentTimeout(orderId), agenda.now);
+    else watch(orderId);
+  }
+
+  /** The findings without payments that another order has. */
+  withoutTaken(order: LockedOrder, findings: readonly AttemptFinding[]): readonly AttemptFinding[] {
+    const { store, agenda, wiring } = this.world;
+    const known = paymentsFound(findings).flatMap((money) => store.samePayments(money));
+    if (known.length === 0) return findings;
+    const { left, taken } = wiring.splitTaken(order, findings, known);
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now } as const;
+    store.keepUnmatched(taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })));
+    return left;
+  }
+
+  /** Closes unmatched money that was found, and tells a person of what another order counts on, too. */
+  noteFound(after: LockedOrder, findings: readonly AttemptFinding[]): void {
+    const { store, agenda } = this.world;
+    const money = paymentsFound(findings);
+    if (money.length === 0) return;
+    for (const names of money) store.closeSamePayments(names);
+    const known = money.flatMap((names) => store.samePayments(names));
+    const needed = neededPayments(after);
+    const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, known);
+    const disputed = after.attempts.filter((attempt) => isElsewhere(attempt, known) && !isClear(attempt));
+    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
+    store.keepUnmatched(disputed.map((attempt) => unmatchedFromAttempt(attempt, why)));
+  }
+
+  /** Those that another order counts on as well. */
+  disputed(attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
+    return attempts.filter((attempt) => isElsewhere(attempt, this.world.store.samePayments(attempt)));
+  }
+
+  /** Confirmed money that no order has booked, and that names this order or one of its attempts. */
+  confirmedOf({ id, attempts }: LockedOrder): readonly AttemptKey[] {
+    const isWaiting = ({ source, reason }: UnmatchedRow): boolean =>
+      source === 'provider' && (reason === 'unknown-order' || reason === 'attempt-mismatch');
+    const isIts = (row: UnmatchedRow): boolean =>
+      row.orderId === id || attempts.some((attempt) => isSameAttempt(attempt, row));
+    return this.world.store.unmatched.open().filter((row) => isWaiting(row) && isIts(row));
+  }
+
+  private isContested(claim: PaymentAttempt): boolean {
+    const rows = this.world.store.unmatched.all();
+    const isLeft = ({ handling }: UnmatchedRow): boolean => handling === 'kept' || handling === 'settled';
+    return rows.some((row) => isClaimOf(row, claim.orderId, claim) && isLeft(row));
+  }
+
+  private isHeldElsewhere(claim: PaymentAttempt): boolean {
+    const holders = this.world.store.bookedElsewhere(claim.orderId, claim);
+    return holders.some((one) => one.registered && isBooked(one) && isSamePayment(one, claim));
+  }
+}
+
+function isClaimOf(row: UnmatchedRow, orderId: string, key: AttemptKey): boolean {
+  return row.reason === 'attempt-mismatch' && row.orderId === orderId && isSameAttempt(row, key);
+}
