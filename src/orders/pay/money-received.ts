@@ -13,7 +13,13 @@ export type MoneyReceived =
   /**
    * Enough. `surplus` contains the attempts that are not needed for the total: unconfirmed ones first, then the latest.
    */
-  | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[] };
+  | { readonly type: 'sufficient'; readonly surplus: readonly PaymentAttempt[]; readonly overpaid?: Overpaid };
+
+/** What is too much although no whole payment is surplus. It is part of this payment. */
+export interface Overpaid {
+  readonly attempt: PaymentAttempt;
+  readonly excess: bigint;
+}
 
 /** Pure: adds up the paid attempts of an order. Money in another currency never counts toward the total. */
 export function moneyReceived(
@@ -26,7 +32,15 @@ export function moneyReceived(
   const sum = fitting.reduce((total, attempt) => total + paidAmountOf(attempt), 0n);
   if (sum >= order.amount) {
     const unneeded = findUnneeded(fitting, sum - order.amount);
-    return { type: 'sufficient', surplus: paid.filter((one) => !fitting.includes(one) || unneeded.has(one)) };
+    const surplus = paid.filter((one) => !fitting.includes(one) || unneeded.has(one));
+    return {
+      type: 'sufficient',
+      surplus,
+      ...findOverpaid(
+        order,
+        paid.filter((one) => !surplus.includes(one)),
+      ),
+    };
   }
   const foreign = paid.filter((attempt) => attempt.paidCurrency !== order.currency);
   return insufficient(order, sum, foreign);
@@ -43,6 +57,13 @@ function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): Read
     unneeded.add(attempt);
   }
   return unneeded;
+}
+
+/** Each needed payment is larger than the excess, or it would be surplus. So the excess is part of the last one. */
+function findOverpaid({ amount }: Pick<Order, 'amount'>, needed: readonly PaymentAttempt[]): { overpaid?: Overpaid } {
+  const excess = needed.reduce((total, attempt) => total + paidAmountOf(attempt), -amount);
+  const attempt = needed.at(-1);
+  return attempt && excess > 0n ? { overpaid: { attempt, excess } } : {};
 }
 
 function insufficient(

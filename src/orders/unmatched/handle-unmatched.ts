@@ -1,6 +1,7 @@
 import { assertNever } from '../../errors';
 import { type TimeoutScheduler } from '../../timeouts';
 import { applyStep } from '../apply-step';
+import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderPolicies } from '../order-policies';
 import { type OrderStore } from '../sql/order-store';
@@ -43,6 +44,7 @@ export class HandleUnmatched {
    */
   async execute(order: LockedOrder, context: LockedContext): Promise<void> {
     await this.deps.found.outrank(order, context);
+    await this.noteOverpaid(order, context);
     const decision = this.decide(order, context);
     switch (decision.type) {
       case 'nothing':
@@ -163,6 +165,15 @@ export class HandleUnmatched {
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
     const doubtful = reason === 'surplus' ? [...unverified, ...kept.filter(mayBeOpen)] : unverified;
     if (doubtful.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
+  }
+
+  /** The excess is part of a payment that the order needs, so it is left to a person. */
+  private async noteOverpaid(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
+    const { attempt, excess } = money.overpaid;
+    const why = { reason: 'overpaid', handling: 'kept', now, traceparent: by.traceparent } as const;
+    await this.deps.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {

@@ -10,6 +10,8 @@ export type UnmatchedReason =
   | 'currency-mismatch'
   /** The provider had confirmed its refund, and then returned the money to the merchant. */
   | 'refund-failed'
+  /** The order is paid, and this much of the payment is too much. */
+  | 'overpaid'
   /** What the provider stated is not an amount of money. The row has the amount 0 and the currency XXX. */
   | 'invalid-amount'
   /** The buyer's bank takes the payment back. The order keeps its status. */
