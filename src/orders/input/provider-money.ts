@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { storableText } from '../../database';
+import { LIMITS } from '../limits';
 import { moduleFields, moneyFields } from './module-fields';
 import { problemsOf, toSentence } from './input-problem';
 
@@ -8,7 +10,13 @@ const moneySchema = z.object({
   currency: moduleFields.currency,
 });
 
-const paymentSchema = moneySchema.extend({ paidAt: moneyFields.paidAt, transactionId: moneyFields.transactionId });
+/** Odd characters in it do not make it less of a payment. */
+const transactionId = z.preprocess(
+  (text) => (typeof text === 'string' ? [...storableText(text)].slice(0, LIMITS.transactionId).join('') : text),
+  moneyFields.transactionId,
+);
+
+const paymentSchema = moneySchema.extend({ paidAt: moneyFields.paidAt, transactionId });
 
 /** Stored instead of an amount that is not money. XXX is the code of ISO 4217 for "no currency". */
 const NO_MONEY = { amount: 0n, currency: 'XXX' } as const;

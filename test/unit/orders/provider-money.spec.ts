@@ -18,6 +18,7 @@ describe('the money that a provider states in a look-up', () => {
   it.each([
     ['the smallest amount', { amount: 1n }, 1n],
     ['the largest amount', { amount: 2n ** 53n - 1n }, 2n ** 53n - 1n],
+    ['of a transaction id with odd characters', { transactionId: `t\0${'x'.repeat(300)}` }, 100n],
     ['an amount that an adapter in JavaScript states as a number', { amount: 100 }, 100n],
   ])('is believed if it is %s', (_what, part, amount) => {
     expect(found(part)).toMatchObject({ type: 'conclude', finding: { type: 'PAID', amount } });
