@@ -13,7 +13,7 @@ import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type PaymentWatch } from '../unmatched/payment-watch';
-import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { isElsewhere, type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
 import { isWatched } from '../unmatched/plan-watch';
 import { refundOf } from '../unmatched/refund';
 import { type OrderPolicies } from '../order-policies';
@@ -109,7 +109,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
   /** A partial payment that another order also counts on is not refunded automatically; a person must decide. */
   private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
     const returns = steps.flatMap(({ plan }) => plan?.returns ?? []);
-    const disputed = await this.deps.found.disputed(tx, returns);
+    const disputed = [...(await this.deps.found.disputed(tx, returns)), ...disputedInBatch(steps)];
     if (disputed.length === 0) return steps;
     const isDisputed = ({ plan }: Step): boolean => plan?.returns.some((one) => disputed.includes(one)) ?? false;
     return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
@@ -135,10 +135,10 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     await this.deps.scheduler.cancel(reminders, { tx });
   }
 
-  private async noteFound(steps: readonly Step[], { now }: LockedBatch, tx: EntityManager): Promise<void> {
+  private async noteFound(steps: readonly Step[], { orders, now }: LockedBatch, tx: EntityManager): Promise<void> {
     const [first] = steps;
     const plans = steps.flatMap(({ plan }) => plan ?? []);
-    if (first) await this.deps.found.execute(plans, { tx, by: causeOf(first.due), now });
+    if (first) await this.deps.found.execute(plans, orders, { tx, by: causeOf(first.due), now });
   }
 
   /** Handles the money of orders that have ended. Nearly all orders have none. */
@@ -166,6 +166,16 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const ended = steps.flatMap(({ plan }) => (plan?.outcome === DONE && hasHappened(plan, moved) ? [plan.after] : []));
     await watch.begin(tx, ended, now);
   }
+}
+
+/** Pure: the payments to return that an order before in the batch has, too. Its attempts are not written yet. */
+function disputedInBatch(steps: readonly Step[]): readonly PaymentAttempt[] {
+  let before: readonly PaymentAttempt[] = [];
+  return steps.flatMap(({ plan }) => {
+    const disputed = plan?.returns.filter((payment) => isElsewhere(payment, before)) ?? [];
+    before = before.concat(plan?.after.attempts ?? []);
+    return disputed;
+  });
 }
 
 function withAnswer(due: Due, answer: readonly AttemptFinding[] | undefined): Due {

@@ -31,17 +31,26 @@ export class NoteUnmatchedMoney {
 
   /**
    * Closes unmatched money that is one of these payments, and reports payments that another order also counts on to a
-   * person.
+   * person. An order is compared with those before it as they are written, and with those after it as they were, as if
+   * each had a transaction of its own.
+   *
+   * @param before the orders before the findings.
    */
-  async execute(asked: readonly AskedOrder[], { tx, by, now }: Context): Promise<void> {
+  async execute(
+    asked: readonly AskedOrder[],
+    before: ReadonlyMap<string, LockedOrder>,
+    { tx, by, now }: Context,
+  ): Promise<void> {
     const money = asked.flatMap(({ findings }) => paymentsFound(findings));
     if (money.length === 0) return;
     const { attempts, unmatched } = await this.store.samePayments(tx, money);
     await this.store.closeUnmatched(tx, unmatched);
-    const disputed = asked.flatMap(({ after }) => {
-      const needed = neededPayments(after);
-      const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, attempts);
-      return after.attempts.filter((attempt) => isElsewhere(attempt, attempts) && !isClear(attempt));
+    const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
+    const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);
+    const disputed = asked.flatMap(({ after }, turn) => {
+      const isLater = ({ orderId }: PaymentAttempt): boolean => (turns.get(orderId) ?? 0) > turn;
+      const others = [...attempts.filter((one) => !isLater(one)), ...unchanged.filter(isLater)];
+      return disputedOf(after, others);
     });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
     await this.store.keepUnmatched(
@@ -158,6 +167,12 @@ const TAKEN: Finding = {
 export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
   if (payment.status !== 'PAID') return false;
   return holdersElsewhere(payment, attempts).length > 0;
+}
+
+function disputedOf(order: LockedOrder, others: readonly PaymentAttempt[]): PaymentAttempt[] {
+  const needed = neededPayments(order);
+  const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, others);
+  return order.attempts.filter((attempt) => isElsewhere(attempt, others) && !isClear(attempt));
 }
 
 /** Pure: whether this payment is certain to be that of its order, and others have only claimed it. */

@@ -64,7 +64,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     );
     const asked = rounds.flatMap(({ after, findings }) => (after ? [{ after, findings }] : []));
     const [first] = due;
-    if (first) await found.execute(asked, { tx, by: causeOf(first), now: batch.now });
+    if (first) await found.execute(asked, batch.orders, { tx, by: causeOf(first), now: batch.now });
     await unmatched.lockStock(
       asked.map(({ after }) => after),
       { tx },
