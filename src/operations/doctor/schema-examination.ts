@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { findPieces } from '../../orders';
 import { Outbox } from '../../outbox';
 import { assertTables, countTimeouts, MissingRightsError, MissingTablesError, oldestOverdue } from '../../timeouts';
 import { type DoctorLimits } from './doctor-limits';
@@ -36,11 +37,12 @@ export class SchemaExamination {
       isUsable = await this.rights();
     });
     if (!isUsable) {
-      notes.skip('timeouts and outbox', 'the tables cannot be used');
+      notes.skip('timeouts, outbox, and orders', 'the tables cannot be used');
       return false;
     }
     await notes.examine('timeouts', () => this.timeouts());
     await notes.examine('outbox', () => this.outbox());
+    await notes.examine('orders', () => this.orders());
     return true;
   }
 
@@ -87,6 +89,19 @@ export class SchemaExamination {
       const seen = `The most overdue timeout of ${kind} has been waiting for ${Math.round(seconds)} s.`;
       const remedy = 'No instance runs, or all are too slow (docs/runbook.md, "Timeouts are overdue").';
       this.notes.error('timeouts-overdue', seen, remedy);
+    }
+  }
+
+  private async orders(): Promise<void> {
+    const { withoutTimeout, withoutOrder } = await findPieces(this.deps.dataSource, this.deps.schema);
+    const where = 'docs/runbook.md, "An order is incomplete"';
+    if (withoutTimeout.count > 0) {
+      const seen = `${withoutTimeout.count} undecided orders have no timeout (${withoutTimeout.ids.join(', ')}), so nothing closes them.`;
+      this.notes.error('orders-without-timeout', seen, `Schedule their timeouts again (${where}).`);
+    }
+    if (withoutOrder.count > 0) {
+      const seen = `Stock is reserved for ${withoutOrder.count} orders that do not exist or have ended (${withoutOrder.ids.join(', ')}).`;
+      this.notes.error('reservations-without-order', seen, `Release the stock (${where}).`);
     }
   }
 

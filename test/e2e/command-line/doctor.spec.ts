@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Channel, connect } from 'amqplib';
 import { DataSource } from 'typeorm';
 import { type DoctorReport } from '../../../src/operations';
@@ -12,6 +14,14 @@ import { environmentOf, openService, PREFIX } from '../running-service';
 import { openSilentService } from './silent-service';
 
 type Examined = DoctorReport & { readonly code: number };
+
+/** The statements that the runbook gives in a section. */
+function remediesOf(heading: string): string[] {
+  const runbook = readFileSync(join(__dirname, '../../../docs/runbook.md'), 'utf8');
+  const [, section = ''] = runbook.split(`## ${heading}\n`);
+  const [text = ''] = section.split('\n## ');
+  return [...text.matchAll(/```sql\n([^]*?)```/g)].map(([, sql = '']) => sql);
+}
 
 const names = new TopologyNames(PREFIX);
 const LADDER = `${PREFIX}.delay-b8-u1000-classic`;
@@ -264,6 +274,24 @@ describe('the doctor finds', () => {
       const report = await examine();
       expect(await seen('outbox-old', report)).toMatch(/for 6\d\d s/);
       expect(await seen('outbox-parked', report)).toContain('1 messages');
+    });
+
+    it('23. orders that nothing closes, and stock that no order needs', async () => {
+      await sql(`INSERT INTO order_timeout.orders (id, merchant_id, amount, currency, expires_at, auto_close, fingerprint)
+        VALUES ('o-open', 'm', 1, 'EUR', now(), true, ''), ('o-manual', 'm', 1, 'EUR', now(), false, '')`);
+      await sql(`INSERT INTO order_timeout.inventory (sku, on_hand, reserved) VALUES ('pear', 5, 3)`);
+      await sql(
+        `INSERT INTO order_timeout.reservation (order_id, sku, qty) VALUES ('o-gone', 'pear', 2), ('o-open', 'pear', 1)`,
+      );
+      const report = await examine();
+      expect(await seen('orders-without-timeout', report)).toMatch(/^1 undecided orders .*o-open/);
+      expect(await seen('reservations-without-order', report)).toMatch(/for 1 orders .*o-gone/);
+      for (const remedy of remediesOf('An order is incomplete')) await sql(remedy);
+      const [stock] = (await sql(`SELECT reserved FROM order_timeout.inventory WHERE sku = 'pear'`)) as unknown[];
+      expect(stock).toEqual({ reserved: 1 });
+      const after = (await examine()).findings.map(({ id }) => id);
+      expect(after).not.toEqual(expect.arrayContaining(['orders-without-timeout']));
+      expect(after).not.toEqual(expect.arrayContaining(['reservations-without-order']));
     });
 
     it('21. a clock that is wrong', async () => {
