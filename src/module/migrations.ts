@@ -2,7 +2,7 @@ import { type MigrationInterface } from 'typeorm';
 import { addOutboxAge, createOutbox } from '../outbox';
 import { inventoryMigrations } from '../inventory';
 import { orderMigrations } from '../orders';
-import { createTimeouts, indexUndecided } from '../timeouts';
+import { createTimeouts, indexUndecided, noteFirstLookUp } from '../timeouts';
 import { timestampOf, validateSchemaName } from '../database';
 
 /**
@@ -17,6 +17,7 @@ export function orderTimeoutMigrations(schema: string): (new () => MigrationInte
     addOutboxAge(schema),
     createTimeouts(schema),
     indexUndecided(schema),
+    noteFirstLookUp(schema),
     ...inventoryMigrations(schema),
     ...orderMigrations(schema),
   ];

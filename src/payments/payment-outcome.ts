@@ -14,6 +14,8 @@ export interface UnknownOutcome {
   readonly untrusted?: boolean;
   /** The answer is clear but does not decide the order. Looking up again does not help: a person must decide. */
   readonly needsPerson?: boolean;
+  /** @internal An operator has paused the provider, so it was not asked. Such a wait does not use up anything. */
+  readonly paused?: boolean;
   readonly evidence?: PaymentEvidence;
 }
 

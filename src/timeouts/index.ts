@@ -1,6 +1,7 @@
 export { assertTables } from './startup/assert-tables';
 export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
+export { noteFirstLookUp } from './migrations/note-first-look-up';
 export { oldestOverdue } from './sweeping/oldest-overdue';
 export { oldestUndecided } from './sweeping/oldest-undecided';
 export { ParkedTimeouts } from './parked-timeouts';

@@ -76,7 +76,7 @@ export class ParkedTimeouts {
     return `
       WITH rescheduled AS (
         UPDATE ${schema}.timeout t
-           SET state = 'pending', attempts = 0, lease = NULL, next_attempt_at = ${dueAt},
+           SET state = 'pending', attempts = 0, lease = NULL, asked_since = NULL, next_attempt_at = ${dueAt},
                generation = nextval('${schema}.timeout_generation')
           FROM unnest($1::text[], $2::text[]) AS r(kind, key)
          WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$4')}

@@ -34,6 +34,11 @@ export interface DueTimeout<Answer = unknown> extends TimeoutRef {
   readonly cause: TimeoutCause;
   /** W3C traceparent of the transaction that scheduled it. */
   readonly traceparent?: string;
+  /**
+   * @internal Since when it is looked up without a result. Time in which nobody could look it up is left out: the kind was
+   * paused, or the service was down. Absent before the first look-up.
+   */
+  readonly askedSince?: Date;
   /** Present in the second call of `handleBatch`, after `lookUp`. */
   readonly answer?: Answer;
 }

@@ -115,10 +115,12 @@ export class ModelEngine {
       case 'retry':
         row.attempts = outcome.attempts;
         row.lastError = outcome.reason;
+        if (outcome.unasked) row.askedSince = null;
         row.nextAttemptAt = this.around.agenda.nowMs + outcome.afterMs;
         return this.wakeUps.announce(row);
       case 'reschedule':
         Object.assign(row, { dueAt: outcome.dueAt.getTime(), nextAttemptAt: outcome.dueAt.getTime(), attempts: 0 });
+        row.askedSince = null;
         return this.wakeUps.announce(row);
       case 'park':
         Object.assign(row, { state: 'parked', attempts: outcome.attempts, lastError: outcome.reason });
@@ -127,7 +129,7 @@ export class ModelEngine {
 
   private ask(row: TimeoutRow, due: DueTimeout, errand: Errand): void {
     const { agenda } = this.around;
-    const lease = this.table.lease(row, agenda.nowMs + LEASE_MS);
+    const lease = this.table.lease(row, agenda.nowMs, agenda.nowMs + LEASE_MS);
     this.wakeUps.armSweep(row, row.nextAttemptAt);
     if (this.diesBefore(errand, 'asking')) return;
     let isOpen = true;
@@ -142,7 +144,7 @@ export class ModelEngine {
       // Now and then a worker stands still for longer than its lease.
       const pauseMs = this.around.random.chance(0.02) ? this.around.random.between(1_000, 40_000) : 3;
       errand.after(pauseMs, () => {
-        if (this.holds(row, lease)) this.settle(row, { ...due, answer }, errand);
+        if (this.holds(row, lease)) this.settle(row, { ...this.dueOf(row, due.cause), answer }, errand);
       });
     });
   }
@@ -165,8 +167,10 @@ export class ModelEngine {
     return true;
   }
 
-  private dueOf({ kind, key, generation, dueAt, attempts, payload }: TimeoutRow, cause: TimeoutCause): DueTimeout {
-    return { kind, key, generation: String(generation), dueAt: new Date(dueAt), attempts, payload, cause };
+  private dueOf(row: TimeoutRow, cause: TimeoutCause): DueTimeout {
+    const { kind, key, generation, dueAt, attempts, payload, askedSince } = row;
+    const asked = askedSince === null ? {} : { askedSince: new Date(askedSince) };
+    return { kind, key, generation: String(generation), dueAt: new Date(dueAt), attempts, payload, cause, ...asked };
   }
 
   private handlerOf({ kind }: TimeoutRef): ModelHandler {

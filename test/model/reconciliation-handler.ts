@@ -21,8 +21,7 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
         if (finding.type !== 'PAID') continue;
         bookPayment(world, late, moneyOf(key, finding), { orderId: order.id, by, handlesUnmatchedLater: true });
       }
-      const waitedMs = agenda.nowMs - due.dueAt.getTime();
-      const wait = waitForProviders(store.lock(order.id), due.answer, agenda.now, waitedMs);
+      const wait = waitForProviders(store.lock(order.id), due.answer, agenda.now, due);
       late.settle(order.id, by, { verified: !wait, isAsking: true });
       return wait ? { type: 'retry', ...wait } : DONE;
     },

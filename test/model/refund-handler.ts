@@ -1,4 +1,5 @@
 import { decideCheck, decideRefund, type RefundAnswer } from '../../src/orders/unmatched/decide-refund';
+import { waitedMs } from '../../src/orders/lookup/wait-for-finding';
 import { isSameAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
@@ -19,8 +20,8 @@ export function refundHandler(world: World): ModelHandler<RefundAnswer> {
       if (!answer) return LOOK_UP;
       const isConfirmed = refund.status === 'REFUNDED' && !refund.isPaidBack;
       const decision = isConfirmed
-        ? decideCheck(answer, agenda.nowMs - due.dueAt.getTime())
-        : decideRefund(answer, agenda.nowMs - refund.createdMs);
+        ? decideCheck(answer, waitedMs(due, agenda.now))
+        : decideRefund(answer, waitedMs(due, agenda.now));
       if (decision.type === 'retry') return decision;
       if (decision.type === 'refunded') finish(world, refund);
       if (decision.type !== 'failed') return DONE;

@@ -8,6 +8,8 @@ export interface TimeoutRow extends TimeoutRef {
   /** Back-off and lease at once: nobody takes the row before it. */
   nextAttemptAt: number;
   attempts: number;
+  /** Since when it is looked up without a result, without the time in which nobody took it. */
+  askedSince: number | null;
   lease: number | null;
   state: 'pending' | 'parked';
   lastError: string | null;
@@ -36,6 +38,7 @@ export class TimeoutTable {
       dueAt,
       nextAttemptAt: dueAt,
       attempts: 0,
+      askedSince: null,
       lease: null,
       state: 'pending',
       lastError: null,
@@ -49,7 +52,8 @@ export class TimeoutTable {
     this.rows.delete(`${kind}\n${key}`);
   }
 
-  lease(row: TimeoutRow, untilMs: number): number {
+  lease(row: TimeoutRow, nowMs: number, untilMs: number): number {
+    row.askedSince = row.askedSince === null ? nowMs : row.askedSince + Math.max(nowMs - row.nextAttemptAt, 0);
     row.lease = ++this.leases;
     row.nextAttemptAt = untilMs;
     return row.lease;
@@ -59,6 +63,7 @@ export class TimeoutTable {
   replay(row: TimeoutRow, nowMs: number): void {
     row.state = 'pending';
     row.attempts = 0;
+    row.askedSince = null;
     row.lease = null;
     row.nextAttemptAt = nowMs;
     row.generation = ++this.generations;

@@ -20,7 +20,7 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;
       late.settle(order.id, { cause: due.cause });
       const since = new Date(String(due.payload.since));
-      return planWatch(findings, { since, now: agenda.now, dueAt: due.dueAt, offsetsMs: policy.lateWatchOffsetsMs });
+      return planWatch(findings, { since, now: agenda.now, due, offsetsMs: policy.lateWatchOffsetsMs });
     },
     ask(due, errand, answered) {
       interrogateAll(world, store.lock(due.key).attempts.filter(isWatched), errand, answered);

@@ -19,19 +19,19 @@ export type LookUpDecision =
   /** Another transaction has decided in the meantime. Only the attempts are written. */
   | { readonly type: 'decided'; readonly wait?: Wait };
 
-/** Pure: applies the findings. The order must have been read under its lock. `dueAt` is when it had to be closed. */
+/** Pure: applies the findings. The order must have been read under its lock. `waitedMs`: since the first look-up. */
 export function decideAfterLookUp(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   now: Date,
-  dueAt: Date,
+  waitedMs: number,
   partial: PartialPolicy,
 ): LookUpDecision {
   const after = withFindings(order, findings);
-  const wait = waitFor(after, findings, now, now.getTime() - dueAt.getTime());
+  const wait = waitFor(after, findings, now, waitedMs);
   if (!isUndecided(order.status)) return { type: 'decided', ...(order.status === 'PAID' && wait ? { wait } : {}) };
   if (moneyReceived(after, after.attempts).type === 'sufficient') return { type: 'paid', ...(wait ? { wait } : {}) };
-  const unclear = wait ?? waitForConfirmation(after, findings, now, now.getTime() - dueAt.getTime());
+  const unclear = wait ?? waitForConfirmation(after, findings, now, waitedMs);
   if (unclear) return { type: 'wait', ...unclear };
   const decision = decideWithoutOpenAttempts(after, partial);
   switch (decision.type) {

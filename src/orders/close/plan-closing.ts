@@ -11,7 +11,7 @@ import { type AttemptWrite } from '../sql/write-attempts';
 import { type UnmatchedHandling, type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { canTakeMoney, type PaymentAttempt } from '../payment-attempt';
 import { type Transition, transition } from '../transition';
-import { type Wait } from '../lookup/wait-for-finding';
+import { type Wait, waitedMs } from '../lookup/wait-for-finding';
 import { attemptWrites, withFindings } from '../lookup/with-findings';
 
 /** The result of one due timeout: what to write, and what to tell the engine. */
@@ -79,7 +79,7 @@ function planFirst(order: LockedOrder, due: Due, now: Date, partial: PartialPoli
 
 function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: Date, partial: PartialPolicy): Effect {
   const findings = due.answer ?? [];
-  const decision = decideAfterLookUp(order, findings, now, due.dueAt, partial);
+  const decision = decideAfterLookUp(order, findings, now, waitedMs(due, now), partial);
   const evidence = { attempts: findings.map(evidenceOf) };
   switch (decision.type) {
     case 'paid':
@@ -106,8 +106,8 @@ function planAfterLookUp(order: LockedOrder, after: LockedOrder, due: Due, now: 
 
 function outcomeOf(wait: Wait | undefined): TimeoutOutcome {
   if (!wait) return DONE;
-  const { reason, counted, afterMs } = wait;
-  return { type: 'retry', reason, counted, ...(afterMs === undefined ? {} : { afterMs }) };
+  const { reason, counted, afterMs, unasked } = wait;
+  return { type: 'retry', reason, counted, ...(afterMs !== undefined && { afterMs }), ...(unasked && { unasked }) };
 }
 
 function step(order: LockedOrder, to: OrderStatus, due: Due, now: Date, evidence?: object): Transition {

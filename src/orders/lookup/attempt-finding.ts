@@ -21,6 +21,8 @@ export type Finding =
       readonly isKnownThere?: true;
       /** Another look-up brings nothing new. */
       readonly needsPerson?: boolean;
+      /** An operator has paused the provider, so it was not asked. */
+      readonly paused?: boolean;
     }
   /** A payment was reported, and the provider contradicts it. */
   | { readonly type: 'UNCONFIRMED'; readonly reason: string }

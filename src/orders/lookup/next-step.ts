@@ -142,9 +142,9 @@ function readPaid(answer: PaidOutcome): Finding {
   return unknown({ reason: `the provider says PAID, but ${read.problem}`, needsPerson: true });
 }
 
-function unknown({ reason, retryAfterMs, needsPerson }: Omit<UnknownOutcome, 'type'>): Finding {
+function unknown({ reason, retryAfterMs, needsPerson, paused }: Omit<UnknownOutcome, 'type'>): Finding {
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return { type: 'UNKNOWN', reason, ...wait, ...(needsPerson ? { needsPerson } : {}) };
+  return { type: 'UNKNOWN', reason, ...wait, ...(needsPerson && { needsPerson }), ...(paused && { paused }) };
 }
 
 function conclude(finding: Finding): Step {

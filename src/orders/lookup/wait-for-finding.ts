@@ -1,4 +1,5 @@
 import { assertNever } from '../../errors';
+import { type DueTimeout } from '../../timeouts';
 import { type Finding } from './attempt-finding';
 
 /** How long to wait before the next look-up, and whether this wait counts toward the timeout's maxAttempts. */
@@ -7,6 +8,8 @@ export interface Wait {
   /** Milliseconds; absent: the engine's back-off. */
   readonly afterMs?: number;
   readonly counted: boolean;
+  /** A provider was not asked, because an operator has paused it. The time until the waits count begins anew. */
+  readonly unasked?: boolean;
 }
 
 /** A finding that decides nothing yet. */
@@ -16,12 +19,20 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 /**
- * After this time without a result, runs count, so that the order is parked with an alert instead of being looked up
+ * After this time without a result, runs count, so that what waits is parked with an alert instead of being looked up
  * forever.
  */
-const MAX_DEFER_MS = 24 * HOUR;
+export const MAX_DEFER_MS = 24 * HOUR;
 
-/** Pure: returns the wait for a finding, `waitedMs` after the order became due. */
+/**
+ * Pure: returns how long look-ups have brought no result. It counts from the first one, not from when the timeout became
+ * due: after a pause or an outage of a day, each 503 would count, and the fifth would park.
+ */
+export function waitedMs({ askedSince, dueAt }: Pick<DueTimeout, 'askedSince' | 'dueAt'>, now: Date): number {
+  return now.getTime() - (askedSince ?? dueAt).getTime();
+}
+
+/** Pure: returns the wait for a finding, `waitedMs` after the first look-up. */
 export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date): Wait {
   const counted = waitedMs > MAX_DEFER_MS;
   switch (finding.type) {
@@ -37,6 +48,7 @@ export function waitForFinding(finding: OpenFinding, waitedMs: number, now: Date
     case 'UNKNOWN': {
       if (finding.needsPerson) return { reason: finding.reason, counted: true };
       const afterMs = Math.max(unknownMs(waitedMs), Math.min(finding.retryAfterMs ?? 0, MINUTE));
+      if (finding.paused) return { reason: finding.reason, counted: false, afterMs, unasked: true };
       return { reason: finding.reason, counted, ...(counted ? {} : { afterMs }) };
     }
     default:
@@ -49,10 +61,11 @@ export function shortestOf(waits: readonly Wait[]): Wait | undefined {
   const uncounted = waits.filter((wait) => !wait.counted);
   const candidates = uncounted.length > 0 ? uncounted : waits;
   const msOf = ({ afterMs = Infinity }: Wait): number => afterMs;
-  return candidates.reduce<Wait | undefined>(
+  const shortest = candidates.reduce<Wait | undefined>(
     (best, wait) => (best && msOf(best) <= msOf(wait) ? best : wait),
     undefined,
   );
+  return shortest && waits.some(({ unasked }) => unasked) ? { ...shortest, unasked: true } : shortest;
 }
 
 /**

@@ -2,7 +2,8 @@ import { type AttemptFinding } from './attempt-finding';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
 import { canTakeMoney, isSameAttempt, isUnconfirmed } from '../payment-attempt';
-import { shortestOf, type Wait, waitForFinding } from './wait-for-finding';
+import { type DueTimeout } from '../../timeouts';
+import { shortestOf, type Wait, waitedMs, waitForFinding } from './wait-for-finding';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -10,28 +11,28 @@ const MINUTE = 60 * SECOND;
 const LONGEST_LAG_MS = 10 * MINUTE;
 
 /**
- * Pure: returns how long to wait before the next look-up of an order, `waitedMs` after a notification or report started
- * it. Undefined: the answers are final. `order` is its state after those answers.
+ * Pure: returns how long to wait before the next look-up of an order. `due` was scheduled by a notification or report.
+ * Undefined: the answers are final. `order` is its state after those answers.
  */
 export function waitForProviders(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   now: Date,
-  waitedMs: number,
+  due: Pick<DueTimeout, 'askedSince' | 'dueAt'>,
 ): Wait | undefined {
   const waits = findings.flatMap((found): Wait[] => {
     const { provider, reference, finding } = found;
     const isReported = order.attempts.some((attempt) => isUnconfirmed(attempt) && isSameAttempt(attempt, found));
     if (finding.type !== 'UNKNOWN' && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
-    const wait = waitForFinding(finding, waitedMs, now);
+    const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });
-  return shortestOf([...waits, ...waitForLag(order, waitedMs)]);
+  return shortestOf([...waits, ...waitForLag(order, now.getTime() - due.dueAt.getTime())]);
 }
 
 /** The reported change may not be visible yet. It may be a payment, and the order may have no deadline. */
-function waitForLag({ status, attempts }: LockedOrder, waitedMs: number): Wait[] {
-  if (!isUndecided(status) || !attempts.some(canTakeMoney) || waitedMs >= LONGEST_LAG_MS) return [];
-  const afterMs = waitedMs < 10 * SECOND ? 5 * SECOND : waitedMs < MINUTE ? 30 * SECOND : 2 * MINUTE;
+function waitForLag({ status, attempts }: LockedOrder, sinceMs: number): Wait[] {
+  if (!isUndecided(status) || !attempts.some(canTakeMoney) || sinceMs >= LONGEST_LAG_MS) return [];
+  const afterMs = sinceMs < 10 * SECOND ? 5 * SECOND : sinceMs < MINUTE ? 30 * SECOND : 2 * MINUTE;
   return [{ reason: 'the providers show no payment yet', counted: false, afterMs }];
 }

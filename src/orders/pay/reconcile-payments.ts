@@ -103,7 +103,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     }
     const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');
     const current = present(orders.get(order.id), `order ${order.id}, locked before`);
-    const wait = waitForProviders(current, due.answer, now, now.getTime() - due.dueAt.getTime());
+    const wait = waitForProviders(current, due.answer, now, due);
     await this.deps.unmatched.execute(current, { tx, by, now, verified: !wait, isAsking: true });
     return wait ? { type: 'retry', ...wait } : DONE;
   }

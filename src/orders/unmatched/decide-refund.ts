@@ -1,6 +1,7 @@
 import { assertNever } from '../../errors';
 import { type RefundOutcome } from '../../payments';
 import { type TimeoutOutcome } from '../../timeouts';
+import { MAX_DEFER_MS } from '../lookup/wait-for-finding';
 
 /** The result of a provider's answer to a refund: done, or another call with the same number. */
 export type RefundDecision =
@@ -18,12 +19,11 @@ export type RefundAnswer = RefundOutcome | { readonly type: 'NO_PROVIDER'; reado
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const MAX_DEFER_MS = 24 * HOUR;
 /** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
 const DOUBT_MS = MINUTE;
 
 /**
- * Pure: decides how a refund continues. `waitedMs` is its time in progress. A refund never expires. It is parked with
+ * Pure: decides how a refund continues. `waitedMs`: since it was first requested. A refund never expires. It is parked with
  * an alert after a day without a clear answer, because some causes, such as a merchant that is no longer configured,
  * need a person.
  */
@@ -34,8 +34,7 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
     case 'PENDING':
       return retry('the provider is working on the refund', pendingMs(waitedMs));
     case 'UNKNOWN':
-      if (waitedMs > MAX_DEFER_MS) return { type: 'retry', counted: true, reason: answer.reason };
-      return retry(answer.reason, Math.max(unknownMs(waitedMs), Math.min(answer.retryAfterMs ?? 0, MINUTE)));
+      return waitForAnswer(answer, waitedMs);
     // Both need a person, so they count: the refund is parked with the reason and an alert.
     case 'REJECTED':
       return { type: 'retry', counted: true, reason: `the provider rejects the refund: ${answer.reason}` };
@@ -47,7 +46,7 @@ export function decideRefund(answer: RefundAnswer, waitedMs: number): RefundDeci
 }
 
 /**
- * Pure: decides about a refund that was done when the provider reported a change, `waitedMs` ago. Banks return some
+ * Pure: decides about a refund that was done when the provider reported a change. `waitedMs`: since the first question. Banks return some
  * refunds after days, for example to a card that no longer exists.
  */
 export function decideCheck(answer: RefundAnswer, waitedMs: number): CheckDecision {
@@ -55,6 +54,15 @@ export function decideCheck(answer: RefundAnswer, waitedMs: number): CheckDecisi
   const decision = decideRefund(answer, waitedMs);
   if (decision.type === 'retry') return decision;
   return waitedMs < DOUBT_MS ? retry('the provider still confirms the refund', DOUBT_MS) : { type: 'stands' };
+}
+
+function waitForAnswer(
+  { reason, retryAfterMs = 0, paused }: Extract<RefundAnswer, { type: 'UNKNOWN' }>,
+  waitedMs: number,
+): Extract<RefundDecision, { type: 'retry' }> {
+  const wait = retry(reason, Math.max(unknownMs(waitedMs), Math.min(retryAfterMs, MINUTE)));
+  if (paused) return { ...wait, unasked: true };
+  return waitedMs > MAX_DEFER_MS ? { type: 'retry', counted: true, reason } : wait;
 }
 
 /** Cards take seconds, bank accounts take days. */

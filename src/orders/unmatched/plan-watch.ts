@@ -1,7 +1,9 @@
-import { DONE, type TimeoutOutcome } from '../../timeouts';
+import { DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../lookup/attempt-finding';
 import { type PaymentAttempt } from '../payment-attempt';
-import { shortestOf, type Wait, waitForFinding } from '../lookup/wait-for-finding';
+import { shortestOf, type Wait, waitedMs, waitForFinding } from '../lookup/wait-for-finding';
+
+type Asked = Pick<DueTimeout, 'askedSince' | 'dueAt'>;
 
 /** Longer than the lag of a provider's read replica. After this time, its answer is trusted. */
 const DOUBT_MS = 60_000;
@@ -24,21 +26,21 @@ export function nextWatchAt(since: Date, offsetsMs: readonly number[], now: Date
  */
 export function planWatch(
   findings: readonly AttemptFinding[],
-  { since, now, dueAt, offsetsMs }: { since: Date; now: Date; dueAt: Date; offsetsMs: readonly number[] },
+  { since, now, due, offsetsMs }: { since: Date; now: Date; due: Asked; offsetsMs: readonly number[] },
 ): TimeoutOutcome {
   const next = nextWatchAt(since, offsetsMs, now);
-  const wait = shortestWait(findings, now, now.getTime() - dueAt.getTime());
+  const wait = shortestWait(findings, now, waitedMs(due, now));
   const isSooner = wait !== undefined && (!next || now.getTime() + (wait.afterMs ?? 0) < next.getTime());
   // A counted retry may park the watch, so count only in its last round.
   if (isSooner && !(wait.counted && next)) return { type: 'retry', ...wait };
   return next ? { type: 'reschedule', dueAt: next } : DONE;
 }
 
-function shortestWait(findings: readonly AttemptFinding[], now: Date, waitedMs: number): Wait | undefined {
+function shortestWait(findings: readonly AttemptFinding[], now: Date, askedMs: number): Wait | undefined {
   const waits = findings.flatMap(({ provider, reference, finding }) => {
     if (finding.type === 'PAID' || finding.type === 'CLOSED') return [];
-    if (finding.type === 'NOT_FOUND_YET' && waitedMs >= DOUBT_MS) return [];
-    const wait = waitForFinding(finding, waitedMs, now);
+    if (finding.type === 'NOT_FOUND_YET' && askedMs >= DOUBT_MS) return [];
+    const wait = waitForFinding(finding, askedMs, now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });
   return shortestOf(waits);

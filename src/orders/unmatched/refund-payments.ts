@@ -18,6 +18,7 @@ import { type OrderStore } from '../sql/order-store';
 import { PAYMENT_REFUND, OWN_LIMITS } from '../order-timeouts';
 import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
+import { waitedMs } from '../lookup/wait-for-finding';
 import { decideCheck, decideRefund, type RefundAnswer } from './decide-refund';
 import { type Refund } from './refund';
 import { type AskableRefund, type RefundRows } from './refund-rows';
@@ -68,8 +69,8 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const answer = answerOf(asked, due);
     if (!answer) return LOOK_UP;
     const decision = asked.isConfirmed
-      ? decideCheck(answer, now.getTime() - due.dueAt.getTime())
-      : decideRefund(answer, now.getTime() - asked.createdAt.getTime());
+      ? decideCheck(answer, waitedMs(due, now))
+      : decideRefund(answer, waitedMs(due, now));
     if (decision.type === 'retry') return decision;
     if (decision.type === 'stands') return DONE;
     const order = orders.get(asked.refund.orderId);

@@ -16,7 +16,6 @@ interface RefundRow {
   readonly reason: RefundReason;
   readonly status: 'PENDING' | 'REFUNDED';
   readonly refund_id: string | null;
-  readonly created_at: Date;
   readonly is_confirmed: boolean;
   readonly attempt: AttemptRow;
 }
@@ -25,7 +24,6 @@ interface RefundRow {
 export interface AskableRefund {
   readonly refund: Refund;
   readonly attempt: PaymentAttempt;
-  readonly createdAt: Date;
   /** The provider has confirmed it, and it is recorded as done. It may have failed since. */
   readonly isConfirmed: boolean;
   /** Set if a person has paid it back and recorded that in the row. Absent: the provider must be called. */
@@ -64,7 +62,7 @@ export class RefundRows {
     // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
     const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
     this.askableSql = `
-      SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.created_at, r.status, r.refund_id,
+      SELECT r.number, r.provider, r.reference, r.merchant_account, r.order_id, r.amount, r.currency, r.reason, r.status, r.refund_id,
              ${isConfirmed} AS is_confirmed,
              (SELECT row_to_json(found) FROM (
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
@@ -166,5 +164,5 @@ function toAskableRefund(row: RefundRow): AskableRefund {
   const { is_confirmed: isConfirmed } = row;
   const isPaidBack = row.status === 'REFUNDED' && !isConfirmed;
   const paidBack = isPaidBack ? { paidBackAs: row.refund_id ?? 'by hand' } : {};
-  return { refund, attempt: toAttempt(row.attempt), createdAt: row.created_at, isConfirmed, ...paidBack };
+  return { refund, attempt: toAttempt(row.attempt), isConfirmed, ...paidBack };
 }

@@ -89,7 +89,7 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
     await this.deps.unmatched.execute(after, { tx, now, by: causeOf(due) });
     const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
-    return planWatch(findings, { since: sinceOf(due), now, dueAt: due.dueAt, offsetsMs });
+    return planWatch(findings, { since: sinceOf(due), now, due, offsetsMs });
   }
 }
 

@@ -24,8 +24,7 @@ export interface ProviderRestriction {
   readonly perSecond?: number | undefined;
 }
 
-/** When to retry a provider that an operator has paused. */
-const RETRY_WHILE_PAUSED_MS = 5_000;
+const MINUTE = 60_000;
 /** When to retry after no slot was free. Our queue is long; the provider is not down. */
 const RETRY_WHEN_BUSY_MS = 1_000;
 
@@ -38,6 +37,8 @@ export class ResilientProvider implements PaymentProvider {
   private readonly options: ResolvedResilienceOptions;
   private rate: MerchantRateLimit;
   private restriction: ProviderRestriction = {};
+  /** By the monotonic clock. */
+  private pausedSince = 0;
   private readonly slots: CallSlots;
   private readonly breaker: ProviderBreaker;
 
@@ -80,7 +81,8 @@ export class ResilientProvider implements PaymentProvider {
 
   /** Calls that have begun go on. Notifications are still read: they cost the provider no call. */
   restrict(restriction: ProviderRestriction): void {
-    const { perSecond: before } = this.restriction;
+    const { perSecond: before, paused } = this.restriction;
+    if (restriction.paused && !paused) this.pausedSince = this.clock.monotonic();
     this.restriction = restriction;
     const { perSecond = this.options.ratePerSecond } = restriction;
     if (before === restriction.perSecond) return;
@@ -123,7 +125,7 @@ export class ResilientProvider implements PaymentProvider {
   ): Promise<T | UnknownOutcome> {
     // All calls in flight share one shutdown signal. At the 11th listener Node would warn of a leak, wrongly.
     setMaxListeners(Infinity, signal);
-    if (this.restriction.paused) return unknown('an operator has paused the provider', RETRY_WHILE_PAUSED_MS);
+    if (this.restriction.paused) return this.whilePaused();
     // Also checked before the waits: a call to a provider that is down must not use up a token or a slot.
     const refusal = this.breaker.refusal();
     if (refusal) return refusal;
@@ -131,6 +133,13 @@ export class ResilientProvider implements PaymentProvider {
     if (turn.type === 'too-long') return unknown('rate limit of the merchant account is used up', turn.waitMs);
     if (turn.type === 'aborted') return unknown('gave up waiting for the rate limit');
     return this.inSlot(signal, () => this.breaker.run(() => this.timed(signal, call)));
+  }
+
+  /** The end of a pause must be noticed soon, but a long pause must not cost a look-up of each order every few seconds. */
+  private whilePaused(): UnknownOutcome {
+    const pausedMs = this.clock.monotonic() - this.pausedSince;
+    const retryAfterMs = pausedMs < 5 * MINUTE ? 5_000 : pausedMs < 60 * MINUTE ? 15_000 : MINUTE;
+    return { ...unknown('an operator has paused the provider', retryAfterMs), paused: true };
   }
 
   private async inSlot<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T | UnknownOutcome> {

@@ -11,7 +11,14 @@
 export type TimeoutOutcome =
   | { readonly type: 'done' }
   | { readonly type: 'look-up' }
-  | { readonly type: 'retry'; readonly reason: string; readonly afterMs?: number; readonly counted: boolean }
+  | {
+      readonly type: 'retry';
+      readonly reason: string;
+      readonly afterMs?: number;
+      readonly counted: boolean;
+      /** @internal The look-up was not made, so `askedSince` begins anew with the next one. */
+      readonly unasked?: boolean;
+    }
   | { readonly type: 'reschedule'; readonly dueAt: Date }
   | { readonly type: 'park'; readonly reason: string };
 

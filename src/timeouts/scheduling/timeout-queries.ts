@@ -24,7 +24,7 @@ export class TimeoutQueries {
         SELECT kind, key, nextval('${schema}.timeout_generation'), due_at, due_at, payload, traceparent FROM request
         ON CONFLICT (kind, key) DO UPDATE
            SET generation = EXCLUDED.generation, due_at = EXCLUDED.due_at, next_attempt_at = EXCLUDED.due_at,
-               attempts = 0, lease = NULL, state = 'pending', last_error = NULL,
+               attempts = 0, lease = NULL, state = 'pending', last_error = NULL, asked_since = NULL,
                payload = EXCLUDED.payload, traceparent = EXCLUDED.traceparent
         RETURNING t.kind, t.key, t.generation, t.due_at),
       wake_up AS (

@@ -9,6 +9,7 @@ export interface LockedRow {
   readonly attempts: number;
   readonly payload: JsonObject;
   readonly traceparent: string | null;
+  readonly asked_since?: Date | null;
   /** Milliseconds until it may be handled; zero or less: now. */
   readonly remaining_ms: number;
 }
@@ -21,6 +22,7 @@ export const BUSY_MS = 200;
 
 /** What the handler sees of a locked row. */
 export function toDueTimeout(kind: string, row: LockedRow, cause: TimeoutCause): DueTimeout {
-  const { key, generation, due_at: dueAt, attempts, payload, traceparent } = row;
-  return { kind, key, generation, dueAt, attempts, payload, cause, ...(traceparent && { traceparent }) };
+  const { key, generation, due_at: dueAt, attempts, payload, traceparent, asked_since: askedSince } = row;
+  const optional = { ...(traceparent && { traceparent }), ...(askedSince && { askedSince }) };
+  return { kind, key, generation, dueAt, attempts, payload, cause, ...optional };
 }

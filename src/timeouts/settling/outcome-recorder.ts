@@ -73,6 +73,7 @@ export class OutcomeRecorder {
       retried.map(({ outcome }) => outcome.attempts),
       retried.map(({ outcome }) => storableReason(outcome.reason)),
       retried.map(({ outcome }) => outcome.afterMs),
+      retried.map(({ outcome }) => outcome.unasked ?? false),
     ]);
     await this.wakeLater(tx, rows);
   }

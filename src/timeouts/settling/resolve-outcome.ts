@@ -6,7 +6,13 @@ import { type TimeoutOutcome } from '../handlers/timeout-outcome';
 export type ResolvedOutcome =
   | { readonly type: 'done' }
   | { readonly type: 'look-up' }
-  | { readonly type: 'retry'; readonly attempts: number; readonly reason: string; readonly afterMs: number }
+  | {
+      readonly type: 'retry';
+      readonly attempts: number;
+      readonly reason: string;
+      readonly afterMs: number;
+      readonly unasked?: boolean;
+    }
   | { readonly type: 'reschedule'; readonly dueAt: Date }
   | { readonly type: 'park'; readonly attempts: number; readonly reason: string };
 
@@ -39,5 +45,5 @@ function resolveRetry(outcome: Extract<TimeoutOutcome, { type: 'retry' }>, budge
   const attempts = outcome.counted ? budget.attempts + 1 : budget.attempts;
   if (outcome.counted && attempts >= budget.maxAttempts) return { type: 'park', attempts, reason };
   const afterMs = outcome.afterMs ?? backoffMs(Math.max(attempts, 1), budget.random);
-  return { type: 'retry', attempts, reason, afterMs: Math.max(afterMs, 0) };
+  return { type: 'retry', attempts, reason, afterMs: Math.max(afterMs, 0), ...(outcome.unasked && { unasked: true }) };
 }

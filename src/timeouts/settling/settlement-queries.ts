@@ -15,7 +15,7 @@ export class SettlementQueries {
   readonly park: string;
 
   constructor(schema: string) {
-    const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent,
+    const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent, t.asked_since,
       t.lease IS NOT NULL AS leased,
       (extract(epoch FROM t.next_attempt_at - now()) * 1000)::float8 AS remaining_ms`;
     // $1 kind, $2 keys, $3 generations (null: any). A row that another transaction holds is reported as busy.
@@ -50,20 +50,27 @@ export class SettlementQueries {
          AND t.key = w.key AND t.generation = w.generation`;
     const returning = `
       RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
+    // Moved by the time in which the row was due and nobody took it. An instance of the release before moves `due_at` without
+    // this time, which is then too early to be true.
     this.lease = `
-      UPDATE ${schema}.timeout t SET lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond'
+      UPDATE ${schema}.timeout t
+         SET lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond',
+             asked_since = CASE WHEN t.asked_since >= t.due_at
+               THEN t.asked_since + GREATEST(clock_timestamp() - t.next_attempt_at, interval '0')
+               ELSE clock_timestamp() END
         FROM unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
     this.finish = `
       DELETE FROM ${schema}.timeout t USING unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
     this.retry = `
       UPDATE ${schema}.timeout t
          SET attempts = w.attempts, lease = NULL, last_error = w.reason,
-             next_attempt_at = now() + w.after_ms * interval '1 millisecond'
-        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[])
-          AS w(key, generation, attempts, reason, after_ms) ${match} ${returning}`;
+             next_attempt_at = now() + w.after_ms * interval '1 millisecond',
+             asked_since = CASE WHEN NOT w.unasked THEN t.asked_since END
+        FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[], $7::boolean[])
+          AS w(key, generation, attempts, reason, after_ms, unasked) ${match} ${returning}`;
     this.reschedule = `
       UPDATE ${schema}.timeout t
-         SET due_at = w.due_at, next_attempt_at = w.due_at, attempts = 0, lease = NULL, last_error = NULL
+         SET due_at = w.due_at, next_attempt_at = w.due_at, attempts = 0, lease = NULL, last_error = NULL, asked_since = NULL
         FROM unnest($2::text[], $3::bigint[], $4::timestamptz[]) AS w(key, generation, due_at) ${match} ${returning}`;
     this.park = `
       UPDATE ${schema}.timeout t SET state = 'parked', attempts = w.attempts, lease = NULL, last_error = w.reason

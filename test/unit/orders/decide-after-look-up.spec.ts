@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
 import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
 import { decideAfterLookUp as decide } from '../../../src/orders/close/decide-after-look-up';
+import { waitedMs } from '../../../src/orders/lookup/wait-for-finding';
 import { type LockedOrder } from '../../../src/orders/order';
 import { at, attempt, NOW, order, PAID_OUTCOME, paid } from './orders';
 
@@ -12,7 +13,7 @@ const decideAfterLookUp = (
   now: Date,
   dueAt: Date,
   partial: PartialPolicy = 'park',
-) => decide(subject, findings, now, dueAt, partial);
+) => decide(subject, findings, now, waitedMs({ dueAt }, now), partial);
 const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({
   provider: 'fake',
   reference,
@@ -109,6 +110,26 @@ describe('the decision after a look-up', () => {
     const days = at(-25 * 3_600_000);
     expect(decideAfterLookUp(closing, [on(UNKNOWN)], NOW, days)).toMatchObject({ type: 'wait', counted: true });
     expect(decideAfterLookUp(closing, [on(IN_PROGRESS)], NOW, days)).toMatchObject({ type: 'wait', counted: false });
+  });
+
+  it('counts the day from the first look-up, not from the deadline', () => {
+    const [dueAt, askedSince] = [at(-25 * 3_600_000), at(-60_000)];
+    expect(waitedMs({ dueAt }, NOW)).toBe(25 * 3_600_000);
+    expect(waitedMs({ dueAt, askedSince }, NOW)).toBe(60_000);
+  });
+
+  it('never counts while an operator has paused a provider, and begins anew afterward', () => {
+    const paused: Finding = { type: 'UNKNOWN', reason: 'paused', retryAfterMs: 15_000, paused: true };
+    const days = at(-25 * 3_600_000);
+    const wait = { type: 'wait', counted: false, unasked: true };
+    expect(decideAfterLookUp(closing, [on(paused)], NOW, days)).toMatchObject({ ...wait, afterMs: 60_000 });
+    expect(decideAfterLookUp(closing, [on(paused)], NOW, DUE)).toMatchObject({ ...wait, afterMs: 15_000 });
+    const both = [on(paused), on(IN_PROGRESS, 'a-2')];
+    expect(decideAfterLookUp(two, both, NOW, DUE)).toMatchObject({
+      ...wait,
+      afterMs: 4_000,
+      reason: 'fake a-2: paying',
+    });
   });
 
   const findings = fc.constantFrom<Finding>(

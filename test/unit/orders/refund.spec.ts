@@ -37,6 +37,11 @@ describe('a refund', () => {
     [{ type: 'UNKNOWN', reason: 'down', retryAfterMs: 30_000 }, 0, { counted: false, afterMs: 30_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 86_400_000, { type: 'retry', counted: false, afterMs: 60_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 86_400_001, { type: 'retry', counted: true, reason: 'down' }],
+    [
+      { type: 'UNKNOWN', reason: 'p', retryAfterMs: 5_000, paused: true },
+      86_400_001,
+      { counted: false, unasked: true },
+    ],
     [{ type: 'REJECTED', reason: 'poor' }, 0, { type: 'retry', counted: true }],
     [{ type: 'NO_PROVIDER', reason: 'add it' }, 0, { type: 'retry', counted: true, reason: 'add it' }],
   ])('answered %j after %i ms: %j', (answer, waitedMs, expected) => {
@@ -65,7 +70,7 @@ describe('the payment watch', () => {
     planWatch([{ provider: 'fake', reference: 'a-1', merchantAccount: null, finding }], {
       since: NOW,
       now,
-      dueAt: at(60_000),
+      due: { dueAt: at(60_000) },
       offsetsMs,
     });
   const CLOSED = { type: 'CLOSED', evidence: {} } as const;
@@ -107,7 +112,7 @@ describe('the payment watch', () => {
       { provider: 'gone', reference: 'a-1', merchantAccount: null, finding: { type: 'NO_PROVIDER', reason: 'add it' } },
       { provider: 'fake', reference: 'a-2', merchantAccount: null, finding: { type: 'IN_PROGRESS', reason: 'paying' } },
     ] as const;
-    const outcome = planWatch(findings, { since: NOW, now: at(601_000), dueAt: at(600_000), offsetsMs });
+    const outcome = planWatch(findings, { since: NOW, now: at(601_000), due: { dueAt: at(600_000) }, offsetsMs });
     expect(outcome).toMatchObject({ type: 'retry', counted: false, reason: 'fake a-2: paying' });
   });
 });

@@ -243,10 +243,17 @@ describe('ResilientProvider', () => {
     });
 
     it('makes no call while an operator has paused the provider', async () => {
-      const { script, provider, ask } = resilient();
+      const { clock, script, provider, ask } = resilient();
       provider.restrict({ paused: true });
-      const refused = { type: 'UNKNOWN', reason: 'an operator has paused the provider', retryAfterMs: 5_000 };
+      const reason = 'an operator has paused the provider';
+      const refused = { type: 'UNKNOWN', reason, retryAfterMs: 5_000, paused: true };
       for (let call = 0; call < 10; call++) expect(await ask()).toEqual(refused);
+      // A long pause must not cost a look-up of each order every few seconds.
+      await clock.advance(5 * 60_000);
+      provider.restrict({ paused: true, perSecond: 2 });
+      expect(await ask()).toMatchObject({ retryAfterMs: 15_000 });
+      await clock.advance(55 * 60_000);
+      expect(await ask()).toMatchObject({ retryAfterMs: 60_000 });
       expect([script.calls, provider.breakerState]).toEqual([0, 'closed']);
       provider.restrict({ paused: false });
       expect(await ask()).toEqual({ type: 'OPEN' });
