@@ -1,4 +1,5 @@
 import { RECORD_TABLES, validateSchemaName } from '../database';
+import { PAYMENT_NAME_KEY } from '../orders';
 
 /**
  * Who works with the tables.
@@ -33,7 +34,7 @@ export function grantsSql({ schema, role, to, owner }: GrantsRequest): string[] 
         `GRANT USAGE ON SCHEMA ${schema} TO ${to};`,
         `GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${to};`,
         // With the key, names of erased payments could be guessed and compared with their hashes.
-        `REVOKE SELECT ON ${schema}.payment_name_key FROM ${to};`,
+        `REVOKE SELECT ON ${schema}.${PAYMENT_NAME_KEY} FROM ${to};`,
         ...laterTables(schema, to, owner, 'SELECT', false),
       ];
   }

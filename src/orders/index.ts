@@ -96,3 +96,4 @@ export { type DossierRefund, type OrderDossier, ReadDossier } from './read/read-
 export { type OrderSummary, SummarizeOrders } from './read/summarize-orders';
 export { NoteOnOrders } from './operator/note-on-orders';
 export { type PersonalData, RevealPersonalData } from './operator/reveal-personal-data';
+export { PAYMENT_NAME_KEY } from './sql/handled-payments';

@@ -17,7 +17,8 @@ export function rememberPayments(schema: string): new () => MigrationInterface {
 
     async down(runner: QueryRunner): Promise<void> {
       await runner.query(`DROP FUNCTION ${schema}.payment_name(text, text)`);
-      for (const table of ['handled_payment', 'payment_name_key']) await runner.query(`DROP TABLE ${schema}.${table}`);
+      await runner.query(`DROP TABLE ${schema}.handled_payment`);
+      await runner.query(`DROP TABLE ${schema}.payment_name_key`);
     }
   };
 }

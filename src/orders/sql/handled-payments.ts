@@ -3,6 +3,9 @@ import { storableText } from '../../database';
 import { BOOKED_STATUSES } from '../attempt-status';
 import { type AttemptKey, isSameAttempt, type PaidSource, type PaymentNames } from '../payment-attempt';
 
+/** The table with the key of the hashes, which nobody needs to read but the service. */
+export const PAYMENT_NAME_KEY = 'payment_name_key';
+
 /** What is known about a payment whose names are not stored anymore, or that no attempt holds. */
 export interface HandledPayment extends AttemptKey {
   /** `settled`: a person has dealt with it · `booked`: an order had it that was erased or purged. */
