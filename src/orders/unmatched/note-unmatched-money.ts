@@ -47,10 +47,14 @@ export class NoteUnmatchedMoney {
     await this.store.closeUnmatched(tx, unmatched);
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);
-    const disputed = asked.flatMap(({ after }, turn) => {
+    const disputed = asked.flatMap(({ after, findings }, turn) => {
+      const found = paymentsFound(findings);
       const isLater = ({ orderId }: PaymentAttempt): boolean => (turns.get(orderId) ?? 0) > turn;
       const others = [...attempts.filter((one) => !isLater(one)), ...unchanged.filter(isLater)];
-      return disputedOf(after, others);
+      return disputedOf(
+        after,
+        others.filter((other) => found.some((one) => holds(other, one))),
+      );
     });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
     await this.store.keepUnmatched(
