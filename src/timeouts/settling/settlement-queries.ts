@@ -50,14 +50,10 @@ export class SettlementQueries {
          AND t.key = w.key AND t.generation = w.generation`;
     const returning = `
       RETURNING t.key, t.generation::text AS generation, (extract(epoch FROM t.next_attempt_at) * 1000)::float8 AS due_ms`;
-    // Moved by the time in which the row was due and nobody took it. An instance of the release before moves `due_at` without
-    // this time, which is then too early to be true.
     this.lease = `
       UPDATE ${schema}.timeout t
          SET lease = $4, next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond',
-             asked_since = CASE WHEN t.asked_since >= t.due_at
-               THEN t.asked_since + GREATEST(clock_timestamp() - t.next_attempt_at, interval '0')
-               ELSE clock_timestamp() END
+             asked_since = ${ASKED_SINCE}
         FROM unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
     this.finish = `
       DELETE FROM ${schema}.timeout t USING unnest($2::text[], $3::bigint[]) AS w(key, generation) ${match}`;
@@ -78,6 +74,13 @@ export class SettlementQueries {
       RETURNING t.key, now() AS occurred_at`;
   }
 }
+
+/**
+ * Moved by the time in which the row was due and nobody took it. An instance of the release before moves `due_at` without
+ * this time, which is then too early to be true.
+ */
+const ASKED_SINCE = `CASE WHEN t.asked_since >= t.due_at
+  THEN t.asked_since + GREATEST(clock_timestamp() - t.next_attempt_at, interval '0') ELSE clock_timestamp() END`;
 
 /** Not `= 'pending'`: of the partial index by due time the planner would read all rows of the kind. */
 const PENDING = `t.state <> 'parked'`;
