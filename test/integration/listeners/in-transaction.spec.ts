@@ -11,6 +11,8 @@ import { anOrder, type ListeningHost, startHost } from './listening-host';
 class Journal {
   readonly batches: number[] = [];
   readonly refused = new Set<string>();
+  /** Whose statement fails, and the error is caught. */
+  readonly swallowed = new Set<string>();
 
   @OnOrderInTransaction(['closed', 'paid', 'cancelled', 'expiring', 'payment_late'])
   async write(events: OrderEvent<'closed' | 'paid' | 'cancelled' | 'expiring' | 'payment_late'>[], tx: EntityManager) {
@@ -20,6 +22,9 @@ class Journal {
       events.map(({ orderId }) => orderId),
       events.map(({ type }) => type),
     ]);
+    for (const { orderId } of events) {
+      if (orderId !== null && this.swallowed.has(orderId)) await tx.query('SELECT 1 / 0').catch(() => undefined);
+    }
     if (bad) throw new Error(`the journal refuses ${bad.orderId}`);
   }
 }
@@ -122,5 +127,19 @@ describe('a listener in the transaction of the order', () => {
     expect(journal.batches.length).toBeLessThan(60);
     journal.refused.clear();
     await until(async () => (await host.statusOf(bad ?? '')) === 'CLOSED');
+  });
+
+  it('fails at the deadline of one order whose statement failed, though it caught the error, and no other one', async () => {
+    const orders = Array.from({ length: 20 }, () => anOrder({ paymentWindowMs: 500 }));
+    const ids = orders.map(({ id }) => id);
+    const [bad = ''] = ids;
+    journal.swallowed.add(bad);
+    await host.orders.placeMany(orders);
+    const failed = () => host.settled.rows.find(({ due }) => due.key === bad)?.outcome;
+    await until(async () => (await journalOf(...ids)).length === 19 && failed() !== undefined);
+    expect(failed()).toMatchObject({ type: 'retry', reason: expect.stringContaining('TRANSACTION_ABORTED') as string });
+    expect([await host.statusOf(bad), await eventsOf(bad)]).toEqual(['PENDING', []]);
+    journal.swallowed.clear();
+    await until(async () => (await host.statusOf(bad)) === 'CLOSED');
   });
 });
