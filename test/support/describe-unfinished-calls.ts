@@ -78,6 +78,35 @@ export function describeUnfinishedCalls(given: () => { readonly shop: HostShop; 
     }
   });
 
+  it('has nothing of a call that still runs when the part that it is in is rolled back', async () => {
+    const { shop, library } = given();
+    for (const count of TURNS) {
+      const order = shop.newOrder();
+      const calls: Promise<unknown>[] = [];
+      const committed = library.run(async (host) => {
+        await host.note(`outer ${order.id}`);
+        const part = host.nest(async ({ tx }) => {
+          calls.push(shop.orders.place(order, { tx }));
+          await turns(count);
+          throw new Undo();
+        });
+        await part.catch(() => undefined);
+        await end(calls, library);
+        // Fails if a late statement of the call has aborted the transaction.
+        await host.note(order.id);
+      });
+      const isCommitted = await committed.then(
+        () => true,
+        () => false,
+      );
+      await end(calls, library);
+      expect({ count, pieces: await shop.pieces(order.id) }).toEqual({ count, pieces: [] });
+      for (const note of [`outer ${order.id}`, order.id])
+        expect(await shop.count('host_note', 'text', note)).toBe(isCommitted ? 1 : 0);
+      if (library.isSeen) expect({ count, isCommitted }).toEqual({ count, isCommitted: true });
+    }
+  });
+
   it('refuses the calls that wait behind one that fails, and can go on', async () => {
     const { shop, library } = given();
     const [failing, waiting, later] = [shop.newOrder(), shop.newOrder(), shop.newOrder()];

@@ -19,6 +19,8 @@ export interface HostLibrary {
   close(): Promise<unknown>;
   /** True for a library that rolls a transaction back after any failed statement. */
   readonly rollsBackFailures?: boolean;
+  /** True where the product sees what the host sends itself. */
+  readonly isSeen?: boolean;
   /** True for a library that may never answer a statement that comes after the transaction. */
   readonly forgetsLateStatements?: boolean;
 }

@@ -42,5 +42,6 @@ export function openPg(url: string): HostLibrary {
     },
     outside: () => pool as never,
     close: () => pool.end(),
+    isSeen: true,
   };
 }

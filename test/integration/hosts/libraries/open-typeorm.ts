@@ -14,5 +14,6 @@ export async function openTypeOrm(url: string): Promise<HostLibrary> {
     run: (work, level) => dataSource.transaction(level ?? 'READ COMMITTED', (tx) => work(hostOf(tx))),
     outside: () => dataSource.manager,
     close: () => dataSource.destroy(),
+    isSeen: true,
   };
 }
