@@ -61,9 +61,13 @@ const tables: Provider[] = [
   },
   {
     provide: OrderStore,
-    inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, OrderListeners],
-    useFactory: ({ dataSource, schema, hasOutboxReader }: Base, stock: Inventory, listeners: OrderListeners) =>
-      new OrderStore(dataSource, schema, stock, { audience: listeners, writesEvents: hasOutboxReader }),
+    inject: [RESOLVED_TIMEOUTS_OPTIONS, Inventory, OrderListeners, PaymentProviders],
+    useFactory: (
+      { dataSource, schema, hasOutboxReader }: Base,
+      stock: Inventory,
+      listeners: OrderListeners,
+      providers: PaymentProviders,
+    ) => new OrderStore(dataSource, schema, stock, { audience: listeners, writesEvents: hasOutboxReader }, providers),
   },
   construct(OrderListeners, TimeoutScheduler),
   construct(OrderEventLog, Outbox, OrderListeners),

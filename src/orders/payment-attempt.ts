@@ -13,8 +13,10 @@ export interface PaymentAttempt {
   readonly provider: string;
   /** The merchant reference. Unique per provider and merchant account. */
   readonly reference: string;
-  /** Null: the provider has no merchants. */
+  /** The account under which it is stored, which never changes. Null: none was known when it was registered. */
   readonly merchantAccount: string | null;
+  /** The account that such an attempt turned out to belong to. Null: not known yet, or `merchantAccount` says it. */
+  readonly resolvedAccount: string | null;
   readonly status: AttemptStatus;
   readonly amount: bigint;
   readonly currency: string;
@@ -31,11 +33,14 @@ export interface PaymentAttempt {
   readonly paidSource: PaidSource | null;
 }
 
-/** The fields that identify an attempt. */
+/** The fields that identify the row of an attempt. */
 export type AttemptKey = Pick<PaymentAttempt, 'provider' | 'reference' | 'merchantAccount'>;
 
+/** The fields that say which attempt is meant. */
+export type AttemptName = AttemptKey & Partial<Pick<PaymentAttempt, 'resolvedAccount'>>;
+
 /** The names of a payment: the merchant reference, and the provider's own id if it is known. */
-export type PaymentNames = AttemptKey & Pick<PaymentAttempt, 'transactionId'>;
+export type PaymentNames = AttemptName & Pick<PaymentAttempt, 'transactionId'>;
 
 /** Whether the attempt may take money. Such an attempt keeps its order from closing. */
 export function canTakeMoney({ status }: Pick<PaymentAttempt, 'status'>): boolean {
@@ -72,8 +77,13 @@ export function isClaim({
   return status === 'PAID' && !(registered && paidSource === 'provider');
 }
 
-/** Whether both keys identify the same attempt. Equal references of two merchants are two payments. */
-export function isSameAttempt(a: AttemptKey, b: AttemptKey): boolean {
+/** Whether both are the same row. One attempt may have two: with its account, and without. */
+export function isSameRow(a: AttemptKey, b: AttemptKey): boolean {
+  return a.provider === b.provider && a.reference === b.reference && a.merchantAccount === b.merchantAccount;
+}
+
+/** Whether both mean the same attempt. Equal references of two merchants are two payments. */
+export function isSameAttempt(a: AttemptName, b: AttemptName): boolean {
   return a.reference === b.reference && isSameAccount(a, b);
 }
 
@@ -92,6 +102,24 @@ export function paidAmountOf({ provider, reference, paidAmount }: PaymentAttempt
   return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`);
 }
 
-function isSameAccount(a: AttemptKey, b: AttemptKey): boolean {
-  return a.provider === b.provider && a.merchantAccount === b.merchantAccount;
+/** The merchant account of the attempt, as far as it is known. */
+export function accountOfAttempt({ merchantAccount, resolvedAccount = null }: AttemptName): string | null {
+  return resolvedAccount ?? merchantAccount;
+}
+
+/** The attempt that is meant, with this very account rather than with one that is not known yet. */
+export function findAttempt<T extends AttemptName>(attempts: readonly T[], name: AttemptName): T | undefined {
+  const meant = attempts.filter((attempt) => isSameAttempt(attempt, name));
+  return (
+    meant.find((attempt) => isSameRow(attempt, name)) ??
+    meant.find((attempt) => accountOfAttempt(attempt) === accountOfAttempt(name)) ??
+    meant[0]
+  );
+}
+
+/** An account that is not known may be any: a payment must not count twice because one of two sources knew less. */
+function isSameAccount(a: AttemptName, b: AttemptName): boolean {
+  if (a.provider !== b.provider) return false;
+  const [one, other] = [accountOfAttempt(a), accountOfAttempt(b)];
+  return one === null || other === null || one === other;
 }

@@ -4,7 +4,7 @@ import { decideWithoutOpenAttempts, type PartialPolicy } from './decide-closing'
 import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
-import { canTakeMoney, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { canTakeMoney, isSameRow, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { type OpenFinding, shortestOf, type Wait, waitForFinding } from '../lookup/wait-for-finding';
 import { withFindings } from '../lookup/with-findings';
 
@@ -77,7 +77,7 @@ function waitForConfirmation(
 }
 
 function openFinding(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): OpenFinding {
-  const found = findings.find((candidate) => isSameAttempt(candidate, attempt))?.finding;
+  const found = findings.find((candidate) => isSameRow(candidate, attempt))?.finding;
   return isOpen(found) ? found : NOT_ASKED;
 }
 

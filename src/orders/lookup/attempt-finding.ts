@@ -1,6 +1,6 @@
 import { assertNever } from '../../errors';
 import { type PaidOutcome, type PaymentEvidence } from '../../payments';
-import { type AttemptKey, canTakeMoney, type PaymentAttempt, withStatus } from '../payment-attempt';
+import { type AttemptName, canTakeMoney, type PaymentAttempt, withStatus } from '../payment-attempt';
 
 /** The result of a complete look-up of one attempt. */
 export type Finding =
@@ -30,7 +30,7 @@ export type Finding =
   | { readonly type: 'NO_PROVIDER'; readonly reason: string };
 
 /** A finding and the attempt that it belongs to. */
-export interface AttemptFinding extends AttemptKey {
+export interface AttemptFinding extends AttemptName {
   readonly finding: Finding;
 }
 

@@ -8,7 +8,7 @@ import {
 import { assertNever, present } from '../../errors';
 import { type AttemptFinding, type Finding } from './attempt-finding';
 import { type Facts, nextStep, readConfirmation, readQuery } from './next-step';
-import { canTakeMoney, isBooked, type PaymentAttempt } from '../payment-attempt';
+import { accountOfAttempt, canTakeMoney, isBooked, type PaymentAttempt } from '../payment-attempt';
 
 /**
  * Concurrent calls per order. More would not bring the answers of one order sooner, and would leave less of the rate
@@ -134,8 +134,9 @@ async function orUnknown<T>(ask: () => Promise<T>): Promise<T | UnknownOutcome> 
   }
 }
 
-function withKey({ provider, reference, merchantAccount }: PaymentAttempt, finding: Finding): AttemptFinding {
-  return { provider, reference, merchantAccount, finding };
+function withKey(attempt: PaymentAttempt, finding: Finding): AttemptFinding {
+  const { provider, reference, merchantAccount, resolvedAccount } = attempt;
+  return { provider, reference, merchantAccount, resolvedAccount, finding };
 }
 
 function byUrgency(attempts: readonly PaymentAttempt[]): PaymentAttempt[] {
@@ -163,7 +164,8 @@ async function inLanes<T, R>(items: readonly T[], lanes: number, work: (item: T)
 }
 
 function toRef(attempt: PaymentAttempt): PaymentAttemptRef {
-  const { provider, reference, amount, currency, createdAt, merchantAccount, timeExpire } = attempt;
+  const { provider, reference, amount, currency, createdAt, timeExpire } = attempt;
+  const merchantAccount = accountOfAttempt(attempt);
   return {
     provider,
     reference,

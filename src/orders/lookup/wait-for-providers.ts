@@ -1,7 +1,7 @@
 import { type AttemptFinding } from './attempt-finding';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
-import { canTakeMoney, isSameAttempt, isUnconfirmed } from '../payment-attempt';
+import { canTakeMoney, isSameRow, isUnconfirmed } from '../payment-attempt';
 import { type DueTimeout } from '../../timeouts';
 import { shortestOf, type Wait, waitedMs, waitForFinding } from './wait-for-finding';
 
@@ -22,7 +22,7 @@ export function waitForProviders(
 ): Wait | undefined {
   const waits = findings.flatMap((found): Wait[] => {
     const { provider, reference, finding } = found;
-    const isReported = order.attempts.some((attempt) => isUnconfirmed(attempt) && isSameAttempt(attempt, found));
+    const isReported = order.attempts.some((attempt) => isUnconfirmed(attempt) && isSameRow(attempt, found));
     if (finding.type !== 'UNKNOWN' && !(finding.type === 'IN_PROGRESS' && isReported)) return [];
     const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];

@@ -2,7 +2,7 @@ import { type AttemptFinding, applyFinding, type Finding } from './attempt-findi
 import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
 import { type AttemptWrite } from '../sql/write-attempts';
-import { type AttemptKey, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
+import { type AttemptName, isSameRow, type PaymentAttempt } from '../payment-attempt';
 
 /** Pure: returns the order with its attempts after the findings. Unchanged attempts stay the same objects. */
 export function withFindings(order: LockedOrder, findings: readonly AttemptFinding[]): LockedOrder {
@@ -26,7 +26,7 @@ export function paymentsFound(findings: readonly AttemptFinding[]): Money[] {
 
 function withFinding(order: LockedOrder, found: AttemptFinding): LockedOrder {
   const { finding } = found;
-  const asked = order.attempts.find((attempt) => isSameAttempt(attempt, found));
+  const asked = order.attempts.find((attempt) => isSameRow(attempt, found));
   // It was registered for another order, or removed, after it was looked up.
   if (!asked) return order;
   if (finding.type === 'PAID') return bookMoney(order, moneyOf(found, finding)).after;
@@ -36,15 +36,15 @@ function withFinding(order: LockedOrder, found: AttemptFinding): LockedOrder {
 }
 
 function moneyOf(
-  { provider, reference, merchantAccount }: AttemptKey,
+  { provider, reference, merchantAccount, resolvedAccount }: AttemptName,
   { amount, currency, paidAt, transactionId }: Extract<Finding, { type: 'PAID' }>,
 ): Money {
-  const names = { provider, reference, merchantAccount, transactionId };
+  const names = { provider, reference, merchantAccount, resolvedAccount: resolvedAccount ?? null, transactionId };
   return { ...names, amount, currency, paidAt, source: 'provider' };
 }
 
 function evidenceOf(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): AttemptWrite['evidence'] {
-  const finding = findings.find((found) => isSameAttempt(found, attempt))?.finding;
+  const finding = findings.find((found) => isSameRow(found, attempt))?.finding;
   switch (finding?.type) {
     case 'PAID':
     case 'CLOSED':

@@ -5,6 +5,7 @@ import { identifyPayments } from './identify-payments';
 import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
 import { rememberPayments } from './remember-payments';
+import { resolveAccounts } from './resolve-accounts';
 import { renameUnmatchedPayment } from './rename-unmatched-payment';
 import { settleAttempts } from './settle-attempts';
 
@@ -19,5 +20,6 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     indexOrders(schema),
     settleAttempts(schema),
     rememberPayments(schema),
+    resolveAccounts(schema),
   ];
 }

@@ -10,7 +10,13 @@ import { type LockedOrderContext, type OrderTransaction } from '../order-transac
 import { type OrderStatus } from '../order-status';
 import { paymentTimeout } from '../order-timeouts';
 import { type OrderView } from '../order-view';
-import { type AttemptKey, isUnconfirmed, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import {
+  accountOfAttempt,
+  type AttemptKey,
+  isUnconfirmed,
+  type PaymentAttempt,
+  type PaymentNames,
+} from '../payment-attempt';
 import { paymentFound } from '../pay/reported-payment';
 import { AmendOrder } from '../sql/amend-order';
 import { type LookUpOptions } from '../action-options';
@@ -111,7 +117,7 @@ export class RefundPayment {
     if (!attempt) return undefined;
     const [found] = await ask.query([attempt], now, signal);
     if (found?.finding.type !== 'PAID') return sentenceOf(found);
-    const account = attempt.merchantAccount;
+    const account = accountOfAttempt(attempt);
     await markPaid.confirm(paymentFound(orderId, attempt, found.finding), by, { account, verified: true });
     return undefined;
   }

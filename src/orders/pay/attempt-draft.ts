@@ -13,6 +13,7 @@ export function draftAttempt(
     provider: attempt.provider,
     reference: attempt.reference,
     merchantAccount: attempt.merchantAccount ?? null,
+    resolvedAccount: null,
     // The caller may have handed the attempt to the buyer already, so it counts as payable from now on.
     status: attempt.handedOver === false ? 'CREATED' : 'OPEN',
     amount: attempt.amount === undefined ? order.amount : BigInt(attempt.amount),

@@ -3,9 +3,12 @@ import { type LockedOrder } from '../order';
 import { type AttemptStatus } from '../attempt-status';
 import { isUndecided } from '../order-status';
 import {
+  accountOfAttempt,
+  findAttempt,
   isBooked,
   isSameAttempt,
   isSamePayment,
+  isSameRow,
   type PaidSource,
   type PaymentAttempt,
   type PaymentNames,
@@ -49,12 +52,12 @@ export interface Booking {
  * provider's statement replaces a report, including the attempt that holds the payment.
  */
 export function bookMoney(order: LockedOrder, money: Money): Booking {
-  const known = order.attempts.find((attempt) => isSameAttempt(attempt, money));
+  const known = findAttempt(order.attempts, money);
   const booked = order.attempts.filter((one) => isBooked(one) && (one === known || isSamePayment(one, money)));
   const before = holderOf(booked, money, known) ?? reportedAttempt(order, money);
   const wasHolder = isBooked(before);
-  const holder = wasHolder ? assignedBy(confirmedBy(before, money), money) : paidBy(before, money);
-  const others = othersOf(order, holder, booked, known).map((other) => withoutPayment(order, other, money));
+  const holder = resolvedBy(wasHolder ? assignedBy(confirmedBy(before, money), money) : paidBy(before, money), money);
+  const others = othersOf(order, holder, booked, known, money).map((other) => withoutPayment(order, other, money));
   const changed = [...(holder === before ? [] : [holder]), ...(money.source === 'provider' ? others : [])];
   return {
     ...put(order, changed),
@@ -94,13 +97,16 @@ function othersOf(
   holder: PaymentAttempt,
   booked: readonly PaymentAttempt[],
   known: PaymentAttempt | undefined,
+  money: Money,
 ): PaymentAttempt[] {
   // The provider may just have named the holder's other name.
   const byNewName = order.attempts.filter((one) => isBooked(one) && isSamePayment(one, holder));
-  const others = new Set([...booked, ...byNewName, ...(known ? [known] : [])]);
+  // Registered twice: with its account, and before that was known.
+  const again = order.attempts.filter((one) => known && isSameAttempt(one, known) && isSameAttempt(one, money));
+  const others = new Set([...booked, ...byNewName, ...again]);
   return [...others].filter((other) => {
     const isFinal = other.status === 'DUPLICATE' || (isBooked(other) && other.status !== 'PAID');
-    return !isFinal && !isSameAttempt(other, holder);
+    return !isFinal && !isSameRow(other, holder);
   });
 }
 
@@ -129,6 +135,13 @@ function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {
   return { ...withStatus(assignedBy(attempt, money), 'PAID'), ...paidFieldsOf(money) };
 }
 
+/** The payment shows whose the attempt is. The row keeps its key, and with it the number of its refund. */
+function resolvedBy(holder: PaymentAttempt, money: Money): PaymentAttempt {
+  const account = accountOfAttempt(money);
+  if (account === null || accountOfAttempt(holder) !== null || money.source !== 'provider') return holder;
+  return { ...holder, resolvedAccount: account };
+}
+
 type PaidFields = Pick<PaymentAttempt, 'paidAmount' | 'paidCurrency' | 'paidAt' | 'transactionId' | 'paidSource'>;
 
 function paidFieldsOf({ amount, currency, paidAt, transactionId, source }: Money): PaidFields {
@@ -154,8 +167,8 @@ function reportedAttempt(order: LockedOrder, money: Money): PaymentAttempt {
 }
 
 function put(order: LockedOrder, changed: readonly PaymentAttempt[]): Pick<Booking, 'after' | 'changed'> {
-  const attempts = order.attempts.map((attempt) => changed.find((one) => isSameAttempt(one, attempt)) ?? attempt);
-  const added = changed.filter((one) => !order.attempts.some((attempt) => isSameAttempt(one, attempt)));
+  const attempts = order.attempts.map((attempt) => changed.find((one) => isSameRow(one, attempt)) ?? attempt);
+  const added = changed.filter((one) => !order.attempts.some((attempt) => isSameRow(one, attempt)));
   return { after: { ...order, attempts: [...attempts, ...added] }, changed };
 }
 

@@ -4,7 +4,7 @@ import { type MarkPaid } from './mark-paid';
 import { paymentFound } from './reported-payment';
 import { type OrderStore } from '../sql/order-store';
 import { type OrderView } from '../order-view';
-import { canTakeMoney } from '../payment-attempt';
+import { accountOfAttempt, canTakeMoney } from '../payment-attempt';
 import { type ReadOrder } from '../read/read-order';
 import { type LookUpOptions } from '../action-options';
 import { type ActionContext, contextOf } from '../transition-cause';
@@ -47,7 +47,7 @@ export class CheckPayment {
 
   private async book(orderId: string, { finding, ...key }: AttemptFinding, by: ActionContext): Promise<void> {
     if (finding.type === 'PAID') {
-      const account = key.merchantAccount;
+      const account = accountOfAttempt(key);
       await this.markPaid.confirm(paymentFound(orderId, key, finding), by, { account });
     }
   }

@@ -17,7 +17,7 @@ import { type OrderStore } from '../sql/order-store';
 import { type RefundRows } from '../unmatched/refund-rows';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../order-timeouts';
-import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { paymentFound } from './reported-payment';
 import { accountOf } from './with-account';
 
@@ -99,7 +99,7 @@ export class HandleWebhook {
    */
   private async refuse(names: PaymentNames, stated: Paid, problem: string): Promise<void> {
     this.logger.error(`a notification of ${names.provider} about ${names.reference} states no valid money: ${problem}`);
-    const attempt = await this.find(names);
+    const attempt = await this.deps.store.findAttempt(names);
     const evidence = { ...stated.evidence, problem };
     const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
     await this.store({ ...names, ...why, ...storableMoney({ ...stated, evidence }, false) });
@@ -114,29 +114,18 @@ export class HandleWebhook {
     // for it.
     if (await this.confirm(names, paid)) return;
     // Only the attempt's own look-up tells whether that report is true.
-    const claim = await this.find(names);
+    const claim = await this.deps.store.findAttempt(names);
     if (claim) await this.deps.scheduler.schedule([{ ...reconcileTimeout(claim.orderId), afterMs: 0 }]);
   }
 
   /** Returns false if the attempt is not registered, or if only a report says that it is this payment. */
   private async confirm(names: PaymentNames, paid: Paid): Promise<boolean> {
-    const attempt = await this.find(names);
+    const attempt = await this.deps.store.findAttempt(names);
     if (!attempt || isLinkedByReport(attempt, names)) return false;
-    const account = attempt.merchantAccount;
+    const account = names.merchantAccount ?? accountOfAttempt(attempt);
     const payment = paymentFound(attempt.orderId, { ...names, merchantAccount: account }, paid);
     await this.deps.markPaid.confirm(payment, { cause: 'notify', actor: names.provider }, { account });
     return true;
-  }
-
-  /**
-   * A process without the provider may have registered the attempt without the default account, which it does not know.
-   */
-  private async find(names: PaymentNames): Promise<PaymentAttempt | undefined> {
-    const { providers, store } = this.deps;
-    const found = await store.findAttempt(names);
-    const isDefault = names.merchantAccount === (providers.get(names.provider)?.defaultAccount ?? null);
-    if (found || names.merchantAccount === null || !isDefault) return found;
-    return store.findAttempt({ ...names, merchantAccount: null });
   }
 
   /** Keeps money of an attempt that is not registered. Its order may adopt it later. */
@@ -149,7 +138,7 @@ export class HandleWebhook {
 
   /** Tells a person of a chargeback. The bank decides about the money, so the order keeps its status. */
   private async tell(names: PaymentNames, chargeback: Chargeback): Promise<void> {
-    const attempt = await this.find(names);
+    const attempt = await this.deps.store.findAttempt(names);
     const { provider, reference, merchantAccount, transactionId } = attempt ?? names;
     const key = { provider, reference, merchantAccount, transactionId, orderId: attempt?.orderId ?? null };
     await this.store({ ...key, ...storableMoney(chargeback), reason: 'chargeback' });
@@ -169,7 +158,7 @@ export class HandleWebhook {
    * answers. The look-up is scheduled and not made here, because providers expect their response within seconds.
    */
   private async look(names: PaymentNames): Promise<void> {
-    const attempt = await this.find(names);
+    const attempt = await this.deps.store.findAttempt(names);
     if (!attempt) return;
     const { scheduler, refunds } = this.deps;
     const { orderId } = attempt;

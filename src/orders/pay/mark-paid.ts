@@ -126,8 +126,10 @@ export class MarkPaid {
     const claim = await this.claims.execute(report, booking);
     if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
     const outcome = claim === 'ours' ? await this.write(report, booking) : 'attempt-mismatch';
-    if (claim === 'refused' || booking.isDisputed) await this.claims.keep(report, 'attempt-mismatch');
-    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(report, outcome);
+    // Under the account of the attempt's row, as everything else about that attempt is.
+    const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };
+    if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
+    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(held, outcome);
     return { outcome, order: await this.transaction.view(tx, order.id) };
   }
 

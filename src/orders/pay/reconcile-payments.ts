@@ -18,7 +18,7 @@ import { moneyReceived } from './money-received';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
-import { isBooked, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { accountOfAttempt, isBooked, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { type ReleaseClaims } from './release-claims';
 import { paymentFound } from './reported-payment';
 import { type ActionContext } from '../transition-cause';
@@ -98,7 +98,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     for (const { finding, ...key } of due.answer) {
       if (finding.type !== 'PAID') continue;
       // Handled once, after all are booked, because each payment affects the value of the others.
-      const how = { tx, account: key.merchantAccount, handlesUnmatchedLater: true };
+      const how = { tx, account: accountOfAttempt(key), handlesUnmatchedLater: true };
       await this.deps.markPaid.confirm(paymentFound(order.id, key, finding), by, how);
     }
     const { orders } = await this.deps.store.lock(tx, [order.id], 'wait');

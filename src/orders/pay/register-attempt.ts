@@ -6,7 +6,7 @@ import { type LockedOrderContext, type OrderTransaction } from '../order-transac
 import { type OrderPolicies } from '../order-policies';
 import { deadlineTimeouts, earlyMoneyTimeout, paymentTimeout } from '../order-timeouts';
 import { isPayable, type OrderView } from '../order-view';
-import { canTakeMoney, isSameAttempt, type PaymentAttempt } from '../payment-attempt';
+import { accountOfAttempt, canTakeMoney, findAttempt, type PaymentAttempt } from '../payment-attempt';
 import { AmendOrder } from '../sql/amend-order';
 import { InsertAttempt } from '../sql/insert-attempt';
 import { type ProviderRejection, refuseProvider } from '../place/refuse-provider';
@@ -72,8 +72,12 @@ export class RegisterAttempt {
     by: ActionContext,
   ): Promise<RegisterAttemptResult> {
     const { tx, order, now } = locked;
-    const attempt = draftAttempt(order, withAccount(input, this.providers), now);
-    const known = order.attempts.find((candidate) => isSameAttempt(candidate, attempt));
+    const asked = draftAttempt(order, withAccount(input, this.providers), now);
+    const known = findAttempt(order.attempts, asked);
+    // Its row keeps its key. It may have been registered when the account was not known.
+    const attempt = known ? { ...asked, merchantAccount: known.merchantAccount } : asked;
+    const learns = known && accountOfAttempt(known) === null && asked.merchantAccount !== null;
+    if (learns) await this.transaction.store.resolveAccount(tx, known, asked.merchantAccount);
     const isLimited = known !== undefined && isLimitedLater(known, attempt);
     if (isLimited) await this.insert.limitTime(tx, attempt);
     if (!isPayable(order, now)) {
@@ -84,7 +88,7 @@ export class RegisterAttempt {
     const refused = known ? undefined : this.refuse(order, attempt);
     if (refused) return { outcome: 'rejected', ...refused };
     if (!known || known.status === 'CREATED') {
-      const written = await this.insert.asOpen(tx, attempt);
+      const written = await this.insert.asOpen(tx, attempt, this.providers);
       if (!written) return rejected('ATTEMPT_EXISTS');
       await this.raiseGrace(locked, attempt, by);
       // Its payment may have been reported before. The closing then checks the order and finds it paid.

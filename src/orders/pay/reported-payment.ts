@@ -1,7 +1,7 @@
 import { type JsonObject } from '../../outbox';
 import { type PaidOutcome } from '../../payments';
 import { type MinorUnits } from '../place/new-order';
-import { type AttemptKey } from '../payment-attempt';
+import { accountOfAttempt, type AttemptName } from '../payment-attempt';
 
 /** A payment that was reported, for example by the shop. */
 export interface ReportedPayment {
@@ -27,9 +27,11 @@ export function evidenceOf({ amount, paidAt, ...payment }: ReportedPayment): Jso
 /** Converts the amount that a provider says it took for an attempt to a report. */
 export function paymentFound(
   orderId: string,
-  { provider, reference, merchantAccount }: AttemptKey,
+  name: AttemptName,
   { amount, currency, paidAt, transactionId, evidence }: PaidOutcome,
 ): ReportedPayment {
+  const { provider, reference } = name;
+  const merchantAccount = accountOfAttempt(name);
   const account = merchantAccount === null ? {} : { merchantAccount };
   return {
     orderId,

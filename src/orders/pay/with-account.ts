@@ -1,6 +1,7 @@
 import { type PaymentProviders } from '../../payments';
 import { type NewAttempt } from '../place/new-order';
 import { type LockedOrder } from '../order';
+import { accountOfAttempt } from '../payment-attempt';
 
 type Providers = Pick<PaymentProviders, 'get'>;
 
@@ -16,8 +17,8 @@ export function accountOf(
 }
 
 /**
- * The account that a payment of this order belongs to. An attempt that was registered by a process without the provider
- * has none. A report about it without an account is about that attempt, not about another payment.
+ * The account that a payment of this order belongs to. A report without an account about an attempt of the order is about
+ * that attempt, whatever account this process takes for the default one. Null: the attempt has no account yet.
  */
 export function accountIn(
   { attempts }: Pick<LockedOrder, 'attempts'>,
@@ -26,7 +27,8 @@ export function accountIn(
 ): string | null {
   if (payment.merchantAccount !== undefined) return resolved;
   const named = attempts.filter((one) => one.provider === payment.provider && one.reference === payment.reference);
-  return named.length > 0 && named.every((one) => one.merchantAccount === null) ? null : resolved;
+  const [account, ...others] = new Set(named.map(accountOfAttempt));
+  return account === undefined || others.length > 0 ? resolved : account;
 }
 
 /** Returns the attempt with its account, because the default may change. */

@@ -49,7 +49,7 @@ export class PlaceDrafts {
   private readonly atSight: RefuseAtSight;
 
   constructor(private readonly deps: PlaceDependencies) {
-    this.insert = new InsertOrders(deps.schema, deps.reporting);
+    this.insert = new InsertOrders(deps.schema, deps.reporting, deps.providers);
     this.atSight = new RefuseAtSight(deps, deps.inventory, this.insert);
     this.views = new ReadViews(deps.schema);
   }

@@ -86,7 +86,7 @@ export class ReadDossier {
                OR EXISTS (SELECT 1 FROM ${schema}.order_history h WHERE h.order_id = o.id AND h.evidence IS NOT NULL)
                AS "hasEvidence",
              ${listed(
-               `a.provider, a.reference, NULLIF(a.merchant_account, '') AS "merchantAccount", a.status, a.amount, a.currency,
+               `a.provider, a.reference, NULLIF(COALESCE(a.resolved_account, a.merchant_account), '') AS "merchantAccount", a.status, a.amount, a.currency,
                 a.paid_amount AS "paidAmount", a.paid_currency AS "paidCurrency",
                 a.created_at AS "createdAt", a.updated_at AS "updatedAt", a.paid_at AS "paidAt",
                 a.paid_source AS "paidSource", a.transaction_id AS "transactionId"`,

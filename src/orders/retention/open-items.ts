@@ -81,7 +81,7 @@ function unmatchedMoney(schema: string): string {
   return `(SELECT true FROM ${money} WHERE p.order_id = o.id AND NOT ${isSettled(schema, 'p')} LIMIT 1)
           OR (SELECT true FROM ${schema}.payment_attempt a, LATERAL (
                 SELECT 1 FROM ${money} WHERE p.provider = a.provider AND p.reference = a.reference
-                   AND p.merchant_account = a.merchant_account
+                   AND p.merchant_account IN (a.merchant_account, a.resolved_account)
                    AND NOT ${isSettled(schema, 'p')} OFFSET 0) open
                WHERE a.order_id = o.id LIMIT 1)`;
 }

@@ -4,7 +4,7 @@ import { bookMoney, type Money } from '../pay/book-money';
 import { decideClaim } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
 import { type BookingWriter, writeBooking } from '../pay/write-booking';
-import { type PaymentNames } from '../payment-attempt';
+import { isSameAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { isHandled } from './handled-payments';
 import { type SamePayments } from './find-same-payments';
 import { type AdoptablePayment, type LockedBatch } from './lock-orders';
@@ -13,6 +13,7 @@ import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 interface Store extends BookingWriter {
   samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
   closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void>;
+  resolved(attempt: PaymentAttempt): PaymentAttempt;
 }
 
 /**
@@ -27,9 +28,15 @@ export class AdoptUnmatched {
     const orders = new Map(batch.orders);
     for (const adoptable of batch.adoptable) {
       const order = orders.get(adoptable.orderId);
-      if (order) orders.set(order.id, await this.adopt(tx, order, adoptable, batch.now));
+      if (order && this.isFor(order, adoptable))
+        orders.set(order.id, await this.adopt(tx, order, adoptable, batch.now));
     }
     return { ...batch, orders, adoptable: [] };
+  }
+
+  /** Another merchant account may use the same reference. */
+  private isFor({ attempts }: LockedOrder, adoptable: AdoptablePayment): boolean {
+    return adoptable.namesOrder || attempts.some((attempt) => isSameAttempt(this.store.resolved(attempt), adoptable));
   }
 
   /** A release before stored whatever a provider stated. Money of an attempt that belongs to another order, or that another order counts on, stays where it is. */

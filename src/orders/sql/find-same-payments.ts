@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
 import { BOOKED_STATUSES } from '../attempt-status';
-import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { type HandledPayment, type HandledRow, handledSql, toHandled } from './handled-payments';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
 
@@ -29,7 +29,9 @@ export class FindSamePayments {
 
   constructor(schema: string) {
     const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
-    const columns = `a.provider = n.provider AND a.merchant_account = n.account`;
+    // An account that is not known may be any. The caller compares further, because it knows the defaults.
+    const account = `COALESCE(a.resolved_account, a.merchant_account)`;
+    const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
     const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
     const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
     // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
@@ -46,7 +48,7 @@ export class FindSamePayments {
           OFFSET 0) x) found) AS attempts, (
         SELECT json_agg(p.id) FROM ${named}, LATERAL (
           SELECT p.id FROM ${schema}.unmatched_payment p
-           WHERE p.provider = n.provider AND p.reference = n.transaction AND p.merchant_account = n.account
+           WHERE p.provider = n.provider AND p.reference = n.transaction AND (n.account = '' OR p.merchant_account IN ('', n.account))
                  AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched,
         (${handledSql(schema, named)}) AS handled`;
   }
@@ -55,7 +57,7 @@ export class FindSamePayments {
     const [row] = await tx.query<Row[]>(this.sql, [
       names.map(({ provider }) => provider),
       names.map(({ reference }) => reference),
-      names.map(({ merchantAccount }) => merchantAccount ?? ''),
+      names.map((name) => accountOfAttempt(name) ?? ''),
       names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
     ]);
     return {

@@ -1,6 +1,8 @@
 import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
 import { type PaymentAttempt } from '../payment-attempt';
+import { earlyMoney } from './early-money';
+import { type DefaultAccounts, mayBeUnknown, takenByOther } from './taken-by-other';
 
 /** Writes one attempt of a locked order. */
 export class InsertAttempt {
@@ -13,29 +15,33 @@ export class InsertAttempt {
       INSERT INTO ${schema}.payment_attempt AS a
              (provider, reference, order_id, merchant_account, status, amount, currency, time_expire,
               registered, paid_amount, paid_currency, paid_at, transaction_id, paid_source, evidence)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-      ON CONFLICT (provider, reference, merchant_account) DO`;
+      SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::bigint, $7::text, $8::timestamptz,
+             $9::boolean, $10::bigint, $11::text, $12::timestamptz, $13::text, $14::text, $15::jsonb`;
+    const onConflict = 'ON CONFLICT (provider, reference, merchant_account) DO';
+    const wanted = { provider: '$1', reference: '$2', orderId: '$3', account: '$4', mayBeUnknown: '$16::boolean' };
     // It is handed over now. Some providers depend on its age: the close of a young payment needs a confirmation.
-    this.register = `${insert} UPDATE
+    this.register = `${insert} WHERE ${takenByOther(schema, wanted)} IS NULL ${onConflict} UPDATE
          SET status = EXCLUDED.status, updated_at = now(), created_at = now(),
              time_expire = COALESCE(EXCLUDED.time_expire, a.time_expire)
        WHERE a.order_id = EXCLUDED.order_id AND a.status = 'CREATED'
-       RETURNING EXISTS (
-         SELECT 1 FROM ${schema}.unmatched_payment p
-          WHERE p.provider = $1 AND p.reference = $2 AND p.merchant_account = $4
-            AND p.reason = 'unknown-order' AND p.handling = 'kept') AS has_money`;
+       RETURNING EXISTS ${earlyMoney(schema, wanted)} AS has_money`;
     this.limit = `
       UPDATE ${schema}.payment_attempt SET time_expire = $4, updated_at = now()
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3`;
-    this.pay = `${insert} NOTHING RETURNING 1`;
+    this.pay = `${insert} ${onConflict} NOTHING RETURNING 1`;
   }
 
   /**
    * Registers an attempt, or opens the order's own CREATED one. Undefined: the attempt exists already. `hasMoney`: its
-   * payment was reported before.
+   * payment may have been reported before.
    */
-  async asOpen(tx: EntityManager, attempt: PaymentAttempt): Promise<{ readonly hasMoney: boolean } | undefined> {
-    const [row] = await tx.query<{ has_money: boolean }[]>(this.register, parameters(attempt, null));
+  async asOpen(
+    tx: EntityManager,
+    attempt: PaymentAttempt,
+    providers: DefaultAccounts,
+  ): Promise<{ readonly hasMoney: boolean } | undefined> {
+    const values = [...parameters(attempt, null), mayBeUnknown(attempt, providers)];
+    const [row] = await tx.query<{ has_money: boolean }[]>(this.register, values);
     return row && { hasMoney: row.has_money };
   }
 

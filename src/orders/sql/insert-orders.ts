@@ -3,6 +3,8 @@ import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbo
 import { draftAttempt } from '../pay/attempt-draft';
 import { type OrderDraft } from '../place/order-draft';
 import { type EventReporting, UNHEARD } from '../listeners/order-audience';
+import { earlyMoney } from './early-money';
+import { type DefaultAccounts, mayBeUnknown, takenByOther } from './taken-by-other';
 import { type PlacedEvent, placedEvent, placedEntry } from '../place/placed-event';
 
 /** An order that did not exist before. */
@@ -41,6 +43,7 @@ export class InsertOrders {
   constructor(
     schema: string,
     private readonly reporting: EventReporting = UNHEARD,
+    private readonly providers: DefaultAccounts = { get: () => undefined },
   ) {
     this.insert = insertSql(schema, reporting.writesEvents);
     this.lookUp = `
@@ -54,7 +57,7 @@ export class InsertOrders {
   prepare(drafts: readonly OrderDraft[]): Insertion {
     const events = new Map(drafts.filter(({ isAnnounced }) => isAnnounced).map((one) => [one.id, placedEvent(one)]));
     const orders = drafts.map((draft) => orderJson(draft, events.get(draft.id)));
-    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap(attemptJson)];
+    const json = [orders, drafts.flatMap(lineJson), drafts.flatMap((draft) => attemptJson(draft, this.providers))];
     return { values: json.map((values) => JSON.stringify(values)), events };
   }
 
@@ -129,7 +132,7 @@ function lineJson(draft: OrderDraft): object[] {
   }));
 }
 
-function attemptJson(draft: OrderDraft): object[] {
+function attemptJson(draft: OrderDraft, providers: DefaultAccounts): object[] {
   const { attempt, currency } = draft.input;
   if (!attempt) return [];
   const drafted = draftAttempt({ id: draft.id, amount: draft.amount, currency }, attempt, new Date(0));
@@ -140,6 +143,7 @@ function attemptJson(draft: OrderDraft): object[] {
       provider,
       reference,
       merchant_account: merchantAccount ?? '',
+      may_be_unknown: mayBeUnknown(drafted, providers),
       status,
       amount: drafted.amount.toString(),
       currency: drafted.currency,
@@ -153,14 +157,21 @@ function isoText(instant: string): string {
   return `to_char(${instant} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
+/** A row of the attempts to be inserted. */
+const WANTED = {
+  provider: 'a.provider',
+  reference: 'a.reference',
+  orderId: 'a.order_id',
+  account: 'a.merchant_account',
+  mayBeUnknown: 'a.may_be_unknown',
+};
+
 function insertSql(schema: string, writesEvents: boolean): string {
   const announced = `(
         SELECT n.event_id, n.traceparent, n.event || jsonb_build_object(
                  'occurredAt', ${isoText('p.created_at')}, 'expiresAt', ${isoText('p.expires_at')}) AS body
           FROM placed p JOIN new_order n USING (id) WHERE n.event_id IS NOT NULL) announced`;
-  // A single value and not EXISTS, which the planner may turn into a scan of all unmatched money.
-  const moneySql = `SELECT true FROM ${schema}.unmatched_payment m`;
-  const isAdoptable = `m.reason = 'unknown-order' AND m.handling = 'kept'`;
+  // has_money: single values and not EXISTS, which the planner may turn into a scan of all unmatched money.
   // ORDER BY: two callers that place the same ids lock them in the same order.
   return `
     WITH new_order AS (
@@ -172,7 +183,7 @@ function insertSql(schema: string, writesEvents: boolean): string {
         unit_amount bigint)),
     new_attempt AS (
       SELECT * FROM json_to_recordset($3::json) AS r(order_id text, provider text, reference text,
-        merchant_account text, status text, amount bigint, currency text, time_expire timestamptz)),
+        merchant_account text, may_be_unknown boolean, status text, amount bigint, currency text, time_expire timestamptz)),
     keys AS (
       INSERT INTO ${schema}.idempotency_key (scope, key, fingerprint, response)
       SELECT scope, key, fingerprint, jsonb_build_object('orderId', id) FROM new_order
@@ -196,6 +207,7 @@ function insertSql(schema: string, writesEvents: boolean): string {
              (order_id, provider, reference, merchant_account, status, amount, currency, time_expire)
       SELECT a.order_id, a.provider, a.reference, a.merchant_account, a.status, a.amount, a.currency, a.time_expire
         FROM new_attempt a JOIN placed p ON p.id = a.order_id
+       WHERE ${takenByOther(schema, WANTED)} IS NULL
       ON CONFLICT (provider, reference, merchant_account) DO NOTHING RETURNING order_id),
     history AS (
       INSERT INTO ${schema}.order_history (order_id, version, from_status, to_status, cause, actor, traceparent)
@@ -205,8 +217,9 @@ function insertSql(schema: string, writesEvents: boolean): string {
     SELECT p.id, p.expires_at, p.created_at,
            EXISTS (SELECT 1 FROM new_attempt a WHERE a.order_id = p.id)
              AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.order_id = p.id) AS attempt_taken,
-           COALESCE((${moneySql} WHERE m.order_id = p.id AND ${isAdoptable} LIMIT 1),
-                    (${moneySql} JOIN new_attempt a USING (provider, reference, merchant_account)
-                      WHERE a.order_id = p.id AND ${isAdoptable} LIMIT 1), false) AS has_money
+           COALESCE((SELECT true FROM ${schema}.unmatched_payment m
+                      WHERE m.order_id = p.id AND m.reason = 'unknown-order' AND m.handling = 'kept' LIMIT 1),
+                    (SELECT true FROM new_attempt a, LATERAL ${earlyMoney(schema, WANTED)} early
+                      WHERE a.order_id = p.id LIMIT 1), false) AS has_money
       FROM placed p`;
 }

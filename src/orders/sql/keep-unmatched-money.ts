@@ -4,6 +4,7 @@ import { storableJson, storableText } from '../../database';
 import { type EventReporting } from '../listeners/order-audience';
 import { handledSql, type HandledRow, isRepetition, toHandled } from './handled-payments';
 import { outboxEvent } from '../order-events';
+import { AccountKeptMoney } from './account-kept-money';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 
 /**
@@ -14,12 +15,14 @@ import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 export class KeepUnmatchedMoney {
   private readonly sql: string;
   private readonly handledSql: string;
+  private readonly accounts: AccountKeptMoney;
 
   constructor(
     schema: string,
     private readonly reporting: EventReporting,
   ) {
     this.handledSql = `SELECT (${handledSql(schema, NAMED)}) AS handled`;
+    this.accounts = new AccountKeptMoney(schema);
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
@@ -62,7 +65,8 @@ export class KeepUnmatchedMoney {
   async execute(tx: EntityManager, told: readonly UnmatchedMoney[]): Promise<void> {
     const money = await this.withoutRepetitions(tx, told);
     if (money.length === 0) return;
-    const distinct = new Map(money.map((one) => [keyOf(one), one]));
+    const accounted = await this.accounts.execute(tx, money);
+    const distinct = new Map(accounted.map((one) => [keyOf(one), one]));
     const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
     const unreported = await tx.query<{ id: string }[]>(this.sql, [
       rows.map((row) => row.event.id),

@@ -12,7 +12,7 @@ export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount
  * Columns of an attempt for json_agg. The table's alias must be `a`. Money is text, because JSON numbers cannot hold a
  * bigint.
  */
-export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.status, a.amount::text AS amount,
+export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.resolved_account, a.status, a.amount::text AS amount,
   a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
   a.transaction_id, a.paid_source`;
 
@@ -42,6 +42,7 @@ export interface AttemptRow {
   readonly reference: string;
   /** Empty: none. */
   readonly merchant_account: string;
+  readonly resolved_account: string | null;
   readonly status: AttemptStatus;
   readonly amount: string;
   readonly currency: string;
@@ -81,6 +82,7 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
     provider: row.provider,
     reference: row.reference,
     merchantAccount: row.merchant_account === '' ? null : row.merchant_account,
+    resolvedAccount: row.resolved_account,
     status: row.status,
     amount: BigInt(row.amount),
     currency: row.currency,

@@ -5,18 +5,30 @@ import { type EventReporting, UNHEARD } from '../listeners/order-audience';
 import { type Order } from '../order';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt-status';
-import { type AttemptKey, isBooked, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import {
+  accountOfAttempt,
+  type AttemptKey,
+  findAttempt,
+  isBooked,
+  isSameAttempt,
+  isSamePayment,
+  type PaymentAttempt,
+  type PaymentNames,
+} from '../payment-attempt';
 import { AdoptUnmatched } from './adopt-unmatched';
 import { ApplyTransitions } from './apply-transitions';
 import { ContestedRows } from './contested-rows';
 import { FindSamePayments, type SamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
+import { type DefaultAccounts } from './taken-by-other';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { type LockedBatch, LockOrders } from './lock-orders';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';
 import { type AttemptsNow, ReadAttempts } from './read-attempts';
 import { type AttemptWrite, WriteAttempts } from './write-attempts';
 import { type Transition } from '../transition';
+
+const NO_PROVIDERS: DefaultAccounts = { get: () => undefined };
 
 /** Everything that deciding about orders needs from their tables. Methods with `tx` run in that transaction. */
 export class OrderStore {
@@ -33,12 +45,14 @@ export class OrderStore {
   private readonly statusSql: string;
   private readonly closeSql: string;
   private readonly readSql: string;
+  private readonly resolveSql: string;
 
   constructor(
     private readonly dataSource: DataSource,
     schema: string,
     private readonly inventory: Inventory,
     reporting: EventReporting = UNHEARD,
+    private readonly providers: DefaultAccounts = NO_PROVIDERS,
   ) {
     this.lockOrders = new LockOrders(schema);
     this.applyTransitions = new ApplyTransitions(schema, inventory, reporting);
@@ -48,6 +62,9 @@ export class OrderStore {
     this.keepMoney = new KeepUnmatchedMoney(schema, reporting);
     this.adopt = new AdoptUnmatched(this);
     this.contested = new ContestedRows(schema);
+    this.resolveSql = `
+      UPDATE ${schema}.payment_attempt SET resolved_account = $3, updated_at = now()
+       WHERE provider = $1 AND reference = $2 AND merchant_account = '' AND resolved_account IS NULL`;
     this.readAttempts = new ReadAttempts(dataSource, schema);
     this.statusSql = `
       WITH moved AS (
@@ -82,8 +99,27 @@ export class OrderStore {
   }
 
   /** Returns everything that is known about these payments, for any order and under any of their names. */
-  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments> {
-    return this.findSame.execute(tx, names);
+  async samePayments(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
+    const { attempts, ...rest } = await this.findSame.execute(tx, names);
+    const resolved = attempts.map((attempt) => this.resolved(attempt));
+    const isMeant = (one: PaymentAttempt): boolean =>
+      names.some((name) => isSameAttempt(one, name) || isSamePayment(one, name));
+    return { ...rest, attempts: resolved.filter(isMeant) };
+  }
+
+  /**
+   * The attempt with the account that it has if nobody says otherwise. Only for comparing it with attempts of other orders
+   * and for asking its provider: what comes back is stored, because the default may change.
+   */
+  resolved(attempt: PaymentAttempt): PaymentAttempt {
+    if (accountOfAttempt(attempt) !== null) return attempt;
+    const resolvedAccount = this.providers.get(attempt.provider)?.defaultAccount ?? null;
+    return resolvedAccount === null ? attempt : { ...attempt, resolvedAccount };
+  }
+
+  /** Records the account of an attempt of a locked order that was registered without one. */
+  async resolveAccount(tx: EntityManager, { provider, reference }: AttemptKey, account: string): Promise<void> {
+    await tx.query(this.resolveSql, [provider, reference, account]);
   }
 
   /** Records that this unmatched money is now booked under another name. */
@@ -108,8 +144,9 @@ export class OrderStore {
   }
 
   /** Returns the wanted attempts of one order and the database's time. Needs no transaction. */
-  attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
-    return this.readAttempts.execute(orderId, isWanted);
+  async attemptsOf(orderId: string, isWanted: (attempt: PaymentAttempt) => boolean): Promise<AttemptsNow> {
+    const { now, attempts } = await this.readAttempts.execute(orderId, isWanted);
+    return { now, attempts: attempts.map((attempt) => this.resolved(attempt)) };
   }
 
   /** Reads an order without a lock. Needs no transaction. */
@@ -120,13 +157,9 @@ export class OrderStore {
 
   /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */
   async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
-    const { attempts } = await this.findSame.execute(this.dataSource, [names]);
+    const { attempts } = await this.samePayments(this.dataSource, [names]);
     const holders = attempts.filter(isBooked);
-    return (
-      attempts.find(({ reference }) => reference === names.reference) ??
-      holders.find(({ paidSource }) => paidSource === 'provider') ??
-      holders[0]
-    );
+    return findAttempt(attempts, names) ?? holders.find(({ paidSource }) => paidSource === 'provider') ?? holders[0];
   }
 
   /**

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type Order } from '../order';
 import { type AttemptView, hasExpired, isPayable, type OrderLineView, type OrderView } from '../order-view';
-import { type PaymentAttempt } from '../payment-attempt';
+import { accountOfAttempt, type PaymentAttempt } from '../payment-attempt';
 import { ATTEMPT_COLUMNS, type AttemptRow, ORDER_COLUMNS, type OrderRow, toAttempt, toOrder } from './order-row';
 
 interface ViewRow extends OrderRow {
@@ -77,8 +77,9 @@ export function toView(
 }
 
 function toAttemptView(attempt: PaymentAttempt): AttemptView {
-  const { provider, reference, status, currency, merchantAccount, timeExpire, createdAt } = attempt;
+  const { provider, reference, status, currency, timeExpire, createdAt } = attempt;
   const { paidAmount, paidAt, transactionId } = attempt;
+  const merchantAccount = accountOfAttempt(attempt);
   return {
     provider,
     reference,

@@ -19,11 +19,12 @@ export class WriteAttempts {
       UPDATE ${schema}.payment_attempt a
          SET status = f.status, registered = f.registered, paid_amount = f.paid_amount, paid_currency = f.paid_currency,
              paid_at = f.paid_at, transaction_id = f.transaction_id, paid_source = f.paid_source,
+             resolved_account = COALESCE(a.resolved_account, f.resolved_account),
              evidence = COALESCE(f.evidence::jsonb, a.evidence), updated_at = now()
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::text[],
-                    $9::timestamptz[], $10::text[], $11::text[], $12::text[])
+                    $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
           AS f(provider, reference, merchant_account, order_id, status, registered, paid_amount, paid_currency, paid_at,
-               transaction_id, paid_source, evidence)
+               transaction_id, paid_source, evidence, resolved_account)
        WHERE a.provider = f.provider AND a.reference = f.reference AND a.merchant_account = f.merchant_account
              AND a.order_id = f.order_id
       RETURNING 1)
@@ -47,6 +48,7 @@ export class WriteAttempts {
       attempts.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
       attempts.map((attempt) => attempt.paidSource),
       writes.map(({ evidence }) => (evidence === null ? null : storableJson(evidence))),
+      attempts.map((attempt) => attempt.resolvedAccount),
     ]);
     if (rows.length !== writes.length) throw new Error('a payment attempt disappeared under the lock of its order');
   }

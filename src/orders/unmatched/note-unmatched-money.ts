@@ -8,7 +8,7 @@ import { reconcileTimeout } from '../order-timeouts';
 import { type HandledPayment, isHandled } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { isBooked, isClaim, isSameAttempt, isSamePayment, type PaymentAttempt } from '../payment-attempt';
+import { isBooked, isClaim, isSameAttempt, isSamePayment, isSameRow, type PaymentAttempt } from '../payment-attempt';
 import { paymentsFound, withFindings } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
 import { unmatchedFromAttempt } from './unmatched-from-attempt';
@@ -150,7 +150,7 @@ export function splitTaken(
   };
   const taken = paymentsFound(findings).filter(isTaken);
   const left = findings.map((found) =>
-    taken.some((one) => isSameAttempt(one, found)) ? { ...found, finding: TAKEN } : found,
+    taken.some((one) => isSameRow(one, found)) ? { ...found, finding: TAKEN } : found,
   );
   return { left, taken };
 }

@@ -41,6 +41,7 @@ export function attempt(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt
     provider: 'fake',
     reference: 'a-1',
     merchantAccount: null,
+    resolvedAccount: null,
     status: 'OPEN',
     amount: 100n,
     currency: 'EUR',

@@ -1,0 +1,36 @@
+import { type PaymentProviders } from '../../payments';
+
+/** Knows the merchant account of attempts that name none, by provider. */
+export type DefaultAccounts = Pick<PaymentProviders, 'get'>;
+
+/** SQL expressions for an attempt that is about to be registered. */
+interface Wanted {
+  readonly provider: string;
+  readonly reference: string;
+  readonly orderId: string;
+  /** Empty: not known. */
+  readonly account: string;
+  /** Whether an attempt without an account may be this one. */
+  readonly mayBeUnknown: string;
+}
+
+/**
+ * SQL: true if another order has this attempt, perhaps without its account or under one that is not known here; otherwise
+ * NULL. The primary key finds only equal accounts. LIMIT: a subquery by the key, whatever the planner estimates.
+ */
+export function takenByOther(schema: string, { provider, reference, orderId, account, mayBeUnknown }: Wanted): string {
+  return `(
+      SELECT true FROM ${schema}.payment_attempt x
+       WHERE x.provider = ${provider} AND x.reference = ${reference} AND x.order_id <> ${orderId}
+         AND (${account} = '' OR COALESCE(x.resolved_account, x.merchant_account) = ${account}
+              OR ${mayBeUnknown} AND x.merchant_account = '' AND x.resolved_account IS NULL) LIMIT 1)`;
+}
+
+/** Whether an attempt without an account may be one with this account: if that is the default, or none is known. */
+export function mayBeUnknown(
+  { provider, merchantAccount }: { readonly provider: string; readonly merchantAccount: string | null },
+  providers: DefaultAccounts,
+): boolean {
+  const byDefault = providers.get(provider)?.defaultAccount ?? null;
+  return byDefault === null || byDefault === merchantAccount;
+}

@@ -1,0 +1,220 @@
+import { HandleWebhook } from '../../../src/orders/pay/handle-webhook';
+import { refundNumber } from '../../../src/orders/unmatched/refund';
+import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
+import { type Notification, type NotificationReader, PaymentObservers, PaymentProviders } from '../../../src/payments';
+import { type FakeProvider } from './fake-provider';
+import { paymentSteps } from './payment-steps';
+import { fill, newOrder, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
+
+type Changeable = FakeProvider & { defaultAccount?: string; notifications?: NotificationReader };
+
+describe('a payment whose merchant account was not known when its attempt was registered', () => {
+  let shop: Shop;
+  let told: Notification;
+  let take: () => Promise<string | undefined>;
+
+  beforeAll(async () => {
+    shop = await openShop({ reminderOffsetsMs: [], merchants: { refunder: { latePayment: 'refund' } } });
+    await fill(shop, { apple: 1_000 });
+    const provider = shop.provider as Changeable;
+    provider.notifications = {
+      read: async () => told,
+      reply: (verdict) => ({ status: 200, body: verdict }),
+    };
+    const { dataSource, store, scheduler, markPaid } = shop;
+    const providers = new PaymentProviders([provider]);
+    const observers = new PaymentObservers();
+    const webhook = new HandleWebhook({
+      providers,
+      observers,
+      store,
+      dataSource,
+      markPaid,
+      scheduler,
+      refunds: new RefundRows(dataSource, SCHEMA),
+    });
+    take = async () => (await webhook.execute('fake', { headers: {}, rawBody: Buffer.alloc(0) }))?.body;
+  });
+  afterEach(() => knowDefault(undefined));
+  afterAll(() => shop.database.drop());
+
+  const { attempt, placed, report, expire, statusOf } = paymentSteps(() => shop);
+  /** An instance without the provider, or with an adapter that has no accounts yet, knows none. */
+  const knowDefault = (account: string | undefined): void => {
+    const provider = shop.provider as Changeable;
+    if (account === undefined) delete provider.defaultAccount;
+    else provider.defaultAccount = account;
+  };
+  const notify = (reference: string, transactionId: string, merchantAccount = 'main', amount = 1_999n) => {
+    const money = { amount, currency: 'EUR', paidAt: new Date('2026-01-01T00:00:00Z'), transactionId };
+    told = { type: 'PAID', reference, merchantAccount, ...money, evidence: {} };
+    return take();
+  };
+  const register = (orderId: string, reference: string, merchantAccount?: string) =>
+    shop.register.execute({ orderId, ...attempt(reference), merchantAccount });
+  /** The previous release, which runs beside this one, takes the account for a part of the key. */
+  const registerAsBefore = (orderId: string, reference: string, account: string): Promise<unknown> =>
+    shop.dataSource.query(
+      `INSERT INTO ${SCHEMA}.payment_attempt (provider, reference, order_id, merchant_account, status, amount, currency)
+       VALUES ('fake', $2, $1, $3, 'OPEN', 1999, 'EUR')`,
+      [orderId, reference, account],
+    );
+  const attemptsOf = async (id: string) =>
+    (await shop.readOrder.execute(id))?.attempts.map((one) => `${one.merchantAccount ?? '-'} ${one.status}`);
+  const textsOf = async (sql: string, values: readonly unknown[]): Promise<string[]> =>
+    (await shop.dataSource.query<{ text: string }[]>(sql, [...values])).map(({ text }) => text);
+  const refundsOf = (id: string) => textsOf(`SELECT reference AS text FROM ${SCHEMA}.refund WHERE order_id = $1`, [id]);
+  const openOf = (reference: string) =>
+    textsOf(
+      `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment
+        WHERE reference = $1 AND handling IN ('kept', 'waiting') ORDER BY id`,
+      [reference],
+    );
+
+  it('is the payment of that attempt if the attempt is registered again with the account', async () => {
+    const id = await placed({ attempt: attempt('again') });
+    knowDefault('main');
+    expect(await register(id, 'again')).toMatchObject({ outcome: 'replayed' });
+    expect(await register(id, 'again', 'main')).toMatchObject({ outcome: 'replayed' });
+    expect(await attemptsOf(id)).toEqual(['main OPEN']);
+    shop.provider.paid('again');
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    expect([await statusOf(id), await attemptsOf(id), await refundsOf(id)]).toEqual(['PAID', ['main PAID'], []]);
+  });
+
+  it('belongs to the account that a registration names, although the provider has another default', async () => {
+    const id = await placed({ attempt: attempt('named') });
+    knowDefault('main');
+    expect(await register(id, 'named', 'other')).toMatchObject({ outcome: 'replayed' });
+    expect(await notify('named', 't-named', 'other')).toBe('accepted');
+    expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['other PAID']]);
+  });
+
+  it('opens a stored attempt that was not handed over without the account', async () => {
+    const id = await placed({ attempt: { ...attempt('created'), handedOver: false } });
+    expect(await register(id, 'created', 'main')).toMatchObject({ outcome: 'replayed' });
+    expect(await attemptsOf(id)).toEqual(['main OPEN']);
+  });
+
+  it('is counted once if the previous release has registered it twice', async () => {
+    const id = await placed({ attempt: attempt('twice') });
+    await registerAsBefore(id, 'twice', 'main');
+    knowDefault('main');
+    shop.provider.paid('twice');
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    await reconcile(shop, id);
+    expect([await statusOf(id), await refundsOf(id)]).toEqual(['PAID', []]);
+    expect((await attemptsOf(id))?.map((text) => text.split(' ')[1]).sort()).toEqual(['DUPLICATE', 'PAID']);
+  });
+
+  it('closes both attempts that the previous release has registered, if nobody pays', async () => {
+    const id = await placed({ attempt: attempt('twice-open') });
+    await registerAsBefore(id, 'twice-open', 'main');
+    knowDefault('main');
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    expect(await statusOf(id)).toBe('CLOSED');
+  });
+
+  it('cannot be registered for a second order', async () => {
+    const [first, second] = [await placed({ attempt: attempt('other-order') }), await placed()];
+    expect(await register(second, 'other-order', 'main')).toMatchObject({ code: 'ATTEMPT_EXISTS' });
+    knowDefault('main');
+    expect(await register(second, 'other-order')).toMatchObject({ code: 'ATTEMPT_EXISTS' });
+    const third = newOrder({ attempt: attempt('other-order') });
+    expect(await shop.place.execute([third])).toMatchObject([{ outcome: 'rejected', code: 'ATTEMPT_EXISTS' }]);
+    await placed({ attempt: { ...attempt('with-account'), merchantAccount: 'main' } });
+    knowDefault(undefined);
+    expect(await register(second, 'with-account')).toMatchObject({ code: 'ATTEMPT_EXISTS' });
+    expect(await attemptsOf(first)).toEqual(['- OPEN']);
+  });
+
+  it('pays at most one of two orders for which the previous release has registered it', async () => {
+    const [first, second] = [await placed({ attempt: attempt('shared') }), await placed()];
+    await registerAsBefore(second, 'shared', 'main');
+    knowDefault('main');
+    shop.provider.paid('shared');
+    for (const id of [first, second]) await expire(id);
+    await settleUntilDone(shop, [first, second], 3);
+    const statuses = [await statusOf(first), await statusOf(second)];
+    expect(statuses.filter((status) => status === 'PAID').length).toBeLessThan(2);
+    expect([...(await refundsOf(first)), ...(await refundsOf(second))]).toEqual([]);
+    expect(await openOf('shared')).toContain('attempt-mismatch kept');
+  });
+
+  it('is one payment by its transaction id, whichever account is known', async () => {
+    const id = await placed({ attempt: attempt('pi_acc') });
+    await report(id, 'pi_acc', 1_999, 'ch_acc');
+    knowDefault('main');
+    await register(id, 'cs_acc');
+    await notify('cs_acc', 'pi_acc');
+    shop.provider.answerQuery('pi_acc', { type: 'OPEN' });
+    await reconcile(shop, id);
+    expect([await statusOf(id), await refundsOf(id)]).toEqual(['PAID', []]);
+  });
+
+  it('cannot pay a second order by its transaction id', async () => {
+    const [first, second] = [await placed({ attempt: attempt('pi_two') }), await placed()];
+    await report(first, 'pi_two', 1_999, 'ch_two');
+    knowDefault('main');
+    expect(await report(second, 'anything', 1_999, 'ch_two')).toMatchObject({ outcome: 'attempt-mismatch' });
+  });
+
+  it('gets its account from the notification, and keeps it when the default changes', async () => {
+    const id = await placed({ ...HALF, attempt: attempt('learned') });
+    knowDefault('main');
+    await notify('learned', 't-learned', 'main', 2_000n);
+    knowDefault('next');
+    await notify('learned', 't-learned', 'main', 2_000n);
+    expect(await attemptsOf(id)).toEqual(['main PAID']);
+    expect(await openOf('learned')).toEqual(['amount-mismatch waiting']);
+  });
+
+  it('stays where it is if it was paid to another account than the default', async () => {
+    const id = await placed({ attempt: attempt('elsewhere') });
+    knowDefault('main');
+    await notify('elsewhere', 't-elsewhere', 'other');
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    expect([await statusOf(id), await openOf('elsewhere')]).toEqual(['CLOSED', ['unknown-order kept']]);
+  });
+
+  it('is one unmatched payment if a report without the account and a notification with it came before the order', async () => {
+    const { id } = newOrder();
+    await report(id, 'early-acc', 1_999, 't-early-acc');
+    knowDefault('main');
+    await notify('early-acc', 't-early-acc');
+    expect(await openOf('early-acc')).toEqual(['unknown-order kept']);
+    await shop.place.execute([newOrder({ id, attempt: attempt('early-acc') })]);
+    await settleUntilDone(shop, [id]);
+    expect([await statusOf(id), await refundsOf(id), await openOf('early-acc')]).toEqual(['PAID', [], []]);
+  });
+
+  it('is one unmatched payment in the other order, too, and an attempt without the account finds it', async () => {
+    const { id } = newOrder();
+    knowDefault('main');
+    await notify('early-null', 't-early-null');
+    knowDefault(undefined);
+    await report(id, 'early-null', 1_999, 't-early-null');
+    expect(await openOf('early-null')).toEqual(['unknown-order kept']);
+    await shop.place.execute([newOrder({ id, paymentWindowMs: 3_600_000 })]);
+    expect(await register(id, 'early-null')).toMatchObject({ outcome: 'replayed' });
+    knowDefault('main');
+    await settleUntilDone(shop, [id]);
+    expect([await statusOf(id), await refundsOf(id), await openOf('early-null')]).toEqual(['PAID', [], []]);
+  });
+
+  it('is refunded under the number that it had before its account was known', async () => {
+    const id = await placed({ merchantId: 'refunder', attempt: attempt('numbered') });
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    knowDefault('main');
+    await notify('numbered', 't-numbered');
+    const numbers = await textsOf(`SELECT number AS text FROM ${SCHEMA}.refund WHERE order_id = $1`, [id]);
+    expect(numbers).toEqual([refundNumber({ provider: 'fake', reference: 'numbered' })]);
+  });
+});
+
+const HALF = { amount: 4_000, lines: [{ sku: 'apple', quantity: 1, unitAmount: 4_000 }] };
