@@ -11,6 +11,7 @@ export type ResolvedOutcome =
       readonly attempts: number;
       readonly reason: string;
       readonly afterMs: number;
+      /** @internal */
       readonly unasked?: boolean;
     }
   | { readonly type: 'reschedule'; readonly dueAt: Date }
