@@ -78,7 +78,7 @@ export function describeUnfinishedCalls(given: () => { readonly shop: HostShop; 
     }
   });
 
-  it('has nothing of a call that still runs when the part that it is in is rolled back', async () => {
+  it('has nothing or all of a call that still runs when the part that it is in is rolled back', async () => {
     const { shop, library } = given();
     for (const count of TURNS) {
       const order = shop.newOrder();
@@ -100,7 +100,12 @@ export function describeUnfinishedCalls(given: () => { readonly shop: HostShop; 
         () => false,
       );
       await end(calls, library);
-      expect({ count, pieces: await shop.pieces(order.id) }).toEqual({ count, pieces: [] });
+      // A call that has not begun by then is one in the rest of the transaction.
+      const pieces = await shop.pieces(order.id);
+      expect([0, 4]).toContain(pieces.length);
+      if (pieces.length > 0) expect(isCommitted).toBe(true);
+      // The call may still run, and abort the transaction after the note.
+      if (library.forgetsLateStatements) continue;
       for (const note of [`outer ${order.id}`, order.id])
         expect(await shop.count('host_note', 'text', note)).toBe(isCommitted ? 1 : 0);
       if (library.isSeen) expect({ count, isCommitted }).toEqual({ count, isCommitted: true });
