@@ -96,11 +96,11 @@ describe('a notification', () => {
   });
 
   it.each(NO_MONEY)('that states %s is acknowledged, and a person is told', async (_what, part) => {
-    const unknown = desk({ ...PAID, ...part } as Notification);
+    const unknown = desk({ ...PAID, ...part });
     expect(await unknown.take()).toBe('accepted');
     const row = { reason: 'invalid-amount', handling: 'kept', amount: 0n, currency: 'XXX', source: 'provider' };
     expect(unknown.kept).toMatchObject([{ ...row, reference: 'a-1', orderId: null }]);
-    const known = desk({ ...PAID, ...part } as Notification, attempt());
+    const known = desk({ ...PAID, ...part }, attempt());
     expect(await known.take()).toBe('accepted');
     expect(known.kept).toMatchObject([{ ...row, reference: 'a-1', orderId: 'o-1' }]);
     expect(known.booked).toEqual([]);
