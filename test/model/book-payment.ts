@@ -79,7 +79,9 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const money = accountedFor(world, order, wiring.believes(told));
   const booking = bookMoney(order, money);
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  if (!late.claims.take(order, money, booking, mismatched)) return mismatched();
+  const claim = late.claims.take(order, money, booking, mismatched);
+  if (claim === 'repeated') return;
+  if (claim === 'refused') return mismatched();
   store.putAttempts(booking.after);
   if (booking.released.length > 0) late.watch(order.id);
   if (booking.isDisputed) mismatched();

@@ -28,7 +28,8 @@ function checkVersions({ world: { store } }: Shop, order: LockedOrder): Violatio
 function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
   const refunds = [...shop.world.store.refunds.values()].filter(({ orderId }) => orderId === order.id);
   return refunds.flatMap((refund): Violation[] => {
-    const { reference, number, status } = refund;
+    const { reference, status } = refund;
+    const number = refund.number.replace('erased ', '');
     const payment = paymentOf(shop, refund);
     const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
     if (others.length > 0) return [{ type: 'refund', text: `${reference} was refunded twice` }];
@@ -62,6 +63,10 @@ function checkInTime(shop: Shop, order: LockedOrder): Violation[] {
     const { reference } = attempt;
     const taken = shop.world.providerOf(attempt).find(reference)?.taken;
     const isEnough = taken && taken.currency === order.currency && taken.amount >= order.amount;
+    const payment = paymentOf(shop, attempt);
+    // A person has decided about it.
+    if (payment && (shop.isAssigned(payment, order.id) || payment.units.some(({ paidBack }) => paidBack > 0n)))
+      return [];
     // What nobody had registered could not be asked about.
     if (!attempt.registered || !isEnough || taken.atMs >= begin.atMs) return [];
     return [{ type: 'unjust', text: `${reference} was paid in time, and ${order.id} is ${order.status}` }];

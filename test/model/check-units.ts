@@ -4,6 +4,7 @@ import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { LIVE } from './run-plan';
 import { type Shop } from './shop';
+import { type UnmatchedRow } from './unmatched-table';
 import { unitOf } from './truth';
 
 /** One unit of money at a provider, and the payment that it came with. */
@@ -49,6 +50,11 @@ function checkClaim(shop: Shop, held: Held, { order, attempt }: Claim, isVisible
   if (owner !== order.id && !isVisible && !shop.isAssigned(held.payment, order.id)) {
     return [violation('stolen', held, `the buyer of ${owner} has paid ${order.id}`)];
   }
+  // If only a report has linked it to the order, or did so at first, a person is asked.
+  const isLinked = !isUnconfirmed(attempt) && attempt.reference === held.payment.traits.reference;
+  const isOffered = isLinked && hasRow(shop, held, 'unknown-order');
+  if (isOffered) return [violation('twice', held, `pays ${order.id}, and a row offers it to another order`)];
+  if (shop.liars.has(order.id)) return [];
   const isShort = held.unit.held < (attempt.paidAmount ?? 0n) && !isUnconfirmed(attempt);
   return isShort ? [violation('twice', held, `pays ${order.id}, and was returned`)] : [];
 }
@@ -68,6 +74,10 @@ function claimsOf(shop: Shop): ReadonlyMap<Unit, Claim[]> {
 
 function isInOpenRow(shop: Shop, { unit }: Held): boolean {
   return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit);
+}
+
+function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boolean {
+  return shop.world.store.unmatched.open().some((row) => row.reason === reason && unitOf(shop, row) === unit);
 }
 
 /** Rows that say whose money it is; the others ask about it. */

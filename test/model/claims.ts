@@ -16,6 +16,7 @@ import {
 import { isCertain, isElsewhere, isOnlyClaimed } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
+import { isHandled } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 
@@ -23,17 +24,21 @@ import { type World } from './world';
 export class Claims {
   constructor(private readonly world: World) {}
 
-  /** Whether the order takes the payment. */
-  take(order: LockedOrder, money: Money, booking: Booking, keep: () => void): boolean {
+  /** Whether the order takes the payment, or had it before it was erased. */
+  take(order: LockedOrder, money: Money, booking: Booking, keep: () => void): 'ours' | 'refused' | 'repeated' {
     const { store, wiring } = this.world;
     const others = store.bookedElsewhere(order.id, money);
     if (money.source === 'provider') store.closeSamePayments(money);
+    const handled = store.handled.find(money);
+    if (!booking.wasBooked && isHandled(handled, money)) {
+      return order.isErased && handled.some(({ orderId }) => orderId === order.id) ? 'repeated' : 'refused';
+    }
     const decision = wiring.decideClaim(order, money, others, booking.wasBooked);
     if (decision === 'outranks') {
       if (money.isAssigned) this.contest(others);
       else if (!neededPayments(booking.after).includes(booking.holder)) keep();
     }
-    return decision !== 'refused';
+    return decision === 'refused' ? 'refused' : 'ours';
   }
 
   /** Ends the claims of other orders to the payments that pay this order. */
@@ -81,9 +86,11 @@ export class Claims {
   /** The findings without payments that another order has. */
   withoutTaken(order: LockedOrder, findings: readonly AttemptFinding[]): readonly AttemptFinding[] {
     const { store, agenda, wiring } = this.world;
-    const known = paymentsFound(findings).flatMap((money) => store.samePayments(money));
-    if (known.length === 0) return findings;
-    const { left, taken } = wiring.splitTaken(order, findings, known);
+    const money = paymentsFound(findings);
+    if (money.length === 0) return findings;
+    const known = money.flatMap((one) => store.samePayments(one));
+    const handled = money.flatMap((one) => store.handled.find(one));
+    const { left, taken } = wiring.splitTaken(order, findings, known, handled);
     const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now } as const;
     store.keepUnmatched(taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })));
     return left;

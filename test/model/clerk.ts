@@ -37,7 +37,10 @@ function workOffRow(shop: Shop): void {
   if (!row) return;
   const payment = paymentOf(shop, row);
   const isWithoutOrder = row.reason === 'unknown-order' || row.reason === 'attempt-mismatch';
-  if (payment && isWithoutOrder && store.has(payment.owner) && random.chance(0.5)) assign(shop, row, payment);
+  // The clerk sees in the provider's console whether the money is there.
+  const isThere = unitOf(shop, row)?.held === BigInt(row.amount);
+  if (payment && isThere && isWithoutOrder && store.has(payment.owner) && random.chance(0.5))
+    assign(shop, row, payment);
   else settle(shop, row);
 }
 
@@ -50,7 +53,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   if (!row) return;
   const told = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
   const money = { ...told, isAssigned: true };
-  const decision = decideAssignment(order, row, money, store.samePayments(told));
+  const decision = decideAssignment(order, row, money, store.samePayments(told), store.handled.find(told));
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;
   shop.assign(payment, order.id);
@@ -66,18 +69,21 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
 function settle(shop: Shop, row: UnmatchedRow): void {
   const { store, agenda, trace } = shop.world;
   const unit = unitOf(shop, row);
+  // Whose money it is, the order will show, or has shown.
+  if (row.reason === 'attempt-mismatch' && unit && store.ownerOf(row) !== undefined) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;
   store.unmatched.resolve(row.id, 'settled', agenda.now);
   endRefund(shop, row);
+  if (row.reason === 'unknown-order') store.handled.rememberSettled(row);
   if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));
   forget(shop, row);
 }
 
-function markSettled({ world: { store, engine, agenda } }: Shop, row: UnmatchedRow, order: LockedOrder): void {
+function markSettled({ world: { store, engine, agenda, wiring } }: Shop, row: UnmatchedRow, order: LockedOrder): void {
   const held = heldAttempt(order, row, 'PAID');
-  if (!held) return;
+  if (!held || !wiring.settles) return;
   store.putAttempt(withStatus(held, 'SETTLED'));
   if (isDue(order, agenda.now)) engine.schedule(paymentTimeout(order.id), agenda.now);
 }

@@ -10,7 +10,7 @@ import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
 import { type UnmatchedHandling } from '../../src/orders/unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
-import { isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isSameRow, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type World } from './world';
@@ -60,7 +60,7 @@ export class LatePath {
       if (store.refunds.has(refund.number)) throw new Error(`a second refund of ${attempt.reference}`);
       store.refunds.set(refund.number, { ...refund, status: 'PENDING', createdMs: agenda.nowMs });
       store.setAttemptStatus(attempt.orderId, [attempt], 'REFUNDING');
-      store.unmatched.handle((row) => isOpen(row) && isDecided(row) && isSameAttempt(row, attempt), 'refunding');
+      store.unmatched.handle((row) => isOpen(row) && isDecided(row) && isSameRow(row, attempt), 'refunding');
       engine.schedule({ kind: PAYMENT_REFUND, key: refund.number }, agenda.now);
     }
   }

@@ -14,14 +14,17 @@ import {
   isBooked,
   isSameAttempt,
   isSamePayment,
+  isSameRow,
   type PaymentAttempt,
   type PaymentNames,
   withStatus,
 } from '../../src/orders/payment-attempt';
+import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
 import { type Transition } from '../../src/orders/transition';
 import { type TransitionCause } from '../../src/orders/transition-cause';
 import { withFindings } from '../../src/orders/lookup/with-findings';
 import { type ModelStock } from './model-stock';
+import { HandledTable } from './handled-table';
 import { type UnmatchedRow, UnmatchedTable } from './unmatched-table';
 
 /** One row of order_history. */
@@ -52,6 +55,7 @@ export class ModelStore {
   readonly history = new Map<string, HistoryRow[]>();
   readonly refunds = new Map<string, RefundRow>();
   readonly unmatched = new UnmatchedTable();
+  readonly handled = new HandledTable();
   /** Orders that were purged, as they were then. */
   readonly purged: LockedOrder[] = [];
   /** What an order looked like, and until when. */
@@ -62,6 +66,8 @@ export class ModelStore {
     readonly stock: ModelStock,
     private readonly now: () => Date,
     private readonly knowsAccounts: boolean,
+    /** Whether payments of erased and purged orders are recognized. */
+    private readonly remembers: boolean,
   ) {}
 
   insert(order: LockedOrder): void {
@@ -129,15 +135,15 @@ export class ModelStore {
   }
 
   setAttemptStatus(orderId: string, keys: readonly AttemptKey[], status: 'REFUNDING' | 'REFUNDED'): void {
-    const isMeant = (attempt: PaymentAttempt): boolean => keys.some((key) => isSameAttempt(key, attempt));
+    const isMeant = (attempt: PaymentAttempt): boolean => keys.some((key) => isSameRow(key, attempt));
     this.mapAttempts(orderId, (attempt) => (isMeant(attempt) ? withStatus(attempt, status) : attempt));
   }
 
   putAttempt(attempt: PaymentAttempt): void {
     const order = this.lock(attempt.orderId);
-    const isNew = !order.attempts.some((known) => isSameAttempt(known, attempt));
+    const isNew = !order.attempts.some((known) => isSameRow(known, attempt));
     if (isNew) this.put({ ...order, attempts: [...order.attempts, attempt] });
-    else this.mapAttempts(order.id, (known) => (isSameAttempt(known, attempt) ? attempt : known));
+    else this.mapAttempts(order.id, (known) => (isSameRow(known, attempt) ? attempt : known));
   }
 
   /** The attempts of an order as a booking makes them. */
@@ -158,6 +164,7 @@ export class ModelStore {
       const booking = bookMoney(order, this.accounted(orderId, money));
       const others = this.bookedElsewhere(orderId, money);
       if (decideClaim(order, money, others, booking.wasBooked) === 'refused') continue;
+      if (!booking.wasBooked && isHandled(this.handled.find(money), money)) continue;
       if (booking.isDisputed) continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
@@ -231,16 +238,19 @@ export class ModelStore {
   }
 
   keepUnmatched(money: readonly UnmatchedMoney[]): void {
-    this.unmatched.keep(money);
+    const isRepeated = (one: UnmatchedMoney): boolean =>
+      one.reason === 'unknown-order' && isRepetition(this.handled.find(one), one);
+    this.unmatched.keep(money.filter((one) => !isRepeated(one)));
   }
 
   /** Whether the money of this attempt is in a refund that is not done. */
   isRefunding(key: AttemptKey): boolean {
-    return [...this.refunds.values()].some((refund) => refund.status === 'PENDING' && isSameAttempt(refund, key));
+    return [...this.refunds.values()].some((refund) => refund.status === 'PENDING' && isSameRow(refund, key));
   }
 
   /** src/orders/retention/purge-orders.ts, for an order without open items. */
   purge(orderId: string): void {
+    if (this.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
     this.purged.push(this.lock(orderId));
     this.orders.delete(orderId);
     for (const [number, refund] of this.refunds) if (refund.orderId === orderId) this.refunds.delete(number);
@@ -248,6 +258,7 @@ export class ModelStore {
 
   /** src/orders/retention/erase-rows.ts: merchant references become pseudonyms, and transaction ids are forgotten. */
   erase(orderId: string, pseudonymOf: (key: AttemptKey) => string): void {
+    if (this.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);
     const erased = <T extends AttemptKey>(row: T): T => ({ ...row, reference: pseudonymOf(row) });
     const isOwn = (key: AttemptKey): boolean => this.lock(orderId).attempts.some((one) => isSameAttempt(one, key));
     for (const row of this.unmatched.all().filter((one) => one.orderId === orderId || isOwn(one))) {
@@ -263,6 +274,7 @@ export class ModelStore {
       this.refunds.set(`erased ${number}`, { ...erased(refund), number: `erased ${number}` });
     }
     this.amend(orderId, {});
+    this.put({ ...this.lock(orderId), isErased: true });
     this.mapAttempts(orderId, (attempt) => ({ ...erased(attempt), transactionId: null }));
   }
 

@@ -2,17 +2,25 @@ import { PAYMENT_REFUND } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { isFailure } from './refund-handler';
 import { type Shop } from './shop';
+import { unitOf } from './truth';
 import { type TimeoutRow } from './timeout-table';
 
 const HOUR_MS = 3_600_000;
 
 /** Whether this order is paid in part, and the policy, or doubt about that payment, leaves it to a person for good. */
-export function needsPerson({ policy, world: { store } }: Shop, orderId: string): boolean {
+export function needsPerson(shop: Shop, orderId: string): boolean {
+  const { policy, world } = shop;
+  const { store } = world;
   const order = store.all().find(({ id }) => id === orderId);
   const isParked = policy.partialPayment === 'park' && order?.closingReason !== 'cancelled';
   const isPart = ({ status, registered, paidSource }: PaymentAttempt): boolean =>
     status === 'PAID' && (isParked || !registered || paidSource !== 'provider');
-  return order?.attempts.some(isPart) ?? false;
+  const isClaimed = (attempt: PaymentAttempt): boolean =>
+    attempt.status === 'PAID' && store.bookedElsewhere(orderId, attempt).length > 0;
+  // A person has paid it back before it was registered.
+  const isPaidBack = (attempt: PaymentAttempt): boolean => (unitOf(shop, attempt)?.paidBack ?? 0n) > 0n;
+  const isUnclear = (attempt: PaymentAttempt): boolean => isPart(attempt) || isClaimed(attempt) || isPaidBack(attempt);
+  return order?.attempts.some(isUnclear) ?? false;
 }
 
 /** Whether this refund has come back from the bank, and a person is told. */

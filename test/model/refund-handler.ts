@@ -1,6 +1,6 @@
 import { decideCheck, decideRefund, type RefundAnswer } from '../../src/orders/unmatched/decide-refund';
 import { waitedMs } from '../../src/orders/lookup/wait-for-finding';
-import { isSameAttempt } from '../../src/orders/payment-attempt';
+import { isSameRow } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { type ModelHandler } from './model-engine';
@@ -30,7 +30,7 @@ export function refundHandler(world: World): ModelHandler<RefundAnswer> {
     },
     ask(due, errand, answered) {
       const { number: refundNumber, amount, currency, orderId, ...key } = rowOf(world, due.key);
-      const attempt = store.lock(orderId).attempts.find((candidate) => isSameAttempt(candidate, key));
+      const attempt = store.lock(orderId).attempts.find((candidate) => isSameRow(candidate, key));
       if (!attempt) return answered({ type: 'NO_PROVIDER', reason: `no attempt ${key.reference}` });
       const provider = world.providerOf(attempt);
       const { reference, createdAt } = attempt;
@@ -45,7 +45,7 @@ const PAID_BACK: RefundAnswer = { type: 'REFUNDED', refundId: 'by hand', evidenc
 
 /** A refund that is done is asked for again only if a notification has scheduled that, and never one that a person did. */
 function isOver({ store }: World, refund: RefundRow, isCheck: boolean): boolean {
-  const attempt = store.lock(refund.orderId).attempts.find((candidate) => isSameAttempt(candidate, refund));
+  const attempt = store.lock(refund.orderId).attempts.find((candidate) => isSameRow(candidate, refund));
   if (attempt?.status === 'REFUNDING') return false;
   return refund.status !== 'REFUNDED' || refund.isPaidBack === true || !isCheck;
 }
@@ -59,7 +59,7 @@ function reopen({ store, agenda, trace }: World, refund: RefundRow): void {
   if (order.status === 'CLOSED_REFUNDED') {
     store.apply(transition(order, 'REFUNDING', { by: { cause: 'message' }, now: agenda.now }));
   }
-  const attempt = order.attempts.find((candidate) => isSameAttempt(candidate, refund));
+  const attempt = order.attempts.find((candidate) => isSameRow(candidate, refund));
   const why = { reason: 'refund-failed', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
   if (attempt) store.keepUnmatched([unmatchedFromAttempt(attempt, why)]);
 }
@@ -77,7 +77,7 @@ function finish({ store, agenda, trace }: World, refund: RefundRow): void {
 
 /** Whether this row tells of the failure of this refund. */
 export function isFailure(row: UnmatchedRow, refund: RefundRow): boolean {
-  return row.reason === 'refund-failed' && isSameAttempt(row, refund);
+  return row.reason === 'refund-failed' && isSameRow(row, refund);
 }
 
 function rowOf({ store }: World, number: string): RefundRow {

@@ -53,7 +53,14 @@ export interface RunPlan {
 }
 
 /** What is drawn. The others are built, and wait for the decisions that they test. */
-export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>(['early', 'auto', 'refunds', 'lies']);
+export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
+  'early',
+  'auto',
+  'refunds',
+  'lies',
+  'clerks',
+  'forgets',
+]);
 
 export type Dimension =
   'stale' | 'clerks' | 'forgets' | 'lies' | 'open' | 'accounts' | 'odd' | 'pause' | 'early' | 'refunds' | 'auto';
@@ -69,7 +76,8 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
   const lies = is('lies', 0.1);
   const knowledge = random.pick<Knowledge>([90, 'all'], [5, 'lacking'], [5, 'gaining']);
   const pause = drawPause(random, startMs + windowMs, is('pause', 0.02));
-  const failing = is('refunds', 0.08) ? { failingRefunds: 0.6 } : { failingRefunds: 0 };
+  const forgets = is('forgets', 0.08);
+  const failing = is('refunds', 0.08) && !forgets ? { failingRefunds: 0.6 } : { failingRefunds: 0 };
   const weak = pause ? { faults: 0.5 } : {};
   return {
     policy: {
@@ -103,14 +111,14 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
     changeOnly: random.chance(0.1),
     autoClose: random.chance(LIVE.has('auto') ? 0.9 : 0.94),
     manyAttempts: isCrowded ? random.between(14, 18) : undefined,
-    clerks: is('clerks', 0.2),
-    forgets: is('forgets', 0.08),
+    clerks: is('clerks', forgets ? 0.7 : 0.2),
+    forgets,
     lies,
     merchants: random.chance(0.5),
     openReferences: is('open', 0.08),
     oddAmounts: is('odd', 0.03) ? 0.7 : 0,
     pause,
-    early: is('early', 0.1),
+    early: is('early', 0.1) && !lies,
   };
 }
 

@@ -62,7 +62,7 @@ export class Shop {
       wiring,
       processes: this.processes,
       policy: this.policy,
-      store: new ModelStore(new ModelStock(this.plan.stock), () => agenda.now, wiring.knowsAccounts),
+      store: new ModelStore(new ModelStock(this.plan.stock), () => agenda.now, wiring.knowsAccounts, wiring.remembers),
       engine: new ModelEngine({ ...common, messages: this.plan.messages, crashes: this.plan.crashes, isPausedUntil }),
       providerOf: (attempt) => this.providerOf(attempt),
     };

@@ -1,5 +1,5 @@
 import { SETTLED_HANDLINGS } from '../../src/orders/retention/settled-money';
-import { type AttemptKey, isSameAttempt } from '../../src/orders/payment-attempt';
+import { type AttemptKey, isSameRow } from '../../src/orders/payment-attempt';
 import { type UnmatchedHandling, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
@@ -31,7 +31,7 @@ export class UnmatchedTable {
   keep(money: readonly UnmatchedMoney[]): void {
     for (const one of money) {
       const told = rowOf(one);
-      const known = this.rows.find((row) => row.reason === one.reason && isSameAttempt(row, one));
+      const known = this.rows.find((row) => row.reason === one.reason && isSameRow(row, one));
       if (known) this.change(known.id, keptAgain(known, told));
       else this.rows.push({ ...told, id: String(++this.ids) });
     }

@@ -99,6 +99,10 @@ export const WEAKER: readonly Wiring[] = [
   weaker('waits-for-deadlines', { earlyMoneyTimeout: () => [], shows: 'endless' }),
   // A refund that is done is never asked for again.
   weaker('forgets-refunds', { checksRefunds: false, shows: 'lost' }),
+  // What a person has settled is known to the row of the list alone, and moves again.
+  weaker('forgets-settlements', { settles: false, shows: 'twice' }),
+  // What an erased or purged order had is taken for new money when it is told again.
+  weaker('forgets-payments', { remembers: false, shows: 'twice' }),
   // A report elsewhere counts as much as the provider's word about a registered attempt.
   weaker('believes-claims', {
     decideClaim: heedsClaims,

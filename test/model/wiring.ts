@@ -33,6 +33,10 @@ export interface Wiring {
   readonly splitTaken: typeof splitTaken;
   /** Whether a notification that only a report links to an attempt is looked up first. */
   readonly asksAboutClaims: boolean;
+  /** Whether what a person has settled counts as no money. */
+  readonly settles: boolean;
+  /** Whether payments of erased and purged orders are recognized. */
+  readonly remembers: boolean;
   readonly planClosing: typeof planClosing;
   /** Attempts of one order that are asked about at a time; those that could bring money first. */
   readonly lanes: number;
@@ -59,6 +63,8 @@ export const OURS: Wiring = {
   decideClaim,
   splitTaken,
   asksAboutClaims: true,
+  settles: true,
+  remembers: true,
   planClosing,
   lanes: 4,
   decideManualClose,

@@ -1,0 +1,58 @@
+import { BOOKED_STATUSES, type AttemptStatus } from '../../src/orders/attempt-status';
+import { type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
+import { type HandledPayment } from '../../src/orders/sql/handled-payments';
+import { type UnmatchedRow } from './unmatched-table';
+
+type Remembered = Omit<HandledPayment, 'reference'> & PaymentNames;
+
+const REMEMBERED: readonly AttemptStatus[] = [...BOOKED_STATUSES, 'DUPLICATE'];
+
+/** The table of handled payments of one run, as src/orders/sql/handled-payments.ts fills and reads it. */
+export class HandledTable {
+  private rows: readonly Remembered[] = [];
+
+  /** What an order had that is erased or purged. */
+  rememberBooked(attempts: readonly PaymentAttempt[]): void {
+    const booked = attempts.filter(({ status }) => REMEMBERED.includes(status));
+    this.rows = [...this.rows, ...booked.filter(({ reference }) => !reference.startsWith('erased:')).map(fateOf)];
+  }
+
+  /** What a person has settled that belongs to no attempt. */
+  rememberSettled({ amount, ...row }: UnmatchedRow): void {
+    this.rows = [...this.rows, { ...row, amount: BigInt(amount), orderId: null, fate: 'settled' }];
+  }
+
+  find(names: PaymentNames): HandledPayment[] {
+    if (this.rows.length === 0) return [];
+    const { provider, reference, merchantAccount } = names;
+    const found = this.rows.filter((row) => row.provider === provider && isAccount(row, names) && isNamed(row, names));
+    return found.map((row) => ({ ...row, reference, merchantAccount }));
+  }
+}
+
+function isNamed(row: Remembered, names: PaymentNames): boolean {
+  const isOther =
+    row.transactionId !== null && names.transactionId !== null && row.transactionId !== names.transactionId;
+  if (row.reference === names.reference) return !isOther;
+  if (row.reference === names.transactionId || row.transactionId === names.reference) return true;
+  return row.transactionId !== null && row.transactionId === names.transactionId;
+}
+
+/** Without an account, only the transaction id proves that both are one. */
+function isAccount(row: Remembered, { merchantAccount, transactionId }: PaymentNames): boolean {
+  if (row.merchantAccount === merchantAccount) return true;
+  const isUnresolved = row.merchantAccount === null || merchantAccount === null;
+  return isUnresolved && transactionId !== null && row.transactionId === transactionId;
+}
+
+function fateOf(attempt: PaymentAttempt): Remembered {
+  const { provider, reference, merchantAccount, transactionId, status, orderId } = attempt;
+  const isConfirmed = attempt.paidSource === 'provider' || status === 'DUPLICATE';
+  return {
+    ...{ provider, reference, merchantAccount, transactionId, orderId },
+    amount: attempt.paidAmount,
+    currency: attempt.paidCurrency,
+    source: isConfirmed ? 'provider' : 'report',
+    fate: status === 'SETTLED' ? 'settled' : 'booked',
+  };
+}
