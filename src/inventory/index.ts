@@ -1,8 +1,7 @@
 export { ChangeStock, type ChangeStockOutcome, type StockMove } from './change-stock';
-export { holdsStock } from './holds-stock';
+export { holdsStock, reservedOrderIds } from './holds-stock';
 export { Inventory } from './inventory';
 export { inventoryMigrations } from './migrations/inventory-migrations';
-export { reservedOrderIds } from './reserved-order-ids';
 export { StockOwners } from './stock-owners';
 export { selectUnfit, type UnfitDemand } from './select-unfit';
 export {

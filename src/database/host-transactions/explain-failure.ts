@@ -1,7 +1,6 @@
 import { AbortedTransactionError } from '../aborted-transaction-error';
 import { CodedError } from '../../errors';
 import { ENDED, STILL_RUNNING } from './guarded';
-import { reportedBy } from './sql-states';
 import { UnusableTransactionError } from './unusable-transaction-error';
 
 const HAS_ENDED = 'this transaction has ended, or was never begun; await each call before your transaction ends';
@@ -16,6 +15,10 @@ const OUTSIDE = '25P01';
 /** invalid_savepoint_specification, invalid_cursor_name: those of a call are gone. */
 const GONE = ['3B001', '34000'];
 const RELEASED = /^QueryRunner(Provider)?AlreadyReleasedError$/;
+
+/** Where libraries keep the error of the driver, and Prisma keeps the SQLSTATE. */
+const INNER = ['driverError', 'cause', 'meta', 'driverAdapterError'];
+const MAX_DEPTH = 6;
 
 /** The transaction has ended before the call. */
 export function hasEnded(cause?: unknown): UnusableTransactionError {
@@ -58,4 +61,25 @@ export function explainFailure(error: unknown, schema?: string): unknown {
 /** The error of a transaction in which a failed statement was caught before. */
 export function explainAborted(error: unknown, failedBefore: unknown): unknown {
   return isAborted(error) ? new AbortedTransactionError({ cause: failedBefore ?? error }) : error;
+}
+
+interface Reported {
+  /** SQLSTATEs. */
+  readonly states: readonly string[];
+  readonly texts: readonly string[];
+}
+
+/** What PostgreSQL reported, from the error of any library. */
+function reportedBy(error: unknown, depth = MAX_DEPTH): Reported {
+  if (typeof error !== 'object' || error === null || depth === 0) return { states: [], texts: [] };
+  const link = error as Readonly<Record<string, unknown>>;
+  const inner = INNER.map((name) => reportedBy(link[name], depth - 1));
+  return {
+    states: [...textsOf(link.code, link.originalCode), ...inner.flatMap(({ states }) => states)],
+    texts: [...textsOf(link.message, link.originalMessage), ...inner.flatMap(({ texts }) => texts)],
+  };
+}
+
+function textsOf(...values: unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string');
 }

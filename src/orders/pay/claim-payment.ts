@@ -31,8 +31,7 @@ export class ClaimPayment {
 
   /**
    * `refused`: the payment belongs to another order, or a person has settled it. `repeated`: the order had it before it was
-   * erased. Claims of other orders end when this one is paid by it, or by
-   * a person's decision. Until then, a person is told of both.
+   * erased. Claims of other orders end when this one is paid by it, or by a person's decision. Until then, a person is told of both.
    */
   async execute(claim: Claim, booking: Booking): Promise<'ours' | 'refused' | 'repeated'> {
     const { locked, money, by } = claim;

@@ -39,7 +39,10 @@ export class AdoptUnmatched {
     return adoptable.namesOrder || attempts.some((attempt) => isSameAttempt(this.store.resolved(attempt), adoptable));
   }
 
-  /** A release before stored whatever a provider stated. Money of an attempt that belongs to another order, or that another order counts on, stays where it is. */
+  /**
+   * Money of an attempt that belongs to another order, or that another order counts on, stays where it is. So does what is
+   * no money: a release before stored whatever a provider stated.
+   */
   private async adopt(
     tx: EntityManager,
     order: LockedOrder,

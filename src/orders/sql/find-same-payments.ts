@@ -1,8 +1,14 @@
 import { type EntityManager } from 'typeorm';
-import { storableText } from '../../database';
 import { BOOKED_STATUSES } from '../attempt-status';
-import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
-import { type HandledPayment, type HandledRow, handledSql, toHandled } from './handled-payments';
+import { type PaymentAttempt, type PaymentNames } from '../payment-attempt';
+import {
+  type HandledPayment,
+  type HandledRow,
+  handledSql,
+  NAMED,
+  namesParameters,
+  toHandled,
+} from './handled-payments';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
 
 /** Everything that is known about payments under any of their names. */
@@ -28,7 +34,6 @@ export class FindSamePayments {
   private readonly sql: string;
 
   constructor(schema: string) {
-    const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
     // An account that is not known may be any. The caller compares further, because it knows the defaults.
     const account = `COALESCE(a.resolved_account, a.merchant_account)`;
     const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
@@ -37,7 +42,7 @@ export class FindSamePayments {
     // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
     this.sql = `
       SELECT (SELECT json_agg(DISTINCT to_jsonb(found)) FROM (
-        SELECT x.* FROM ${named}, LATERAL (
+        SELECT x.* FROM ${NAMED}, LATERAL (
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.reference
           UNION ALL
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.reference = n.transaction AND (${isBooked} OR a.registered)
@@ -46,20 +51,15 @@ export class FindSamePayments {
           UNION ALL
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
           OFFSET 0) x) found) AS attempts, (
-        SELECT json_agg(p.id) FROM ${named}, LATERAL (
+        SELECT json_agg(p.id) FROM ${NAMED}, LATERAL (
           SELECT p.id FROM ${schema}.unmatched_payment p
            WHERE p.provider = n.provider AND p.reference = n.transaction AND (n.account = '' OR p.merchant_account IN ('', n.account))
                  AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched,
-        (${handledSql(schema, named)}) AS handled`;
+        (${handledSql(schema)}) AS handled`;
   }
 
   async execute(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
-    const [row] = await tx.query<Row[]>(this.sql, [
-      names.map(({ provider }) => provider),
-      names.map(({ reference }) => reference),
-      names.map((name) => accountOfAttempt(name) ?? ''),
-      names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
-    ]);
+    const [row] = await tx.query<Row[]>(this.sql, namesParameters(names));
     return {
       attempts: (row?.attempts ?? []).map(toAttempt),
       unmatched: row?.unmatched ?? [],

@@ -1,6 +1,13 @@
 import { type EntityManager } from 'typeorm';
+import { storableText } from '../../database';
 import { BOOKED_STATUSES } from '../attempt-status';
-import { type AttemptKey, isSameAttempt, type PaidSource } from '../payment-attempt';
+import {
+  accountOfAttempt,
+  type AttemptKey,
+  isSameAttempt,
+  type PaidSource,
+  type PaymentNames,
+} from '../payment-attempt';
 
 /** The table with the key of the hashes, which nobody needs to read but the service. */
 export const PAYMENT_NAME_KEY = 'payment_name_key';
@@ -53,17 +60,30 @@ function counts({ fate, source }: HandledPayment, money: Claimed): boolean {
   return fate === 'settled' || source === 'provider' || money.source === 'report';
 }
 
+/** SQL: the names of payments; `namesParameters` has the parameters. */
+export const NAMED = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
+
+/** The parameters of `NAMED`. */
+export function namesParameters(names: readonly PaymentNames[]): unknown[] {
+  return [
+    names.map(({ provider }) => provider),
+    names.map(({ reference }) => reference),
+    names.map((name) => accountOfAttempt(name) ?? ''),
+    names.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
+  ];
+}
+
 /**
  * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON. One
  * reference with two transaction ids is two payments. Without an account, only the transaction id proves that both are one.
  */
-export function handledSql(schema: string, named: string): string {
+export function handledSql(schema: string): string {
   const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
   const rows = `SELECT * FROM ${schema}.handled_payment o`;
   return `
     SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
              'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency))
-      FROM ${named}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
+      FROM ${NAMED}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
            LATERAL (
              ${rows} WHERE o.reference = x.reference
                            AND (o.transaction = x.transaction) IS NOT FALSE

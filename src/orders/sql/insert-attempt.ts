@@ -1,8 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
 import { type PaymentAttempt } from '../payment-attempt';
-import { earlyMoney } from './early-money';
-import { type DefaultAccounts, mayBeUnknown, takenByOther } from './taken-by-other';
+import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './wanted-attempt';
 
 /** Writes one attempt of a locked order. */
 export class InsertAttempt {

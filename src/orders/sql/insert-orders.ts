@@ -3,8 +3,7 @@ import { announceAfterCommit, insertEvents, type OutboxEntry } from '../../outbo
 import { draftAttempt } from '../pay/attempt-draft';
 import { type OrderDraft } from '../place/order-draft';
 import { type EventReporting, UNHEARD } from '../listeners/order-audience';
-import { earlyMoney } from './early-money';
-import { type DefaultAccounts, mayBeUnknown, takenByOther } from './taken-by-other';
+import { type DefaultAccounts, earlyMoney, mayBeUnknown, takenByOther } from './wanted-attempt';
 import { type PlacedEvent, placedEvent, placedEntry } from '../place/placed-event';
 
 /** An order that did not exist before. */

@@ -1,10 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
-import { storableJson, storableText } from '../../database';
+import { storableJson } from '../../database';
 import { type EventReporting } from '../listeners/order-audience';
-import { handledSql, type HandledRow, isRepetition, toHandled } from './handled-payments';
+import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
 import { outboxEvent } from '../order-events';
-import { AccountKeptMoney } from './account-kept-money';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 
 /**
@@ -21,7 +20,7 @@ export class KeepUnmatchedMoney {
     schema: string,
     private readonly reporting: EventReporting,
   ) {
-    this.handledSql = `SELECT (${handledSql(schema, NAMED)}) AS handled`;
+    this.handledSql = `SELECT (${handledSql(schema)}) AS handled`;
     this.accounts = new AccountKeptMoney(schema);
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
@@ -96,18 +95,11 @@ export class KeepUnmatchedMoney {
   ): Promise<readonly UnmatchedMoney[]> {
     const unknown = told.filter(({ reason }) => reason === 'unknown-order');
     if (unknown.length === 0) return told;
-    const [row] = await tx.query<{ handled: HandledRow[] | null }[]>(this.handledSql, [
-      unknown.map(({ provider }) => provider),
-      unknown.map(({ reference }) => reference),
-      unknown.map(({ merchantAccount }) => merchantAccount ?? ''),
-      unknown.map(({ transactionId }) => (transactionId === null ? null : storableText(transactionId))),
-    ]);
+    const [row] = await tx.query<{ handled: HandledRow[] | null }[]>(this.handledSql, namesParameters(unknown));
     const handled = (row?.handled ?? []).map(toHandled);
     return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
   }
 }
-
-const NAMED = `unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(provider, reference, account, transaction)`;
 
 function eventOf(money: UnmatchedMoney) {
   const { orderId, provider, reference, merchantAccount, amount, currency, reason, handling, now, traceparent } = money;
@@ -118,4 +110,60 @@ function eventOf(money: UnmatchedMoney) {
 
 function keyOf({ provider, reference, merchantAccount, reason }: UnmatchedMoney): string {
   return [provider, reference, merchantAccount ?? '', reason].join('\n');
+}
+
+interface Known {
+  readonly id: string;
+  readonly provider: string;
+  readonly reference: string;
+  readonly reason: string;
+  readonly account: string;
+}
+
+/**
+ * One payment has one row of unmatched money, although one of two sources did not know its merchant account. A row
+ * without the account gets it, and money without an account goes to the row that has one.
+ */
+class AccountKeptMoney {
+  private readonly findSql: string;
+  private readonly resolveSql: string;
+
+  constructor(schema: string) {
+    this.findSql = `
+      SELECT p.id, p.provider, p.reference, p.reason, p.merchant_account AS account
+        FROM unnest($1::text[], $2::text[], $3::text[]) AS m(provider, reference, reason), LATERAL (
+          SELECT * FROM ${schema}.unmatched_payment o
+           WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`;
+    this.resolveSql = `UPDATE ${schema}.unmatched_payment SET merchant_account = $2 WHERE id = $1 AND merchant_account = ''`;
+  }
+
+  /** Returns the money with the account of its row. */
+  async execute(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<UnmatchedMoney[]> {
+    const known = await tx.query<Known[]>(this.findSql, [
+      money.map(({ provider }) => provider),
+      money.map(({ reference }) => reference),
+      money.map(({ reason }) => reason),
+    ]);
+    const accounted: UnmatchedMoney[] = [];
+    for (const one of money) accounted.push(await this.account(tx, one, known));
+    return accounted;
+  }
+
+  private async account(tx: EntityManager, one: UnmatchedMoney, known: readonly Known[]): Promise<UnmatchedMoney> {
+    const rows = known.filter(
+      ({ provider, reference, reason }) =>
+        provider === one.provider && reference === one.reference && reason === one.reason,
+    );
+    const account = one.merchantAccount ?? '';
+    if (rows.some((row) => row.account === account)) return one;
+    // Of several accounts, none is known to be the one.
+    const [only, ...others] = rows;
+    if (account === '') return only && others.length === 0 ? { ...one, merchantAccount: only.account } : one;
+    const unresolved = rows.find((row) => row.account === '');
+    if (!unresolved) return one;
+    // The money of an attempt is stored under the key of that attempt, which never changes.
+    if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
+    await tx.query(this.resolveSql, [unresolved.id, account]);
+    return one;
+  }
 }

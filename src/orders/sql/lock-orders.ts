@@ -3,7 +3,7 @@ import { UnsupportedIsolationLevelError } from '../../database';
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
 import { type AttemptKey, type PaidSource, type PaymentAttempt } from '../payment-attempt';
-import { earlyMoney } from './early-money';
+import { earlyMoney } from './wanted-attempt';
 import {
   type AttemptRow,
   ATTEMPT_COLUMNS,

@@ -20,7 +20,7 @@ import { ApplyTransitions } from './apply-transitions';
 import { ContestedRows } from './contested-rows';
 import { FindSamePayments, type SamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
-import { type DefaultAccounts } from './taken-by-other';
+import { type DefaultAccounts } from './wanted-attempt';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
 import { type LockedBatch, LockOrders } from './lock-orders';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';

@@ -3,13 +3,17 @@ import { type PaymentProviders } from '../../payments';
 /** Knows the merchant account of attempts that name none, by provider. */
 export type DefaultAccounts = Pick<PaymentProviders, 'get'>;
 
-/** SQL expressions for an attempt that is about to be registered. */
-interface Wanted {
+/** SQL expressions of an attempt. */
+interface AttemptColumns {
   readonly provider: string;
   readonly reference: string;
-  readonly orderId: string;
   /** Empty: not known. */
   readonly account: string;
+}
+
+/** SQL expressions for an attempt that is about to be registered. */
+interface Wanted extends AttemptColumns {
+  readonly orderId: string;
   /** Whether an attempt without an account may be this one. */
   readonly mayBeUnknown: string;
 }
@@ -33,4 +37,16 @@ export function mayBeUnknown(
 ): boolean {
   const byDefault = providers.get(provider)?.defaultAccount ?? null;
   return byDefault === null || byDefault === merchantAccount;
+}
+
+/**
+ * SQL: the rows of unmatched money that may be for this attempt, because they came before it. The account of either may
+ * not be known yet. OFFSET 0: without statistics, the planner starts from all unmatched money.
+ */
+export function earlyMoney(schema: string, { provider, reference, account }: AttemptColumns): string {
+  return `(
+    SELECT * FROM ${schema}.unmatched_payment early
+     WHERE early.provider = ${provider} AND early.reference = ${reference}
+       AND (${account} = '' OR early.merchant_account IN ('', ${account}))
+       AND early.reason = 'unknown-order' AND early.handling = 'kept' OFFSET 0)`;
 }
