@@ -7,7 +7,8 @@ type Sentence = (issue: { readonly input?: unknown }) => string;
  * PostgreSQL rejects NUL and unpaired surrogates, and a control character is always a mistake. Written as ranges, because
  * the pattern is part of the API documents, and regular expressions of other languages do not know `\p{Cc}`.
  */
-const PRINTABLE = '[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]';
+const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff';
+const PRINTABLE = `[^${UNPRINTABLE}]`;
 
 /** Uses one sentence for any problem of a field, so that every problem states what is valid. */
 export function says(sentence: string): { error: Sentence } {
@@ -16,11 +17,22 @@ export function says(sentence: string): { error: Sentence } {
 
 const matching = (pattern: RegExp, sentence: string) => z.string(says(sentence)).regex(pattern, says(sentence));
 
+const UNNAMEABLE = '"." or "..", which no URL can name';
+
 const printable = (length: number) =>
   matching(
     new RegExp(`^${PRINTABLE}{1,${length}}$`, 'u'),
     `text of 1 to ${length} characters without control characters`,
   );
+
+/** Without "." and "..", which a URL resolves away, and without a look-ahead, which other languages lack. */
+const nameable = (length: number) => {
+  const noDot = `[^.${UNPRINTABLE}]${PRINTABLE}`;
+  return matching(
+    new RegExp(`^(?:${noDot}{0,${length - 1}}|\\.${noDot}{0,${length - 2}}|\\.\\.${PRINTABLE}{1,${length - 2}})$`, 'u'),
+    `text of 1 to ${length} characters without control characters, but not ${UNNAMEABLE}`,
+  );
+};
 
 function integer(min: number, max: number, what: string) {
   const sentence = says(`an integer from ${min} to ${max}, ${what}`);
@@ -40,7 +52,7 @@ const INSTANT = says('an ISO 8601 instant with a time zone from the year 2000 on
 /** The fields of inputs as JSON carries them, over HTTP and AMQP. */
 export const fields = {
   orderId: id.describe('The id of the order, chosen by the shop'),
-  newOrderId: matching(LIMITS.newId, `${ID}, but not "." or "..", which no URL can name`).describe(
+  newOrderId: matching(LIMITS.newId, `${ID}, but not ${UNNAMEABLE}`).describe(
     'The id of the order, chosen by the shop',
   ),
   unmatchedId: z.guid(says('the id of an unmatched payment, a UUID')),
@@ -49,7 +61,7 @@ export const fields = {
   reference: printable(LIMITS.reference).describe('The number of the payment at the provider'),
   merchantAccount: printable(LIMITS.merchantAccount).describe('Which account at the provider'),
   transactionId: printable(LIMITS.transactionId).describe('The number that the provider gave the payment'),
-  sku: printable(LIMITS.sku),
+  sku: nameable(LIMITS.sku),
   reason: printable(LIMITS.reason),
   actor: printable(LIMITS.actor),
   idempotencyKey: matching(LIMITS.idempotencyKey, '1 to 255 printable ASCII characters').describe(

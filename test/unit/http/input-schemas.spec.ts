@@ -7,6 +7,7 @@ import {
   reportedPaymentSchema,
 } from '../../../src/orders/input';
 import { type InputProblem } from '../../../src/orders/input/input-problem';
+import { COMMAND_SCHEMAS, REQUEST_SCHEMAS } from '../../../src/api/amqp/command-schemas';
 import { newOrdersSchema, parseInput, RequestRejectedError } from '../../../src/api/input';
 import { type z } from 'zod';
 
@@ -100,6 +101,18 @@ describe('input schemas', () => {
       expect(pathsOf(fields.reason, text)).toEqual(['']);
     }
     expect(parseInput(fields.reason, 'grün 😀')).toBe('grün 😀');
+  });
+
+  it.each(['.', '..'])('reject the SKU %s everywhere, because no URL can name it', (sku) => {
+    expect(pathsOf(newOrderSchema, { ...order, lines: [{ ...order.lines[0], sku }] })).toEqual(['lines.0.sku']);
+    expect(pathsOf(COMMAND_SCHEMAS['stock.changed'], { sku, add: 1 })).toEqual(['sku']);
+    expect(pathsOf(REQUEST_SCHEMAS['stock.read'], { sku })).toEqual(['sku']);
+    expect(problemsOf(fields.sku, sku)[0]?.message).toContain('but not "." or ".."');
+  });
+
+  it.each(['...', '.a', '..a', 'a.', '😀', `..${'ü'.repeat(126)}`])('accept the SKU %s', (sku) => {
+    expect(parseInput(fields.sku, sku)).toBe(sku);
+    expect(pathsOf(fields.sku, `${sku.padEnd(128, 'x')}xx`)).toEqual(['']);
   });
 
   it('report what is missing', () => {
