@@ -66,6 +66,18 @@ export function isUnconfirmed({ status, paidSource }: Pick<PaymentAttempt, 'stat
 }
 
 /**
+ * Whether a person has settled what only a report vouched for. The decision says nothing about the provider, where the
+ * attempt may still be paid.
+ */
+export function isSettledReport({
+  status,
+  registered,
+  paidSource,
+}: Pick<PaymentAttempt, 'status' | 'registered' | 'paidSource'>): boolean {
+  return status === 'SETTLED' && registered && paidSource !== 'provider';
+}
+
+/**
  * Whether only a report links this payment to its order. The provider's word about an attempt that another order
  * registered outranks such a claim.
  */

@@ -11,9 +11,10 @@ import {
   isClaim,
   isSameAttempt,
   isSamePayment,
+  isSameRow,
   type PaymentAttempt,
 } from '../../src/orders/payment-attempt';
-import { isCertain, isElsewhere, isOnlyClaimed } from '../../src/orders/unmatched/note-unmatched-money';
+import { isCertain, isElsewhere, isOnlyClaimed, settledReports } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
 import { isHandled } from '../../src/orders/sql/handled-payments';
@@ -38,7 +39,20 @@ export class Claims {
       if (money.isAssigned) this.contest(others);
       else if (!neededPayments(booking.after).includes(booking.holder)) keep();
     }
-    return decision === 'refused' ? 'refused' : 'ours';
+    if (decision === 'refused') return 'refused';
+    this.tellOfSettled(order, booking.after);
+    return 'ours';
+  }
+
+  /** Tells a person of what was settled as a mere report, and what its provider has confirmed now. */
+  private tellOfSettled(before: LockedOrder, after: LockedOrder): void {
+    const { store, agenda } = this.world;
+    for (const attempt of settledReports(before, after)) {
+      const rows = store.unmatched.all().filter((row) => isSameRow(row, attempt) && row.handling === 'settled');
+      const { reason = 'attempt-mismatch' } = rows.findLast((row) => row.reason !== 'attempt-mismatch') ?? {};
+      const why = { reason, handling: 'kept', now: agenda.now, traceparent: undefined } as const;
+      store.keepUnmatched([unmatchedFromAttempt(attempt, why)]);
+    }
   }
 
   /** Ends the claims of other orders to the payments that pay this order. */
@@ -97,11 +111,12 @@ export class Claims {
   }
 
   /** Closes unmatched money that was found, and tells a person of what another order counts on, too. */
-  noteFound(after: LockedOrder, findings: readonly AttemptFinding[]): void {
+  noteFound(before: LockedOrder, after: LockedOrder, findings: readonly AttemptFinding[]): void {
     const { store, agenda } = this.world;
     const money = paymentsFound(findings);
     if (money.length === 0) return;
     for (const names of money) store.closeSamePayments(names);
+    this.tellOfSettled(before, after);
     const known = money.flatMap((names) => store.samePayments(names));
     const needed = neededPayments(after);
     const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, known);

@@ -2,7 +2,7 @@ import { isDue } from '../../src/orders/close/decide-closing';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout, refundTimeout } from '../../src/orders/order-timeouts';
 import { moneyOf } from '../../src/orders/pay/money-of';
-import { withStatus } from '../../src/orders/payment-attempt';
+import { isSettledReport, withStatus } from '../../src/orders/payment-attempt';
 import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
 import { heldAttempt } from '../../src/orders/unmatched/settle-unmatched';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
@@ -81,10 +81,16 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   forget(shop, row);
 }
 
-function markSettled({ world: { store, engine, agenda, wiring } }: Shop, row: UnmatchedRow, order: LockedOrder): void {
+function markSettled(
+  { world: { store, engine, agenda, wiring }, late }: Shop,
+  row: UnmatchedRow,
+  order: LockedOrder,
+): void {
   const held = heldAttempt(order, row, 'PAID');
   if (!held || !wiring.settles) return;
-  store.putAttempt(withStatus(held, 'SETTLED'));
+  const settled = withStatus(held, 'SETTLED');
+  store.putAttempt(settled);
+  if (isSettledReport(settled)) late.watch(order.id);
   if (isDue(order, agenda.now)) engine.schedule(paymentTimeout(order.id), agenda.now);
 }
 

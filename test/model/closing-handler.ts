@@ -25,7 +25,7 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
       const answer = due.answer && [...late.claims.withoutTaken(order, due.answer)];
       const plan = planOf(world, late, order, { ...due, ...(answer ? { answer } : {}) });
       store.recordFindings(order.id, plan.findings);
-      late.claims.noteFound(plan.after, plan.findings);
+      late.claims.noteFound(order, plan.after, plan.findings);
       late.beginRefunds(plan.returns, 'partial');
       const { transition, outcome } = plan;
       if (transition && !store.apply(transition, ruleSees(world, plan.after))) {

@@ -165,7 +165,7 @@ export class ModelStore {
       const others = this.bookedElsewhere(orderId, money);
       if (decideClaim(order, money, others, booking.wasBooked) === 'refused') continue;
       if (!booking.wasBooked && isHandled(this.handled.find(money), money)) continue;
-      if (booking.isDisputed) continue;
+      if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
     }

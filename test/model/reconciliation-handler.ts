@@ -1,5 +1,5 @@
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
-import { isBooked, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isWorthAsking } from '../../src/orders/pay/reconcile-payments';
 import { waitForProviders } from '../../src/orders/lookup/wait-for-providers';
 import { LOOK_UP, DONE } from '../../src/timeouts/handlers/timeout-outcome';
 import { bookPayment, moneyOf } from './book-payment';
@@ -29,8 +29,4 @@ export function reconciliationHandler(world: World, late: LatePath): ModelHandle
       queryAll(world, store.lock(due.key).attempts.filter(isWorthAsking), errand, answered);
     },
   };
-}
-
-function isWorthAsking(attempt: PaymentAttempt): boolean {
-  return isUnconfirmed(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
 }

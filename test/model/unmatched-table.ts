@@ -87,8 +87,9 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   const { handling } = known;
   const isOther = known.amount !== told.amount || known.currency !== told.currency;
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
-  const isReopened = handling === 'settled' && isOther;
-  const isConfirmed = isOpen(known) && known.source === 'report' && told.source === 'provider';
+  const isVouched = known.source === 'report' && told.source === 'provider';
+  const isReopened = handling === 'settled' && (isOther || isVouched);
+  const isConfirmed = isOpen(known) && isVouched;
   const isNamed = handling === 'kept' && known.orderId === null && told.orderId !== null;
   if (!isEscalated && !isReopened && !isConfirmed && !isNamed) return {};
   const { amount, currency, source, evidence, transactionId } = told;

@@ -12,9 +12,10 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
   const { store, agenda, policy } = world;
   return {
     settle(due) {
-      const findings = late.claims.withoutTaken(store.lock(due.key), due.answer ?? []);
+      const before = store.lock(due.key);
+      const findings = late.claims.withoutTaken(before, due.answer ?? []);
       store.recordFindings(due.key, findings);
-      late.claims.noteFound(store.lock(due.key), findings);
+      late.claims.noteFound(before, store.lock(due.key), findings);
       const order = store.lock(due.key);
       if (isUndecided(order.status)) return DONE;
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;

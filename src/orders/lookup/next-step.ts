@@ -8,7 +8,7 @@ import {
 } from '../../payments';
 import { readPayment } from '../input';
 import { type Finding } from './attempt-finding';
-import { isBooked, type PaymentAttempt } from '../payment-attempt';
+import { isBooked, isSettledReport, type PaymentAttempt } from '../payment-attempt';
 
 /** The answers so far, in order. */
 export interface Facts {
@@ -25,7 +25,7 @@ export type Step =
   | { readonly type: 'confirm' }
   | { readonly type: 'conclude'; readonly finding: Finding };
 
-type Asked = Pick<PaymentAttempt, 'status' | 'createdAt' | 'timeExpire'>;
+type Asked = Pick<PaymentAttempt, 'status' | 'registered' | 'paidSource' | 'createdAt' | 'timeExpire'>;
 
 /** Margin for a provider's clock, and for a payment page that was opened in the last second. */
 const EXPIRY_MARGIN_MS = 60_000;
@@ -41,7 +41,7 @@ const YOUNG_MS = 5 * 60_000;
  */
 export function nextStep(attempt: Asked, facts: Facts, now: Date): Step {
   if (!facts.query) return { type: 'query' };
-  if (isBooked(attempt)) return conclude(readConfirmation(facts.query));
+  if (isBooked(attempt) && !isSettledReport(attempt)) return conclude(readConfirmation(facts.query));
   const found = readQuery(attempt, facts.query, now);
   if (found) return conclude(found);
   if (!facts.close) return { type: 'close' };

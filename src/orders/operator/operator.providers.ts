@@ -34,7 +34,7 @@ export const OPERATOR_PROVIDERS: Provider[] = [
     inject: [RESOLVED_TIMEOUTS_OPTIONS],
     useFactory: ({ schema }: ResolvedTimeoutsOptions) => new UnmatchedRows(schema),
   },
-  construct(SettleUnmatched, OrderTransaction, UnmatchedRows),
+  construct(SettleUnmatched, OrderTransaction, UnmatchedRows, PaymentWatch),
   construct(AssignUnmatched, OrderTransaction, UnmatchedRows, MarkPaid, PaymentProviders),
   {
     provide: UnmatchedPayments,

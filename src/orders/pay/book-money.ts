@@ -64,8 +64,7 @@ export function bookMoney(order: LockedOrder, money: Money): Booking {
     holder,
     isNew: !order.attempts.includes(before),
     wasBooked: booked.length > 0,
-    // The decision of a person was about the earlier amount, whoever stated that.
-    isDisputed: wasHolder && differs(before.status === 'SETTLED' ? before : holder, money),
+    isDisputed: wasHolder && differs(holder, money),
     released: changed.filter(({ status }) => status === 'OPEN' || status === 'CLOSED'),
   };
 }

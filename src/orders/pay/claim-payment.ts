@@ -26,7 +26,7 @@ type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnmatched
 export class ClaimPayment {
   constructor(
     private readonly store: Store,
-    private readonly unmatched: Pick<HandleUnmatched, 'handlingOfPart' | 'contest'>,
+    private readonly unmatched: Pick<HandleUnmatched, 'handlingOfPart' | 'contest' | 'tellOfSettled'>,
   ) {}
 
   /**
@@ -46,7 +46,9 @@ export class ClaimPayment {
       if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
       else if (!neededPayments(booking.after).includes(booking.holder)) await this.keep(claim, 'attempt-mismatch');
     }
-    return decision === 'refused' ? 'refused' : 'ours';
+    if (decision === 'refused') return 'refused';
+    await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });
+    return 'ours';
   }
 
   /** Keeps the money for a person to decide, and reports it. */

@@ -18,7 +18,7 @@ import { moneyReceived } from './money-received';
 import { type LockedOrder } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
-import { accountOfAttempt, isBooked, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { accountOfAttempt, isBooked, isSettledReport, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 import { type ReleaseClaims } from './release-claims';
 import { paymentFound } from './reported-payment';
 import { type ActionContext } from '../transition-cause';
@@ -109,7 +109,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
   }
 }
 
-/** All attempts except confirmed payments and their other names. */
-function isWorthAsking(attempt: PaymentAttempt): boolean {
-  return isUnconfirmed(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
+/** All attempts except confirmed payments and their other names. What a person has settled may be a mere report. */
+export function isWorthAsking(attempt: PaymentAttempt): boolean {
+  return isUnconfirmed(attempt) || isSettledReport(attempt) || !(isBooked(attempt) || attempt.status === 'DUPLICATE');
 }

@@ -56,7 +56,8 @@ export class AdoptUnmatched {
     const booking = bookMoney(order, money);
     if (decideClaim(order, money, others, booking.wasBooked) === 'refused') return order;
     if (!booking.wasBooked && isHandled(handled, money)) return order;
-    if (booking.isDisputed) return order;
+    // What a person has settled counts as none, so the row stays the one that shows it.
+    if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
     // It was registered for another order in the meantime. A person must find out whose it is.
     if (!(await writeBooking(this.store, tx, booking, { ...adoptable.evidence }))) return order;
     await this.store.closeUnmatched(tx, [adoptable.id]);

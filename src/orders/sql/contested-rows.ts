@@ -1,5 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
+import { type UnmatchedReason } from '../unmatched/unmatched-money';
 
 interface Row {
   readonly provider: string;
@@ -13,6 +14,7 @@ export class ContestedRows {
   private readonly closeSql: string;
   private readonly lostSql: string;
   private readonly confirmedSql: string;
+  private readonly settledSql: string;
 
   constructor(schema: string) {
     const table = `${schema}.unmatched_payment`;
@@ -40,6 +42,10 @@ export class ContestedRows {
         JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
                        AND p.merchant_account = a.merchant_account
        WHERE a.order_id = $1 AND ${isWaiting}`;
+    this.settledSql = `
+      SELECT reason FROM ${table}
+       WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
+         AND reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch', 'unknown-order') ORDER BY resolved_at DESC LIMIT 1`;
   }
 
   /** Lets `keepUnmatched` tell of these claims again, although a person has handled an earlier report of them. */
@@ -55,6 +61,15 @@ export class ContestedRows {
   /** The payments of this order that another order may have got. */
   async lostBy(tx: EntityManager, orderId: string): Promise<readonly AttemptKey[]> {
     return (await tx.query<Row[]>(this.lostSql, [orderId])).map(toKey);
+  }
+
+  /** The reason of the row that a person has settled last about the money of this attempt. Undefined: the row is gone. */
+  async settledReason(
+    tx: EntityManager,
+    { provider, reference, merchantAccount }: AttemptKey,
+  ): Promise<UnmatchedReason | undefined> {
+    const names = [provider, reference, merchantAccount ?? ''];
+    return (await tx.query<{ reason: UnmatchedReason }[]>(this.settledSql, names))[0]?.reason;
   }
 
   /** Confirmed money that no order has booked, and that names this order or one of its attempts. */

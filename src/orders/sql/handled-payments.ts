@@ -43,21 +43,24 @@ type Claimed = AttemptKey & { readonly source: PaidSource };
  * erased or purged order does not outweigh the word of a provider.
  */
 export function isHandled(handled: readonly HandledPayment[], money: Claimed): boolean {
-  return handled.some((one) => isSameAttempt(one, money) && counts(one, money));
+  return handled.some((one) => isSameAttempt(one, money) && (one.fate === 'settled' || isTold(one, money)));
 }
 
-/** Whether this is a repetition of a payment that needs nothing more. Another amount does not repeat it. */
+/**
+ * Whether this is a repetition of a payment that needs nothing more. Another amount does not repeat it, and the word of a
+ * provider does not repeat a report.
+ */
 export function isRepetition(
   handled: readonly HandledPayment[],
   money: Claimed & { readonly amount: bigint; readonly currency: string },
 ): boolean {
   const isSame = ({ amount, currency }: HandledPayment): boolean =>
     amount === null || (amount === money.amount && currency === money.currency);
-  return handled.some((one) => isSameAttempt(one, money) && counts(one, money) && isSame(one));
+  return handled.some((one) => isSameAttempt(one, money) && isTold(one, money) && isSame(one));
 }
 
-function counts({ fate, source }: HandledPayment, money: Claimed): boolean {
-  return fate === 'settled' || source === 'provider' || money.source === 'report';
+function isTold({ source }: HandledPayment, money: Claimed): boolean {
+  return source === 'provider' || money.source === 'report';
 }
 
 /** SQL: the names of payments; `namesParameters` has the parameters. */

@@ -9,7 +9,7 @@ import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
  * event if money that waited for the rest is left to a person, if the provider states another amount than a report, and
- * if there is a new report about money that a person had settled, or if a refund fails once more. If an order is named later, it is added.
+ * if a person had settled another amount or a mere report, or if a refund fails once more. If an order is named later, it is added.
  */
 export class KeepUnmatchedMoney {
   private readonly sql: string;
@@ -25,8 +25,9 @@ export class KeepUnmatchedMoney {
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
-    const isReopened = `((o.handling = 'settled' AND ${isOther}) OR ${isFailedAgain})`;
-    const isConfirmed = `(o.handling IN ('kept', 'waiting') AND o.source = 'report' AND EXCLUDED.source = 'provider')`;
+    const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
+    const isReopened = `((o.handling = 'settled' AND (${isOther} OR ${isVouched})) OR ${isFailedAgain})`;
+    const isConfirmed = `(o.handling IN ('kept', 'waiting') AND ${isVouched})`;
     const told = ['amount', 'currency', 'source', 'evidence'];
     const unreported = `SELECT m.id, m.body, m.traceparent FROM money m JOIN kept USING (provider, reference, merchant_account, reason)
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)

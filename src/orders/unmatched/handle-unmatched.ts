@@ -87,6 +87,11 @@ export class HandleUnmatched {
     return this.deps.found.contest(claims, context);
   }
 
+  /** Tells a person of payments that were settled as mere reports. */
+  tellOfSettled(before: LockedOrder, after: LockedOrder, context: LockedContext): Promise<void> {
+    return this.deps.found.tellOfSettled(before, after, context);
+  }
+
   /** Begins the refunds of these attempts. The order stays as it is. For partial payments, before closing. */
   async beginRefunds(
     attempts: readonly PaymentAttempt[],

@@ -45,6 +45,7 @@ export class NoteUnmatchedMoney {
     if (money.length === 0) return;
     const { attempts, unmatched } = await this.store.samePayments(tx, money);
     await this.store.closeUnmatched(tx, unmatched);
+    for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);
     const disputed = asked.flatMap(({ after, findings }, turn) => {
@@ -127,6 +128,20 @@ export class NoteUnmatchedMoney {
     );
   }
 
+  /**
+   * Tells a person that the provider has confirmed payments which a person had settled as mere reports. They still count
+   * as no money.
+   *
+   * @param before the order before the payments were booked. Undefined: it was not there.
+   */
+  async tellOfSettled(before: LockedOrder | undefined, after: LockedOrder, { tx, by, now }: Context): Promise<void> {
+    for (const attempt of settledReports(before, after)) {
+      const reason = (await this.store.contested.settledReason(tx, attempt)) ?? 'attempt-mismatch';
+      const why = { reason, handling: 'kept', now, traceparent: by.traceparent } as const;
+      await this.store.keepUnmatched(tx, [unmatchedFromAttempt(attempt, why)]);
+    }
+  }
+
   /** The payments that must not be refunded automatically, because another order also counts on them. */
   async disputed(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
@@ -188,6 +203,15 @@ function holdersElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAtt
   return attempts.filter(
     (other) => other.orderId !== payment.orderId && isBooked(other) && isSamePayment(other, payment),
   );
+}
+
+/** Pure: the payments after a booking that a person had settled as mere reports, and that the provider has confirmed now. */
+export function settledReports(before: LockedOrder | undefined, after: LockedOrder): readonly PaymentAttempt[] {
+  const settled = ({ attempts }: LockedOrder): PaymentAttempt[] =>
+    attempts.filter(({ status }) => status === 'SETTLED');
+  const reports = before ? settled(before).filter(({ paidSource }) => paidSource !== 'provider') : [];
+  const isReport = (one: PaymentAttempt): boolean => reports.some((report) => isSameRow(report, one));
+  return settled(after).filter((one) => one.paidSource === 'provider' && isReport(one));
 }
 
 /** Pure: whether the provider has confirmed this payment for an attempt that the order registered. */

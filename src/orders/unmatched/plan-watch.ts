@@ -1,6 +1,6 @@
 import { DONE, type DueTimeout, type TimeoutOutcome } from '../../timeouts';
 import { type AttemptFinding } from '../lookup/attempt-finding';
-import { type PaymentAttempt } from '../payment-attempt';
+import { isSettledReport, type PaymentAttempt } from '../payment-attempt';
 import { shortestOf, type Wait, waitedMs, waitForFinding } from '../lookup/wait-for-finding';
 
 type Asked = Pick<DueTimeout, 'askedSince' | 'dueAt'>;
@@ -9,8 +9,8 @@ type Asked = Pick<DueTimeout, 'askedSince' | 'dueAt'>;
 const DOUBT_MS = 60_000;
 
 /** Whether money could still arrive through this attempt, although it counts as closed. */
-export function isWatched({ status }: Pick<PaymentAttempt, 'status'>): boolean {
-  return status === 'CLOSED';
+export function isWatched(attempt: PaymentAttempt): boolean {
+  return attempt.status === 'CLOSED' || isSettledReport(attempt);
 }
 
 /** Pure: returns the first time of the watch after `now`. Undefined: the watch has ended. */

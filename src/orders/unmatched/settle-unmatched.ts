@@ -4,7 +4,7 @@ import { checkUnmatched } from '../input/check-new-order';
 import { type LockedOrder } from '../order';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { paymentTimeout, refundTimeout } from '../order-timeouts';
-import { isSamePayment, type PaymentAttempt, withStatus } from '../payment-attempt';
+import { isSamePayment, isSettledReport, type PaymentAttempt, withStatus } from '../payment-attempt';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { AmendOrder } from '../sql/amend-order';
@@ -13,6 +13,7 @@ import { type OperatorOptions } from '../action-options';
 import { type ActionContext } from '../transition-cause';
 import { byOperator } from '../operator/by-operator';
 import { evidenceOfUnmatched, isOpen, namesOf, type UnmatchedPayment } from './unmatched-payment';
+import { type PaymentWatch } from './payment-watch';
 import { RefundRows } from './refund-rows';
 import { type UnmatchedRows } from './unmatched-rows';
 
@@ -71,6 +72,7 @@ export class SettleUnmatched {
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly rows: UnmatchedRows,
+    private readonly watch: PaymentWatch,
   ) {
     this.amend = new AmendOrder(transaction.schema);
     this.settled = new SettledPayments(transaction.schema);
@@ -134,7 +136,10 @@ export class SettleUnmatched {
   ): Promise<boolean> {
     const held = order && heldAttempt(order, payment, from);
     if (!order || !held) return false;
-    await this.transaction.store.writeAttempts(tx, [{ attempt: withStatus(held, to), evidence: null }]);
+    const attempt = withStatus(held, to);
+    await this.transaction.store.writeAttempts(tx, [{ attempt, evidence: null }]);
+    // Nothing else looks whether it is paid at its provider after all.
+    if (isSettledReport(attempt)) await this.watch.begin(tx, [{ ...order, attempts: [attempt] }], now);
     // The money that kept it from closing, or that would pay it, is gone or back.
     if (isDue(order, now)) {
       await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });

@@ -91,6 +91,20 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-claimed')).toHaveLength(1);
   });
 
+  it('that was settled as a mere report does not hide the word of its provider', async () => {
+    await desk.report('nobody', 'r-word');
+    await settleRow('r-word');
+    expect(await desk.report('nobody', 'r-word')).toEqual({ outcome: 'unknown-order' });
+    expect(await desk.rowsOf('r-word')).toEqual(['unknown-order settled']);
+    await notify('r-word');
+    expect(await desk.openOf('r-word')).toMatchObject([
+      { reason: 'unknown-order', handling: 'kept', source: 'provider' },
+    ]);
+    await settleRow('r-word');
+    await notify('r-word');
+    expect(await desk.rowsOf('r-word')).toEqual(['unknown-order settled']);
+  });
+
   it('is acknowledged if it is reported again for its erased order', async () => {
     const orderId = await paid('r-again');
     await erase(orderId);

@@ -4,7 +4,7 @@ import { Purge } from '../../../src/orders/retention/purge';
 import { resolveRetention } from '../../../src/orders/retention/retention-options';
 import { purgeSteps } from '../../../src/orders/retention/retention.providers';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { dueOf, fill, SCHEMA, settleUntilDone, stockOf } from './shop';
+import { dueOf, eventsOf, fill, reconcile, SCHEMA, settleUntilDone, stockOf } from './shop';
 
 const DAY_MS = 86_400_000;
 
@@ -38,6 +38,9 @@ describe('a payment that a person has settled', () => {
     const answer = await desk.shop.watching.lookUp(due, new AbortController().signal);
     await desk.shop.dataSource.transaction((tx) => desk.shop.watching.handleBatch([{ ...due, answer }], tx));
   };
+  const countEvents = async (id: string) => (await eventsOf(desk.shop, id)).length;
+  const eventsAfter = async (id: string, seen: number) =>
+    (await eventsOf(desk.shop, id)).slice(seen).map(({ routing_key, body }) => `${routing_key} ${String(body.reason)}`);
   /** A closed order without stock, whose late payment nobody confirms, so that it is kept. */
   const soldOut = async (sku: string, reference: string): Promise<string> => {
     await fill(desk.shop, { [sku]: 1 });
@@ -76,22 +79,70 @@ describe('a payment that a person has settled', () => {
     expect(await desk.rowsOf('s-again')).toEqual(['late settled']);
   });
 
-  it('is not refunded when its provider confirms it', async () => {
+  it('that was only reported is shown to a person once its provider confirms it, and is not refunded', async () => {
     const orderId = await soldOut('noted', 's-noted');
     await settlePayment('s-noted');
+    const seen = await countEvents(orderId);
+    await desk.confirm(orderId, 's-noted');
     await desk.confirm(orderId, 's-noted');
     expect(await refundsOf(orderId)).toEqual([]);
     expect(await desk.statusOf(orderId)).toBe('CLOSED');
     expect(await desk.attemptsOf(orderId)).toContain('s-noted SETTLED');
-    expect(await desk.rowsOf('s-noted')).toEqual(['late settled']);
+    expect(await desk.openOf('s-noted')).toMatchObject([
+      { reason: 'late', handling: 'kept', source: 'provider', resolvedAt: null, resolvedBy: null, resolution: null },
+    ]);
+    expect(await eventsAfter(orderId, seen)).toEqual(['order.payment_late late']);
   });
 
-  it('is shown to a person if its provider confirms another amount, and still moves nothing', async () => {
+  it('stays settled when its provider repeats what it had confirmed', async () => {
+    const orderId = await soldOut('once', 's-once');
+    await settlePayment('s-once');
+    await desk.confirm(orderId, 's-once');
+    await settlePayment('s-once');
+    const seen = await countEvents(orderId);
+    await desk.confirm(orderId, 's-once');
+    expect(await desk.rowsOf('s-once')).toEqual(['late settled']);
+    expect(await eventsAfter(orderId, seen)).toEqual([]);
+  });
+
+  it('that was only reported is shown to a person if its provider confirms another amount', async () => {
     const orderId = await soldOut('more', 's-more');
     await settlePayment('s-more');
     await desk.confirm(orderId, 's-more', 5_000);
     expect(await refundsOf(orderId)).toEqual([]);
-    expect(await desk.rowsOf('s-more')).toEqual(['late settled', 'attempt-mismatch kept']);
+    expect(await desk.openOf('s-more')).toMatchObject([{ reason: 'late', handling: 'kept', amount: 5_000 }]);
+    expect(await reopen('s-more')).toMatchObject({ outcome: 'reopened' });
+    expect(await desk.attemptsOf(orderId)).toContain('s-more PAID');
+  });
+
+  it('is shown to a person if its provider had confirmed another amount', async () => {
+    const orderId = await keptLate('s-less');
+    await settlePayment('s-less');
+    await desk.confirm(orderId, 's-less', 5_000);
+    expect(await refundsOf(orderId)).toEqual([]);
+    expect(await desk.rowsOf('s-less')).toEqual(['late settled', 'attempt-mismatch kept']);
+  });
+
+  it('that was only reported is looked up when its provider tells of a change', async () => {
+    const orderId = await soldOut('changed', 's-changed');
+    await settlePayment('s-changed');
+    desk.shop.provider.paid('s-changed');
+    expect(await reconcile(desk.shop, orderId)).toEqual({ type: 'done' });
+    expect(await desk.attemptsOf(orderId)).toContain('s-changed SETTLED');
+    expect(await desk.openOf('s-changed')).toMatchObject([{ reason: 'late', handling: 'kept', source: 'provider' }]);
+  });
+
+  it('that was only reported is looked up and closed by the payment watch, because the buyer may still pay', async () => {
+    const orderId = await soldOut('payable', 's-payable');
+    await settlePayment('s-payable');
+    expect(await desk.kindsOf(orderId)).toContain('order.late-watch');
+    await watch(orderId);
+    expect(desk.shop.provider.calls).toContain('close s-payable');
+    expect(await desk.attemptsOf(orderId)).toContain('s-payable SETTLED');
+    desk.shop.provider.paid('s-payable');
+    await watch(orderId);
+    expect(await desk.openOf('s-payable')).toMatchObject([{ reason: 'late', handling: 'kept', source: 'provider' }]);
+    expect(await refundsOf(orderId)).toEqual([]);
   });
 
   it('is not refunded by a second operator', async () => {
