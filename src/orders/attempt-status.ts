@@ -35,18 +35,19 @@ export const FIRST_ATTEMPT_STATUSES = ['CREATED', 'OPEN', 'PAID'] as const satis
 
 /** Every allowed transition of an attempt. No other one is ever written. */
 export const ATTEMPT_TRANSITIONS = {
-  CREATED: ['OPEN', 'UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE'],
-  OPEN: ['UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE'],
-  UNKNOWN: ['OPEN', 'PAID', 'CLOSED', 'DUPLICATE'],
+  // SETTLED at once: a person had settled its payment before it was registered.
+  CREATED: ['OPEN', 'UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE', 'SETTLED'],
+  OPEN: ['UNKNOWN', 'PAID', 'CLOSED', 'DUPLICATE', 'SETTLED'],
+  UNKNOWN: ['OPEN', 'PAID', 'CLOSED', 'DUPLICATE', 'SETTLED'],
   // Back to OPEN or CLOSED, or on to DUPLICATE: a report was wrong, and the provider names another attempt.
   PAID: ['REFUNDING', 'OPEN', 'CLOSED', 'DUPLICATE', 'SETTLED'],
   // Money may arrive in spite of a close.
-  CLOSED: ['PAID', 'DUPLICATE'],
+  CLOSED: ['PAID', 'DUPLICATE', 'SETTLED'],
   REFUNDING: ['REFUNDED'],
   // The provider returned the money after it had confirmed the refund.
   REFUNDED: ['REFUNDING'],
   // Later the provider may tell of a payment under this name alone.
-  DUPLICATE: ['PAID'],
+  DUPLICATE: ['PAID', 'SETTLED'],
   // Back to PAID only by a person who reopens it.
   SETTLED: ['PAID'],
 } as const satisfies Record<AttemptStatus, readonly AttemptStatus[]>;

@@ -77,9 +77,10 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   }
   const order = lockAtDesk(world, orderId);
   const money = accountedFor(world, order, wiring.believes(told));
-  const booking = bookMoney(order, money);
+  const first = bookMoney(order, money);
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  const claim = late.claims.take(order, money, booking, mismatched);
+  const claim = late.claims.take(order, money, first, (reason) => keep(world, order, money, reason));
+  const booking = claim === 'settled' ? bookMoney(order, { ...money, isSettled: true }) : first;
   if (claim === 'repeated') return;
   if (claim === 'refused') return mismatched();
   store.putAttempts(booking.after);

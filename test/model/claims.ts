@@ -17,7 +17,7 @@ import {
 import { isCertain, isElsewhere, isOnlyClaimed, settledReports } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
-import { isHandled } from '../../src/orders/sql/handled-payments';
+import { isHandled, isSettledBefore } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 
@@ -26,22 +26,30 @@ export class Claims {
   constructor(private readonly world: World) {}
 
   /** Whether the order takes the payment, or had it before it was erased. */
-  take(order: LockedOrder, money: Money, booking: Booking, keep: () => void): 'ours' | 'refused' | 'repeated' {
+  take(
+    order: LockedOrder,
+    money: Money,
+    booking: Booking,
+    keep: (reason: 'attempt-mismatch' | 'unknown-order') => void,
+  ): 'ours' | 'settled' | 'refused' | 'repeated' {
     const { store, wiring } = this.world;
     const others = store.bookedElsewhere(order.id, money);
     if (money.source === 'provider') store.closeSamePayments(money);
     const handled = store.handled.find(money);
-    if (!booking.wasBooked && isHandled(handled, money)) {
-      return order.isErased && handled.some(({ orderId }) => orderId === order.id) ? 'repeated' : 'refused';
-    }
+    const isKnown = !booking.wasBooked && isHandled(handled, money);
+    if (isKnown && order.isErased && handled.some(({ orderId }) => orderId === order.id)) return 'repeated';
+    const isSettled = isKnown && isSettledBefore(handled, money);
+    if (isKnown && !isSettled) return 'refused';
     const decision = wiring.decideClaim(order, money, others, booking.wasBooked);
     if (decision === 'outranks') {
       if (money.isAssigned) this.contest(others);
-      else if (!neededPayments(booking.after).includes(booking.holder)) keep();
+      else if (isSettled || !neededPayments(booking.after).includes(booking.holder)) keep('attempt-mismatch');
     }
     if (decision === 'refused') return 'refused';
     this.tellOfSettled(order, booking.after);
-    return 'ours';
+    if (!isSettled) return 'ours';
+    keep('unknown-order');
+    return 'settled';
   }
 
   /** Tells a person of what was settled as a mere report, and what its provider has confirmed now. */
@@ -104,9 +112,10 @@ export class Claims {
     if (money.length === 0) return findings;
     const known = money.flatMap((one) => store.samePayments(one));
     const handled = money.flatMap((one) => store.handled.find(one));
-    const { left, taken } = wiring.splitTaken(order, findings, known, handled);
-    const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now } as const;
-    store.keepUnmatched(taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })));
+    const { left, taken, settled } = wiring.splitTaken(order, findings, known, handled);
+    const why = { orderId: order.id, handling: 'kept', evidence: {}, now: agenda.now } as const;
+    store.keepUnmatched(taken.map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' })));
+    store.keepUnmatched(settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' })));
     return left;
   }
 

@@ -2,7 +2,6 @@ import { PAYMENT_REFUND } from '../../src/orders/order-timeouts';
 import { type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { isFailure } from './refund-handler';
 import { type Shop } from './shop';
-import { unitOf } from './truth';
 import { type TimeoutRow } from './timeout-table';
 
 const HOUR_MS = 3_600_000;
@@ -17,9 +16,7 @@ export function needsPerson(shop: Shop, orderId: string): boolean {
     status === 'PAID' && (isParked || !registered || paidSource !== 'provider');
   const isClaimed = (attempt: PaymentAttempt): boolean =>
     attempt.status === 'PAID' && store.bookedElsewhere(orderId, attempt).length > 0;
-  // A person has paid it back before it was registered.
-  const isPaidBack = (attempt: PaymentAttempt): boolean => (unitOf(shop, attempt)?.paidBack ?? 0n) > 0n;
-  const isUnclear = (attempt: PaymentAttempt): boolean => isPart(attempt) || isClaimed(attempt) || isPaidBack(attempt);
+  const isUnclear = (attempt: PaymentAttempt): boolean => isPart(attempt) || isClaimed(attempt);
   return order?.attempts.some(isUnclear) ?? false;
 }
 

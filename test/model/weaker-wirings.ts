@@ -115,7 +115,11 @@ export const WEAKER: readonly Wiring[] = [
       const taken = paymentsFound(findings).filter(isTaken);
       const isLeft = (found: AttemptFinding): boolean => !taken.some((one) => isSameAttempt(one, found));
       const unclear = { type: 'UNKNOWN', reason: 'another order has it', needsPerson: true } as const;
-      return { left: findings.map((found) => (isLeft(found) ? found : { ...found, finding: unclear })), taken };
+      return {
+        left: findings.map((found) => (isLeft(found) ? found : { ...found, finding: unclear })),
+        taken,
+        settled: [],
+      };
     },
     asksAboutClaims: false,
   }),

@@ -32,6 +32,8 @@ export type Finding =
 /** A finding and the attempt that it belongs to. */
 export interface AttemptFinding extends AttemptName {
   readonly finding: Finding;
+  /** A person had settled the payment that was found before its attempt was registered. @default false */
+  readonly isSettled?: boolean;
 }
 
 /**

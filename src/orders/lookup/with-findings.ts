@@ -2,7 +2,7 @@ import { type AttemptFinding, applyFinding, type Finding } from './attempt-findi
 import { bookMoney, type Money } from '../pay/book-money';
 import { type LockedOrder } from '../order';
 import { type AttemptWrite } from '../sql/write-attempts';
-import { type AttemptName, isSameRow, type PaymentAttempt } from '../payment-attempt';
+import { isSameRow, type PaymentAttempt } from '../payment-attempt';
 
 /** Pure: returns the order with its attempts after the findings. Unchanged attempts stay the same objects. */
 export function withFindings(order: LockedOrder, findings: readonly AttemptFinding[]): LockedOrder {
@@ -36,11 +36,11 @@ function withFinding(order: LockedOrder, found: AttemptFinding): LockedOrder {
 }
 
 function moneyOf(
-  { provider, reference, merchantAccount, resolvedAccount }: AttemptName,
+  { provider, reference, merchantAccount, resolvedAccount, isSettled = false }: Omit<AttemptFinding, 'finding'>,
   { amount, currency, paidAt, transactionId }: Extract<Finding, { type: 'PAID' }>,
 ): Money {
   const names = { provider, reference, merchantAccount, resolvedAccount: resolvedAccount ?? null, transactionId };
-  return { ...names, amount, currency, paidAt, source: 'provider' };
+  return { ...names, amount, currency, paidAt, source: 'provider', isSettled };
 }
 
 function evidenceOf(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): AttemptWrite['evidence'] {

@@ -24,6 +24,8 @@ export interface Money extends PaymentNames {
   readonly source: PaidSource;
   /** An operator has assigned it to the order, which counts as a registration. @default false */
   readonly isAssigned?: boolean;
+  /** A person had settled it before its attempt was registered, so it counts as none. @default false */
+  readonly isSettled?: boolean;
 }
 
 /** The effect of a payment on the attempts of an order. */
@@ -131,7 +133,8 @@ function emptied(attempt: PaymentAttempt, status: AttemptStatus): PaymentAttempt
 }
 
 function paidBy(attempt: PaymentAttempt, money: Money): PaymentAttempt {
-  return { ...withStatus(assignedBy(attempt, money), 'PAID'), ...paidFieldsOf(money) };
+  const status = money.isSettled ? 'SETTLED' : 'PAID';
+  return { ...withStatus(assignedBy(attempt, money), status), ...paidFieldsOf(money) };
 }
 
 /** The payment shows whose the attempt is. The row keeps its key, and with it the number of its refund. */

@@ -4,7 +4,7 @@ import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
 import { type LockedOrderContext } from '../order-transaction';
 import { type LockedOrder } from '../order';
-import { type HandledPayment, isHandled } from '../sql/handled-payments';
+import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type ReportedPayment } from './reported-payment';
@@ -31,24 +31,30 @@ export class ClaimPayment {
 
   /**
    * `refused`: the payment belongs to another order, or a person has settled it. `repeated`: the order had it before it was
-   * erased. Claims of other orders end when this one is paid by it, or by a person's decision. Until then, a person is told of both.
+   * erased. `settled`: a person had settled it before the order registered its attempt, which books it as such. Claims of other orders end when this one is paid by it, or by a person's decision. Until then, a person is told of both.
    */
-  async execute(claim: Claim, booking: Booking): Promise<'ours' | 'refused' | 'repeated'> {
+  async execute(claim: Claim, booking: Booking): Promise<'ours' | 'settled' | 'refused' | 'repeated'> {
     const { locked, money, by } = claim;
     const { tx, order, now } = locked;
     const same = await this.store.samePayments(tx, [money]);
     const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
     if (money.source === 'provider') await this.store.closeUnmatched(tx, same.unmatched);
-    if (!booking.wasBooked && isHandled(same.handled, money))
-      return isRepeatedFor(order, same.handled) ? 'repeated' : 'refused';
+    const isKnown = !booking.wasBooked && isHandled(same.handled, money);
+    if (isKnown && isRepeatedFor(order, same.handled)) return 'repeated';
+    const isSettled = isKnown && isSettledBefore(same.handled, money);
+    if (isKnown && !isSettled) return 'refused';
     const decision = decideClaim(order, money, others, booking.wasBooked);
     if (decision === 'outranks') {
       if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
-      else if (!neededPayments(booking.after).includes(booking.holder)) await this.keep(claim, 'attempt-mismatch');
+      else if (isSettled || !neededPayments(booking.after).includes(booking.holder))
+        await this.keep(claim, 'attempt-mismatch');
     }
     if (decision === 'refused') return 'refused';
     await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });
-    return 'ours';
+    if (!isSettled) return 'ours';
+    // Told again only if what was settled was another amount, or a mere report.
+    await this.keep(claim, 'unknown-order');
+    return 'settled';
   }
 
   /** Keeps the money for a person to decide, and reports it. */

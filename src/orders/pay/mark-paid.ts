@@ -122,10 +122,11 @@ export class MarkPaid {
 
   private async bookOn(report: Report): Promise<MarkPaidResult> {
     const { tx, order } = report.locked;
-    const booking = bookMoney(order, report.money);
-    const claim = await this.claims.execute(report, booking);
+    const first = bookMoney(order, report.money);
+    const claim = await this.claims.execute(report, first);
     if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
-    const outcome = claim === 'ours' ? await this.write(report, booking) : 'attempt-mismatch';
+    const booking = claim === 'settled' ? bookMoney(order, { ...report.money, isSettled: true }) : first;
+    const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(report, booking);
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };
     if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');

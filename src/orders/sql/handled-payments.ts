@@ -43,7 +43,20 @@ type Claimed = AttemptKey & { readonly source: PaidSource };
  * erased or purged order does not outweigh the word of a provider.
  */
 export function isHandled(handled: readonly HandledPayment[], money: Claimed): boolean {
-  return handled.some((one) => isSameAttempt(one, money) && (one.fate === 'settled' || isTold(one, money)));
+  return dealtWith(handled, money).length > 0;
+}
+
+/**
+ * Whether the provider confirms what a person has settled and no order had. The order that has registered it books it as
+ * settled.
+ */
+export function isSettledBefore(handled: readonly HandledPayment[], money: Claimed): boolean {
+  const fates = dealtWith(handled, money).map(({ fate }) => fate);
+  return money.source === 'provider' && fates.length > 0 && fates.every((fate) => fate === 'settled');
+}
+
+function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
+  return handled.filter((one) => isSameAttempt(one, money) && (one.fate === 'settled' || isTold(one, money)));
 }
 
 /**

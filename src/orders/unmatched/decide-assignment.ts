@@ -52,6 +52,8 @@ export function decideAssignment(
   // Adopted by the first transaction that locked the order, but without a person's decision.
   if (handling === 'adopted' && holder) return { type: holder.registered ? 'already-assigned' : 'assign' };
   if (!isOpen(payment)) return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling });
+  // Only reopening ends a settlement.
+  if (holder?.status === 'SETTLED') return refuse({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
   if (!holder && isHandled(handled, money)) {
     const isSettled = handled.some(({ fate }) => fate === 'settled');
     return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });

@@ -5,7 +5,7 @@ import { bookMoney, type Money } from '../pay/book-money';
 import { decideClaim, neededPayments } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
 import { reconcileTimeout } from '../order-timeouts';
-import { type HandledPayment, isHandled } from '../sql/handled-payments';
+import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import { isBooked, isClaim, isSameAttempt, isSamePayment, isSameRow, type PaymentAttempt } from '../payment-attempt';
@@ -83,13 +83,17 @@ export class NoteUnmatchedMoney {
       money.length > 0 ? await this.store.samePayments(tx, money) : { attempts: [], handled: [] };
     let known: readonly PaymentAttempt[] = attempts;
     const split = answered.map(({ order, findings, traceparent }) => {
-      const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent } as const;
-      const { left, taken } = splitTaken(order, findings, known, handled);
+      const { left, taken, settled } = splitTaken(order, findings, known, handled);
       known = known.concat(withFindings(order, left).attempts.filter(isBooked));
+      const why = { orderId: order.id, handling: 'kept', evidence: {}, now, traceparent } as const;
       return {
         id: order.id,
         left,
-        kept: taken.map((names) => ({ ...names, ...why, orderId: order.id, evidence: {} })),
+        kept: [
+          ...taken.map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' as const })),
+          // Told again only if what was settled was another amount, or a mere report.
+          ...settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' as const })),
+        ],
       };
     });
     await this.store.keepUnmatched(
@@ -150,24 +154,31 @@ export class NoteUnmatchedMoney {
   }
 }
 
-/** Pure: tells the payments that `attempts` of other orders have from the findings that are left to this order. */
+/**
+ * Pure: tells the payments that `attempts` of other orders have from the findings that are left to this order. `settled`:
+ * those among them that a person had settled before, which the order books as such.
+ */
 export function splitTaken(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
   attempts: readonly PaymentAttempt[],
   handled: readonly HandledPayment[] = [],
-): { left: readonly AttemptFinding[]; taken: readonly Money[] } {
+): { left: readonly AttemptFinding[]; taken: readonly Money[]; settled: readonly Money[] } {
+  const isSettled = (money: Money): boolean => isSettledBefore(handled, money) && !bookMoney(order, money).wasBooked;
   const isTaken = (money: Money): boolean => {
     const { wasBooked } = bookMoney(order, money);
     const others = attempts.filter((other) => other.orderId !== order.id && holds(other, money));
-    const isDone = !wasBooked && isHandled(handled, money);
+    const isDone = !wasBooked && isHandled(handled, money) && !isSettledBefore(handled, money);
     return isDone || decideClaim(order, money, others, wasBooked) === 'refused';
   };
-  const taken = paymentsFound(findings).filter(isTaken);
-  const left = findings.map((found) =>
-    taken.some((one) => isSameRow(one, found)) ? { ...found, finding: TAKEN } : found,
-  );
-  return { left, taken };
+  const found = paymentsFound(findings);
+  const taken = found.filter(isTaken);
+  const settled = found.filter((money) => !taken.includes(money) && isSettled(money));
+  const left = findings.map((one) => {
+    if (taken.some((money) => isSameRow(money, one))) return { ...one, finding: TAKEN };
+    return settled.some((money) => isSameRow(money, one)) ? { ...one, isSettled: true } : one;
+  });
+  return { left, taken, settled };
 }
 
 function holds(other: PaymentAttempt, money: Money): boolean {

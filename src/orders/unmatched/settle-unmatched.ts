@@ -7,6 +7,7 @@ import { paymentTimeout, refundTimeout } from '../order-timeouts';
 import { isSamePayment, isSettledReport, type PaymentAttempt, withStatus } from '../payment-attempt';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { runTransaction } from '../../database';
+import { isUndecided } from '../order-status';
 import { AmendOrder } from '../sql/amend-order';
 import { SettledPayments } from '../sql/handled-payments';
 import { type OperatorOptions } from '../action-options';
@@ -15,6 +16,7 @@ import { byOperator } from '../operator/by-operator';
 import { evidenceOfUnmatched, isOpen, namesOf, type UnmatchedPayment } from './unmatched-payment';
 import { type PaymentWatch } from './payment-watch';
 import { RefundRows } from './refund-rows';
+import { unmatchedFromAttempt } from './unmatched-from-attempt';
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedSettlement {
@@ -39,7 +41,10 @@ interface NotFound {
 export type SettleUnmatchedResult =
   { readonly outcome: 'settled'; readonly payment: UnmatchedPayment } | NotFound | Handled;
 
-/** `reopened`: it waits for a person again, or did so before. */
+/**
+ * `reopened`: it waits for a person again, or did so before. `adopted`: its attempt was registered after it was settled, so
+ * that order has it now.
+ */
 export type ReopenUnmatchedResult =
   { readonly outcome: 'reopened'; readonly payment: UnmatchedPayment } | NotFound | Handled;
 
@@ -104,9 +109,10 @@ export class SettleUnmatched {
       if (payment.handling !== 'settled' && !isOpen(payment)) return handled(payment);
       // A row that another amount has opened again still counts as settled.
       await this.settled.forget(found.tx, payment.id);
-      const isMoved = await this.move(found, 'SETTLED', 'PAID');
-      if (isOpen(payment) && !isMoved) return { outcome: 'reopened', payment };
-      await this.rows.reopen(found.tx, payment.id);
+      const moved = await this.move(found, 'SETTLED', 'PAID');
+      if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
+      if (moved && payment.reason === 'unknown-order') await this.handOver(found, moved, why);
+      else await this.rows.reopen(found.tx, payment.id);
       return { outcome: 'reopened', payment: await this.note(found, why) };
     });
   }
@@ -119,7 +125,7 @@ export class SettleUnmatched {
     checkUnmatched('settlement', request);
     return runTransaction<T | NotFound>(this.transaction, caller, async (tx) => {
       // Does not adopt its money, unlike other actions: the operator says what has become of it.
-      const orderId = (await this.rows.find(tx, request.id))?.orderId ?? '';
+      const orderId = await this.orderIdOf(tx, request.id);
       const { orders, now } = await this.transaction.store.lock(tx, orderId === '' ? [] : [orderId], 'wait');
       const payment = await this.rows.lock(tx, request.id);
       if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
@@ -128,14 +134,36 @@ export class SettleUnmatched {
     });
   }
 
-  /** Writes the decision on the attempt that holds the money, so that it outlives the row. */
+  /** An order may have registered the attempt after its payment was settled without one. */
+  private async orderIdOf(tx: EntityManager, id: string): Promise<string> {
+    const payment = await this.rows.find(tx, id);
+    if (payment?.reason !== 'unknown-order') return payment?.orderId ?? '';
+    const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
+    return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? '';
+  }
+
+  /** The order has the money from now on: it is decided about, or waits for a person if the order has ended. */
+  private async handOver({ tx, now, order, payment }: Found, attempt: PaymentAttempt, why: Why): Promise<void> {
+    await this.rows.resolve(tx, payment.id, 'adopted', why);
+    if (!order) return;
+    if (isUndecided(order.status)) {
+      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+      return;
+    }
+    const reason = order.status === 'PAID' ? 'surplus' : 'late';
+    await this.transaction.store.keepUnmatched(tx, [
+      unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent: why.by.traceparent }),
+    ]);
+  }
+
+  /** Writes the decision on the attempt that holds the money, so that it outlives the row. Undefined: there is none. */
   private async move(
     { tx, now, order, payment }: Found,
     from: PaymentAttempt['status'],
     to: 'SETTLED' | 'PAID',
-  ): Promise<boolean> {
+  ): Promise<PaymentAttempt | undefined> {
     const held = order && heldAttempt(order, payment, from);
-    if (!order || !held) return false;
+    if (!order || !held) return undefined;
     const attempt = withStatus(held, to);
     await this.transaction.store.writeAttempts(tx, [{ attempt, evidence: null }]);
     // Nothing else looks whether it is paid at its provider after all.
@@ -144,7 +172,7 @@ export class SettleUnmatched {
     if (isDue(order, now)) {
       await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
-    return true;
+    return attempt;
   }
 
   private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {
@@ -166,7 +194,8 @@ export function heldAttempt(
   payment: UnmatchedPayment,
   status: PaymentAttempt['status'],
 ): PaymentAttempt | undefined {
-  if (!IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
+  const isEarly = payment.reason === 'unknown-order' && status === 'SETTLED';
+  if (!isEarly && !IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
   const names = namesOf(payment);
   return order.attempts.find((attempt) => attempt.status === status && isSamePayment(attempt, names));
 }

@@ -4,7 +4,7 @@ import { Purge } from '../../../src/orders/retention/purge';
 import { resolveRetention } from '../../../src/orders/retention/retention-options';
 import { purgeSteps } from '../../../src/orders/retention/retention.providers';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
-import { SCHEMA, settle } from './shop';
+import { SCHEMA, settle, settleUntilDone } from './shop';
 
 const DAY_MS = 86_400_000;
 
@@ -56,6 +56,7 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.shop.settleUnmatched.execute(settlement, { by: ANNA })).toMatchObject({ outcome: 'settled' });
     return id;
   };
+  const reopen = (id: string) => desk.shop.unmatched.reopen({ id, reason: 'it was the wrong one' }, { by: ANNA });
   const assign = (id: string, orderId: string) =>
     desk.shop.assign.execute({ id, orderId, reason: 'the buyer sent a receipt' }, { by: ANNA });
 
@@ -142,17 +143,67 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-late')).toMatchObject([{ reason: 'late', handling: 'kept' }]);
   });
 
+  it('that was settled before its attempt was registered lets that order close as unpaid', async () => {
+    await notify('r-early');
+    await settleRow('r-early');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-early') });
+    desk.shop.provider.paid('r-early');
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await desk.attemptsOf(orderId)).toEqual(['r-early SETTLED']);
+    expect(await desk.rowsOf('r-early')).toEqual(['unknown-order settled']);
+    expect(await desk.confirm(orderId, 'r-early')).toMatchObject({ outcome: 'late' });
+    expect(await desk.rowsOf('r-early')).toEqual(['unknown-order settled']);
+    expect(await sql(`SELECT 1 FROM ${SCHEMA}.refund WHERE order_id = $1`, orderId)).toEqual([]);
+  });
+
+  it('that was settled as a mere report is shown to a person when the look-up of its order finds it', async () => {
+    await desk.report('nobody', 'r-found');
+    const id = await settleRow('r-found');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-found') });
+    desk.shop.provider.paid('r-found');
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await desk.openOf('r-found')).toMatchObject([{ id, reason: 'unknown-order', source: 'provider' }]);
+    expect(await assign(id, orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
+    expect(await desk.attemptsOf(orderId)).toEqual(['r-found SETTLED']);
+    await settleRow('r-found');
+    expect(await desk.rowsOf('r-found')).toEqual(['unknown-order settled']);
+  });
+
+  it('that was settled before its attempt was registered is shown to a person if it is confirmed with another amount', async () => {
+    await notify('r-grown');
+    await settleRow('r-grown');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-grown') });
+    expect(await desk.confirm(orderId, 'r-grown', 5_000)).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.statusOf(orderId)).toBe('PENDING');
+    expect(await desk.openOf('r-grown')).toMatchObject([{ reason: 'unknown-order', amount: 5_000 }]);
+  });
+
+  it('that was settled before its attempt was registered waits for a person if it is reopened after the end', async () => {
+    await notify('r-ended');
+    const id = await settleRow('r-ended');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-ended') });
+    await desk.confirm(orderId, 'r-ended');
+    await desk.expire(orderId);
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect(await desk.statusOf(orderId)).toBe('CLOSED');
+    expect(await reopen(id)).toMatchObject({ outcome: 'reopened', payment: { handling: 'adopted' } });
+    expect(await desk.attemptsOf(orderId)).toEqual(['r-ended PAID']);
+    expect(await desk.rowsOf('r-ended')).toEqual(['unknown-order adopted', 'late kept']);
+  });
+
   it('stays settled after its row is purged, and pays no order until it is reopened', async () => {
     await notify('r-nobody');
     const id = await settleRow('r-nobody');
     const orderId = await desk.placed({ attempt: desk.attempt('r-nobody') });
-    expect(await desk.confirm(orderId, 'r-nobody')).toMatchObject({ outcome: 'attempt-mismatch' });
-    const [mismatch] = await desk.openOf('r-nobody');
-    expect(await assign(mismatch?.id ?? '', orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
-    expect(await desk.shop.unmatched.reopen({ id, reason: 'it was the wrong one' }, { by: ANNA })).toMatchObject({
-      outcome: 'reopened',
-    });
-    expect(await assign(id, orderId)).toMatchObject({ outcome: 'already-assigned' });
+    expect(await desk.confirm(orderId, 'r-nobody')).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.attemptsOf(orderId)).toEqual(['r-nobody SETTLED']);
+    expect(await desk.rowsOf('r-nobody')).toEqual(['unknown-order settled']);
+    expect(await reopen(id)).toMatchObject({ outcome: 'reopened', payment: { handling: 'adopted' } });
+    expect(await desk.attemptsOf(orderId)).toEqual(['r-nobody PAID']);
     expect(await settle(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
     expect(await desk.statusOf(orderId)).toBe('PAID');
     await notify('r-row-gone');

@@ -66,6 +66,10 @@ function* everyDecision(): Generator<{ readonly before: Attempts; readonly after
       const { after } = bookMoney(before, money({ source, transactionId: 't-1' }));
       yield { before: before.attempts, after: after.attempts };
     }
+    // What a person settled before belongs to an attempt that the order has registered.
+    if (!before.attempts.some(({ reference }) => reference === 'a-1')) continue;
+    const { after } = bookMoney(before, money({ source: 'provider', transactionId: 't-1', isSettled: true }));
+    yield { before: before.attempts, after: after.attempts };
   }
 }
 
