@@ -83,6 +83,31 @@ describe('the decision after a look-up', () => {
     expect(decision).toMatchObject({ type: 'decided', wait: { counted: false } });
   });
 
+  it('does not wait for the attempts of an order that was closed in the meantime', () => {
+    const closed = { ...two, status: 'CLOSED' as const };
+    expect(decideAfterLookUp(closed, [on(CLOSED), on(UNKNOWN, 'a-2')], NOW, DUE)).toEqual({ type: 'decided' });
+  });
+
+  const reported = (paidAmount: bigint) => ({ ...closing, attempts: [paid({ paidAmount, paidSource: 'report' })] });
+  const UNCONFIRMED: Finding = { type: 'UNCONFIRMED', reason: 'not paid there' };
+  const ofPart = { type: 'park', reason: expect.stringContaining('the provider does not confirm') as string };
+
+  it.each<[string, Finding, object]>([
+    ['cannot be asked', UNKNOWN, { type: 'wait', counted: false, afterMs: 2_000, reason: 'fake a-1: down' }],
+    ['still sees it on its way', IN_PROGRESS, { type: 'wait', counted: false, afterMs: 4_000 }],
+    ['confirms it', { ...PAID_OUTCOME, amount: 99n }, { type: 'closed', returns: [{ paidSource: 'provider' }] }],
+    ['took more', PAID_OUTCOME, { type: 'paid' }],
+    ['contradicts it', UNCONFIRMED, ofPart],
+    ['is not configured here', NO_PROVIDER, ofPart],
+  ])('a part that was only reported, and whose provider %s', (_, finding, expected) => {
+    expect(decideAfterLookUp(reported(99n), [on(finding)], NOW, DUE, 'refund-and-close')).toMatchObject(expected);
+  });
+
+  it('waits for the provider of a part that was only reported, if it was not asked', () => {
+    const decision = decideAfterLookUp(reported(99n), [], NOW, DUE, 'refund-and-close');
+    expect(decision).toMatchObject({ type: 'wait', counted: false, reason: 'fake a-1: not looked up yet' });
+  });
+
   it.each([
     [5, 2_000],
     [25, 2_000],

@@ -1,4 +1,9 @@
-import { decideClosing } from '../../../src/orders/close/decide-closing';
+import {
+  decideClosing,
+  isDue,
+  type PartialPolicy,
+  refundsOfCancellation,
+} from '../../../src/orders/close/decide-closing';
 import { ORDER_STATUSES, type OrderStatus } from '../../../src/orders/order-status';
 import { at, attempt, NOW, order, paid } from './orders';
 
@@ -107,6 +112,22 @@ describe('the first decision about a due order', () => {
     expect(decideClosing(order({ attempts: both }), NOW, 'refund-and-close')).toMatchObject({ type: 'park' });
   });
 
+  it('refunds what is paid, and nothing else, when it closes an order that is paid in part', () => {
+    const [part, closed] = [paid({ paidAmount: 99n }), attempt({ reference: 'a-2', status: 'CLOSED' })];
+    const returned = paid({ reference: 'a-3', status: 'REFUNDED' });
+    const mixed = order({ attempts: [closed, part, returned] });
+    expect(decideClosing(mixed, NOW, 'refund-and-close')).toEqual({ type: 'close', to: 'CLOSED', returns: [part] });
+  });
+
+  it('asks the provider about a part that only a report vouches for, and stops new attempts only if it would close', () => {
+    const attempts = [paid({ paidAmount: 99n, paidSource: 'report' })];
+    const asks = (status: OrderStatus, partial: PartialPolicy) =>
+      decideClosing(order({ status, attempts }), NOW, partial);
+    expect(asks('PENDING', 'refund-and-close')).toEqual({ type: 'look-up', entersClosing: true });
+    expect(asks('PENDING', 'park')).toEqual({ type: 'look-up', entersClosing: false });
+    expect(asks('CLOSING', 'refund-and-close')).toEqual({ type: 'look-up', entersClosing: false });
+  });
+
   it('names amount and remedy when it parks', () => {
     expect(decide('PENDING', 'paid in part')).toMatchObject({
       reason: expect.stringMatching(/paid 99 EUR of 100 EUR, in minor units; refund/) as string,
@@ -114,5 +135,35 @@ describe('the first decision about a due order', () => {
     expect(decide('PENDING', 'paid in dollars')).toMatchObject({
       reason: expect.stringContaining('100 USD') as string,
     });
+  });
+});
+
+describe('the refunds of a cancellation', () => {
+  const refundsOf = (payment: Payment) => refundsOfCancellation(order({ attempts: PAYMENTS[payment] }));
+
+  it('are none for an order without money, and the part for one that is paid in part', () => {
+    expect(refundsOf('closed')).toEqual([]);
+    expect(refundsOf('paid in part')).toEqual(PAYMENTS['paid in part']);
+  });
+
+  it('do not exist for an order that is paid, or whose part only a report vouches for: it is not canceled', () => {
+    expect(refundsOf('paid')).toBeUndefined();
+    expect(refundsOf('paid in two parts')).toBeUndefined();
+    const reported = [paid({ paidAmount: 99n, paidSource: 'report' })];
+    expect(refundsOfCancellation(order({ attempts: reported }))).toBeUndefined();
+  });
+});
+
+describe('an order', () => {
+  it.each<[boolean, string, Parameters<typeof order>[0]]>([
+    [true, 'at its deadline', { expiresAt: NOW }],
+    [false, 'a millisecond before', { expiresAt: at(1) }],
+    [false, 'within its grace', { graceMs: 1_001 }],
+    [false, 'with auto-close off', { autoClose: false }],
+    [true, 'that is closing, whatever its deadline', { status: 'CLOSING', expiresAt: at(60_000), autoClose: false }],
+    [false, 'that is paid', { status: 'PAID' }],
+    [false, 'that is closed', { status: 'CLOSED' }],
+  ])('is due: %s, %s', (expected, _, overrides) => {
+    expect(isDue(order(overrides), NOW)).toBe(expected);
   });
 });
