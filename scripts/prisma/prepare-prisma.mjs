@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import { isInstalled } from '../setup/dependencies.mjs';
-import { readJson } from '../setup/files.mjs';
-import { npm } from '../setup/npm.mjs';
+import { ensurePackagesOf } from '../setup/dependencies.mjs';
 import { repository } from '../setup/paths.mjs';
 import { showProgress } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
@@ -9,21 +7,14 @@ import { run } from '../setup/run.mjs';
 const limitMs = 10 * 60_000;
 const folder = join(repository, 'test', 'prisma');
 
-/** @param {string[]} path */
-const readLock = (...path) =>
-  /** @type {import('../setup/dependencies.mjs').LockFile | undefined} */ (readJson(join(folder, ...path)));
-
 /**
  * Installs Prisma in test/prisma, generates its client, and compiles the specs.
  *
  * @param {AbortSignal} signal
  */
 export async function preparePrisma(signal) {
-  if (!isInstalled(readLock('package-lock.json'), readLock('node_modules', '.package-lock.json'))) {
-    // Without their scripts: Prisma's would download engines, that are not used.
-    const [command, args] = npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
-    await step('Prisma (npm ci)', command, args, signal);
-  }
+  // Without their scripts: Prisma's would download engines, that are not used.
+  await ensurePackagesOf('test/prisma', 'Prisma', signal);
   await step('prisma generate', process.execPath, ['node_modules/prisma/build/index.js', 'generate'], signal);
   await step('types', process.execPath, [join(repository, 'node_modules/typescript/bin/tsc'), '-p', '.'], signal);
 }

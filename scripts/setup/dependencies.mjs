@@ -49,6 +49,22 @@ export async function ensureDependencies({ signal } = {}) {
   );
 }
 
+/**
+ * Installs the packages of a folder that has a package.json of its own, because most commands do not need them. Their
+ * scripts do not run.
+ *
+ * @param {string} folder  below the repository
+ * @param {string} what  in words
+ * @param {AbortSignal} signal
+ */
+export async function ensurePackagesOf(folder, what, signal) {
+  if (isInstalled(readLock(folder, 'package-lock.json'), readLock(folder, 'node_modules', '.package-lock.json')))
+    return;
+  const [command, args] = npm(['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']);
+  const options = { cwd: join(repository, folder), limitMs, signal, what: `npm ci in ${folder}` };
+  await showProgress(`${what} (npm ci)`, () => run(command, args, options));
+}
+
 /** @param {AbortSignal | undefined} signal */
 async function install(signal) {
   const logFile = join(stackFolder('log'), 'npm-ci.log');

@@ -79,6 +79,10 @@ const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> 
   'test:brokers': optionsIn('scripts/brokers/series.mjs'),
   'test:soak': optionsIn('test/soak/main.ts'),
   tracing: optionsIn('examples/tracing/main.ts'),
+  'test:mutation': (args) => {
+    const missing = args.filter((arg) => !arg.startsWith('--') && !existsSync(join(REPOSITORY, arg)));
+    if (missing.length > 0) throw new Error(`there is no ${missing.join(' ')}`);
+  },
   'test:operator': (args) => checkSpecs('test/operator', args),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
