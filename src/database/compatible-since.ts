@@ -22,6 +22,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   RememberPayments1766000001900: 'IndexUndecided1765200001000',
   ResolveAccounts1766000002200: 'IndexUndecided1765200001000',
   NoteFirstLookUp1766000002400: 'IndexUndecided1765200001000',
+  RefundExcess1766000002500: 'IndexUndecided1765200001000',
 };
 
 /** Undefined: no earlier release works beside this migration. */

@@ -27,6 +27,11 @@ export interface OrderPolicy {
   /** What happens to a payment that the order does not need, because another one has paid it. @default 'refund' */
   readonly surplusPayment: 'refund' | 'keep';
   /**
+   * What happens to money that is too much although the order needs each payment: `keep`, or `refund-excess`: the excess
+   * is refunded if the provider can refund a part of a payment. Otherwise it is kept. @default 'keep'
+   */
+  readonly overpayment: 'keep' | 'refund-excess';
+  /**
    * What happens at the deadline to an order that is paid in part or in another currency: `refund-and-close`, or
    * `park`: it keeps its stock and waits for a person. @default 'refund-and-close'
    */
@@ -73,6 +78,7 @@ const DEFAULTS: OrderPolicy = {
   maxPaymentWindowMs: 366 * DAY,
   latePayment: 'revive-if-stock',
   surplusPayment: 'refund',
+  overpayment: 'keep',
   partialPayment: 'refund-and-close',
   lateWatchOffsetsMs: [MINUTE, 10 * MINUTE, 2 * HOUR, 25 * HOUR],
   maxAttempts: 50,
@@ -90,6 +96,7 @@ const MOST_ATTEMPTS = 1_000;
 export const POLICY_WORDS = {
   latePayment: ['revive-if-stock', 'refund', 'keep'],
   surplusPayment: ['refund', 'keep'],
+  overpayment: ['keep', 'refund-excess'],
   partialPayment: ['refund-and-close', 'park'],
   unknownProviders: ['refuse', 'allow'],
   placedEvents: ['send', 'none'],

@@ -26,6 +26,8 @@ export interface PaymentAttempt {
   /** False: it was not registered when its payment was reported, so nothing links the payment to the order. */
   readonly registered: boolean;
   readonly paidAmount: bigint | null;
+  /** What of it was too much and goes or went back, while the order keeps the rest. */
+  readonly refundedAmount: bigint;
   readonly paidCurrency: string | null;
   readonly paidAt: Date | null;
   readonly transactionId: string | null;
@@ -109,9 +111,9 @@ export function isSamePayment(a: PaymentNames, b: PaymentNames): boolean {
   return names.includes(b.reference) || (b.transactionId !== null && names.includes(b.transactionId));
 }
 
-/** The amount that was taken for a booked attempt, in minor units. */
-export function paidAmountOf({ provider, reference, paidAmount }: PaymentAttempt): bigint {
-  return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`);
+/** What a booked attempt holds, in minor units: the amount that was taken, without the excess that was refunded. */
+export function heldAmountOf({ provider, reference, paidAmount, refundedAmount }: PaymentAttempt): bigint {
+  return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`) - refundedAmount;
 }
 
 /** The merchant account of the attempt, as far as it is known. */

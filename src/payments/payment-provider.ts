@@ -32,6 +32,11 @@ export interface PaymentProvider {
    * merchant accounts.
    */
   readonly defaultAccount?: string | null | undefined;
+  /**
+   * Whether a part of a payment can be refunded, and the rest later. Absent: the excess of an overpaid order is left to a
+   * person.
+   */
+  readonly refundsInPart?: boolean;
   /** Whether this merchant account is configured. Absent: the provider cannot tell, and every account is accepted. */
   hasAccount?(account: string): boolean;
   /** Default limits for calls to this provider. The host may override them. */

@@ -111,7 +111,7 @@ function problemsAcross(settings: Settings): string[] {
 
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {
   const { PAYMENT_WINDOW_MS, GRACE_MS, REMINDER_OFFSETS_MS, MERCHANT_POLICIES } = settings;
-  const { LATE_PAYMENT, SURPLUS_PAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
+  const { LATE_PAYMENT, SURPLUS_PAYMENT, OVERPAYMENT, PARTIAL_PAYMENT, LATE_WATCH_OFFSETS_MS } = settings;
   const { MAX_PAYMENT_ATTEMPTS, UNKNOWN_PROVIDERS, PLACED_EVENTS } = settings;
   return withoutUndefined({
     paymentWindowMs: PAYMENT_WINDOW_MS,
@@ -119,6 +119,7 @@ function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions
     reminderOffsetsMs: REMINDER_OFFSETS_MS,
     latePayment: LATE_PAYMENT,
     surplusPayment: SURPLUS_PAYMENT,
+    overpayment: OVERPAYMENT,
     partialPayment: PARTIAL_PAYMENT,
     lateWatchOffsetsMs: LATE_WATCH_OFFSETS_MS,
     maxAttempts: MAX_PAYMENT_ATTEMPTS,

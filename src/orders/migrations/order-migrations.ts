@@ -4,6 +4,7 @@ import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
 import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
+import { refundExcess } from './refund-excess';
 import { rememberPayments } from './remember-payments';
 import { resolveAccounts } from './resolve-accounts';
 import { renameUnmatchedPayment } from './rename-unmatched-payment';
@@ -21,5 +22,6 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     settleAttempts(schema),
     rememberPayments(schema),
     resolveAccounts(schema),
+    refundExcess(schema),
   ];
 }

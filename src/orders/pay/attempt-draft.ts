@@ -22,6 +22,7 @@ export function draftAttempt(
     createdAt,
     registered: true,
     paidAmount: null,
+    refundedAmount: 0n,
     paidCurrency: null,
     paidAt: null,
     transactionId: null,

@@ -1,5 +1,5 @@
 import { type Order } from '../order';
-import { isUnconfirmed, paidAmountOf, type PaymentAttempt } from '../payment-attempt';
+import { isUnconfirmed, heldAmountOf, type PaymentAttempt } from '../payment-attempt';
 
 /** How the received money compares with the order's total. */
 export type MoneyReceived =
@@ -29,7 +29,7 @@ export function moneyReceived(
   const paid = attempts.filter((attempt) => attempt.status === 'PAID').sort(byTrust);
   if (paid.length === 0) return { type: 'nothing' };
   const fitting = paid.filter((attempt) => attempt.paidCurrency === order.currency);
-  const sum = fitting.reduce((total, attempt) => total + paidAmountOf(attempt), 0n);
+  const sum = fitting.reduce((total, attempt) => total + heldAmountOf(attempt), 0n);
   if (sum >= order.amount) {
     const unneeded = findUnneeded(fitting, sum - order.amount);
     const surplus = paid.filter((one) => !fitting.includes(one) || unneeded.has(one));
@@ -51,7 +51,7 @@ function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): Read
   const unneeded = new Set<PaymentAttempt>();
   let left = excess;
   for (const attempt of attempts.toReversed()) {
-    const amount = paidAmountOf(attempt);
+    const amount = heldAmountOf(attempt);
     if (amount > left) continue;
     left -= amount;
     unneeded.add(attempt);
@@ -59,10 +59,13 @@ function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): Read
   return unneeded;
 }
 
-/** Each needed payment is larger than the excess, or it would be surplus. So the excess is part of the last one. */
+/**
+ * Each needed payment is larger than the excess, or it would be surplus. So the excess is part of the last one, or of the
+ * last one without a refund of its own, because a payment has one such refund.
+ */
 function findOverpaid({ amount }: Pick<Order, 'amount'>, needed: readonly PaymentAttempt[]): { overpaid?: Overpaid } {
-  const excess = needed.reduce((total, attempt) => total + paidAmountOf(attempt), -amount);
-  const attempt = needed.at(-1);
+  const excess = needed.reduce((total, attempt) => total + heldAmountOf(attempt), -amount);
+  const attempt = needed.findLast(({ refundedAmount }) => refundedAmount === 0n) ?? needed.at(-1);
   return attempt && excess > 0n ? { overpaid: { attempt, excess } } : {};
 }
 

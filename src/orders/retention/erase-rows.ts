@@ -87,7 +87,8 @@ function referencesSql(schema: string, isOpenName: string): string {
       UPDATE ${schema}.payment_attempt a SET reference = n.pseudonym, transaction_id = NULL, evidence = NULL
         FROM named n WHERE ${isNamed('a')} AND a.order_id = $1),
     refunds AS (
-      UPDATE ${schema}.refund r SET reference = n.pseudonym, number = md5(n.pseudonym), evidence = NULL,
+      UPDATE ${schema}.refund r SET reference = n.pseudonym, evidence = NULL,
+             number = md5(n.pseudonym || CASE r.reason WHEN 'overpaid' THEN ' excess' ELSE '' END),
              refund_id = CASE WHEN r.refund_id IS NOT NULL THEN n.pseudonym END
         FROM named n WHERE ${isNamed('r')} AND r.order_id = $1)
     UPDATE ${schema}.unmatched_payment p SET reference = n.pseudonym, evidence = '{}', resolution = NULL

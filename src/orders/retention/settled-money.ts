@@ -13,5 +13,5 @@ export function isSettled(schema: string, row: string): string {
             SELECT true FROM ${schema}.refund under_way
              WHERE under_way.provider = ${row}.provider AND under_way.reference = ${row}.reference
                AND under_way.merchant_account = ${row}.merchant_account
-               AND under_way.status <> 'REFUNDED') IS NOT TRUE)`;
+               AND under_way.status <> 'REFUNDED' LIMIT 1) IS NOT TRUE)`;
 }

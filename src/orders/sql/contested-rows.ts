@@ -20,15 +20,19 @@ export class ContestedRows {
     const table = `${schema}.unmatched_payment`;
     const isOpen = `p.handling IN ('kept', 'waiting')`;
     const isNamed = `p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
-             AND p.order_id = n.order_id AND p.reason = 'attempt-mismatch'`;
+             AND p.order_id = n.order_id`;
+    const isClaim = `p.reason = 'attempt-mismatch'`;
+    const isOutdated = `p.reason = 'overpaid' AND p.source = 'report'`;
     const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
                AS n(provider, reference, account, order_id, amount, currency)`;
     const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
     this.reopenSql = `
-      UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named} WHERE ${isNamed} AND NOT ${isOpen}`;
+      UPDATE ${table} p SET handling = 'waiting', ${unresolved} FROM ${named}
+       WHERE ${isNamed} AND ${isClaim} AND NOT ${isOpen}`;
     this.closeSql = `
       UPDATE ${table} p SET handling = 'adopted' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen} AND p.amount = n.amount AND p.currency = n.currency`;
+       WHERE ${isNamed} AND ${isOpen}
+             AND (${isClaim} AND p.amount = n.amount AND p.currency = n.currency OR ${isOutdated})`;
     this.lostSql = `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
@@ -53,7 +57,10 @@ export class ContestedRows {
     await tx.query(this.reopenSql, parameters(claims));
   }
 
-  /** Closes refused reports of payments that their own order now has. A row with another amount stays. */
+  /**
+   * Closes refused reports of payments that their own order now has, and what reports said was too much of them. A claim
+   * to another amount stays.
+   */
   async close(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     await tx.query(this.closeSql, parameters(payments));
   }

@@ -26,7 +26,9 @@ export class KeepUnmatchedMoney {
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
     const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
-    const isReopened = `((o.handling = 'settled' AND (${isOther} OR ${isVouched})) OR ${isFailedAgain})`;
+    const isTooMuchAgain = `(o.reason = 'overpaid' AND o.handling = 'adopted')`;
+    const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched}))`;
+    const isReopened = `(${isSettledAgain} OR ${isFailedAgain} OR ${isTooMuchAgain})`;
     const isConfirmed = `(o.handling IN ('kept', 'waiting') AND ${isVouched})`;
     const told = ['amount', 'currency', 'source', 'evidence'];
     const unreported = `SELECT m.id, m.body, m.traceparent FROM money m JOIN kept USING (provider, reference, merchant_account, reason)

@@ -14,7 +14,7 @@ export const ORDER_COLUMNS = `o.id, o.merchant_id, o.status, o.version, o.amount
  */
 export const ATTEMPT_COLUMNS = `a.order_id, a.provider, a.reference, a.merchant_account, a.resolved_account, a.status, a.amount::text AS amount,
   a.currency, a.time_expire, a.created_at, a.registered, a.paid_amount::text AS paid_amount, a.paid_currency, a.paid_at,
-  a.transaction_id, a.paid_source`;
+  a.refunded_amount::text AS refunded_amount, a.transaction_id, a.paid_source`;
 
 /** A row with ORDER_COLUMNS as the driver returns it. */
 export interface OrderRow {
@@ -49,6 +49,7 @@ export interface AttemptRow {
   readonly time_expire: string | null;
   readonly created_at: string;
   readonly paid_amount: string | null;
+  readonly refunded_amount: string;
   readonly paid_currency: string | null;
   readonly paid_at: string | null;
   readonly transaction_id: string | null;
@@ -89,6 +90,7 @@ export function toAttempt(row: AttemptRow): PaymentAttempt {
     timeExpire: toDate(row.time_expire),
     createdAt: new Date(row.created_at),
     paidAmount: row.paid_amount === null ? null : BigInt(row.paid_amount),
+    refundedAmount: BigInt(row.refunded_amount),
     paidCurrency: row.paid_currency,
     paidAt: toDate(row.paid_at),
     transactionId: row.transaction_id,

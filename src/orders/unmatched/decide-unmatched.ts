@@ -1,8 +1,9 @@
 import { assertNever } from '../../errors';
+import { neededPayments } from '../pay/decide-claim';
 import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderPolicy } from '../order-policy-options';
-import { isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
+import { isClaim, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
 
 /** Why an order does not need a payment. */
 export type LateOrSurplus = 'late' | 'surplus';
@@ -70,6 +71,11 @@ export function decideLate(
   verification: Verification,
 ): UnmatchedDecision {
   return refundPayments(paidAttempts(order), 'late', latePayment === 'keep' || isErased(order), verification);
+}
+
+/** Pure: whether what is too much of a paid order may be refunded: its provider has confirmed all that pays the order. */
+export function mayRefundExcess(order: LockedOrder, { overpayment }: Pick<OrderPolicy, 'overpayment'>): boolean {
+  return overpayment === 'refund-excess' && !isErased(order) && !neededPayments(order).some(isClaim);
 }
 
 function decideSurplus(

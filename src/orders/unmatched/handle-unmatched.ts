@@ -1,6 +1,8 @@
 import { assertNever } from '../../errors';
+import { type PaymentProviders } from '../../payments';
 import { type TimeoutScheduler } from '../../timeouts';
 import { applyStep } from '../apply-step';
+import { neededPayments } from '../pay/decide-claim';
 import { moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderPolicies } from '../order-policies';
@@ -14,13 +16,14 @@ import { type ActionContext } from '../transition-cause';
 import {
   decideLate,
   decideUnmatched,
+  mayRefundExcess,
   type RefundDecision,
   type UnmatchedDecision,
   type LateOrSurplus,
 } from './decide-unmatched';
 import { type LockedContext } from './locked-context';
 import { type NoteUnmatchedMoney } from './note-unmatched-money';
-import { type Refund, refundOf, type RefundReason } from './refund';
+import { type Refund, refundOf, refundOfExcess, type RefundReason } from './refund';
 import { type RefundRows } from './refund-rows';
 import { unmatchedFromAttempt } from './unmatched-from-attempt';
 
@@ -30,6 +33,7 @@ interface Dependencies {
   readonly policies: OrderPolicies;
   readonly refunds: RefundRows;
   readonly found: NoteUnmatchedMoney;
+  readonly providers: Pick<PaymentProviders, 'get'>;
 }
 
 /** Handles money that an order holds and does not need: it revives the order, is refunded, or waits for a person. */
@@ -43,8 +47,8 @@ export class HandleUnmatched {
    * @param order its current state in this transaction, locked.
    */
   async execute(order: LockedOrder, context: LockedContext): Promise<void> {
+    await this.handleExcess(order, context);
     await this.deps.found.outrank(order, context);
-    await this.noteOverpaid(order, context);
     const decision = this.decide(order, context);
     switch (decision.type) {
       case 'nothing':
@@ -96,14 +100,12 @@ export class HandleUnmatched {
   async beginRefunds(
     attempts: readonly PaymentAttempt[],
     reason: RefundReason,
-    { tx, by }: LockedContext,
+    context: LockedContext,
   ): Promise<readonly Refund[]> {
     if (attempts.length === 0) return [];
     const refunds = attempts.map((attempt) => refundOf(attempt, reason));
-    await this.deps.refunds.insert(tx, refunds, reason === 'operator' ? by.actor : undefined);
-    await this.deps.store.setAttemptStatus(tx, refunds, 'REFUNDING');
-    const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
-    await this.deps.scheduler.schedule(timeouts, { tx });
+    await this.deps.store.setAttemptStatus(context.tx, refunds, 'REFUNDING');
+    await this.begin(refunds, context);
     return refunds;
   }
 
@@ -172,13 +174,36 @@ export class HandleUnmatched {
     if (doubtful.length > 0 && !context.isAsking) await this.deps.scheduler.schedule([check], { tx: context.tx });
   }
 
-  /** The excess is part of a payment that the order needs, so it is left to a person. */
-  private async noteOverpaid(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
+  private async begin(refunds: readonly Refund[], { tx, by }: LockedContext): Promise<void> {
+    await this.deps.refunds.insert(tx, refunds, refunds[0]?.reason === 'operator' ? by.actor : undefined);
+    const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
+    await this.deps.scheduler.schedule(timeouts, { tx });
+  }
+
+  /** The excess is part of a payment that the order needs and keeps. */
+  private async handleExcess(order: LockedOrder, context: LockedContext): Promise<void> {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
     const { attempt, excess } = money.overpaid;
-    const why = { reason: 'overpaid', handling: 'kept', now, traceparent: by.traceparent } as const;
+    const { tx, by, now } = context;
+    const isRefunded = await this.isExcessRefunded(order, attempt, tx);
+    const handling = isRefunded ? 'refunding' : 'kept';
+    const why = { reason: 'overpaid', handling, now, traceparent: by.traceparent } as const;
     await this.deps.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
+    if (isRefunded) await this.begin([refundOfExcess(attempt, excess)], context);
+  }
+
+  /** It is refunded once, when it is first noticed for certain, and only if no other order counts on the money. */
+  private async isExcessRefunded(
+    order: LockedOrder,
+    attempt: PaymentAttempt,
+    tx: LockedContext['tx'],
+  ): Promise<boolean> {
+    const { policies, providers, refunds, found } = this.deps;
+    const canRefund = providers.get(attempt.provider)?.refundsInPart === true;
+    if (!canRefund || !mayRefundExcess(order, policies.of(order.merchantId))) return false;
+    if (await refunds.isExcessDecided(tx, attempt)) return false;
+    return (await found.disputed(tx, neededPayments(order))).length === 0;
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {

@@ -20,7 +20,7 @@ import { transition } from '../transition';
 import { type ActionContext } from '../transition-cause';
 import { waitedMs } from '../lookup/wait-for-finding';
 import { decideCheck, decideRefund, type RefundAnswer } from './decide-refund';
-import { type Refund } from './refund';
+import { isOfExcess, type Refund } from './refund';
 import { type AskableRefund, type RefundRows } from './refund-rows';
 import { unmatchedFromAttempt } from './unmatched-from-attempt';
 
@@ -82,7 +82,7 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     }
     const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
     await this.deps.refunds.finish(tx, asked.refund.number, { ...decision, evidence });
-    await this.deps.store.setAttemptStatus(tx, [asked.refund], 'REFUNDED');
+    await this.setAttemptStatus(tx, asked.refund, 'REFUNDED');
     await this.announce(tx, await this.currentOf(tx, order), { ...asked.refund, refundId: decision.refundId }, by, now);
     return DONE;
   }
@@ -100,11 +100,16 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const reason = 'refund-failed';
     const evidence = { refundNumber: refund.number, says };
     await refunds.reopen(tx, refund.number);
-    await store.setAttemptStatus(tx, [refund], 'REFUNDING');
+    await this.setAttemptStatus(tx, refund, 'REFUNDING');
     if (order.status === 'CLOSED_REFUNDED')
       await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence, details: { reason } }));
     const failed = unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent: by.traceparent });
-    await store.keepUnmatched(tx, [{ ...failed, evidence }]);
+    await store.keepUnmatched(tx, [{ ...failed, amount: refund.amount, evidence }]);
+  }
+
+  /** An attempt whose excess goes back stays PAID by the rest. */
+  private async setAttemptStatus(tx: EntityManager, refund: Refund, status: 'REFUNDING' | 'REFUNDED'): Promise<void> {
+    if (!isOfExcess(refund)) await this.deps.store.setAttemptStatus(tx, [refund], status);
   }
 
   /** Another refund of the same batch may have changed the order. */

@@ -1,7 +1,7 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { ownQuery, storableJson, storableText } from '../../database';
 import { type PaymentEvidence } from '../../payments';
-import { type PaymentAttempt } from '../payment-attempt';
+import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
 import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-row';
 import { type Refund, type RefundReason } from './refund';
 
@@ -34,6 +34,7 @@ export interface AskableRefund {
 export class RefundRows {
   private readonly insertSql: string;
   private readonly noteSql: string;
+  private readonly decidedSql: string;
   private readonly askableSql: string;
   private readonly finishSql: string;
   private readonly closeFailureSql: string;
@@ -49,16 +50,25 @@ export class RefundRows {
     const isAttempt =
       'a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account';
     this.insertSql = `
-      INSERT INTO ${schema}.refund
-             (number, provider, reference, order_id, amount, currency, reason, merchant_account, requested_by)
-      SELECT r.*, $9::text
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[]) AS r
-      ON CONFLICT DO NOTHING`;
+      WITH begun AS (
+        INSERT INTO ${schema}.refund
+               (number, provider, reference, order_id, amount, currency, reason, merchant_account, requested_by)
+        SELECT r.*, $9::text
+          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[]) AS r
+        ON CONFLICT DO NOTHING
+        RETURNING *)
+      UPDATE ${schema}.payment_attempt a SET refunded_amount = a.refunded_amount + r.amount, updated_at = now()
+        FROM begun r WHERE r.reason = 'overpaid' AND ${isAttempt}`;
     this.noteSql = `
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, reason)
        WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
-             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order', 'chargeback')`;
+             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order', 'chargeback')
+             AND (k.reason <> 'overpaid' OR p.reason = 'overpaid')`;
+    this.decidedSql = `
+      SELECT 1 FROM ${schema}.unmatched_payment p
+       WHERE p.provider = $1 AND p.reference = $2 AND (p.merchant_account IN ($3, '') OR $3 = '')
+             AND p.reason = 'overpaid' AND NOT (p.handling = 'kept' AND p.source = 'report' OR p.handling = 'adopted')`;
     // What a person has paid back has no evidence. Asking the provider for it could pay it back twice.
     const isConfirmed = `r.status = 'REFUNDED' AND r.evidence IS NOT NULL`;
     this.askableSql = `
@@ -68,14 +78,14 @@ export class RefundRows {
                 SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a
                  WHERE ${isAttempt}) found) AS attempt
         FROM ${schema}.refund r
-       WHERE r.number = ANY($1::text[]) AND EXISTS (
+       WHERE r.number = ANY($1::text[]) AND (r.reason = 'overpaid' OR EXISTS (
          SELECT 1 FROM ${schema}.payment_attempt a
-          WHERE ${isAttempt} AND (a.status = 'REFUNDING' OR a.status = 'REFUNDED' AND ${isConfirmed}))`;
+          WHERE ${isAttempt} AND (a.status = 'REFUNDING' OR a.status = 'REFUNDED' AND ${isConfirmed})))`;
     this.finishSql = `
       UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
        WHERE number = $1 AND status = 'PENDING'`;
     const isItsFailure = `p.provider = r.provider AND p.reference = r.reference AND p.merchant_account = r.merchant_account
-             AND p.reason = 'refund-failed'`;
+             AND p.reason = 'refund-failed' AND p.evidence->>'refundNumber' = r.number`;
     this.closeFailureSql = `
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding' FROM ${schema}.refund r
        WHERE r.number = $1 AND ${isItsFailure} AND p.handling = 'kept'`;
@@ -108,7 +118,13 @@ export class RefundRows {
       refunds.map((refund) => refund.provider),
       refunds.map((refund) => refund.reference),
       refunds.map((refund) => refund.merchantAccount ?? ''),
+      refunds.map((refund) => refund.reason),
     ]);
+  }
+
+  /** Whether the excess of this payment was left to a person before, or refunded. A report decides nothing. */
+  async isExcessDecided(tx: EntityManager, { provider, reference, merchantAccount }: AttemptKey): Promise<boolean> {
+    return (await tx.query<unknown[]>(this.decidedSql, [provider, reference, merchantAccount ?? ''])).length > 0;
   }
 
   /** The refunds among these that are not done, or that the provider has confirmed, by number. */

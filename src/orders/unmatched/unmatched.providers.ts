@@ -1,6 +1,7 @@
 import { type Provider } from '@nestjs/common';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions, TimeoutScheduler } from '../../timeouts';
 import { construct, constructWith } from '../construct';
+import { PaymentProviders } from '../../payments';
 import { PaymentLookups } from '../lookup/payment-lookups';
 import { OrderEventLog } from '../order-event-log';
 import { OrderPolicies } from '../order-policies';
@@ -26,6 +27,7 @@ export const UNMATCHED_PROVIDERS: Provider[] = [
     policies: OrderPolicies,
     refunds: RefundRows,
     found: NoteUnmatchedMoney,
+    providers: PaymentProviders,
   }),
   construct(PaymentWatch, TimeoutScheduler, OrderPolicies),
   constructWith(WatchEndedOrders, {

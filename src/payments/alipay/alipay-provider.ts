@@ -27,6 +27,7 @@ const MAX_REFERENCE_LENGTH = 64;
 export class AlipayProvider implements PaymentProvider {
   readonly name: string;
   readonly resilienceDefaults = ALIPAY_RESILIENCE_DEFAULTS;
+  readonly refundsInPart = true;
   readonly notifications: AlipayNotifications;
   private readonly gateways: MerchantAccounts<AlipayGateway>;
 

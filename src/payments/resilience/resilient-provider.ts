@@ -65,6 +65,10 @@ export class ResilientProvider implements PaymentProvider {
     return this.inner.defaultAccount;
   }
 
+  get refundsInPart(): boolean {
+    return this.inner.refundsInPart ?? false;
+  }
+
   hasAccount(account: string): boolean {
     return this.inner.hasAccount?.(account) ?? true;
   }

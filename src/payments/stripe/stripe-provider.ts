@@ -31,6 +31,7 @@ interface Desk {
 export class StripeProvider implements PaymentProvider {
   readonly name: string;
   readonly resilienceDefaults: ResilienceOptions = STRIPE_RESILIENCE_DEFAULTS;
+  readonly refundsInPart = true;
   readonly notifications: NotificationReader | undefined;
   private readonly desks: MerchantAccounts<Desk>;
 

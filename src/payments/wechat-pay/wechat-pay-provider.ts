@@ -33,6 +33,7 @@ export class WechatPayProvider implements PaymentProvider {
   readonly name: string;
   readonly notifications: WechatPayNotifications;
   readonly resilienceDefaults: ResilienceOptions = WECHAT_PAY_RESILIENCE_DEFAULTS;
+  readonly refundsInPart = true;
   private readonly merchants: MerchantAccounts<Merchant>;
 
   /** @throws InvalidOptionsError with every invalid option. */

@@ -34,6 +34,7 @@ const body = z.object({ reference: z.string(), merchantAccount: z.string().optio
  * closes it, or it is forgotten. `script` puts other answers before them. It never calls anybody.
  */
 export class ScriptedPaymentProvider implements PaymentProvider {
+  readonly refundsInPart = true;
   readonly notifications: NotificationReader;
   readonly defaultAccount?: string | null | undefined;
   readonly hasAccount?: (account: string) => boolean;

@@ -61,6 +61,15 @@ const CHANGES: [what: string, sql: string, breaks: string[]][] = [
   ['drops an index', 'DROP INDEX s.t_number', ['i t_number is gone']],
 ];
 
+/**
+ * What only looks like a break. The former key said that an attempt has one refund. The number of a refund says so too: the
+ * previous release makes it from the same columns, and makes none for an excess.
+ */
+const HARMLESS = [
+  'RefundExcess1766000002500: refund: refund_attempt_key is gone',
+  'RefundExcess1766000002500: refund: refund_attempt_part is new',
+];
+
 describe('a migration that says since which release it is compatible', () => {
   const database = `ot_compatible_${randomUUID().replaceAll('-', '').slice(0, 12)}`;
   let dataSource: DataSource;
@@ -90,7 +99,7 @@ describe('a migration that says since which release it is compatible', () => {
     }
     await runner.release();
     expect(catalogs.size).toBeGreaterThan(8);
-    expect(breaks).toEqual([]);
+    expect(breaks).toEqual(HARMLESS);
   });
 
   it.each(CHANGES)('is looked at for what it does when it %s', async (_, sql, breaks) => {

@@ -12,6 +12,7 @@ type Answer<T> = T | ((attempt: PaymentAttemptRef) => T | Promise<T>);
 
 /** A provider that answers as the test tells it, and can detect whether it is called inside a transaction. */
 export class FakeProvider implements PaymentProvider {
+  refundsInPart = true;
   readonly calls: string[] = [];
   /** Every requested refund, including repetitions. */
   readonly refunds: RefundRequest[] = [];

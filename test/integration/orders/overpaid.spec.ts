@@ -1,10 +1,15 @@
+import { PAYMENT_REFUND } from '../../../src/orders/order-timeouts';
+import { OpenItems } from '../../../src/orders/retention/open-items';
+import { refundNumber } from '../../../src/orders/unmatched/refund';
+import { type DueTimeout } from '../../../src/timeouts';
 import { paymentSteps } from './payment-steps';
-import { eventsOf, fill, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
+import { dueOf, eventsOf, fill, openShop, SCHEMA, settleUntilDone, type Shop } from './shop';
 
 describe('an order that is overpaid', () => {
   let shop: Shop;
   beforeAll(async () => {
-    shop = await openShop({ reminderOffsetsMs: [], merchants: { keeper: { surplusPayment: 'keep' } } });
+    const merchants = { keeper: { surplusPayment: 'keep' }, refunder: { overpayment: 'refund-excess' } } as const;
+    shop = await openShop({ reminderOffsetsMs: [], merchants });
     await fill(shop, { apple: 1_000 });
   });
   afterAll(() => shop.database.drop());
@@ -92,9 +97,188 @@ describe('an order that is overpaid', () => {
     expect(await rowsOf(id)).toEqual(['settled overpaid 10 settled']);
   });
 
+  it('has no open row anymore if the provider states the right amount', async () => {
+    const id = await ordered();
+    await shop.register.execute({ orderId: id, ...attempt('right') });
+    await report(id, 'right', 150);
+    await confirm(id, 'right', 100);
+    expect(await rowsOf(id)).toEqual(['right overpaid 50 adopted']);
+  });
+
+  it('has one open row if another payment turns out to be the last', async () => {
+    const id = await ordered();
+    for (const name of ['told-first', 'said-last']) await shop.register.execute({ orderId: id, ...attempt(name) });
+    await report(id, 'told-first', 60);
+    await confirm(id, 'said-last', 60);
+    expect(await rowsOf(id)).toEqual(['told-first overpaid 20 kept']);
+    await shop.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET paid_at = now() + interval '1 minute' WHERE reference = 'said-last'`); // prettier-ignore
+    await confirm(id, 'told-first', 60);
+    expect(await rowsOf(id)).toEqual(['told-first overpaid 20 adopted', 'said-last overpaid 20 kept']);
+  });
+
   it('has no row if it is paid exactly', async () => {
     const id = await ordered();
     await pays(id, { exact: 40, 'exact-too': 60 });
     expect(await rowsOf(id)).toEqual([]);
+  });
+
+  describe('whose merchant has the excess refunded', () => {
+    const orderedThere = () => ordered('refunder');
+    const askedFor = (reference: string) =>
+      shop.provider.refunds
+        .filter((request) => request.attempt.reference === reference)
+        .map(({ refundNumber: number, amount, paidAmount }) => [number, amount, paidAmount]);
+    const excessOf = (reference: string) => refundNumber(attempt(reference), 'excess');
+    /** Runs the refund with this number, if one is scheduled, as the engine does. */
+    const refund = async (number: string, payload: DueTimeout['payload'] = {}) => {
+      const [scheduled] = await shop.dataSource.query<unknown[]>(`SELECT 1 FROM ${SCHEMA}.timeout WHERE kind = $1 AND key = $2`, [PAYMENT_REFUND, number]); // prettier-ignore
+      if (!scheduled) return 'not scheduled';
+      const due = dueOf(number, { kind: PAYMENT_REFUND, payload }) as DueTimeout<never>;
+      const [first] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([due], tx));
+      if (first?.type !== 'look-up') return first?.type;
+      const answer = (await shop.refunding.lookUp(due, new AbortController().signal)) as never;
+      const [outcome] = await shop.dataSource.transaction((tx) => shop.refunding.handleBatch([{ ...due, answer }], tx));
+      return outcome?.type;
+    };
+    const attemptsOf = async (id: string) =>
+      (
+        await shop.dataSource.query<{ text: string }[]>(
+          `SELECT reference || ' ' || status || ' ' || paid_amount || ' -' || refunded_amount AS text
+             FROM ${SCHEMA}.payment_attempt WHERE order_id = $1 ORDER BY created_at, reference`,
+          [id],
+        )
+      ).map(({ text }) => text);
+
+    it('gets it back once, under a number of its own, and the order keeps the rest', async () => {
+      const id = await orderedThere();
+      await pays(id, { back: 150 });
+      await confirm(id, 'back', 150);
+      expect(await rowsOf(id)).toEqual(['back overpaid 50 refunding']);
+      expect(await refund(refundNumber(attempt('back')))).toBe('not scheduled');
+      expect(await refund(excessOf('back'))).toBe('done');
+      await confirm(id, 'back', 150);
+      expect(askedFor('back')).toEqual([[excessOf('back'), 50n, 150n]]);
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['back PAID 150 -50']]);
+      expect(await eventsAbout(id)).toMatchObject([
+        { reference: 'back', amount: 50, handling: 'refunding' },
+        { type: 'order.refunded', refundNumber: excessOf('back'), refundedAmount: 50 },
+      ]);
+      expect((await rowsOf(id)).length).toBe(1);
+    });
+
+    it('gets all that is too much back: 60 + 60 + 40 for 100 keeps 100', async () => {
+      const id = await orderedThere();
+      await pays(id, { 'x-a': 60, 'x-b': 60, 'x-c': 40 });
+      expect(await rowsOf(id)).toEqual(['x-b overpaid 20 refunding', 'x-c surplus 40 refunding']);
+      expect([await refund(excessOf('x-b')), await refund(refundNumber(attempt('x-c')))]).toEqual(['done', 'done']);
+      expect([askedFor('x-b'), askedFor('x-c')]).toEqual([
+        [[excessOf('x-b'), 20n, 60n]],
+        [[refundNumber(attempt('x-c')), 40n, 40n]],
+      ]);
+      expect(await attemptsOf(id)).toEqual(['x-a PAID 60 -0', 'x-b PAID 60 -20', 'x-c REFUNDED 40 -0']);
+    });
+
+    it('gets no more than the rest back when its payment becomes surplus later', async () => {
+      const id = await orderedThere();
+      await shop.register.execute({ orderId: id, ...attempt('second') });
+      await pays(id, { first: 150 });
+      await shop.dataSource.query(`UPDATE ${SCHEMA}.payment_attempt SET paid_at = now() + interval '1 minute' WHERE reference = 'first'`); // prettier-ignore
+      await confirm(id, 'second', 130);
+      expect(await rowsOf(id)).toEqual([
+        'first overpaid 50 refunding',
+        'second overpaid 30 refunding',
+        'first surplus 100 refunding',
+      ]);
+      const open = await shop.dataSource.transaction((tx) => new OpenItems(SCHEMA, () => []).execute(tx, [id]));
+      expect(open.get(id)).toEqual(expect.arrayContaining(['refund', 'unmatched-money']));
+      await refund(refundNumber(attempt('first')));
+      await refund(excessOf('first'));
+      await refund(excessOf('second'));
+      expect(askedFor('first').map(([, amount]) => amount)).toEqual([100n, 50n]);
+      expect([askedFor('second'), await statusOf(id)]).toEqual([[[excessOf('second'), 30n, 130n]], 'PAID']);
+    });
+
+    it('waits for the provider if only a report says so', async () => {
+      const id = await orderedThere();
+      await shop.register.execute({ orderId: id, ...attempt('unsure') });
+      await report(id, 'unsure', 120);
+      expect([await rowsOf(id), await refund(excessOf('unsure'))]).toEqual([
+        ['unsure overpaid 20 kept'],
+        'not scheduled',
+      ]);
+      await confirm(id, 'unsure', 170);
+      expect([await rowsOf(id), await refund(excessOf('unsure'))]).toEqual([['unsure overpaid 70 refunding'], 'done']);
+      expect(askedFor('unsure')).toEqual([[excessOf('unsure'), 70n, 170n]]);
+    });
+
+    it('is asked about if the payment was not registered', async () => {
+      const id = await orderedThere();
+      await confirm(id, 'unlinked', 150);
+      expect([await statusOf(id), await rowsOf(id)]).toEqual(['PAID', ['unlinked overpaid 50 kept']]);
+      expect(await refund(excessOf('unlinked'))).toBe('not scheduled');
+    });
+
+    it('is asked about if the provider cannot refund in part', async () => {
+      shop.provider.refundsInPart = false;
+      const id = await orderedThere();
+      await pays(id, { unable: 150 });
+      shop.provider.refundsInPart = true;
+      await confirm(id, 'unable', 150);
+      expect([await rowsOf(id), await refund(excessOf('unable'))]).toEqual([
+        ['unable overpaid 50 kept'],
+        'not scheduled',
+      ]);
+    });
+
+    it('is asked about if another order counts on the payment', async () => {
+      const [other, id] = [await ordered(), await orderedThere()];
+      await shop.register.execute({ orderId: id, ...attempt('claimed') });
+      await shop.markPaid.execute({ ...attempt('elsewhere'), orderId: other, amount: 150, currency: 'EUR', transactionId: 't-claimed' }); // prettier-ignore
+      await confirm(id, 'claimed', 150);
+      expect([await statusOf(id), await rowsOf(id)]).toEqual(['PAID', ['claimed overpaid 50 kept']]);
+      expect(await refund(excessOf('claimed'))).toBe('not scheduled');
+    });
+
+    it('stays with the person who has settled it', async () => {
+      const id = await orderedThere();
+      await shop.register.execute({ orderId: id, ...attempt('by-wire') });
+      await report(id, 'by-wire', 110);
+      const row = (await shop.unmatched.list({ limit: 1_000 })).find(({ orderId }) => orderId === id);
+      const by = { cause: 'api', actor: 'anna' } as const;
+      await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back 10 by wire' }, { by });
+      await confirm(id, 'by-wire', 120);
+      expect([await rowsOf(id), await refund(excessOf('by-wire'))]).toEqual([
+        ['by-wire overpaid 20 kept'],
+        'not scheduled',
+      ]);
+      await confirm(id, 'by-wire', 120);
+      expect(await rowsOf(id)).toEqual(['by-wire overpaid 20 kept']);
+    });
+
+    it('is tried again, and parked, if the provider rejects it', async () => {
+      const id = await orderedThere();
+      await pays(id, { refused: 150 });
+      shop.provider.answerRefund('refused', { type: 'REJECTED', reason: 'balance too low' });
+      expect(await refund(excessOf('refused'))).toBe('retry');
+      expect(await attemptsOf(id)).toEqual(['refused PAID 150 -50']);
+      shop.provider.answerRefund('refused', undefined);
+      expect(await refund(excessOf('refused'))).toBe('done');
+    });
+
+    it('is told to a person if it fails after it was done, and ends when that person has paid it back', async () => {
+      const id = await orderedThere();
+      await pays(id, { fails: 150 });
+      expect(await refund(excessOf('fails'))).toBe('done');
+      shop.provider.answerRefund('fails', { type: 'REJECTED', reason: 'card expired' });
+      expect(await refund(excessOf('fails'), { isCheck: true })).toBe('retry');
+      const open = (await shop.unmatched.list({ limit: 1_000 })).filter(({ orderId }) => orderId === id);
+      expect(open).toMatchObject([{ reason: 'refund-failed', amount: 50, handling: 'kept' }]);
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['fails PAID 150 -50']]);
+      const by = { cause: 'api', actor: 'anna' } as const;
+      await shop.settleUnmatched.execute({ id: open[0]?.id ?? '', reason: 'paid back 50 by wire' }, { by });
+      const asked = askedFor('fails').length;
+      expect([await refund(excessOf('fails')), askedFor('fails').length]).toEqual(['done', asked]);
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['fails PAID 150 -50']]);
+    });
   });
 });

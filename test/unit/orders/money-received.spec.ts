@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { moneyReceived } from '../../../src/orders/pay/money-received';
+import { heldAmountOf, type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { at, attempt, order, paid } from './orders';
 
 describe('adding up the money of an order', () => {
@@ -40,6 +41,30 @@ describe('adding up the money of an order', () => {
         expect(sum >= 100n).toBe(true);
         expect(needed.every((one) => sum - (one.paidAmount ?? 0n) < 100n)).toBe(true);
       }),
+    );
+  });
+
+  it('has the excess in a payment without one refunded before, in whatever order payments arrive', () => {
+    const arrivals = fc.array(fc.record({ amount: fc.bigInt({ min: 1n, max: 150n }), age: fc.integer({ max: 9 }) }), {
+      maxLength: 9,
+    });
+    fc.assert(
+      fc.property(arrivals, (list) => {
+        let held: PaymentAttempt[] = [];
+        for (const [index, { amount, age }] of list.entries()) {
+          held.push(paid({ reference: `p-${index}`, paidAmount: amount, paidAt: at(age) }));
+          const money = moneyReceived(order(), held);
+          if (money.type !== 'sufficient') continue;
+          const { surplus, overpaid } = money;
+          expect(overpaid?.attempt.refundedAmount ?? 0n).toBe(0n);
+          // Both are refunded at once.
+          held = held
+            .filter((one) => !surplus.includes(one))
+            .map((one) => (one === overpaid?.attempt ? { ...one, refundedAmount: overpaid.excess } : one));
+          expect(held.reduce((sum, one) => sum + heldAmountOf(one), 0n)).toBe(100n);
+        }
+      }),
+      { numRuns: 2_000 },
     );
   });
 });

@@ -49,6 +49,7 @@ export function attempt(overrides: Partial<PaymentAttempt> = {}): PaymentAttempt
     createdAt: at(-30_000),
     registered: true,
     paidAmount: null,
+    refundedAmount: 0n,
     paidCurrency: null,
     paidAt: null,
     transactionId: null,

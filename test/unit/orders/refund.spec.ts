@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decideCheck, decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/decide-refund';
 import { nextWatchAt, planWatch } from '../../../src/orders/unmatched/plan-watch';
-import { refundNumber, refundOf } from '../../../src/orders/unmatched/refund';
+import { refundNumber, refundOf, refundOfExcess } from '../../../src/orders/unmatched/refund';
 import { at, attempt, NOW, paid } from './orders';
 
 describe('a refund', () => {
@@ -26,6 +26,15 @@ describe('a refund', () => {
       reason: 'late',
     });
     expect(() => refundOf(attempt(), 'late')).toThrow('has no payment to refund');
+  });
+
+  it('of an excess has a number that no other refund has, and leaves the rest', () => {
+    const key = { provider: 'alipay', reference: 'order-1' };
+    expect(refundNumber(key, 'excess')).toBe('c10ebee9b6235d0353fcccb47c1a5d2b');
+    expect(refundNumber(key, 'excess')).not.toBe(refundNumber({ ...key, merchantAccount: 'excess' }));
+    const refund = refundOfExcess(paid({ paidAmount: 120n }), 20n);
+    expect(refund).toMatchObject({ number: refundNumber(paid(), 'excess'), amount: 20n, reason: 'overpaid' });
+    expect(refundOf(paid({ paidAmount: 120n, refundedAmount: 20n }), 'operator')).toMatchObject({ amount: 100n });
   });
 
   it.each<[RefundAnswer, number, object]>([
