@@ -1,4 +1,3 @@
-/** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
   mutate: ['src/orders/{close,lookup,pay,unmatched}/*.ts', 'src/timeouts/{settling,sweeping}/*.ts'],
   testRunner: 'jest',
