@@ -1,4 +1,5 @@
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { vouchedBy } from '../../src/orders/pay/claim-payment';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
@@ -70,8 +71,8 @@ function unmatchedMoney(
 
 /** src/orders/pay/mark-paid.ts for a payment that the provider, the shop, or a person tells of an order. */
 export function bookPayment(world: World, late: LatePath, told: Money, booked: Booked): void {
-  const { store, trace, wiring } = world;
-  const { orderId, by, verified = false, handlesUnmatchedLater = false } = booked;
+  const { store, wiring } = world;
+  const { orderId } = booked;
   if (!store.has(orderId)) {
     return store.keepUnmatched([unmatchedMoney(world, wiring.believes(told), orderId, 'unknown-order', 'kept')]);
   }
@@ -79,15 +80,28 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const money = accountedFor(world, order, wiring.believes(told));
   const first = bookMoney(order, money);
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  const claim = late.claims.take(order, money, first, (reason) => keep(world, order, money, reason));
-  const booking = claim === 'settled' ? bookMoney(order, { ...money, isSettled: true }) : first;
+  const same = store.samePayments(money);
+  const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;
   if (claim === 'refused') return mismatched();
+  const vouched = vouchedBy(money, same);
+  if (vouched) {
+    store.closeUnmatched(same.unowned);
+    return book(world, late, order, vouched, booked);
+  }
+  book(world, late, order, { ...money, isSettled: claim === 'settled' }, booked);
+}
+
+/** The payment belongs to the order. */
+function book(world: World, late: LatePath, order: LockedOrder, money: Money, booked: Booked): void {
+  const { store, trace } = world;
+  const { by, verified = false, handlesUnmatchedLater = false } = booked;
+  const booking = bookMoney(order, money);
   store.putAttempts(booking.after);
   if (booking.released.length > 0) late.watch(order.id);
-  if (booking.isDisputed) mismatched();
+  if (booking.isDisputed) keep(world, order, money, 'attempt-mismatch');
   const decision = decidePayment(booking);
-  trace.note(() => `${by.cause}: ${told.reference} is paid, ${order.id} is ${order.status} -> ${decision.type}`);
+  trace.note(() => `${by.cause}: ${money.reference} is paid, ${order.id} is ${order.status} -> ${decision.type}`);
   switch (decision.type) {
     case 'pay':
       return pay(world, late, store.lock(order.id), booked);

@@ -17,6 +17,7 @@ import {
 import { isCertain, isElsewhere, isOnlyClaimed, settledReports } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
+import { type SamePayments } from '../../src/orders/sql/find-same-payments';
 import { isHandled, isSettledBefore } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
@@ -30,22 +31,21 @@ export class Claims {
     order: LockedOrder,
     money: Money,
     booking: Booking,
+    same: SamePayments,
     keep: (reason: 'attempt-mismatch' | 'unknown-order') => void,
   ): 'ours' | 'settled' | 'refused' | 'repeated' {
     const { store, wiring } = this.world;
-    const others = store.bookedElsewhere(order.id, money);
-    if (money.source === 'provider') store.closeSamePayments(money);
-    const handled = store.handled.find(money);
-    const isKnown = !booking.wasBooked && isHandled(handled, money);
-    if (isKnown && order.isErased && handled.some(({ orderId }) => orderId === order.id)) return 'repeated';
-    const isSettled = isKnown && isSettledBefore(handled, money);
+    const isKnown = !booking.wasBooked && isHandled(same.handled, money);
+    if (isKnown && order.isErased && same.handled.some(({ orderId }) => orderId === order.id)) return 'repeated';
+    const isSettled = isKnown && isSettledBefore(same.handled, money);
     if (isKnown && !isSettled) return 'refused';
-    const decision = wiring.decideClaim(order, money, others, booking.wasBooked);
+    const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
+    if (decision === 'refused') return 'refused';
+    if (money.source === 'provider') store.closeUnmatched(same.unowned);
     if (decision === 'outranks') {
-      if (money.isAssigned) this.contest(others);
+      if (money.isAssigned) this.contest(same.attempts.filter(({ orderId }) => orderId !== order.id));
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder)) keep('attempt-mismatch');
     }
-    if (decision === 'refused') return 'refused';
     this.tellOfSettled(order, booking.after);
     if (!isSettled) return 'ours';
     keep('unknown-order');
@@ -68,7 +68,7 @@ export class Claims {
     const { store } = this.world;
     const payments = neededPayments(order).filter(isCertain);
     if (order.status !== 'PAID' || payments.length === 0) return;
-    const known = payments.flatMap((payment) => store.samePayments(payment));
+    const known = payments.flatMap((payment) => store.samePayments(payment).attempts);
     this.contest(known.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one]))));
     for (const { orderId, paidAmount, paidCurrency, ...key } of payments) {
       const isAnswered = (row: UnmatchedRow): boolean =>
@@ -110,9 +110,12 @@ export class Claims {
     const { store, agenda, wiring } = this.world;
     const money = paymentsFound(findings);
     if (money.length === 0) return findings;
-    const known = money.flatMap((one) => store.samePayments(one));
-    const handled = money.flatMap((one) => store.handled.find(one));
-    const { left, taken, settled } = wiring.splitTaken(order, findings, known, handled);
+    const found = money.map((one) => store.samePayments(one));
+    const { left, taken, settled } = wiring.splitTaken(order, findings, {
+      attempts: found.flatMap(({ attempts }) => attempts),
+      unowned: found.flatMap(({ unowned }) => unowned),
+      handled: found.flatMap(({ handled }) => handled),
+    });
     const why = { orderId: order.id, handling: 'kept', evidence: {}, now: agenda.now } as const;
     store.keepUnmatched(taken.map((names) => ({ ...names, ...why, reason: 'attempt-mismatch' })));
     store.keepUnmatched(settled.map((names) => ({ ...names, ...why, reason: 'unknown-order' })));
@@ -124,9 +127,10 @@ export class Claims {
     const { store, agenda } = this.world;
     const money = paymentsFound(findings);
     if (money.length === 0) return;
-    for (const names of money) store.closeSamePayments(names);
+    const found = money.map((names) => store.samePayments(names));
+    for (const names of money) if (!names.isSettled) store.closeUnmatched(store.samePayments(names).unowned);
     this.tellOfSettled(before, after);
-    const known = money.flatMap((names) => store.samePayments(names));
+    const known = found.flatMap(({ attempts }) => attempts);
     const needed = neededPayments(after);
     const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, known);
     const disputed = after.attempts.filter((attempt) => isElsewhere(attempt, known) && !isClear(attempt));
@@ -136,7 +140,7 @@ export class Claims {
 
   /** Those that another order counts on as well. */
   disputed(attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
-    return attempts.filter((attempt) => isElsewhere(attempt, this.world.store.samePayments(attempt)));
+    return attempts.filter((attempt) => isElsewhere(attempt, this.world.store.samePayments(attempt).attempts));
   }
 
   /** Confirmed money that no order has booked, and that names this order or one of its attempts. */

@@ -19,6 +19,7 @@ import {
   type PaymentNames,
   withStatus,
 } from '../../src/orders/payment-attempt';
+import { type SamePayments } from '../../src/orders/sql/find-same-payments';
 import { isHandled, isRepetition } from '../../src/orders/sql/handled-payments';
 import { type Transition } from '../../src/orders/transition';
 import { type TransitionCause } from '../../src/orders/transition-cause';
@@ -111,26 +112,28 @@ export class ModelStore {
 
   /** src/orders/sql/find-same-payments.ts, without the order that asks. */
   bookedElsewhere(orderId: string, names: PaymentNames): PaymentAttempt[] {
-    return this.samePayments(names).filter((attempt) => attempt.orderId !== orderId);
+    return this.samePayments(names).attempts.filter((attempt) => attempt.orderId !== orderId);
   }
 
   /** src/orders/sql/find-same-payments.ts. */
-  samePayments(names: PaymentNames): PaymentAttempt[] {
-    return this.all()
-      .flatMap(({ attempts }) => attempts)
-      .filter(
-        (one) => isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names)),
-      );
-  }
-
-  /** Closes money of an unknown order that was reported under the other name of this payment. */
-  closeSamePayments(names: PaymentNames): void {
-    const isMeant = ({ reason, handling, orderId, ...row }: UnmatchedRow): boolean =>
+  samePayments(names: PaymentNames): SamePayments {
+    const isMeant = (one: PaymentAttempt): boolean =>
+      isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
+    const isUnowned = ({ source, reason, handling, reference }: UnmatchedRow): boolean =>
+      source === 'provider' &&
       reason === 'unknown-order' &&
       handling === 'kept' &&
-      orderId === null &&
-      row.reference === names.transactionId &&
-      isSameAttempt({ ...row, reference: names.reference }, names);
+      [names.reference, names.transactionId].includes(reference);
+    const rows = this.unmatched.all().filter((row) => isUnowned(row) && isSamePayment(row, names));
+    return {
+      attempts: this.all().flatMap(({ attempts }) => attempts.filter(isMeant)),
+      unowned: rows.map((row) => ({ ...row, amount: BigInt(row.amount) })),
+      handled: this.handled.find(names),
+    };
+  }
+
+  closeUnmatched(money: readonly { readonly id: string }[]): void {
+    const isMeant = ({ id }: UnmatchedRow): boolean => money.some((one) => one.id === id);
     this.unmatched.handle(isMeant, 'adopted');
   }
 
@@ -162,9 +165,9 @@ export class ModelStore {
       const money = moneyOf(reportOf(row, orderId), merchantAccount, row.source, this.now());
       const order = this.lock(orderId);
       const booking = bookMoney(order, this.accounted(orderId, money));
-      const others = this.bookedElsewhere(orderId, money);
-      if (decideClaim(order, money, others, booking.wasBooked) === 'refused') continue;
-      if (!booking.wasBooked && isHandled(this.handled.find(money), money)) continue;
+      const same = this.samePayments(money);
+      if (decideClaim(order, money, same, booking.wasBooked) === 'refused') continue;
+      if (!booking.wasBooked && isHandled(same.handled, money)) continue;
       if (booking.isDisputed || booking.holder.status === 'SETTLED') continue;
       this.putAttempts(booking.after);
       this.unmatched.change(row.id, { handling: 'adopted' });
@@ -181,7 +184,7 @@ export class ModelStore {
     const { attempts } = this.lock(orderId);
     return kept.filter((row) => {
       if (row.orderId === orderId) return true;
-      if (row.orderId !== null && this.orders.has(row.orderId)) return false;
+      if (row.source === 'report' || (row.orderId !== null && this.orders.has(row.orderId))) return false;
       return attempts.some((attempt) => this.isSame(attempt, row));
     });
   }

@@ -66,7 +66,8 @@ function lastQuery({ query, confirmation }: Facts): Facts['query'] {
 }
 
 /** Whatever another order has claimed is its own, unless nothing of it was registered there. */
-const heedsClaims: Wiring['decideClaim'] = (order, money, others, wasBooked) => {
+const heedsClaims: Wiring['decideClaim'] = (order, money, { attempts }, wasBooked) => {
+  const others = attempts.filter(({ orderId }) => orderId !== order.id);
   const holders = others.filter((one) => isBooked(one) || isSameAttempt(one, money));
   if (holders.length === 0 || wasBooked) return 'taken';
   const isOutranked = holders.every(({ registered, paidSource }) => !registered && paidSource !== 'provider');
@@ -106,11 +107,12 @@ export const WEAKER: readonly Wiring[] = [
   // A report elsewhere counts as much as the provider's word about a registered attempt.
   weaker('believes-claims', {
     decideClaim: heedsClaims,
-    splitTaken: (order, findings, attempts) => {
-      const others = attempts.filter(({ orderId }) => orderId !== order.id);
+    splitTaken: (order, findings, { attempts }) => {
       const isTaken = (money: Money): boolean => {
-        const same = others.filter((one) => isSameAttempt(one, money) || isSamePayment(one, money));
-        return heedsClaims(order, money, same, bookMoney(order, money).wasBooked) === 'refused';
+        const same = attempts.filter((one) => isSameAttempt(one, money) || isSamePayment(one, money));
+        return (
+          heedsClaims(order, money, { attempts: same, unowned: [] }, bookMoney(order, money).wasBooked) === 'refused'
+        );
       };
       const taken = paymentsFound(findings).filter(isTaken);
       const isLeft = (found: AttemptFinding): boolean => !taken.some((one) => isSameAttempt(one, found));

@@ -1,10 +1,12 @@
 import { type Booking, type Money } from './book-money';
+import { unownedMoney } from './unowned-money';
 import { decideClaim, neededPayments } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
 import { type LockedOrderContext } from '../order-transaction';
 import { type LockedOrder } from '../order';
 import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
+import { type SamePayments } from '../sql/find-same-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type ReportedPayment } from './reported-payment';
@@ -18,7 +20,7 @@ export interface Claim {
   readonly by: ActionContext;
 }
 
-type Store = Pick<OrderStore, 'samePayments' | 'closeUnmatched' | 'keepUnmatched'>;
+type Store = Pick<OrderStore, 'closeUnmatched' | 'keepUnmatched'>;
 
 /**
  * Decides whether a payment belongs to the order that it was reported for. If not, keeps it as an unmatched payment.
@@ -33,23 +35,26 @@ export class ClaimPayment {
    * `refused`: the payment belongs to another order, or a person has settled it. `repeated`: the order had it before it was
    * erased. `settled`: a person had settled it before the order registered its attempt, which books it as such. Claims of other orders end when this one is paid by it, or by a person's decision. Until then, a person is told of both.
    */
-  async execute(claim: Claim, booking: Booking): Promise<'ours' | 'settled' | 'refused' | 'repeated'> {
+  async execute(
+    claim: Claim,
+    booking: Booking,
+    same: SamePayments,
+  ): Promise<'ours' | 'settled' | 'refused' | 'repeated'> {
     const { locked, money, by } = claim;
     const { tx, order, now } = locked;
-    const same = await this.store.samePayments(tx, [money]);
-    const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
-    if (money.source === 'provider') await this.store.closeUnmatched(tx, same.unmatched);
     const isKnown = !booking.wasBooked && isHandled(same.handled, money);
     if (isKnown && isRepeatedFor(order, same.handled)) return 'repeated';
     const isSettled = isKnown && isSettledBefore(same.handled, money);
     if (isKnown && !isSettled) return 'refused';
-    const decision = decideClaim(order, money, others, booking.wasBooked);
+    const decision = decideClaim(order, money, same, booking.wasBooked);
+    if (decision === 'refused') return 'refused';
+    if (money.source === 'provider') await this.store.closeUnmatched(tx, same.unowned);
     if (decision === 'outranks') {
+      const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
       if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder))
         await this.keep(claim, 'attempt-mismatch');
     }
-    if (decision === 'refused') return 'refused';
     await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });
     if (!isSettled) return 'ours';
     // Told again only if what was settled was another amount, or a mere report.
@@ -64,6 +69,16 @@ export class ClaimPayment {
     const handling = isPart ? this.unmatched.handlingOfPart(order) : 'kept';
     return this.store.keepUnmatched(tx, [{ ...unmatchedMoney(payment, money, reason, by, now), handling }]);
   }
+}
+
+/**
+ * Pure: the payment that a provider has confirmed before this report of it, for no order. Only if the report names it as
+ * its reference: anyone may report any transaction id, and would make it that of an attempt which is registered.
+ */
+export function vouchedBy(money: Money, { unowned }: Pick<SamePayments, 'unowned'>): Money | undefined {
+  if (money.source !== 'report') return undefined;
+  const told = unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
+  return told && { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

@@ -2,6 +2,8 @@ import { type Money } from './book-money';
 import { moneyReceived } from './money-received';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
+import { type SamePayments } from '../sql/find-same-payments';
+import { type UnownedMoney } from '../sql/lock-orders';
 import {
   isBooked,
   isClaim,
@@ -15,26 +17,38 @@ import {
 export type ClaimDecision = 'taken' | 'outranks' | 'refused';
 
 /**
- * Pure: decides whether an order takes a payment that other orders have. A report yields to any other order: its
- * transaction id never names an attempt that another order registered. The provider's word about an attempt that this
- * order registered outranks what was only reported elsewhere, and so does a person's decision.
+ * A checkout may place its order a few minutes after the buyer has paid. Older money is that of somebody else, so whoever
+ * names its reference does not get it without a person.
+ */
+export const ADOPTION_MS = 15 * 60_000;
+
+/**
+ * Pure: decides whether an order takes a payment. A report yields to any other order: its transaction id never names an
+ * attempt that another order registered. The provider's word about an attempt that this order registered outranks what
+ * was only reported elsewhere, and so does a person's decision. Money that came long before the order is not for it.
  *
- * @param others what other orders have under the names of this payment.
+ * @param known what is known under the names of this payment.
  */
 export function decideClaim(
   order: LockedOrder,
   money: Money,
-  others: readonly PaymentAttempt[],
+  { attempts, unowned }: Pick<SamePayments, 'attempts' | 'unowned'>,
   wasBooked: boolean,
 ): ClaimDecision {
   const isReport = money.source === 'report' && !money.isAssigned;
+  const others = attempts.filter(({ orderId }) => orderId !== order.id);
   const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
+  if (!wasBooked && !money.isAssigned && unowned.some((one) => isTooOld(one, order))) return 'refused';
   if (holders.length === 0) return 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
     : money.source === 'provider' && isRegistered(order, money) && holders.every(isClaim);
   if (isOutranked) return 'outranks';
   return wasBooked ? 'taken' : 'refused';
+}
+
+function isTooOld({ createdAt }: Pick<UnownedMoney, 'createdAt'>, order: LockedOrder): boolean {
+  return createdAt.getTime() < order.createdAt.getTime() - ADOPTION_MS;
 }
 
 /** Pure: whether a person may take the payment from this attempt of another order. */

@@ -5,7 +5,7 @@ import { isContention } from '../../database';
 import { applyStep } from '../apply-step';
 import { type Booking, bookMoney } from './book-money';
 import { checkReportedPayment } from '../input/check-new-order';
-import { type Claim, ClaimPayment } from './claim-payment';
+import { type Claim, ClaimPayment, vouchedBy } from './claim-payment';
 import { type Confirmation } from './confirmation';
 import { decidePayment } from './decide-payment';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
@@ -120,12 +120,15 @@ export class MarkPaid {
     );
   }
 
-  private async bookOn(report: Report): Promise<MarkPaidResult> {
-    const { tx, order } = report.locked;
-    const first = bookMoney(order, report.money);
-    const claim = await this.claims.execute(report, first);
+  private async bookOn(reported: Report): Promise<MarkPaidResult> {
+    const { tx, order } = reported.locked;
+    const same = await this.transaction.store.samePayments(tx, [reported.money]);
+    const claim = await this.claims.execute(reported, bookMoney(order, reported.money), same);
     if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
-    const booking = claim === 'settled' ? bookMoney(order, { ...report.money, isSettled: true }) : first;
+    const vouched = claim === 'ours' ? vouchedBy(reported.money, same) : undefined;
+    if (vouched) await this.transaction.store.closeUnmatched(tx, same.unowned);
+    const report = vouched ? { ...reported, money: vouched } : reported;
+    const booking = bookMoney(order, { ...report.money, isSettled: claim === 'settled' });
     const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(report, booking);
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };

@@ -1,8 +1,9 @@
 import { type EntityManager } from 'typeorm';
 import { isMoney } from '../input';
-import { bookMoney, type Money } from '../pay/book-money';
+import { bookMoney } from '../pay/book-money';
 import { decideClaim } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
+import { unownedMoney } from '../pay/unowned-money';
 import { type BookingWriter, writeBooking } from '../pay/write-booking';
 import { isSameAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { isHandled } from './handled-payments';
@@ -12,7 +13,7 @@ import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 /** Implemented by OrderStore, which uses this class. */
 interface Store extends BookingWriter {
   samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
-  closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void>;
+  closeUnmatched(tx: EntityManager, money: readonly AdoptablePayment[]): Promise<void>;
   resolved(attempt: PaymentAttempt): PaymentAttempt;
 }
 
@@ -49,29 +50,17 @@ export class AdoptUnmatched {
     adoptable: AdoptablePayment,
     now: Date,
   ): Promise<LockedOrder> {
-    const money = moneyOf(adoptable, now);
+    const money = unownedMoney(adoptable, now);
     if (!isMoney(money)) return order;
-    const { attempts, handled } = await this.store.samePayments(tx, [money]);
-    const others = attempts.filter(({ orderId }) => orderId !== order.id);
+    const same = await this.store.samePayments(tx, [money]);
     const booking = bookMoney(order, money);
-    if (decideClaim(order, money, others, booking.wasBooked) === 'refused') return order;
-    if (!booking.wasBooked && isHandled(handled, money)) return order;
+    if (decideClaim(order, money, same, booking.wasBooked) === 'refused') return order;
+    if (!booking.wasBooked && isHandled(same.handled, money)) return order;
     // What a person has settled counts as none, so the row stays the one that shows it.
     if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
     // It was registered for another order in the meantime. A person must find out whose it is.
     if (!(await writeBooking(this.store, tx, booking, { ...adoptable.evidence }))) return order;
-    await this.store.closeUnmatched(tx, [adoptable.id]);
+    await this.store.closeUnmatched(tx, [adoptable]);
     return booking.after;
   }
-}
-
-function moneyOf({ evidence, ...adoptable }: AdoptablePayment, now: Date): Money {
-  const { provider, reference, merchantAccount, amount, currency, source } = adoptable;
-  const { paidAt, transactionId } = evidence;
-  const at = typeof paidAt === 'string' ? new Date(paidAt) : now;
-  return {
-    ...{ provider, reference, merchantAccount, amount, currency, source },
-    paidAt: Number.isNaN(at.getTime()) ? now : at,
-    transactionId: typeof transactionId === 'string' ? transactionId : null,
-  };
 }

@@ -9,26 +9,27 @@ import {
   namesParameters,
   toHandled,
 } from './handled-payments';
+import { toUnowned, UNOWNED_COLUMNS, type UnownedMoney, type UnownedRow } from './lock-orders';
 import { ATTEMPT_COLUMNS, type AttemptRow, toAttempt } from './order-row';
 
 /** Everything that is known about payments under any of their names. */
 export interface SamePayments {
   readonly attempts: readonly PaymentAttempt[];
-  /** Ids of unmatched money, kept for an unknown order, that is the same payment. */
-  readonly unmatched: readonly string[];
+  /** The same payments as money that a provider has confirmed and no order has. */
+  readonly unowned: readonly UnownedMoney[];
   /** What is left of those that a person has settled, or whose order was erased or purged. */
   readonly handled: readonly HandledPayment[];
 }
 
 interface Row {
   readonly attempts: AttemptRow[] | null;
-  readonly unmatched: string[] | null;
+  readonly unowned: UnownedRow[] | null;
   readonly handled: HandledRow[] | null;
 }
 
 /**
  * Finds the same payments under any name: attempts that have these keys, hold the money under its other name, or are
- * registered under it, and unmatched money that was reported under that other name.
+ * registered under it, and money that no order has.
  */
 export class FindSamePayments {
   private readonly sql: string;
@@ -51,10 +52,11 @@ export class FindSamePayments {
           UNION ALL
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
           OFFSET 0) x) found) AS attempts, (
-        SELECT json_agg(p.id) FROM ${NAMED}, LATERAL (
-          SELECT p.id FROM ${schema}.unmatched_payment p
-           WHERE p.provider = n.provider AND p.reference = n.transaction AND (n.account = '' OR p.merchant_account IN ('', n.account))
-                 AND p.reason = 'unknown-order' AND p.handling = 'kept' AND p.order_id IS NULL OFFSET 0) p) AS unmatched,
+        SELECT json_agg(DISTINCT to_jsonb(p)) FROM ${NAMED}, LATERAL (
+          SELECT ${UNOWNED_COLUMNS} FROM ${schema}.unmatched_payment p
+           WHERE p.provider = n.provider AND p.reference IN (n.reference, n.transaction)
+                 AND (n.account = '' OR p.merchant_account IN ('', n.account))
+                 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' OFFSET 0) p) AS unowned,
         (${handledSql(schema)}) AS handled`;
   }
 
@@ -62,7 +64,7 @@ export class FindSamePayments {
     const [row] = await tx.query<Row[]>(this.sql, namesParameters(names));
     return {
       attempts: (row?.attempts ?? []).map(toAttempt),
-      unmatched: row?.unmatched ?? [],
+      unowned: (row?.unowned ?? []).map(toUnowned),
       handled: (row?.handled ?? []).map(toHandled),
     };
   }

@@ -2,7 +2,7 @@ import { present, validInstant } from '../../errors';
 import { UnsupportedIsolationLevelError } from '../../database';
 import { type EntityManager } from 'typeorm';
 import { type LockedOrder } from '../order';
-import { type AttemptKey, type PaidSource, type PaymentAttempt } from '../payment-attempt';
+import { type PaidSource, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { earlyMoney } from './wanted-attempt';
 import {
   type AttemptRow,
@@ -25,16 +25,22 @@ export interface LockedBatch {
   readonly busy: ReadonlySet<string>;
 }
 
-/** A payment that was reported before its order or attempt existed. `id` is its row in unmatched_payment. */
-export interface AdoptablePayment extends AttemptKey {
+/** Money that no order has. `id` is its row in unmatched_payment. */
+export interface UnownedMoney extends PaymentNames {
   readonly id: string;
-  readonly orderId: string;
-  /** Its report named the order. Otherwise it is for an attempt of the order. */
-  readonly namesOrder: boolean;
   readonly amount: bigint;
   readonly currency: string;
   readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
+  /** When it was told of first. */
+  readonly createdAt: Date;
+}
+
+/** A payment that was reported before its order or attempt existed. */
+export interface AdoptablePayment extends UnownedMoney {
+  readonly orderId: string;
+  /** Its report named the order. Otherwise it is for an attempt of the order. */
+  readonly namesOrder: boolean;
 }
 
 interface UnderLock {
@@ -44,10 +50,9 @@ interface UnderLock {
   readonly adoptable: AdoptableRow[] | null;
 }
 
-interface AdoptableRow {
+/** A row of unowned money as JSON. */
+export interface UnownedRow {
   readonly id: string;
-  readonly order_id: string;
-  readonly names_order: boolean;
   readonly provider: string;
   readonly reference: string;
   readonly amount: string;
@@ -55,7 +60,17 @@ interface AdoptableRow {
   readonly merchant_account: string;
   readonly source: PaidSource;
   readonly evidence: Readonly<Record<string, unknown>>;
+  readonly created_at: string;
 }
+
+interface AdoptableRow extends UnownedRow {
+  readonly order_id: string;
+  readonly names_order: boolean;
+}
+
+/** SQL: the columns of unowned money, from unmatched_payment with the alias `p`. */
+export const UNOWNED_COLUMNS =
+  'p.id, p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence, p.created_at';
 
 /** An attempt with the alias `a`. */
 const ATTEMPT = {
@@ -83,8 +98,6 @@ export class LockOrders {
     const lock = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = ANY($1::text[]) ORDER BY o.id FOR NO KEY UPDATE`;
     this.wait = lock;
     this.skipLocked = `${lock} SKIP LOCKED`;
-    const money =
-      'p.provider, p.reference, p.merchant_account, p.amount::text AS amount, p.currency, p.source, p.evidence';
     const isAdoptable = `p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // clock_timestamp(): the transaction may have begun long before it got the lock.
     this.underLock = `
@@ -93,11 +106,11 @@ export class LockOrders {
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (
         SELECT json_agg(found) FROM (
-          SELECT p.id, p.order_id, true AS names_order, ${money} FROM ${schema}.unmatched_payment p
+          SELECT p.order_id, true AS names_order, ${UNOWNED_COLUMNS} FROM ${schema}.unmatched_payment p
            WHERE p.order_id = ANY($1::text[]) AND ${isAdoptable}
           UNION ALL
-          SELECT p.id, a.order_id, false AS names_order, ${money} FROM ${schema}.payment_attempt a, LATERAL ${earlyMoney(schema, ATTEMPT)} p
-           WHERE a.order_id = ANY($1::text[])
+          SELECT a.order_id, false AS names_order, ${UNOWNED_COLUMNS} FROM ${schema}.payment_attempt a, LATERAL ${earlyMoney(schema, ATTEMPT)} p
+           WHERE a.order_id = ANY($1::text[]) AND p.source = 'provider'
                  AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)) found) AS adoptable`;
     this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
   }
@@ -120,21 +133,19 @@ export class LockOrders {
   }
 }
 
-function toAdoptable({
-  id,
-  order_id: orderId,
-  names_order: namesOrder,
-  provider,
-  reference,
-  merchant_account: account,
-  amount,
-  currency,
-  source,
-  evidence,
-}: AdoptableRow): AdoptablePayment {
-  const merchantAccount = account === '' ? null : account;
-  const names = { id, orderId, namesOrder, provider, reference, merchantAccount };
-  return { ...names, amount: BigInt(amount), currency, source, evidence };
+function toAdoptable({ order_id: orderId, names_order: namesOrder, ...row }: AdoptableRow): AdoptablePayment {
+  return { ...toUnowned(row), orderId, namesOrder };
+}
+
+export function toUnowned({ merchant_account: account, created_at: at, amount, ...row }: UnownedRow): UnownedMoney {
+  const { transactionId } = row.evidence;
+  return {
+    ...row,
+    merchantAccount: account === '' ? null : account,
+    transactionId: typeof transactionId === 'string' ? transactionId : null,
+    amount: BigInt(amount),
+    createdAt: validInstant(new Date(at)),
+  };
 }
 
 function join(rows: readonly OrderRow[], attempts: readonly PaymentAttempt[]): Map<string, LockedOrder> {

@@ -22,7 +22,7 @@ import { FindSamePayments, type SamePayments } from './find-same-payments';
 import { InsertAttempt } from './insert-attempt';
 import { type DefaultAccounts } from './wanted-attempt';
 import { KeepUnmatchedMoney } from './keep-unmatched-money';
-import { type LockedBatch, LockOrders } from './lock-orders';
+import { type LockedBatch, LockOrders, type UnownedMoney } from './lock-orders';
 import { ORDER_COLUMNS, type OrderRow, toOrder } from './order-row';
 import { type AttemptsNow, ReadAttempts } from './read-attempts';
 import { type AttemptWrite, WriteAttempts } from './write-attempts';
@@ -100,11 +100,11 @@ export class OrderStore {
 
   /** Returns everything that is known about these payments, for any order and under any of their names. */
   async samePayments(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {
-    const { attempts, ...rest } = await this.findSame.execute(tx, names);
+    const { attempts, unowned, handled } = await this.findSame.execute(tx, names);
     const resolved = attempts.map((attempt) => this.resolved(attempt));
-    const isMeant = (one: PaymentAttempt): boolean =>
+    const isMeant = (one: PaymentNames): boolean =>
       names.some((name) => isSameAttempt(one, name) || isSamePayment(one, name));
-    return { ...rest, attempts: resolved.filter(isMeant) };
+    return { attempts: resolved.filter(isMeant), unowned: unowned.filter(isMeant), handled };
   }
 
   /**
@@ -123,8 +123,8 @@ export class OrderStore {
   }
 
   /** Records that this unmatched money is now booked under another name. */
-  async closeUnmatched(tx: EntityManager, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await tx.query(this.closeSql, [ids]);
+  async closeUnmatched(tx: EntityManager, money: readonly Pick<UnownedMoney, 'id'>[]): Promise<void> {
+    if (money.length > 0) await tx.query(this.closeSql, [money.map(({ id }) => id)]);
   }
 
   /**

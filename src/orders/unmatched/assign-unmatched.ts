@@ -70,8 +70,8 @@ export class AssignUnmatched {
     if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
     const report = reportOf(payment, order.id);
     const told = moneyOf(report, accountOf(report, this.providers), payment.source, now);
-    const { attempts, handled } = await this.transaction.store.samePayments(tx, [told]);
-    const decision = decideAssignment(order, payment, { ...told, isAssigned: true }, attempts, handled);
+    const same = await this.transaction.store.samePayments(tx, [told]);
+    const decision = decideAssignment(order, payment, { ...told, isAssigned: true }, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') return this.assign(locked, payment, { by, reason });
     return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };

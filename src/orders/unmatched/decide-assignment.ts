@@ -3,8 +3,9 @@ import { mayReassign } from '../pay/decide-claim';
 import { LIMITS } from '../limits';
 import { type LockedOrder } from '../order';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
-import { isBooked, isSamePayment, type PaymentAttempt } from '../payment-attempt';
-import { type HandledPayment, isHandled } from '../sql/handled-payments';
+import { isBooked, isSamePayment } from '../payment-attempt';
+import { type SamePayments } from '../sql/find-same-payments';
+import { isHandled } from '../sql/handled-payments';
 import { isOpen, type UnmatchedPayment } from './unmatched-payment';
 
 /** Why an unmatched payment cannot be booked on an order. */
@@ -35,14 +36,12 @@ const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismat
  * Pure: decides whether this payment may be booked on this order.
  *
  * @param same everything that is known about the payment.
- * @param handled what is left of it, if a person has settled it, or its order was erased or purged.
  */
 export function decideAssignment(
   order: LockedOrder,
   payment: UnmatchedPayment,
   money: Money,
-  same: readonly PaymentAttempt[],
-  handled: readonly HandledPayment[] = [],
+  { attempts, handled }: Pick<SamePayments, 'attempts' | 'handled'>,
 ): AssignmentDecision {
   const { reason, handling, amount, currency } = payment;
   if (!ASSIGNABLE.includes(reason)) {
@@ -58,7 +57,7 @@ export function decideAssignment(
     const isSettled = handled.some(({ fate }) => fate === 'settled');
     return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
   }
-  const others = same.filter(({ orderId }) => orderId !== order.id);
+  const others = attempts.filter(({ orderId }) => orderId !== order.id);
   if (others.some((other) => !mayReassign(other, money))) return refuse({ code: 'PAYMENT_TAKEN' });
   if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
     return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });

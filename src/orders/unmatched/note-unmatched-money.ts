@@ -5,10 +5,19 @@ import { bookMoney, type Money } from '../pay/book-money';
 import { decideClaim, neededPayments } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
 import { reconcileTimeout } from '../order-timeouts';
-import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
+import { type SamePayments } from '../sql/find-same-payments';
+import { isHandled, isSettledBefore } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
-import { isBooked, isClaim, isSameAttempt, isSamePayment, isSameRow, type PaymentAttempt } from '../payment-attempt';
+import {
+  isBooked,
+  isClaim,
+  isSameAttempt,
+  isSamePayment,
+  isSameRow,
+  type PaymentAttempt,
+  type PaymentNames,
+} from '../payment-attempt';
 import { paymentsFound, withFindings } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
 import { unmatchedFromAttempt } from './unmatched-from-attempt';
@@ -43,8 +52,10 @@ export class NoteUnmatchedMoney {
   ): Promise<void> {
     const money = asked.flatMap(({ findings }) => paymentsFound(findings));
     if (money.length === 0) return;
-    const { attempts, unmatched } = await this.store.samePayments(tx, money);
-    await this.store.closeUnmatched(tx, unmatched);
+    const { attempts, unowned } = await this.store.samePayments(tx, money);
+    const isBookable = (one: PaymentNames): boolean =>
+      money.some((names) => !names.isSettled && isSamePayment(one, names));
+    await this.store.closeUnmatched(tx, unowned.filter(isBookable));
     for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);
@@ -79,12 +90,12 @@ export class NoteUnmatchedMoney {
       return order && answer ? [{ order, findings: answer, traceparent }] : [];
     });
     const money = answered.flatMap(({ findings }) => paymentsFound(findings));
-    const { attempts, handled } =
-      money.length > 0 ? await this.store.samePayments(tx, money) : { attempts: [], handled: [] };
-    let known: readonly PaymentAttempt[] = attempts;
+    const same = money.length > 0 ? await this.store.samePayments(tx, money) : NOTHING_KNOWN;
+    let known: SamePayments = same;
     const split = answered.map(({ order, findings, traceparent }) => {
-      const { left, taken, settled } = splitTaken(order, findings, known, handled);
-      known = known.concat(withFindings(order, left).attempts.filter(isBooked));
+      const { left, taken, settled } = splitTaken(order, findings, known);
+      const booked = withFindings(order, left).attempts.filter(isBooked);
+      known = { ...known, attempts: known.attempts.concat(booked) };
       const why = { orderId: order.id, handling: 'kept', evidence: {}, now, traceparent } as const;
       return {
         id: order.id,
@@ -154,22 +165,26 @@ export class NoteUnmatchedMoney {
   }
 }
 
+const NOTHING_KNOWN: SamePayments = { attempts: [], unowned: [], handled: [] };
+
 /**
- * Pure: tells the payments that `attempts` of other orders have from the findings that are left to this order. `settled`:
- * those among them that a person had settled before, which the order books as such.
+ * Pure: tells the payments that this order does not take from the findings that are left to it. `settled`: those among
+ * them that a person had settled before, which the order books as such.
  */
 export function splitTaken(
   order: LockedOrder,
   findings: readonly AttemptFinding[],
-  attempts: readonly PaymentAttempt[],
-  handled: readonly HandledPayment[] = [],
+  { attempts, unowned, handled }: SamePayments,
 ): { left: readonly AttemptFinding[]; taken: readonly Money[]; settled: readonly Money[] } {
   const isSettled = (money: Money): boolean => isSettledBefore(handled, money) && !bookMoney(order, money).wasBooked;
   const isTaken = (money: Money): boolean => {
     const { wasBooked } = bookMoney(order, money);
-    const others = attempts.filter((other) => other.orderId !== order.id && holds(other, money));
+    const same = {
+      attempts: attempts.filter((other) => holds(other, money)),
+      unowned: unowned.filter((one) => isSamePayment(one, money)),
+    };
     const isDone = !wasBooked && isHandled(handled, money) && !isSettledBefore(handled, money);
-    return isDone || decideClaim(order, money, others, wasBooked) === 'refused';
+    return isDone || decideClaim(order, money, same, wasBooked) === 'refused';
   };
   const found = paymentsFound(findings);
   const taken = found.filter(isTaken);
@@ -188,7 +203,8 @@ function holds(other: PaymentAttempt, money: Money): boolean {
 /** It does not name the other order, which may be that of another merchant. */
 const TAKEN: Finding = {
   type: 'UNKNOWN',
-  reason: 'another order has this payment, or a person has settled it; see the unmatched payments',
+  reason:
+    'another order has this payment, a person has settled it, or it came long before this order; see the unmatched payments',
   isKnownThere: true,
   needsPerson: true,
 };

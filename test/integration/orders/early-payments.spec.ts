@@ -201,4 +201,103 @@ describe('money that was reported before its order or its attempt existed', () =
     expect(await settle(shop, [id])).toEqual([{ type: 'done' }]);
     expect(await statusOf(id)).toBe('PAID');
   });
+
+  describe('money that no order had for a while', () => {
+    /** Money of an attempt that nobody has registered, told of so many minutes ago. */
+    const waitedFor = async (reference: string, minutes: number) => {
+      await notifiedFirst(reference);
+      const sql = `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - make_interval(mins => $2) WHERE reference = $1`;
+      await shop.dataSource.query(sql, [reference, minutes]);
+    };
+    const place = (reference?: string) => {
+      const more = reference === undefined ? {} : { attempt: attempt(reference) };
+      const order = newOrder({ paymentWindowMs: HOUR, ...more });
+      return shop.place.execute([order]).then(() => order.id);
+    };
+    const rowsOf = async (reference: string) =>
+      (
+        await shop.dataSource.query<{ text: string }[]>(
+          `SELECT reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 ORDER BY id`,
+          [reference],
+        )
+      ).map(({ text }) => text);
+    const confirm = (orderId: string, reference: string) =>
+      shop.markPaid.confirm(
+        { orderId, ...attempt(reference), amount: 1_999, currency: 'EUR', transactionId: `t-${reference}` },
+        { cause: 'notify' },
+        { account: null },
+      );
+
+    it('pays an order that is placed with its attempt within a quarter of an hour', async () => {
+      await waitedFor('waited-14', 14);
+      const id = await place('waited-14');
+      await settleWhatIsDue(id);
+      expect([await statusOf(id), await rowsOf('waited-14')]).toEqual(['PAID', ['unknown-order adopted']]);
+    });
+
+    it('is not adopted by an order that registers its attempt later', async () => {
+      await waitedFor('waited-16', 16);
+      const id = await place('waited-16');
+      await settleWhatIsDue(id);
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PENDING', ['waited-16 OPEN']]);
+      expect(await rowsOf('waited-16')).toEqual(['unknown-order kept']);
+    });
+
+    it('is left to a person when the notification is repeated, or a look-up finds it', async () => {
+      await waitedFor('waited-found', 16);
+      const id = await place('waited-found');
+      expect(await confirm(id, 'waited-found')).toMatchObject({ outcome: 'attempt-mismatch' });
+      const money = { amount: 1_999n, currency: 'EUR', paidAt: new Date(), evidence: {} } as const;
+      shop.provider.answerQuery('waited-found', { type: 'PAID', transactionId: 't-waited-found', ...money });
+      expect(await reconcile(shop, id)).toMatchObject({ type: 'retry' });
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PENDING', ['waited-found OPEN']]);
+      expect(await rowsOf('waited-found')).toEqual(['unknown-order kept', 'attempt-mismatch kept']);
+      expect(await eventsOf(shop, id)).toContainEqual(
+        expect.objectContaining({ body: expect.objectContaining({ reason: 'attempt-mismatch' }) as unknown }),
+      );
+    });
+
+    it('pays the order that a person assigns it to, and leaves no row open', async () => {
+      await waitedFor('waited-assigned', 16);
+      const id = await place('waited-assigned');
+      await confirm(id, 'waited-assigned');
+      const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter(
+        ({ reference, reason }) => reference === 'waited-assigned' && reason === 'unknown-order',
+      );
+      const assignment = { id: row?.id ?? '', orderId: id, reason: 'seen in the account' };
+      const options = { by: { cause: 'api', actor: 'anna' } } as const;
+      expect(await shop.assign.execute(assignment, options)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
+      expect(await rowsOf('waited-assigned')).toEqual(['unknown-order adopted', 'attempt-mismatch adopted']);
+    });
+
+    it('does not pay an order by a mere report, either', async () => {
+      await waitedFor('waited-reported', 16);
+      const id = await place();
+      expect(await pay(id, 'waited-reported')).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect(await statusOf(id)).toBe('PENDING');
+    });
+
+    it('pays the order that a report names in time, with the word of the provider, and leaves no row open', async () => {
+      const id = await place();
+      await notifiedFirst('reported-after');
+      expect(await pay(id, 'reported-after')).toMatchObject({ outcome: 'paid' });
+      expect(await shop.readOrder.execute(id)).toMatchObject({ attempts: [{ transactionId: 't-reported-after' }] });
+      expect(await rowsOf('reported-after')).toEqual(['unknown-order adopted']);
+    });
+
+    it('stays where it is if a report only names it as the transaction of an own attempt', async () => {
+      const id = await place('own-of-liar');
+      await notifiedFirst('of-somebody');
+      const money = { orderId: id, ...attempt('own-of-liar'), amount: 1_999, currency: 'EUR' };
+      await shop.markPaid.execute({ ...money, transactionId: 'of-somebody' });
+      expect(await rowsOf('of-somebody')).toEqual(['unknown-order kept']);
+    });
+
+    it('is not adopted by an order if its report named another one, which was never placed', async () => {
+      await pay('never-placed', 'named-elsewhere');
+      const id = await place('named-elsewhere');
+      await settleWhatIsDue(id);
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PENDING', ['named-elsewhere OPEN']]);
+    });
+  });
 });

@@ -139,7 +139,7 @@ describe('an assignment', () => {
     ...overrides,
   });
   const decide = (overrides: Partial<UnmatchedPayment> = {}, attempts = [attempt({ reference: 'a-0' })]) =>
-    decideAssignment(order({ attempts }), unmatched(overrides), money({ isAssigned: true }), attempts);
+    decideAssignment(order({ attempts }), unmatched(overrides), money({ isAssigned: true }), { attempts, handled: [] });
 
   it('is for money that waits and has no order', () => {
     expect(decide()).toEqual({ type: 'assign' });
@@ -156,7 +156,7 @@ describe('an assignment', () => {
 
   it('is rejected for a payment of another order', () => {
     const elsewhere = attempt({ orderId: 'o-2' });
-    const decision = decideAssignment(order(), unmatched(), money(), [elsewhere]);
+    const decision = decideAssignment(order(), unmatched(), money(), { attempts: [elsewhere], handled: [] });
     expect(decision).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
   });
 
