@@ -111,7 +111,9 @@ function forget(shop: Shop, row: UnmatchedRow): void {
   const laterMs = random.pick([1, random.between(1_000, HOUR)], [1, random.between(HOUR, 40 * HOUR)]);
   if (payment && unit && random.chance(0.4)) {
     agenda.after(laterMs, () => {
-      const { amount, currency, transactionId } = unit;
+      const { amount, currency } = unit;
+      // Its books may have another number for it.
+      const transactionId = laterMs % 3 < 1 ? `books-${unit.transactionId}` : unit.transactionId;
       const told = { ...row, amount, currency, transactionId, paidAt: agenda.now, source: 'report' as const };
       world.trace.note(() => `the shop repeats its report of ${row.reference} for ${payment.owner}`);
       bookPayment(world, late, told, { orderId: payment.owner, by: { cause: 'api' } });

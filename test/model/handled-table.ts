@@ -3,7 +3,7 @@ import { type PaymentAttempt, type PaymentNames } from '../../src/orders/payment
 import { type HandledPayment } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 
-type Remembered = Omit<HandledPayment, 'reference'> & PaymentNames;
+type Remembered = Omit<HandledPayment, 'reference' | 'isOther'> & PaymentNames;
 
 const REMEMBERED: readonly AttemptStatus[] = [...BOOKED_STATUSES, 'DUPLICATE'];
 
@@ -26,16 +26,19 @@ export class HandledTable {
     if (this.rows.length === 0) return [];
     const { provider, reference, merchantAccount } = names;
     const found = this.rows.filter((row) => row.provider === provider && isAccount(row, names) && isNamed(row, names));
-    return found.map((row) => ({ ...row, reference, merchantAccount }));
+    return found.map((row) => ({ ...row, reference, merchantAccount, isOther: isOther(row, names) }));
   }
 }
 
 function isNamed(row: Remembered, names: PaymentNames): boolean {
-  const isOther =
-    row.transactionId !== null && names.transactionId !== null && row.transactionId !== names.transactionId;
-  if (row.reference === names.reference) return !isOther;
+  if (row.reference === names.reference) return true;
   if (row.reference === names.transactionId || row.transactionId === names.reference) return true;
   return row.transactionId !== null && row.transactionId === names.transactionId;
+}
+
+function isOther(row: Remembered, { reference, transactionId }: PaymentNames): boolean {
+  const isTold = row.transactionId !== null && transactionId !== null;
+  return isTold && row.reference === reference && row.transactionId !== transactionId;
 }
 
 /** Without an account, only the transaction id proves that both are one. */

@@ -22,6 +22,8 @@ export interface HandledPayment extends AttemptKey {
   /** Null: unknown, because it was another name of the payment. */
   readonly amount: bigint | null;
   readonly currency: string | null;
+  /** It had another transaction id under this reference, so it is another payment if a provider says so. */
+  readonly isOther: boolean;
 }
 
 /** A row of handled_payment with the names that it was found by, as JSON. */
@@ -34,9 +36,10 @@ export interface HandledRow {
   readonly source: PaidSource;
   readonly amount: string | null;
   readonly currency: string | null;
+  readonly is_other: boolean;
 }
 
-type Claimed = AttemptKey & { readonly source: PaidSource };
+type Claimed = AttemptKey & { readonly source: PaidSource; readonly isAssigned?: boolean };
 
 /**
  * Whether a person or another order has dealt with this payment, so that no order may count on it. A mere report about an
@@ -56,7 +59,7 @@ export function isSettledBefore(handled: readonly HandledPayment[], money: Claim
 }
 
 function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
-  return handled.filter((one) => isSameAttempt(one, money) && (one.fate === 'settled' || isTold(one, money)));
+  return handled.filter((one) => isMeant(one, money) && (one.fate === 'settled' || isTold(one, money)));
 }
 
 /**
@@ -69,7 +72,13 @@ export function isRepetition(
 ): boolean {
   const isSame = ({ amount, currency }: HandledPayment): boolean =>
     amount === null || (amount === money.amount && currency === money.currency);
-  return handled.some((one) => isSameAttempt(one, money) && isTold(one, money) && isSame(one));
+  return handled.some((one) => isMeant(one, money) && isTold(one, money) && isSame(one));
+}
+
+/** A transaction id that is only reported does not make a second payment of one that was dealt with. */
+function isMeant(one: HandledPayment, money: Claimed): boolean {
+  const isReport = money.source === 'report' && money.isAssigned !== true;
+  return isSameAttempt(one, money) && (isReport || !one.isOther);
 }
 
 function isTold({ source }: HandledPayment, money: Claimed): boolean {
@@ -90,19 +99,18 @@ export function namesParameters(names: readonly PaymentNames[]): unknown[] {
 }
 
 /**
- * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON. One
- * reference with two transaction ids is two payments. Without an account, only the transaction id proves that both are one.
+ * SQL: the rows of handled_payment that are the payments `n` (provider, reference, account, transaction), as JSON.
+ * `is_other`: one reference with two transaction ids. Without an account, only the transaction id proves that both are one.
  */
 export function handledSql(schema: string): string {
   const name = (column: string): string => `${schema}.payment_name(n.provider, n.${column})`;
-  const rows = `SELECT * FROM ${schema}.handled_payment o`;
+  const rows = `SELECT o.*, false AS is_other FROM ${schema}.handled_payment o`;
   return `
     SELECT json_agg(json_build_object('provider', n.provider, 'reference', n.reference, 'account', n.account, 'fate', h.fate,
-             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency))
+             'order_id', h.order_id, 'source', h.source, 'amount', h.amount::text, 'currency', h.currency, 'is_other', h.is_other))
       FROM ${NAMED}, LATERAL (SELECT ${name('reference')} AS reference, ${name('transaction')} AS transaction OFFSET 0) x,
            LATERAL (
-             ${rows} WHERE o.reference = x.reference
-                           AND (o.transaction = x.transaction) IS NOT FALSE
+             SELECT o.*, (o.transaction = x.transaction) IS FALSE AS is_other FROM ${schema}.handled_payment o WHERE o.reference = x.reference
              UNION ALL ${rows} WHERE o.reference = x.transaction
              UNION ALL ${rows} WHERE o.transaction = x.reference
              UNION ALL ${rows} WHERE o.transaction = x.transaction OFFSET 0) h
@@ -114,7 +122,8 @@ export function toHandled(row: HandledRow): HandledPayment {
   const { provider, reference, account, fate, source, currency } = row;
   const merchantAccount = account === '' ? null : account;
   const amount = row.amount === null ? null : BigInt(row.amount);
-  return { provider, reference, merchantAccount, fate, source, currency, amount, orderId: row.order_id };
+  const what = { provider, reference, merchantAccount, fate, source, currency, amount };
+  return { ...what, orderId: row.order_id, isOther: row.is_other };
 }
 
 /** SQL: stores what is left of settled unmatched money. @param which a condition on the row `p` */

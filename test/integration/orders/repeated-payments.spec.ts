@@ -1,12 +1,6 @@
-import { SystemClock } from '../../../src/clock';
-import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
-import { Purge } from '../../../src/orders/retention/purge';
-import { resolveRetention } from '../../../src/orders/retention/retention-options';
-import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { eraseOrder, purgeOrder } from './forget-order';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { SCHEMA, settle, settleUntilDone } from './shop';
-
-const DAY_MS = 86_400_000;
 
 describe('a payment whose order was erased or purged, or that was settled without an order', () => {
   let desk: OperatorDesk;
@@ -27,23 +21,8 @@ describe('a payment whose order was erased or purged, or that was settled withou
         },
       ]),
     );
-  const clear = async (id: string): Promise<void> => {
-    await sql(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, id);
-    await sql(`DELETE FROM ${SCHEMA}.outbox`);
-  };
-  const erase = async (orderId: string): Promise<void> => {
-    await clear(orderId);
-    const erasing = new ErasePersonalData(desk.shop.transaction, desk.shop.listeners);
-    expect(await erasing.execute({ orderId, reason: 'request 4711' })).toMatchObject({ outcome: 'erased' });
-  };
-  const purge = async (orderId: string): Promise<void> => {
-    await clear(orderId);
-    await sql(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, orderId);
-    const { dataSource, inventory, listeners } = desk.shop;
-    const keep = resolveRetention({ finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
-    const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
-    expect(await new Purge(steps, new SystemClock()).runOnce()).toMatchObject({ orders: 1 });
-  };
+  const erase = (orderId: string) => eraseOrder(desk, orderId);
+  const purge = (orderId: string) => purgeOrder(desk, orderId);
   const paid = async (reference: string): Promise<string> => {
     const orderId = await desk.placed({ attempt: desk.attempt(reference) });
     await desk.confirm(orderId, reference);
@@ -193,6 +172,27 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await reopen(id)).toMatchObject({ outcome: 'reopened', payment: { handling: 'adopted' } });
     expect(await desk.attemptsOf(orderId)).toEqual(['r-ended PAID']);
     expect(await desk.rowsOf('r-ended')).toEqual(['unknown-order adopted', 'late kept']);
+  });
+
+  it('that was settled pays no order by a report that names another transaction id', async () => {
+    await notify('r-renamed');
+    await settleRow('r-renamed');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-renamed') });
+    const report = {
+      orderId,
+      ...desk.attempt('r-renamed'),
+      amount: 1_999,
+      currency: 'EUR',
+      transactionId: 't-made-up',
+    };
+    expect(await desk.shop.markPaid.execute(report)).toMatchObject({ outcome: 'attempt-mismatch' });
+    expect(await desk.statusOf(orderId)).toBe('PENDING');
+    expect(await desk.openOf('r-renamed')).toMatchObject([{ reason: 'attempt-mismatch', source: 'report' }]);
+    await desk.shop.markPaid.execute({ ...report, orderId: 'nobody' });
+    expect(await desk.rowsOf('r-renamed')).toEqual(['unknown-order settled', 'attempt-mismatch kept']);
+    // The provider tells of a second payment under this reference.
+    await notify('r-renamed', 500n, 't-second');
+    expect(await desk.openOf('r-renamed')).toHaveLength(2);
   });
 
   it('stays settled after its row is purged, and pays no order until it is reopened', async () => {

@@ -1,0 +1,33 @@
+import { SystemClock } from '../../../src/clock';
+import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
+import { Purge } from '../../../src/orders/retention/purge';
+import { resolveRetention } from '../../../src/orders/retention/retention-options';
+import { purgeSteps } from '../../../src/orders/retention/retention.providers';
+import { type OperatorDesk } from './operator-desk';
+import { SCHEMA } from './shop';
+
+const DAY_MS = 86_400_000;
+
+/** Erases an order whose timeouts and events are done. */
+export async function eraseOrder({ shop }: OperatorDesk, orderId: string): Promise<void> {
+  await finish(shop, orderId);
+  const erasing = new ErasePersonalData(shop.transaction, shop.listeners);
+  expect(await erasing.execute({ orderId, reason: 'request 4711' })).toMatchObject({ outcome: 'erased' });
+}
+
+/** Purges an order whose timeouts and events are done, as if it had ended 90 days ago. */
+export async function purgeOrder({ shop }: OperatorDesk, orderId: string): Promise<void> {
+  const { dataSource, inventory, listeners } = shop;
+  await finish(shop, orderId);
+  await dataSource.query(`UPDATE ${SCHEMA}.orders SET updated_at = now() - interval '90 days' WHERE id = $1`, [
+    orderId,
+  ]);
+  const keep = resolveRetention({ finishedOrdersMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
+  const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
+  expect(await new Purge(steps, new SystemClock()).runOnce()).toMatchObject({ orders: 1 });
+}
+
+async function finish({ dataSource }: OperatorDesk['shop'], orderId: string): Promise<void> {
+  await dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, [orderId]);
+  await dataSource.query(`DELETE FROM ${SCHEMA}.outbox`);
+}
