@@ -91,7 +91,7 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const unit = unitOf(shop, attempt);
   const open = world.store.unmatched.open();
   // It came back from the bank, which nobody was told, or a person was.
-  const hasFailed = open.some((row) => row.reason === 'refund-failed' && isSameAttempt(row, attempt));
+  const hasFailed = open.some((row) => row.reason === 'refund-failed' && unitOf(shop, row) === unit);
   if (unit?.hasComeBack && (hasFailed || !unit.isHeard)) return true;
   const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isSameAttempt(row, attempt));
   if (isUndecided(order.status)) {

@@ -56,6 +56,6 @@ function fateOf(attempt: PaymentAttempt): Remembered {
     amount: attempt.paidAmount,
     currency: attempt.paidCurrency,
     source: isConfirmed ? 'provider' : 'report',
-    fate: status === 'SETTLED' ? 'settled' : 'booked',
+    fate: status === 'SETTLED' ? 'settled' : status === 'REFUNDED' ? 'refunded' : 'booked',
   };
 }

@@ -64,10 +64,11 @@ function isBookable({ amount, currency }: Money): boolean {
 }
 
 /** src/orders/pay/handle-webhook.ts: the state of a payment has changed. False: nobody knows it. */
-function look({ world }: Shop, money: Money): boolean {
+function look(shop: Shop, money: Money): boolean {
+  const { world } = shop;
   const { engine, agenda, wiring, store } = world;
   const known = findNotified(world, money);
-  if (!known) return false;
+  if (!known) return tellOfRefund(shop, money);
   const { orderId } = known;
   if (wiring.looksUpOnChange) engine.schedule(reconcileTimeout(orderId), agenda.now);
   engine.wake(paymentTimeout(orderId), 'passive');
@@ -77,6 +78,17 @@ function look({ world }: Shop, money: Money): boolean {
     if (status === 'PENDING' || isPaidBack) engine.wake({ kind, key }, 'passive');
     else if (wiring.checksRefunds) engine.schedule({ kind, key }, agenda.now, payload);
   }
+  return true;
+}
+
+/** The order was erased or purged after it had refunded the payment. */
+function tellOfRefund({ world: { store, agenda } }: Shop, { provider, reference, merchantAccount }: Money): boolean {
+  const names = { provider, reference, merchantAccount, transactionId: null };
+  const refunded = store.handled.find(names).find(({ fate }) => fate === 'refunded');
+  if (!refunded || refunded.amount === null || refunded.currency === null) return false;
+  const { orderId, amount, currency } = refunded;
+  const why = { reason: 'refund-failed', handling: 'kept', evidence: {}, now: agenda.now } as const;
+  store.keepUnmatched([{ ...names, orderId, amount, currency, source: 'provider', ...why }]);
   return true;
 }
 

@@ -77,7 +77,7 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
   const knowledge = random.pick<Knowledge>([90, 'all'], [5, 'lacking'], [5, 'gaining']);
   const pause = drawPause(random, startMs + windowMs, is('pause', 0.02));
   const forgets = is('forgets', 0.08);
-  const failing = is('refunds', 0.08) && !forgets ? { failingRefunds: 0.6 } : { failingRefunds: 0 };
+  const failing = is('refunds', 0.08) ? { failingRefunds: 0.6 } : { failingRefunds: 0 };
   const weak = pause ? { faults: 0.5 } : {};
   return {
     policy: {

@@ -6,6 +6,7 @@ import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
 import { refundExcess } from './refund-excess';
 import { rememberPayments } from './remember-payments';
+import { rememberRefunds } from './remember-refunds';
 import { resolveAccounts } from './resolve-accounts';
 import { renameUnmatchedPayment } from './rename-unmatched-payment';
 import { settleAttempts } from './settle-attempts';
@@ -23,5 +24,6 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     rememberPayments(schema),
     resolveAccounts(schema),
     refundExcess(schema),
+    rememberRefunds(schema),
   ];
 }

@@ -159,7 +159,7 @@ export class HandleWebhook {
    */
   private async look(names: PaymentNames): Promise<void> {
     const attempt = await this.deps.store.findAttempt(names);
-    if (!attempt) return;
+    if (!attempt) return this.tellOfRefund(names);
     const { scheduler, refunds } = this.deps;
     const { orderId } = attempt;
     const known = await refunds.ofOrder(orderId);
@@ -169,6 +169,20 @@ export class HandleWebhook {
     // These need more than a payment, whether or not they are due: a closing in progress, a waiting refund.
     const waiting = known.filter(({ isConfirmed }) => !isConfirmed).map(({ number }) => refundTimeout(number));
     scheduler.wake([paymentTimeout(orderId), { kind: ORDER_LATE_WATCH, key: orderId }, ...waiting], 'passive');
+  }
+
+  /**
+   * The order of the payment was erased or purged after it was refunded. Its refund may have failed, and nothing is left
+   * that the provider could be asked by, so a person looks there.
+   */
+  private async tellOfRefund(names: PaymentNames): Promise<void> {
+    const { store, dataSource } = this.deps;
+    const { handled } = await store.samePayments(dataSource, [names]);
+    const refunded = handled.find(({ fate }) => fate === 'refunded');
+    if (!refunded || refunded.amount === null || refunded.currency === null) return;
+    const { orderId, amount, currency } = refunded;
+    const evidence = { says: 'the payment changed after its refund, and its order was erased or purged' };
+    await this.store({ ...names, orderId, amount, currency, reason: 'refund-failed', evidence });
   }
 
   private namesOf(

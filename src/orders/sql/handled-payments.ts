@@ -14,8 +14,8 @@ export const PAYMENT_NAME_KEY = 'payment_name_key';
 
 /** What is known about a payment whose names are not stored anymore, or that no attempt holds. */
 export interface HandledPayment extends AttemptKey {
-  /** `settled`: a person has dealt with it · `booked`: an order had it that was erased or purged. */
-  readonly fate: 'settled' | 'booked';
+  /** `settled`: a person has dealt with it · `booked`, `refunded`: an order had it, or had refunded it, that was erased or purged. */
+  readonly fate: 'settled' | 'booked' | 'refunded';
   /** Null: a person has settled it without an order. */
   readonly orderId: string | null;
   readonly source: PaidSource;
@@ -146,7 +146,7 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            a.merchant_account, a.paid_amount, a.paid_currency,
            CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
-           CASE WHEN a.status = 'SETTLED' THEN 'settled' ELSE 'booked' END, a.order_id
+           CASE a.status WHEN 'SETTLED' THEN 'settled' WHEN 'REFUNDED' THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
      WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}`;
 }

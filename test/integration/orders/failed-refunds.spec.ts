@@ -5,6 +5,7 @@ import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { type OperatorDesk, openDesk } from './operator-desk';
+import { eraseOrder, purgeOrder } from './forget-order';
 import { dueOf, eventsOf, notified, SCHEMA } from './shop';
 
 const FAILED = { type: 'REJECTED', reason: 'refund failed: expired_or_canceled_card' } as const;
@@ -160,6 +161,33 @@ describe('a refund that fails after it succeeded', () => {
     expect(await run(id)).toBe('not scheduled');
     expect(askedFor('f-wire')).toHaveLength(asked);
     expect(await desk.rowsOf('f-wire')).toEqual(['late refunding', 'refund-failed settled']);
+  });
+
+  it.each([
+    ['erased', (id: string) => eraseOrder(desk, id)],
+    ['purged', (id: string) => purgeOrder(desk, id)],
+  ])('is told to a person although its order was %s, and moves no money', async (what, forget) => {
+    const reference = `f-${what}`;
+    const id = await refunded(reference);
+    await forget(id);
+    const seen = await countEvents(id);
+    for (const repetition of [1, 2]) {
+      await news(reference);
+      expect([repetition, await run(id)]).toEqual([repetition, 'not scheduled']);
+    }
+    expect(await desk.openOf(reference)).toMatchObject([
+      { reason: 'refund-failed', handling: 'kept', source: 'provider', orderId: id, amount: 1_999, currency: 'EUR' },
+    ]);
+    expect(await eventsAfter(id, seen)).toEqual(['order.payment_late refund-failed']);
+    expect(askedFor(reference)).toHaveLength(1);
+  });
+
+  it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('f-needed') });
+    await desk.confirm(id, 'f-needed');
+    await eraseOrder(desk, id);
+    await news('f-needed');
+    expect(await desk.openOf('f-needed')).toEqual([]);
   });
 
   it('keeps its order from being deleted', async () => {
