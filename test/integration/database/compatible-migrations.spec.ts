@@ -94,8 +94,10 @@ describe('a migration that says since which release it is compatible', () => {
       const before = catalogs.get(compatibleSince(name) ?? '');
       await new migration().up(runner);
       catalogs.set(name, await readCatalog(dataSource, 'ours'));
-      if (before)
-        breaks.push(...findBreaks(before, await readCatalog(dataSource, 'ours')).map((one) => `${name}: ${one}`));
+      const found = before ? findBreaks(before, await readCatalog(dataSource, 'ours')) : [];
+      // Those of the migrations before are still there.
+      const isNew = (one: string): boolean => !breaks.some((known) => known.endsWith(`: ${one}`));
+      breaks.push(...found.filter(isNew).map((one) => `${name}: ${one}`));
     }
     await runner.release();
     expect(catalogs.size).toBeGreaterThan(8);
