@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stockProblems } from '../harness/checks/order-checks';
 import { checkEnding } from './checks/check-ending';
-import { checkMoney } from './checks/check-money';
+import { checkAllMoney, checkMoney } from './checks/check-money';
 import { checkRecords } from './checks/check-records';
 import { checkUntrusted, countUntrusted, type UntrustedCount } from './checks/check-untrusted';
 import { gatherFacts, readTimeouts } from './checks/gather-facts';
@@ -69,6 +69,8 @@ export async function runScenarios({ options, signal, say }: Run): Promise<RunRe
     const ended = facts.flatMap(({ order: { lines }, stored }) => (stored ? [{ status: stored.status, lines }] : []));
     const stock = stockProblems(await stage.records.stock(), initialStock, ended);
     violations.push(...stock.map((says): Violation => ({ kind: 'stock-wrong', says })));
+    const money = { ...(await stage.records.money()), ledger: await stage.simulator.ledger() };
+    violations.push(...checkAllMoney(money, orders));
     const results = facts.map((one) => ({
       facts: one,
       violations: [...checkEnding(one), ...checkMoney(one), ...checkRecords(one)],

@@ -4,6 +4,7 @@ import {
   type UnmatchedFact,
   type ReservationFact,
 } from '../../../test/harness/checks/facts';
+import { type MoneyFacts } from '../../../test/harness/checks/money-checks';
 import { type PlannedOrder } from '../buyers/planned-order';
 
 /** What the payment provider's own books say. */
@@ -61,6 +62,7 @@ export interface Facts {
   readonly parkedTimeouts: readonly string[];
   readonly parkedMessages: readonly RefusalFact[];
   readonly unmatchedPayments: readonly UnmatchedFact[];
+  readonly money: MoneyFacts;
   /** By the answers that the shops got. */
   readonly refusals: readonly RefusalFact[];
   /** The service was killed in the middle. */

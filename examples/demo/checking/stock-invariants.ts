@@ -1,4 +1,5 @@
 import { reservationProblems, stockProblems } from '../../../test/harness/checks/order-checks';
+import { moneyProblems } from '../../../test/harness/checks/money-checks';
 import { type OrderFact } from './facts';
 import { type Invariant } from './invariant';
 import { paidBeforePlaced } from './outage';
@@ -20,6 +21,11 @@ export const STOCK_INVARIANTS: readonly Invariant[] = [
       orders.flatMap((order) =>
         placedOf(order).flatMap((placed) => reservationProblems(order.plan.id, placed, order.reservations)),
       ),
+  },
+  {
+    name: 'money-once',
+    says: 'each payment at the provider is needed by one PAID order, or returned, or open in unmatched_payment: exactly once',
+    violations: ({ money }) => moneyProblems(money),
   },
   {
     name: 'no-unmatched-payment',

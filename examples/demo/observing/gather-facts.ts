@@ -1,6 +1,7 @@
 import { type ChannelModel, type GetMessage } from 'amqplib';
 import { type OrderRecord } from '../../../test/harness/checks/facts';
 import { type Records } from '../../../test/harness/checks/records';
+import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
 import { type DemoPlan } from '../buyers/plan-orders';
 import { referenceOf } from '../buyers/planned-order';
@@ -23,9 +24,10 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
   const { outboxRows, pendingTimeouts } = await records.progress();
   const levels = await records.stock();
   const stored = await records.orderRecords();
+  const ledger = await sources.simulator.ledger();
   const planned = new Set(plan.orders.map(({ id }) => id));
   return {
-    orders: await orderFacts(sources, stored),
+    orders: orderFacts(plan, stored, ledger),
     unplannedOrders: [...stored.keys()].filter((id) => !planned.has(id)),
     stock: levels.map((level) => ({ ...level, initial: plan.stock.get(level.sku) ?? 0 })),
     hasBroker: bus !== undefined,
@@ -36,17 +38,19 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
     parkedTimeouts: await records.parkedTimeouts(),
     parkedMessages: bus ? await parkedMessages(bus.broker, `${bus.prefix}.parked`) : [],
     unmatchedPayments: await records.unmatchedPayments(),
+    money: { ...(await records.money()), ledger },
     refusals,
     wasKilled,
     slowness,
   };
 }
 
-async function orderFacts(
-  { plan, simulator }: Sources,
+function orderFacts(
+  plan: DemoPlan,
   stored: ReadonlyMap<string, OrderRecord>,
-): Promise<OrderFact[]> {
-  const ledger = new Map((await simulator.ledger()).map((entry) => [entry.reference, entry]));
+  entries: readonly LedgerEntry[],
+): OrderFact[] {
+  const ledger = new Map(entries.map((entry) => [entry.reference, entry]));
   return plan.orders.map((planned) => {
     const row = stored.get(planned.id);
     const entry = ledger.get(referenceOf(planned));

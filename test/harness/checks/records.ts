@@ -8,6 +8,7 @@ import {
   type StockLevel,
   type StoredOrder,
 } from './facts';
+import { type ClaimFact, type MoneyFacts, type OpenRowFact } from './money-checks';
 
 const SCHEMA = 'order_timeout';
 
@@ -115,6 +116,23 @@ export class Records {
               reference || ' ' || amount || ' ' || currency || ': ' || reason AS says
          FROM ${SCHEMA}.unmatched_payment`,
     );
+  }
+
+  /** Who counts on which money, and what waits for a person. */
+  async money(): Promise<Omit<MoneyFacts, 'ledger'>> {
+    const claims: ClaimFact[] = await this.dataSource.query(
+      `SELECT a.order_id AS "orderId", o.amount::text AS "orderAmount", a.provider, a.reference,
+              (a.paid_amount - a.refunded_amount)::text AS amount, coalesce(a.transaction_id, '') AS "transactionId",
+              coalesce(a.resolved_account, a.merchant_account) AS "merchantAccount"
+         FROM ${SCHEMA}.payment_attempt a JOIN ${SCHEMA}.orders o ON o.id = a.order_id
+        WHERE a.status = 'PAID' AND o.status = 'PAID'`,
+    );
+    const openRows: OpenRowFact[] = await this.dataSource.query(
+      `SELECT provider, reference, merchant_account AS "merchantAccount", reason,
+              coalesce(evidence->>'transactionId', '') AS "transactionId"
+         FROM ${SCHEMA}.unmatched_payment WHERE handling IN ('kept', 'waiting')`,
+    );
+    return { claims, openRows };
   }
 
   private async texts(sql: string): Promise<string[]> {

@@ -1,9 +1,21 @@
+import { type MoneyFacts, moneyProblems } from '../../harness/checks/money-checks';
+import { type Placed } from '../playing/placed-order';
 import { type OrderFacts } from './order-facts';
 import { type Violation } from './violation';
 
 /** By the provider's own books: a paid order holds exactly its price, every other one holds nothing. */
 export function checkMoney(facts: OrderFacts): Violation[] {
   return [...checkForeign(facts), ...checkOwn(facts)];
+}
+
+/** All money of the run, whoever has it. What was refunded directly at the provider is not the service's to know. */
+export function checkAllMoney(money: MoneyFacts, orders: readonly Placed[]): Violation[] {
+  const givenByHand = new Map(orders.map(({ id, plan }) => [id, BigInt(plan.ends.givenByHand ?? 0)]));
+  const claims = money.claims.map((claim) => ({
+    ...claim,
+    amount: String(BigInt(claim.amount) - (givenByHand.get(claim.orderId) ?? 0n)),
+  }));
+  return moneyProblems({ ...money, claims }).map((says) => ({ kind: 'other', says }));
 }
 
 /** What is no order's never goes back by itself. */

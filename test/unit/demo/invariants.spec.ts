@@ -1,7 +1,8 @@
 import { type Facts, type OrderFact } from '../../../examples/demo/checking/facts';
 import { check } from '../../../examples/demo/checking/invariant';
 import { INVARIANTS } from '../../../examples/demo/checking/invariants';
-import { ending, soundFacts, withOrder } from './sound-facts';
+import { type MoneyFacts } from '../../harness/checks/money-checks';
+import { CLAIM, ending, ENTRY, openRow, soundFacts, withOrder } from './sound-facts';
 
 const failing = (facts: Facts): string[] =>
   check(INVARIANTS, facts)
@@ -87,6 +88,51 @@ const VIOLATIONS: readonly [string, Facts, readonly string[]][] = [
     withOrder('closed', (order) => ({ ...order, reservations: [] })),
     ['reservations-exact'],
   ],
+  ['money is at the provider, and nobody knows', withMoney({ claims: [] }), ['money-once']],
+  ['one payment pays two orders', withMoney({ claims: [CLAIM, { ...CLAIM, orderId: 'late' }] }), ['money-once']],
+  [
+    'one payment pays two orders under its two names',
+    withMoney({ claims: [CLAIM, { ...CLAIM, orderId: 'late', reference: 't-paid' }] }),
+    ['money-once'],
+  ],
+  [
+    'a payment was returned that its order needs',
+    withMoney({ ledger: [{ ...ENTRY, refundedAmount: '200' }] }),
+    ['money-once'],
+  ],
+  [
+    'a part of a payment was returned that its order needs',
+    withMoney({ ledger: [{ ...ENTRY, refundedAmount: '1' }] }),
+    ['money-once'],
+  ],
+  [
+    'a payment was returned twice',
+    withMoney({ ledger: [{ ...ENTRY, refundedAmount: '400' }], claims: [] }),
+    ['money-once'],
+  ],
+  [
+    'a payment was returned, and a row invites to return it again',
+    withMoney({ ledger: [{ ...ENTRY, refundedAmount: '200' }], claims: [], openRows: [openRow('late')] }),
+    ['money-once'],
+  ],
+  [
+    'a payment pays an order, and a row offers it to another',
+    withMoney({ openRows: [openRow('unknown-order')] }),
+    ['money-once'],
+  ],
+  [
+    'the provider took more than the order has',
+    withMoney({ ledger: [{ ...ENTRY, paidAmount: '250' }] }),
+    ['money-once'],
+  ],
+  [
+    'an order keeps a second payment, and nobody knows',
+    withMoney({
+      ledger: [ENTRY, { ...ENTRY, reference: 'second', transactionId: 't-second' }],
+      claims: [CLAIM, { ...CLAIM, reference: 'second' }],
+    }),
+    ['money-once'],
+  ],
   ['money fits no order', { ...soundFacts, unmatchedPayments: [UNMATCHED] }, ['no-unmatched-payment']],
   [
     'an order ends twice',
@@ -143,6 +189,10 @@ function stockOf(level: { onHand: number; reserved: number }): Facts {
   return { ...soundFacts, stock: [{ sku: 'tea', initial: 10, ...level }] };
 }
 
+function withMoney(money: Partial<MoneyFacts>): Facts {
+  return { ...soundFacts, money: { ...soundFacts.money, ...money } };
+}
+
 function eventOrFail(): Facts['events'][number] {
   if (!firstEvent) throw new Error('the sound facts have no events');
   return firstEvent;
@@ -168,6 +218,28 @@ describe('the checks of the demo', () => {
       withOrder('closed', (order) => movedBy(order, 2, -6)),
     ).flatMap(({ violations }) => violations);
     expect(violation).toBe('closed became CLOSING 1 ms early');
+  });
+
+  it.each<[string, Partial<MoneyFacts>]>([
+    ['was returned', { ledger: [{ ...ENTRY, refundedAmount: '200' }], claims: [] }],
+    ['waits for a person', { claims: [], openRows: [openRow('late')] }],
+    [
+      'is too much, and waits for a person',
+      {
+        ledger: [{ ...ENTRY, paidAmount: '250' }],
+        claims: [{ ...CLAIM, amount: '250' }],
+        openRows: [openRow('overpaid')],
+      },
+    ],
+    [
+      'is that of another merchant who uses the same reference',
+      {
+        ledger: ['a', 'b'].map((merchantAccount) => ({ ...ENTRY, merchantAccount, transactionId: merchantAccount })),
+        claims: ['a', 'b'].map((merchantAccount) => ({ ...CLAIM, merchantAccount, orderId: merchantAccount })),
+      },
+    ],
+  ])('are content with money that %s', (_, money) => {
+    expect(failing(withMoney(money))).toEqual([]);
   });
 
   it('do not count repeated deliveries of the same event id against the service', () => {

@@ -1,6 +1,7 @@
 import { type PlannedOrder } from '../../../examples/demo/buyers/planned-order';
 import { type Facts, type OrderFact } from '../../../examples/demo/checking/facts';
 import { type EventFact, type HistoryFact } from '../../harness/checks/facts';
+import { type ClaimFact, type MoneyFacts, type OpenRowFact } from '../../harness/checks/money-checks';
 
 const DEADLINE = 1_000_000;
 
@@ -72,6 +73,22 @@ function eventsOf({ plan: { id }, history }: OrderFact): EventFact[] {
   });
 }
 
+/** A payment of 200 that no order has, and that nobody knows of. */
+export const ENTRY: MoneyFacts['ledger'][number] = {
+  ...{ provider: 'simulator', reference: 'pay-paid', orderId: 'paid', merchantAccount: null, transactionId: 't-paid' },
+  ...{ amount: '200', currency: 'EUR', status: 'PAID', paidAmount: '200', paidCurrency: 'EUR', refundedAmount: '0' },
+  ...{ createdAt: '', scannedAt: null, paidAt: '', closedAt: null, refundedAt: null, disputedAt: null, refunds: [] },
+  ...{ winner: 'buyer', refusedPays: 0, queries: 0, closes: 0 },
+  notifications: { sent: 0, acknowledged: 0, failed: 0, lost: 0, forged: 0 },
+};
+
+const NAMES = { provider: 'simulator', merchantAccount: '', reference: 'pay-paid', transactionId: '' };
+
+/** The order that has it. */
+export const CLAIM: ClaimFact = { ...NAMES, orderId: 'paid', orderAmount: '200', amount: '200' };
+
+export const openRow = (reason: string): OpenRowFact => ({ ...NAMES, reason });
+
 /** A run in which everything went as it must. */
 export const soundFacts: Facts = {
   orders: [closed, paid, late],
@@ -85,6 +102,7 @@ export const soundFacts: Facts = {
   parkedTimeouts: [],
   parkedMessages: [],
   unmatchedPayments: [],
+  money: { ledger: [ENTRY], claims: [CLAIM], openRows: [] },
   refusals: [],
   wasKilled: false,
   slowness: 1,
