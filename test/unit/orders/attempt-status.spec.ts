@@ -131,3 +131,16 @@ describe('the table of transitions of a payment attempt', () => {
     expect(() => withStatus(attempt({ status: from }), to)).toThrow(`no transition from ${from} to ${to}`);
   });
 });
+
+describe('a new attempt', () => {
+  it('takes from its order what it does not say', () => {
+    const draft = draftAttempt(order(), { provider: 'fake', reference: 'a-1' }, NOW);
+    expect(draft).toMatchObject({ status: 'OPEN', amount: 100n, currency: 'EUR', timeExpire: null, registered: true });
+  });
+
+  it('keeps what it says, and may be one that the buyer does not have yet', () => {
+    const said = { amount: 60, currency: 'USD', timeExpire: NOW };
+    const draft = draftAttempt(order(), { provider: 'fake', reference: 'a-1', handedOver: false, ...said }, NOW);
+    expect(draft).toMatchObject({ ...said, amount: 60n, status: 'CREATED' });
+  });
+});

@@ -53,6 +53,82 @@ describe('booking a payment', () => {
     ]);
   });
 
+  it('gives a report back what it had confused: its attempt is open again, or closed if the order has ended', () => {
+    const confused = paid({ reference: 'a-2', paidSource: 'report', transactionId: 't-1' });
+    const told = money({ transactionId: 't-1' });
+    const before = order({ attempts: [attempt(), confused] });
+    const booking = bookMoney(before, told);
+    expect(statuses(booking.after.attempts)).toEqual(['a-1 PAID 100', 'a-2 OPEN -']);
+    expect(booking.released).toMatchObject([
+      { reference: 'a-2', status: 'OPEN', transactionId: null, paidSource: null },
+    ]);
+    const ended = bookMoney({ ...before, status: 'CLOSED' }, told);
+    expect(ended.released).toMatchObject([{ reference: 'a-2', status: 'CLOSED' }]);
+  });
+
+  it('ends the second name of a payment for good, because it takes no money of its own', () => {
+    const told = money({ transactionId: 'a-2' });
+    for (const second of [paid({ reference: 'a-2', paidSource: 'report' }), paid({ reference: 'a-2' })]) {
+      const { after, released } = bookMoney(order({ attempts: [paid({ transactionId: 'a-2' }), second] }), told);
+      expect(statuses(after.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
+      expect(released).toEqual([]);
+    }
+    const open = bookMoney(order({ attempts: [attempt(), paid({ reference: 'a-2', paidSource: 'report' })] }), told);
+    expect(statuses(open.after.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
+  });
+
+  it('leaves a payment where the provider has confirmed it, if it is told of again under a registered name', () => {
+    const told = money({ reference: 'a-2', transactionId: 't-1' });
+    const with2 = (first: PaymentAttempt) =>
+      statuses(bookMoney(order({ attempts: [first, attempt({ reference: 'a-2' })] }), told).after.attempts);
+    expect(with2(paid({ transactionId: 't-1' }))).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
+    // Nothing but the payment's own name links this one to the order.
+    expect(with2(paid({ transactionId: 't-1', registered: false }))).toEqual(['a-1 DUPLICATE -', 'a-2 PAID 100']);
+  });
+
+  it('leaves a payment that a person has settled where it is, whatever names it', () => {
+    const settled = paid({ status: 'SETTLED', paidSource: 'report', registered: false, transactionId: 't-1' });
+    const before = order({ attempts: [settled, attempt({ reference: 'a-2' })] });
+    const { holder, after } = bookMoney(before, money({ reference: 'a-2', transactionId: 't-1' }));
+    expect(holder).toMatchObject({ reference: 'a-1', status: 'SETTLED' });
+    expect(after.attempts.filter(({ status }) => status === 'PAID')).toEqual([]);
+  });
+
+  it('takes one of two merchants for a payment without an account, and leaves the attempt of the other open', () => {
+    const attempts = [attempt({ merchantAccount: 'm-1' }), attempt({ merchantAccount: 'm-2' })];
+    const { after } = bookMoney(order({ attempts }), money());
+    expect(after.attempts.map(({ status }) => status)).toEqual(['PAID', 'OPEN']);
+  });
+
+  it('ends the row without an account if the same attempt was registered with it, too', () => {
+    const attempts = [attempt(), attempt({ merchantAccount: 'm-1' })];
+    const { after } = bookMoney(order({ attempts }), money({ merchantAccount: 'm-1' }));
+    expect(after.attempts.map(({ status }) => status)).toEqual(['DUPLICATE', 'PAID']);
+  });
+
+  it('learns the account of an attempt from its provider, and from nobody else', () => {
+    const told = (source: 'provider' | 'report', known: PaymentAttempt) =>
+      bookMoney(order({ attempts: [known] }), money({ source, merchantAccount: 'm-1' })).holder;
+    expect(told('provider', attempt())).toMatchObject({ merchantAccount: null, resolvedAccount: 'm-1' });
+    expect(told('report', attempt())).toMatchObject({ merchantAccount: null, resolvedAccount: null });
+    const known = attempt({ merchantAccount: 'm-1' });
+    expect(told('provider', known)).toMatchObject({ merchantAccount: 'm-1', resolvedAccount: null });
+  });
+
+  it('keeps the first of two reports that differ, in amount or in currency, and calls that a dispute', () => {
+    const reported = paid({ paidSource: 'report' });
+    for (const other of [{ amount: 99n }, { currency: 'USD' }]) {
+      const booking = bookMoney(order({ attempts: [reported] }), money({ source: 'report', ...other }));
+      expect(booking).toMatchObject({ changed: [], isDisputed: true, wasBooked: true, isNew: false });
+      expect(booking.after.attempts).toEqual([reported]);
+    }
+  });
+
+  it('needs a new row only for an attempt that was not registered', () => {
+    expect(bookMoney(order(), money()).isNew).toBe(true);
+    expect(bookMoney(order({ attempts: [attempt()] }), money()).isNew).toBe(false);
+  });
+
   it('counts one payment once, in any order of its reports and under any of its names', () => {
     const names = [
       { reference: 'cs_1', transactionId: 'pi_1' },

@@ -75,6 +75,28 @@ describe('the decision about money that an order does not need', () => {
     expect(decideUnmatched(both, REFUND, true)).toMatchObject({ ...nothing, kept: [part] });
   });
 
+  it('is in no doubt about a report that pays the order alone, but about one that pays it with others', () => {
+    const reported = (paidAmount: bigint) => paid({ reference: 'a-2', paidAmount, paidSource: 'report' });
+    expect(decideUnmatched(order({ status: 'PAID', attempts: [reported(100n)] }), REFUND)).toEqual({ type: 'nothing' });
+    const both = order({ status: 'PAID', attempts: [paid({ paidAmount: 60n }), reported(60n)] });
+    expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, unverified: [{ reference: 'a-2' }] });
+    expect(decideUnmatched(both, REFUND, true)).toEqual({ type: 'nothing' });
+  });
+
+  it('leaves every payment of an erased order to a person, because its earlier payments are forgotten', () => {
+    const erased = { isErased: true, attempts: one };
+    for (const status of ['CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'] as const) {
+      expect(decideUnmatched(order({ status, ...erased }), REVIVE)).toMatchObject({ ...nothing, kept: one });
+    }
+    const second = paid({ reference: 'a-2', paidAt: later });
+    const both = order({ status: 'PAID', isErased: true, attempts: [...one, second] });
+    expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, kept: [second] });
+  });
+
+  it('has nothing to decide about an ended order without money', () => {
+    expect(decideUnmatched(order({ status: 'CLOSED', attempts: [attempt()] }), REFUND)).toEqual({ type: 'nothing' });
+  });
+
   it('looks up two reports together, because both may be too low', () => {
     const reports = ['a-1', 'a-2'].map((reference) => paid({ reference, paidAmount: 80n, paidSource: 'report' }));
     const both = order({ status: 'PAID', attempts: reports });

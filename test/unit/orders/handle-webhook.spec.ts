@@ -41,6 +41,7 @@ function desk(
   const store = {
     findAttempt: async (names: PaymentNames) => (known && isSamePayment(known, names) ? known : undefined),
     lock: async () => ({ now: NOW }),
+    samePayments: async () => ({ attempts: [], unowned: [], handled: [] }),
     keepUnmatched: async (_tx: unknown, money: UnmatchedMoney[]) => void kept.push(...money),
   } as unknown as OrderStore;
   const markPaid = {
@@ -67,11 +68,25 @@ function desk(
 
 describe('a notification', () => {
   it('of a payment is booked on the order of its attempt, and acknowledged', async () => {
-    const { take, booked } = desk(PAID, attempt());
+    const { take, booked, kept, scheduled } = desk(PAID, attempt());
     expect(await take()).toBe('accepted');
     expect(booked).toMatchObject([
       { orderId: 'o-1', provider: 'fake', reference: 'a-1', amount: 100n, currency: 'EUR' },
     ]);
+    expect([kept, scheduled]).toEqual([[], []]);
+  });
+
+  it('of a payment belongs to the account that it names, otherwise to that of its attempt', async () => {
+    const known = attempt({ merchantAccount: 'm-1' });
+    const silent = desk(PAID, known);
+    await silent.take();
+    expect(silent.booked).toMatchObject([{ merchantAccount: 'm-1' }]);
+    const named = desk({ ...PAID, merchantAccount: 'm-2' }, attempt());
+    await named.take();
+    expect(named.booked).toMatchObject([{ merchantAccount: 'm-2' }]);
+    const without = desk(PAID, attempt());
+    await without.take();
+    expect(without.booked).not.toMatchObject([{ merchantAccount: expect.anything() as unknown }]);
   });
 
   it('that cannot be stored is requested again', async () => {
@@ -155,11 +170,18 @@ describe('a notification', () => {
     expect(booked).toEqual([]);
   });
 
+  it('of another change is acknowledged if nothing is known of its attempt', async () => {
+    const { take, scheduled, woken, kept } = desk({ type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} });
+    expect(await take()).toBe('accepted');
+    expect([scheduled, woken, kept]).toEqual([[], [], []]);
+  });
+
   it('of another change asks again for the refunds that are done, because they may have failed', async () => {
     const news: Notification = { type: 'STATUS_CHANGED', reference: 'a-1', evidence: {} };
-    const { take, scheduled } = desk(news, attempt(), undefined, [{ number: 'r-done', isConfirmed: true }]);
+    const { take, scheduled, woken } = desk(news, attempt(), undefined, [{ number: 'r-done', isConfirmed: true }]);
     expect(await take()).toBe('accepted');
     expect(scheduled).toContainEqual({ kind: 'payment.refund', key: 'r-done', payload: { isCheck: true }, afterMs: 0 });
+    expect(woken).not.toContainEqual(expect.objectContaining({ key: 'r-done' }));
   });
 
   it('of a chargeback is kept for a person, with its order', async () => {

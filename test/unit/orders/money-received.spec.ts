@@ -21,6 +21,16 @@ describe('adding up the money of an order', () => {
     expect(moneyReceived(order(), [part, full])).toEqual({ type: 'sufficient', surplus: [part] });
   });
 
+  it('treats the same one of two payments of the same moment as surplus, in whatever order they are read', () => {
+    const [a, b] = [paid({ reference: 'a' }), paid({ reference: 'b' })];
+    for (const both of [
+      [a, b],
+      [b, a],
+    ]) {
+      expect(moneyReceived(order(), both)).toEqual({ type: 'sufficient', surplus: [b] });
+    }
+  });
+
   it('counts every payment once: the needed and the surplus ones are all of them', () => {
     const payments = fc.array(
       fc.record({ paidAmount: fc.bigInt({ min: 1n, max: 120n }), paidCurrency: fc.constantFrom('EUR', 'USD') }),

@@ -5,6 +5,7 @@ import { decideManualRefund } from '../../../src/orders/operator/decide-manual-r
 import { decideRevival } from '../../../src/orders/operator/decide-revival';
 import { type UnmatchedPayment } from '../../../src/orders/unmatched/unmatched-payment';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
+import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { attempt, money, NOW, order, paid } from './orders';
 
 const A1 = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };
@@ -158,6 +159,36 @@ describe('an assignment', () => {
     const elsewhere = attempt({ orderId: 'o-2' });
     const decision = decideAssignment(order(), unmatched(), money(), { attempts: [elsewhere], handled: [] });
     expect(decision).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
+  });
+
+  it('ends neither a settlement nor what became of the payment before', () => {
+    const settled = { type: 'refuse', refusal: { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } };
+    expect(decide({}, [paid({ status: 'SETTLED' })])).toEqual(settled);
+    const after = (fate: 'settled' | 'booked', attempts: PaymentAttempt[] = []) => {
+      const trace = { provider: 'fake', reference: 'a-1', merchantAccount: null, orderId: null, isOther: false };
+      const handled = [{ ...trace, fate, source: 'provider', amount: 100n, currency: 'EUR' } as const];
+      return decideAssignment(order({ attempts }), unmatched(), money(), { attempts, handled });
+    };
+    expect(after('settled')).toEqual(settled);
+    expect(after('booked')).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
+    // It is this order's, so it was booked here.
+    expect(after('booked', [paid()])).toEqual({ type: 'assign' });
+  });
+
+  it.each([
+    [{ amount: 1 }, true],
+    [{ amount: 0 }, false],
+    [{ amount: Number.MAX_SAFE_INTEGER }, true],
+    [{ amount: Number.MAX_SAFE_INTEGER + 1 }, false],
+    [{ currency: 'USD' }, false],
+  ])('of %j is possible: %s', (part, isPossible) => {
+    const refusal = { code: 'PAYMENT_NOT_BOOKABLE', amount: 100, currency: 'EUR', orderCurrency: 'EUR', ...part };
+    expect(decide(part)).toEqual(isPossible ? { type: 'assign' } : { type: 'refuse', refusal });
+  });
+
+  it('does not change what the order has of this payment from a source as good', () => {
+    const refusal = { code: 'PAYMENT_DISPUTED', paidAmount: 40, paidCurrency: 'EUR' };
+    expect(decide({}, [paid({ paidAmount: 40n })])).toEqual({ type: 'refuse', refusal });
   });
 
   it('books a payment as registered, even one that the order has already', () => {

@@ -19,6 +19,19 @@ describe('a refund', () => {
     expect(refundNumber({ provider: 'alipay', reference: 'order-1' })).toBe('52144d66ed03dd2ce9beb4c8cac7d606');
   });
 
+  it('has another number for an equal reference of another merchant', () => {
+    const key = { provider: 'alipay', reference: 'order-1' };
+    const numbers = [null, 'm-1', 'm-2'].map((merchantAccount) => refundNumber({ ...key, merchantAccount }));
+    expect(new Set(numbers).size).toBe(3);
+    expect(numbers[0]).toBe(refundNumber(key));
+  });
+
+  it('needs the amount and the currency that were paid', () => {
+    for (const missing of [{ paidAmount: null }, { paidCurrency: null }]) {
+      expect(() => refundOf(paid(missing), 'late')).toThrow('has no payment to refund');
+    }
+  });
+
   it('is for the whole paid amount, which may differ from the requested amount', () => {
     expect(refundOf(paid({ paidAmount: 120n }), 'late')).toMatchObject({
       amount: 120n,
@@ -43,6 +56,8 @@ describe('a refund', () => {
     [{ type: 'PENDING' }, 120_000, { type: 'retry', counted: false, afterMs: 60_000 }],
     [{ type: 'PENDING' }, 7_200_000, { type: 'retry', counted: false, afterMs: 600_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 0, { type: 'retry', counted: false, afterMs: 5_000 }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 299_999, { type: 'retry', counted: false, afterMs: 5_000 }],
+    [{ type: 'UNKNOWN', reason: 'down' }, 3_599_999, { type: 'retry', counted: false, afterMs: 15_000 }],
     [{ type: 'UNKNOWN', reason: 'down', retryAfterMs: 30_000 }, 0, { counted: false, afterMs: 30_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 86_400_000, { type: 'retry', counted: false, afterMs: 60_000 }],
     [{ type: 'UNKNOWN', reason: 'down' }, 86_400_001, { type: 'retry', counted: true, reason: 'down' }],
@@ -108,6 +123,10 @@ describe('the payment watch', () => {
     expect(plan(UNKNOWN)).toMatchObject({ type: 'retry', counted: false, afterMs: 2_000 });
     expect(plan(UNKNOWN, at(601_000))).toMatchObject({ type: 'retry', counted: false });
     expect(plan({ type: 'IN_PROGRESS', reason: 'paying' })).toMatchObject({ type: 'retry', counted: false });
+  });
+
+  it('does not look up again shortly before the next round', () => {
+    expect(plan(UNKNOWN, at(599_000))).toEqual({ type: 'reschedule', dueAt: at(600_000) });
   });
 
   it('counts if this process cannot look it up, so that a person is alerted, but not before the last round', () => {
