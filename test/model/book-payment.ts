@@ -80,7 +80,8 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
   const money = accountedFor(world, order, wiring.believes(told));
   const first = bookMoney(order, money);
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
-  const same = store.samePayments(money);
+  const found = store.samePayments(money);
+  const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
   const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;
   if (claim === 'refused') return mismatched();

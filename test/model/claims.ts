@@ -13,6 +13,7 @@ import {
   isSamePayment,
   isSameRow,
   type PaymentAttempt,
+  type PaymentNames,
 } from '../../src/orders/payment-attempt';
 import { isCertain, isElsewhere, isOnlyClaimed, settledReports } from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
@@ -41,7 +42,7 @@ export class Claims {
     if (isKnown && !isSettled) return 'refused';
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
-    if (money.source === 'provider') store.closeUnmatched(same.unowned);
+    if (money.source === 'provider' && !isSettled) store.closeUnmatched(same.unowned);
     if (decision === 'outranks') {
       if (money.isAssigned) this.contest(same.attempts.filter(({ orderId }) => orderId !== order.id));
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder)) keep('attempt-mismatch');
@@ -128,7 +129,9 @@ export class Claims {
     const money = paymentsFound(findings);
     if (money.length === 0) return;
     const found = money.map((names) => store.samePayments(names));
-    for (const names of money) if (!names.isSettled) store.closeUnmatched(store.samePayments(names).unowned);
+    const settled = after.attempts.filter(({ status }) => status === 'SETTLED');
+    const isNeeded = (one: PaymentNames): boolean => !settled.some((attempt) => isSamePayment(attempt, one));
+    for (const { unowned } of found) store.closeUnmatched(unowned.filter(isNeeded));
     this.tellOfSettled(before, after);
     const known = found.flatMap(({ attempts }) => attempts);
     const needed = neededPayments(after);

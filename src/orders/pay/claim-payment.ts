@@ -33,7 +33,8 @@ export class ClaimPayment {
 
   /**
    * `refused`: the payment belongs to another order, or a person has settled it. `repeated`: the order had it before it was
-   * erased. `settled`: a person had settled it before the order registered its attempt, which books it as such. Claims of other orders end when this one is paid by it, or by a person's decision. Until then, a person is told of both.
+   * erased. `settled`: a person had settled it before the order registered its attempt, which books it as such. Claims of
+   * other orders end when this one is paid by it, or by a person's decision. Until then, a person is told of both.
    */
   async execute(
     claim: Claim,
@@ -48,7 +49,7 @@ export class ClaimPayment {
     if (isKnown && !isSettled) return 'refused';
     const decision = decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
-    if (money.source === 'provider') await this.store.closeUnmatched(tx, same.unowned);
+    if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, same.unowned);
     if (decision === 'outranks') {
       const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
       if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });

@@ -122,8 +122,11 @@ export class MarkPaid {
 
   private async bookOn(reported: Report): Promise<MarkPaidResult> {
     const { tx, order } = reported.locked;
-    const same = await this.transaction.store.samePayments(tx, [reported.money]);
-    const claim = await this.claims.execute(reported, bookMoney(order, reported.money), same);
+    const first = bookMoney(order, reported.money);
+    const found = await this.transaction.store.samePayments(tx, [reported.money]);
+    // What the order has as settled stays shown to a person.
+    const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
+    const claim = await this.claims.execute(reported, first, same);
     if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
     const vouched = claim === 'ours' ? vouchedBy(reported.money, same) : undefined;
     if (vouched) await this.transaction.store.closeUnmatched(tx, same.unowned);

@@ -13,6 +13,7 @@ import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 /** Implemented by OrderStore, which uses this class. */
 interface Store extends BookingWriter {
   samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
+  holdUnmatched(tx: EntityManager, money: readonly AdoptablePayment[]): Promise<boolean>;
   closeUnmatched(tx: EntityManager, money: readonly AdoptablePayment[]): Promise<void>;
   resolved(attempt: PaymentAttempt): PaymentAttempt;
 }
@@ -58,6 +59,7 @@ export class AdoptUnmatched {
     if (!booking.wasBooked && isHandled(same.handled, money)) return order;
     // What a person has settled counts as none, so the row stays the one that shows it.
     if (booking.isDisputed || booking.holder.status === 'SETTLED') return order;
+    if (!(await this.store.holdUnmatched(tx, [adoptable]))) return order;
     // It was registered for another order in the meantime. A person must find out whose it is.
     if (!(await writeBooking(this.store, tx, booking, { ...adoptable.evidence }))) return order;
     await this.store.closeUnmatched(tx, [adoptable]);

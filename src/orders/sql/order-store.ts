@@ -44,6 +44,7 @@ export class OrderStore {
   readonly contested: ContestedRows;
   private readonly statusSql: string;
   private readonly closeSql: string;
+  private readonly holdSql: string;
   private readonly readSql: string;
   private readonly resolveSql: string;
 
@@ -75,6 +76,10 @@ export class OrderStore {
         RETURNING 1)
       SELECT count(*)::int AS count FROM moved`;
     this.readSql = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = $1`;
+    // As they are now: a person may have settled them since they were read.
+    this.holdSql = `
+      SELECT id FROM ${schema}.unmatched_payment
+       WHERE id = ANY($1::uuid[]) AND handling IN ('kept', 'waiting') ORDER BY id FOR NO KEY UPDATE`;
     this.closeSql = `UPDATE ${schema}.unmatched_payment SET handling = 'adopted' WHERE id = ANY($1::uuid[])`;
   }
 
@@ -122,9 +127,22 @@ export class OrderStore {
     await tx.query(this.resolveSql, [provider, reference, account]);
   }
 
-  /** Records that this unmatched money is now booked under another name. */
+  /**
+   * Records that this unmatched money is now booked under another name.
+   *
+   * @throws Error if another transaction has handled some of it since it was read, so that it must not be booked.
+   */
   async closeUnmatched(tx: EntityManager, money: readonly Pick<UnownedMoney, 'id'>[]): Promise<void> {
-    if (money.length > 0) await tx.query(this.closeSql, [money.map(({ id }) => id)]);
+    if (money.length === 0) return;
+    if (!(await this.holdUnmatched(tx, money)))
+      throw new Error('a person has settled or assigned the payment in the meantime; repeat the request');
+    await tx.query(this.closeSql, [money.map(({ id }) => id)]);
+  }
+
+  /** Locks this unmatched money. False: another transaction has handled some of it since it was read. */
+  async holdUnmatched(tx: EntityManager, money: readonly Pick<UnownedMoney, 'id'>[]): Promise<boolean> {
+    const ids = [...new Set(money.map(({ id }) => id))];
+    return (await tx.query<unknown[]>(this.holdSql, [ids])).length === ids.length;
   }
 
   /**

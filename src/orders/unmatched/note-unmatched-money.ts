@@ -53,9 +53,10 @@ export class NoteUnmatchedMoney {
     const money = asked.flatMap(({ findings }) => paymentsFound(findings));
     if (money.length === 0) return;
     const { attempts, unowned } = await this.store.samePayments(tx, money);
-    const isBookable = (one: PaymentNames): boolean =>
-      money.some((names) => !names.isSettled && isSamePayment(one, names));
-    await this.store.closeUnmatched(tx, unowned.filter(isBookable));
+    const settled = asked.flatMap(({ after }) => after.attempts.filter(({ status }) => status === 'SETTLED'));
+    // What an order has as settled stays shown to a person.
+    const isNeeded = (one: PaymentNames): boolean => !settled.some((attempt) => isSamePayment(attempt, one));
+    await this.store.closeUnmatched(tx, unowned.filter(isNeeded));
     for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);

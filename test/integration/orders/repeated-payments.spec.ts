@@ -1,3 +1,4 @@
+import { until } from '../../support/engine';
 import { eraseOrder, purgeOrder } from './forget-order';
 import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
 import { SCHEMA, settle, settleUntilDone } from './shop';
@@ -146,10 +147,24 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
     expect(await desk.statusOf(orderId)).toBe('CLOSED');
     expect(await desk.openOf('r-found')).toMatchObject([{ id, reason: 'unknown-order', source: 'provider' }]);
+    await desk.confirm(orderId, 'r-found');
+    expect(await desk.openOf('r-found')).toHaveLength(1);
     expect(await assign(id, orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' });
     expect(await desk.attemptsOf(orderId)).toEqual(['r-found SETTLED']);
     await settleRow('r-found');
     expect(await desk.rowsOf('r-found')).toEqual(['unknown-order settled']);
+  });
+
+  it('that was settled as a mere report stays shown to a person when its order registers and confirms it', async () => {
+    await desk.report('nobody', 'r-shown');
+    await settleRow('r-shown');
+    await notify('r-shown');
+    const orderId = await desk.placed({ attempt: desk.attempt('r-shown') });
+    for (const repetition of [1, 2]) {
+      await desk.confirm(orderId, 'r-shown');
+      expect([repetition, await desk.attemptsOf(orderId)]).toEqual([repetition, ['r-shown SETTLED']]);
+      expect(await desk.openOf('r-shown')).toMatchObject([{ reason: 'unknown-order', source: 'provider' }]);
+    }
   });
 
   it('that was settled before its attempt was registered is shown to a person if it is confirmed with another amount', async () => {
@@ -193,6 +208,43 @@ describe('a payment whose order was erased or purged, or that was settled withou
     // The provider tells of a second payment under this reference.
     await notify('r-renamed', 500n, 't-second');
     expect(await desk.openOf('r-renamed')).toHaveLength(2);
+  });
+
+  describe('while a person settles it', () => {
+    const isBlocked = async (): Promise<boolean> =>
+      (await sql(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+        .length > 0;
+    /** Settles the row, and lets `work` run into its lock before the decision is committed. */
+    const settleAgainst = async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+      const runner = desk.shop.dataSource.createQueryRunner();
+      await runner.startTransaction('READ COMMITTED');
+      await desk.shop.settleUnmatched.execute({ id, reason: 'paid back by wire' }, { by: ANNA, tx: runner.manager });
+      const working = work();
+      await until(isBlocked);
+      await runner.commitTransaction();
+      await runner.release();
+      return working;
+    };
+
+    it('pays no order that would adopt it', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('r-race') });
+      const id = await desk.unmatched('r-race');
+      await settleAgainst(id, () => settle(desk.shop, [orderId]));
+      expect(await desk.statusOf(orderId)).toBe('PENDING');
+      expect(await desk.attemptsOf(orderId)).toEqual(['r-race OPEN']);
+      expect(await desk.rowsOf('r-race')).toEqual(['unknown-order settled']);
+    });
+
+    it('pays no order whose provider confirms it under its other name', async () => {
+      const orderId = await desk.placed({ attempt: desk.attempt('r-alias') });
+      await notify('t-r-alias', 1_999n, 'r-alias');
+      const [{ id } = { id: 'none' }] = await desk.openOf('t-r-alias');
+      const confirmed = settleAgainst(id, () => desk.confirm(orderId, 'r-alias'));
+      await expect(confirmed).rejects.toThrow('a person has settled');
+      expect(await desk.confirm(orderId, 'r-alias')).toMatchObject({ outcome: 'already-paid' });
+      expect(await desk.attemptsOf(orderId)).toEqual(['r-alias SETTLED']);
+      expect(await desk.rowsOf('t-r-alias')).toEqual(['unknown-order settled']);
+    });
   });
 
   it('stays settled after its row is purged, and pays no order until it is reopened', async () => {
