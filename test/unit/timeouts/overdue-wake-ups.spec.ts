@@ -32,6 +32,23 @@ describe('overdue timeouts that the sweep finds', () => {
     expect(overdue.end()()).toBe(2);
   });
 
+  it('prove nothing while one of two wake-ups is still in progress', () => {
+    const overdue = new OverdueWakeUps();
+    const [first] = [1, 2].map(() => overdue.track(item('a')));
+    first?.finish('finished');
+    overdue.begin();
+    overdue.found([row('a'), row('b')]);
+    expect(overdue.end()()).toBe(0);
+  });
+
+  it('have lost their wake-ups if the one in progress is of an earlier deadline', () => {
+    const overdue = new OverdueWakeUps();
+    overdue.track(item('a'));
+    overdue.begin();
+    overdue.found([{ ...row('a'), generation: '2' }]);
+    expect(overdue.end()()).toBe(1);
+  });
+
   it('have not lost those that come later', () => {
     const overdue = new OverdueWakeUps();
     overdue.begin();

@@ -33,6 +33,12 @@ describe('what is written for an outcome', () => {
     expect(resolveOutcome(outcome, { attempts, maxAttempts: 3, random: 0.5 })).toMatchObject(expected);
   });
 
+  it('says that nobody was asked, so that the day until waits count begins anew', () => {
+    const budget = { attempts: 0, maxAttempts: 3, random: 0.5 };
+    expect(resolveOutcome({ ...uncounted, unasked: true }, budget)).toMatchObject({ unasked: true });
+    expect(resolveOutcome(uncounted, budget)).not.toHaveProperty('unasked');
+  });
+
   it('is parked if, and only if, the failure counts and uses up the budget', () => {
     const waits = fc.option(fc.integer({ min: -10, max: 1_000_000 }), { nil: undefined });
     fc.assert(

@@ -4,6 +4,7 @@ import { type ScanRange } from '../../../src/database';
 import { Sweep } from '../../../src/timeouts/sweeping/sweep';
 import { TimeoutObservers } from '../../../src/timeouts';
 import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-wake-ups';
+import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
 import { ManualClock } from '../delay/manual-clock';
 
 const INTERVAL_MS = 30_000;
@@ -14,9 +15,17 @@ const REST = {} as ScanRange;
 /** Lets every promise that can settle do so. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-function setup() {
+interface Upcoming {
+  readonly key: string;
+  readonly generation: string;
+  readonly due_ms: number;
+}
+
+/** @param upcoming what becomes due soon. @param pages of the first pages, whether others follow. */
+function setup({ concurrency = 1, upcoming = [] as readonly Upcoming[], pages = [] as boolean[] } = {}) {
   const clock = new ManualClock();
-  const state = { isClock: false, isPaused: false, overdue: 0, isBacklog: false };
+  const state = { isClock: false, isPaused: false, isSaturated: false, overdue: 0, isBacklog: false };
+  const held: WorkItem[] = [];
   const sweptAt: number[] = [];
   const missed: number[] = [];
   const suspected: number[] = [];
@@ -27,8 +36,10 @@ function setup() {
         kind: 'test',
         overdue,
         isIdle: true,
-        isSaturated: false,
-        add: () => undefined,
+        get isSaturated() {
+          return state.isSaturated;
+        },
+        add: (item) => void held.push(item),
         sweepPage: async () => {
           sweptAt.push(clock.monotonic() - beganAt);
           const rows = state.overdue;
@@ -36,13 +47,14 @@ function setup() {
           overdue.found(
             Array.from({ length: rows }, (_, key) => ({ key: String(key), generation: '1', leased: false })),
           );
+          const isBacklog = pages.shift() ?? state.isBacklog;
           // The page takes longer than the budget, so the rest is left to the next run.
-          if (state.isBacklog) clock.jump(6_000);
-          return { rows, missed: rows, next: state.isBacklog ? REST : undefined };
+          if (isBacklog) clock.jump(6_000);
+          return { rows, missed: rows, next: isBacklog ? REST : undefined };
         },
       },
-      dataSource: dataSourceStub({}, async () => []),
-      ...{ upcomingSql: '', concurrency: 1 },
+      dataSource: dataSourceStub({}, async () => upcoming),
+      ...{ upcomingSql: '', concurrency },
       options: { intervalMs: INTERVAL_MS, marginMs: 5_000, budgetMs: 5_000 },
       observer: Object.assign(new TimeoutObservers(), {
         wakeUpsMissed: (_: string, count: number) => missed.push(count),
@@ -60,7 +72,7 @@ function setup() {
       await settled();
     }
   };
-  return { sweep, state, sweptAt, missed, suspected, overdue, pass };
+  return { sweep, state, sweptAt, missed, suspected, overdue, held, pass };
 }
 
 describe('the sweep', () => {
@@ -95,6 +107,43 @@ describe('the sweep', () => {
     state.isClock = false;
     await pass(10);
     expect(sweptAt).toEqual([0, 1_000, 2_000, 7_000, 12_000]);
+    await sweep.stop();
+  });
+
+  it('is the clock while the transport is unavailable: it holds what becomes due soon, each once', async () => {
+    const upcoming = [{ key: 'a', generation: '1', due_ms: 500 }];
+    const { sweep, state, held, pass } = setup({ upcoming });
+    sweep.start();
+    await settled();
+    await pass(3);
+    expect(held).toEqual([]);
+    state.isClock = true;
+    await pass(2);
+    const wakeUp = { key: 'a', generation: '1', dueAtMs: 500, cause: 'sweep' };
+    expect(held.map((item) => item.wakeUp)).toEqual([wakeUp]);
+    held[0]?.finish('finished');
+    await pass(1);
+    expect(held).toHaveLength(2);
+    await sweep.stop();
+  });
+
+  it('has more as long as one of its lanes has', async () => {
+    const { sweep, state } = setup({ concurrency: 2, pages: [true, false] });
+    state.overdue = 3;
+    expect(await sweep.runOnce(0)).toEqual({ rows: 3, hasMore: true });
+    expect(await sweep.runOnce(0)).toEqual({ rows: 0, hasMore: false });
+  });
+
+  it('takes no page while there is more work than this process can do', async () => {
+    const { sweep, state, sweptAt, pass } = setup();
+    state.isSaturated = true;
+    sweep.start();
+    await settled();
+    await pass(3);
+    expect([sweptAt, sweep.hasCaughtUp]).toEqual([[], false]);
+    state.isSaturated = false;
+    await pass(1);
+    expect([sweptAt, sweep.hasCaughtUp]).toEqual([[4_000], true]);
     await sweep.stop();
   });
 

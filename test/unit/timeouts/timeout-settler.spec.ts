@@ -105,6 +105,17 @@ describe('settling a batch of timeouts', () => {
     expect(handled[0]?.due.map((due) => ('answer' in due ? due.answer : 'none'))).toEqual(['yes', 'none']);
   });
 
+  it('hands over since when a timeout is looked up, and the trace that scheduled it', async () => {
+    const { settler, handled } = setup([[DONE, DONE]]);
+    const asked_since = new Date(5);
+    const rows = [row('asked', { asked_since, traceparent: '00-1-2-01' }), row('new', { asked_since: null })];
+    await settler.settle({ lock: async () => ({ due: rows }), causeOf: () => 'message' });
+    const [asked, fresh] = handled[0]?.due ?? [];
+    expect(asked).toMatchObject({ askedSince: asked_since, traceparent: '00-1-2-01' });
+    expect(fresh).not.toHaveProperty('askedSince');
+    expect(fresh).not.toHaveProperty('traceparent');
+  });
+
   it('does not call the handler if nothing is due', async () => {
     const { settler, handled, recorded } = setup([]);
     expect(await settler.settle(selecting([]))).toEqual({ settled: [], early: [], lease: '' });
