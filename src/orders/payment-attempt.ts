@@ -111,6 +111,20 @@ export function isSamePayment(a: PaymentNames, b: PaymentNames): boolean {
   return names.includes(b.reference) || (b.transactionId !== null && names.includes(b.transactionId));
 }
 
+/**
+ * Whether these are two payments under one reference, if the provider has named both: its transaction id is the same in
+ * everything that it says of a payment. An id that is the reference cannot be told from the payment that has it.
+ */
+export function areTwoPayments(known: PaymentNames, told: PaymentNames): boolean {
+  if (known.transactionId === null || told.transactionId === null || !isSameAttempt(known, told)) return false;
+  return told.transactionId !== known.transactionId && told.transactionId !== known.reference;
+}
+
+/** Whether the provider has confirmed a payment for this attempt, and names another one under its reference. */
+export function isOtherPayment(held: PaymentAttempt, money: PaymentNames): boolean {
+  return isBooked(held) && held.paidSource === 'provider' && areTwoPayments(held, money);
+}
+
 /** What a booked attempt holds, in minor units: the amount that was taken, without the excess that was refunded. */
 export function heldAmountOf({ provider, reference, paidAmount, refundedAmount }: PaymentAttempt): bigint {
   return present(paidAmount, `the amount that was paid for ${reference} at ${provider}`) - refundedAmount;
@@ -129,6 +143,18 @@ export function findAttempt<T extends AttemptName>(attempts: readonly T[], name:
     meant.find((attempt) => accountOfAttempt(attempt) === accountOfAttempt(name)) ??
     meant[0]
   );
+}
+
+/**
+ * The attempt that a provider means by these names: the one with the reference, unless the provider has confirmed this very
+ * transaction for another one.
+ */
+export function meantAttempt(attempts: readonly PaymentAttempt[], names: PaymentNames): PaymentAttempt | undefined {
+  const known = findAttempt(attempts, names);
+  const holders = attempts.filter((one) => isBooked(one) && !isOtherPayment(one, names));
+  const certain = holders.find(({ paidSource }) => paidSource === 'provider');
+  if (known && isOtherPayment(known, names)) return certain ?? known;
+  return known ?? certain ?? holders[0];
 }
 
 /** An account that is not known may be any: a payment must not count twice because one of two sources knew less. */

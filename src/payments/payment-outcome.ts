@@ -27,7 +27,7 @@ export interface PaidOutcome {
   /** ISO 4217, upper case. */
   readonly currency: string;
   readonly paidAt: Date;
-  /** The provider's number of the payment. */
+  /** The provider's number of the payment, the same in everything that the provider says about it. */
   readonly transactionId: string;
   readonly evidence: PaymentEvidence;
 }

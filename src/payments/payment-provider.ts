@@ -13,6 +13,8 @@ import { type RefundRequest } from './refund-request';
  * - `close` must never refund or cancel a payment. For a paid attempt it returns PAID, and the attempt stays paid.
  * - `close` is idempotent and may be repeated after any outcome.
  * - `refund` is idempotent by `refundNumber`: repeated calls refund the money once.
+ * - `transactionId` is unique, and the same in every answer and notification about a payment. Another one under the same
+ *   reference is another payment, which is booked as well.
  * - Calls end soon after `signal` aborts, with UNKNOWN or by throwing.
  * - Throwing is allowed and means UNKNOWN to callers that go through ResilientProvider.
  */

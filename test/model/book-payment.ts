@@ -1,5 +1,6 @@
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
 import { vouchedBy } from '../../src/orders/pay/claim-payment';
+import { unownedOf } from '../../src/orders/pay/unowned-money';
 import { isLinkedByReport } from '../../src/orders/pay/handle-webhook';
 import { decidePayment } from '../../src/orders/pay/decide-payment';
 import { type LockedOrder } from '../../src/orders/order';
@@ -77,17 +78,17 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
     return store.keepUnmatched([unmatchedMoney(world, wiring.believes(told), orderId, 'unknown-order', 'kept')]);
   }
   const order = lockAtDesk(world, orderId);
-  const money = accountedFor(world, order, wiring.believes(told));
-  const first = bookMoney(order, money);
+  const first = bookMoney(order, accountedFor(world, order, wiring.believes(told)));
+  const { money } = first;
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
   const found = store.samePayments(money);
   const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
   const claim = late.claims.take(order, money, first, same, (reason) => keep(world, order, money, reason));
   if (claim === 'repeated') return;
   if (claim === 'refused') return mismatched();
-  const vouched = vouchedBy(money, same);
+  const vouched = vouchedBy(order, money, same);
   if (vouched) {
-    store.closeUnmatched(same.unowned);
+    store.closeUnmatched(unownedOf(vouched, same));
     return book(world, late, order, vouched, booked);
   }
   book(world, late, order, { ...money, isSettled: claim === 'settled' }, booked);
@@ -109,7 +110,7 @@ function book(world: World, late: LatePath, order: LockedOrder, money: Money, bo
     case 'insufficient':
       if (order.status === 'CLOSING' && money.source === 'provider')
         world.engine.schedule(paymentTimeout(order.id), world.agenda.now);
-      return keep(world, order, money, decision.reason);
+      return keep(world, order, { ...money, ...heldBy(booking.holder, money) }, decision.reason);
     case 'already-paid':
     case 'surplus':
     case 'late':
@@ -129,6 +130,10 @@ function keep(world: World, order: LockedOrder, money: Money, reason: UnmatchedR
   const isUndecided = order.status === 'PENDING' || order.status === 'CLOSING';
   const waits = isPart && isUndecided && order.autoClose && world.policy.partialPayment !== 'park';
   world.store.keepUnmatched([unmatchedMoney(world, money, order.id, reason, waits ? 'waiting' : 'kept')]);
+}
+
+function heldBy({ paidAmount, paidCurrency }: PaymentAttempt, money: Money): Pick<Money, 'amount' | 'currency'> {
+  return { amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
 }
 
 function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): void {

@@ -4,8 +4,10 @@ import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided } from '../../src/orders/order-status';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { type Booking, type Money, released } from '../../src/orders/pay/book-money';
+import { unownedOf } from '../../src/orders/pay/unowned-money';
 import { neededPayments } from '../../src/orders/pay/decide-claim';
 import {
+  areTwoPayments,
   type AttemptKey,
   isBooked,
   isClaim,
@@ -42,7 +44,7 @@ export class Claims {
     if (isKnown && !isSettled) return 'refused';
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
-    if (money.source === 'provider' && !isSettled) store.closeUnmatched(same.unowned);
+    if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same));
     if (decision === 'outranks') {
       if (money.isAssigned) this.contest(same.attempts.filter(({ orderId }) => orderId !== order.id));
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder)) keep('attempt-mismatch');
@@ -130,8 +132,12 @@ export class Claims {
     if (money.length === 0) return;
     const found = money.map((names) => store.samePayments(names));
     const settled = after.attempts.filter(({ status }) => status === 'SETTLED');
-    const isNeeded = (one: PaymentNames): boolean => !settled.some((attempt) => isSamePayment(attempt, one));
-    for (const { unowned } of found) store.closeUnmatched(unowned.filter(isNeeded));
+    const isNeeded = (one: PaymentNames): boolean =>
+      !settled.some((attempt) => isSamePayment(attempt, one) && !areTwoPayments(attempt, one));
+    for (const [index, { unowned }] of found.entries()) {
+      const names = money[index];
+      if (names) store.closeUnmatched(unownedOf(names, { unowned }).filter(isNeeded));
+    }
     this.tellOfSettled(before, after);
     const known = found.flatMap(({ attempts }) => attempts);
     const needed = neededPayments(after);

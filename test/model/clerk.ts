@@ -1,6 +1,7 @@
 import { isDue } from '../../src/orders/close/decide-closing';
 import { type LockedOrder } from '../../src/orders/order';
 import { paymentTimeout, refundTimeout } from '../../src/orders/order-timeouts';
+import { bookMoney } from '../../src/orders/pay/book-money';
 import { moneyOf } from '../../src/orders/pay/money-of';
 import { isSettledReport, withStatus } from '../../src/orders/payment-attempt';
 import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
@@ -52,8 +53,8 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
   const row = store.unmatched.find(id);
   if (!row) return;
   const told = moneyOf(reportOf(row, order.id), row.merchantAccount, row.source, agenda.now);
-  const money = { ...told, isAssigned: true };
-  const decision = decideAssignment(order, row, money, store.samePayments(told));
+  const { money } = bookMoney(order, { ...told, isAssigned: true });
+  const decision = decideAssignment(order, row, money, store.samePayments(money));
   trace.note(() => `clerk assigns ${row.reference} (${row.reason}) to ${order.id} -> ${decision.type}`);
   if (decision.type !== 'assign') return;
   shop.assign(payment, order.id);

@@ -15,6 +15,7 @@ import {
   isSameAttempt,
   isSamePayment,
   isSameRow,
+  meantAttempt,
   type PaymentAttempt,
   type PaymentNames,
   withStatus,
@@ -96,6 +97,7 @@ export class ModelStore {
     const isMeant = (attempt: PaymentAttempt): boolean =>
       this.knowsAccounts ? isSameAttempt(attempt, names) : attempt.reference === names.reference;
     const holders = attempts.filter((attempt) => isBooked(attempt) && isSamePayment(attempt, names));
+    if (this.knowsAccounts) return meantAttempt([...attempts.filter(isMeant), ...holders], names);
     return attempts.find(isMeant) ?? holders.find(({ paidSource }) => paidSource === 'provider') ?? holders[0];
   }
 
@@ -115,15 +117,15 @@ export class ModelStore {
     return this.samePayments(names).attempts.filter((attempt) => attempt.orderId !== orderId);
   }
 
-  /** src/orders/sql/find-same-payments.ts. */
-  samePayments(names: PaymentNames): SamePayments {
+  /** src/orders/sql/find-same-payments.ts. A second payment under one reference is asked for under its first name, too. */
+  samePayments(names: PaymentNames & Pick<Money, 'isSecond'>): SamePayments {
     const isMeant = (one: PaymentAttempt): boolean =>
       isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
     const isUnowned = ({ source, reason, handling, reference }: UnmatchedRow): boolean =>
       source === 'provider' &&
       reason === 'unknown-order' &&
       handling === 'kept' &&
-      [names.reference, names.transactionId].includes(reference);
+      (names.isSecond === true || [names.reference, names.transactionId].includes(reference));
     const rows = this.unmatched.all().filter((row) => isUnowned(row) && isSamePayment(row, names));
     return {
       attempts: this.all().flatMap(({ attempts }) => attempts.filter(isMeant)),
@@ -162,9 +164,10 @@ export class ModelStore {
     const adoptable = this.adoptable(orderId);
     for (const row of adoptable) {
       const { merchantAccount } = row;
-      const money = moneyOf(reportOf(row, orderId), merchantAccount, row.source, this.now());
+      const told = moneyOf(reportOf(row, orderId), merchantAccount, row.source, this.now());
       const order = this.lock(orderId);
-      const booking = bookMoney(order, this.accounted(orderId, money));
+      const booking = bookMoney(order, this.accounted(orderId, told));
+      const { money } = booking;
       const same = this.samePayments(money);
       if (decideClaim(order, money, same, booking.wasBooked) === 'refused') continue;
       if (!booking.wasBooked && isHandled(same.handled, money)) continue;

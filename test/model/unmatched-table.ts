@@ -32,7 +32,8 @@ export class UnmatchedTable {
     for (const one of money) {
       const told = rowOf(one);
       const known = this.rows.find((row) => row.reason === one.reason && isSameRow(row, one));
-      if (known) this.change(known.id, keptAgain(known, told));
+      if (known && isOtherPayment(known, told)) this.keep([distinguished(one)]);
+      else if (known) this.change(known.id, keptAgain(known, told));
       else this.rows.push({ ...told, id: String(++this.ids) });
     }
   }
@@ -83,21 +84,35 @@ function rowOf({
   };
 }
 
+/** Whether the provider has stated both, and they are two payments. */
+function isOtherPayment(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): boolean {
+  if (known.source !== 'provider' || told.source !== 'provider') return false;
+  if (known.transactionId === null || told.transactionId === null) return false;
+  return known.transactionId !== told.transactionId && told.transactionId !== told.reference;
+}
+
+function distinguished({ transactionId, reference, evidence, ...money }: UnmatchedMoney): UnmatchedMoney {
+  if (transactionId === null) throw new Error(`a second payment under ${reference} has no id`);
+  return { ...money, transactionId, reference: transactionId, evidence: { ...evidence, reference } };
+}
+
 function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change {
   const { handling } = known;
   const isOther = known.amount !== told.amount || known.currency !== told.currency;
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
   const isVouched = known.source === 'report' && told.source === 'provider';
   const isReopened = handling === 'settled' && (isOther || isVouched);
+  const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
+  const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;
   const isConfirmed = isOpen(known) && isVouched;
   const isNamed = handling === 'kept' && known.orderId === null && told.orderId !== null;
-  if (!isEscalated && !isReopened && !isConfirmed && !isNamed) return {};
+  if (!isEscalated && !isReopened && !isRestated && !isConfirmed && !isNamed) return {};
   const { amount, currency, source, evidence, transactionId } = told;
   return {
     orderId: known.orderId ?? told.orderId,
     ...(isEscalated || isReopened ? { handling: 'kept' } : {}),
     ...(isReopened ? { resolvedAt: null, resolvedBy: null, resolution: null } : {}),
-    ...(isReopened || isConfirmed ? { amount, currency, source, evidence, transactionId } : {}),
+    ...(isReopened || isRestated || isConfirmed ? { amount, currency, source, evidence, transactionId } : {}),
   };
 }
 

@@ -16,7 +16,10 @@ export function attemptWrites(
   findings: readonly AttemptFinding[],
 ): AttemptWrite[] {
   const changed = after.attempts.filter((attempt) => !before.attempts.includes(attempt));
-  return changed.map((attempt) => ({ attempt, evidence: evidenceOf(attempt, findings) }));
+  return changed.map((attempt) => {
+    const isNew = !before.attempts.some((one) => isSameRow(one, attempt));
+    return { attempt, isNew, evidence: evidenceOf(attempt, findings) };
+  });
 }
 
 /** The payments among the findings. */
@@ -43,8 +46,14 @@ function moneyOf(
   return { ...names, amount, currency, paidAt, source: 'provider', isSettled };
 }
 
+/** A second payment under one reference is named by its transaction id. */
+function hasId({ provider, finding }: AttemptFinding, { provider: of, reference }: PaymentAttempt): boolean {
+  return finding.type === 'PAID' && provider === of && finding.transactionId === reference;
+}
+
 function evidenceOf(attempt: PaymentAttempt, findings: readonly AttemptFinding[]): AttemptWrite['evidence'] {
-  const finding = findings.find((found) => isSameRow(found, attempt))?.finding;
+  const own = findings.find((found) => isSameRow(found, attempt)) ?? findings.find((found) => hasId(found, attempt));
+  const finding = own?.finding;
   switch (finding?.type) {
     case 'PAID':
     case 'CLOSED':

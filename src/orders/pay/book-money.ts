@@ -6,6 +6,7 @@ import {
   accountOfAttempt,
   findAttempt,
   isBooked,
+  isOtherPayment,
   isSameAttempt,
   isSamePayment,
   isSameRow,
@@ -26,10 +27,14 @@ export interface Money extends PaymentNames {
   readonly isAssigned?: boolean;
   /** A person had settled it before its attempt was registered, so it counts as none. @default false */
   readonly isSettled?: boolean;
+  /** The provider took it under a reference that names another payment, so `reference` is its transaction id. @default false */
+  readonly isSecond?: boolean;
 }
 
 /** The effect of a payment on the attempts of an order. */
 export interface Booking {
+  /** The payment under the name by which it is booked. Its transaction id, if the reference names another payment. */
+  readonly money: Money;
   /** The order with its attempts after the booking. */
   readonly after: LockedOrder;
   /** The attempts that must be written. */
@@ -51,24 +56,45 @@ export interface Booking {
 
 /**
  * Pure: books a payment on a locked order. A payment is booked once, whatever names it is reported under. The
- * provider's statement replaces a report, including the attempt that holds the payment.
+ * provider's statement replaces a report, including the attempt that holds the payment. A second payment under one
+ * reference gets an attempt of its own, which was not registered.
  */
-export function bookMoney(order: LockedOrder, money: Money): Booking {
-  const known = findAttempt(order.attempts, money);
-  const booked = order.attempts.filter((one) => isBooked(one) && (one === known || isSamePayment(one, money)));
-  const before = holderOf(booked, money, known) ?? reportedAttempt(order, money);
+export function bookMoney(order: LockedOrder, told: Money): Booking {
+  const money = distinguished(order, told);
+  const attempts =
+    money.source === 'provider' ? order.attempts.filter((one) => !isOtherPayment(one, money)) : order.attempts;
+  const known = findAttempt(attempts, money);
+  const booked = attempts.filter((one) => isBooked(one) && (one === known || isSamePayment(one, money)));
+  // What a report says of a second payment does not show through which attempt it was made.
+  const holders = money.isSecond ? booked.filter((one) => one === known || one.paidSource === 'provider') : booked;
+  const before = holderOf(holders, money, known) ?? reportedAttempt(order, money);
   const wasHolder = isBooked(before);
   const holder = resolvedBy(wasHolder ? assignedBy(confirmedBy(before, money), money) : paidBy(before, money), money);
-  const others = othersOf(order, holder, booked, known, money).map((other) => withoutPayment(order, other, money));
+  const others = othersOf(attempts, holder, booked, known, money).map((other) => withoutPayment(order, other, money));
   const changed = [...(holder === before ? [] : [holder]), ...(money.source === 'provider' ? others : [])];
   return {
     ...put(order, changed),
+    money,
     holder,
     isNew: !order.attempts.includes(before),
     wasBooked: booked.length > 0,
     isDisputed: wasHolder && differs(holder, money),
     released: changed.filter(({ status }) => status === 'OPEN' || status === 'CLOSED'),
   };
+}
+
+/**
+ * Names a payment by its transaction id if its reference names another one that the provider has confirmed. Only the
+ * provider tells of a second payment: a report may have an id of its own for the first.
+ */
+function distinguished({ attempts }: LockedOrder, money: Money): Money {
+  const { transactionId } = money;
+  const held = findAttempt(attempts, money);
+  if (!held || transactionId === null || !isOtherPayment(held, money)) return money;
+  const own = { ...money, reference: transactionId, isSecond: true };
+  const isKnown = (one: PaymentAttempt): boolean =>
+    isBooked(one) && one.paidSource === 'provider' && isSamePayment(one, own);
+  return money.source === 'provider' || attempts.some(isKnown) ? own : money;
 }
 
 /**
@@ -94,16 +120,16 @@ function holderOf(
 
 /** Other attempts that seem to hold the payment or were named in the report. Those that need no change are left out. */
 function othersOf(
-  order: LockedOrder,
+  attempts: readonly PaymentAttempt[],
   holder: PaymentAttempt,
   booked: readonly PaymentAttempt[],
   known: PaymentAttempt | undefined,
   money: Money,
 ): PaymentAttempt[] {
   // The provider may just have named the holder's other name.
-  const byNewName = order.attempts.filter((one) => isBooked(one) && isSamePayment(one, holder));
+  const byNewName = attempts.filter((one) => isBooked(one) && isSamePayment(one, holder));
   // Registered twice: with its account, and before that was known.
-  const again = order.attempts.filter((one) => known && isSameAttempt(one, known) && isSameAttempt(one, money));
+  const again = attempts.filter((one) => known && isSameAttempt(one, known) && isSameAttempt(one, money));
   const others = new Set([...booked, ...byNewName, ...again]);
   return [...others].filter((other) => {
     const isFinal = other.status === 'DUPLICATE' || (isBooked(other) && other.status !== 'PAID');
@@ -156,15 +182,19 @@ function assignedBy(attempt: PaymentAttempt, { isAssigned = false }: Money): Pay
 
 /** Keeps its status, because its money may be in a refund or settled. A second name stays the second name. */
 function confirmedBy(held: PaymentAttempt, money: Money): PaymentAttempt {
-  if (money.source !== 'provider' || held.paidSource === 'provider') return held;
+  if (money.source !== 'provider') return held;
+  if (held.paidSource === 'provider') {
+    const isUnnamed = held.transactionId === null && money.transactionId !== null && isSameAttempt(held, money);
+    return isUnnamed ? { ...held, transactionId: money.transactionId } : held;
+  }
   const transactionId = isSameAttempt(held, money) ? money.transactionId : held.transactionId;
   return { ...held, ...paidFieldsOf(money), transactionId };
 }
 
 /** The attempt of a payment that was not registered. */
 function reportedAttempt(order: LockedOrder, money: Money): PaymentAttempt {
-  const { provider, reference, merchantAccount, amount, currency, paidAt } = money;
-  const attempt = { provider, reference, amount, currency, merchantAccount: merchantAccount ?? undefined };
+  const { provider, reference, amount, currency, paidAt } = money;
+  const attempt = { provider, reference, amount, currency, merchantAccount: accountOfAttempt(money) ?? undefined };
   return { ...draftAttempt(order, attempt, paidAt), registered: false };
 }
 

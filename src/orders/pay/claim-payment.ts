@@ -1,6 +1,6 @@
-import { type Booking, type Money } from './book-money';
-import { unownedMoney } from './unowned-money';
-import { decideClaim, neededPayments } from './decide-claim';
+import { type Booking, bookMoney, type Money } from './book-money';
+import { unownedMoney, unownedOf } from './unowned-money';
+import { decideClaim, neededPayments, othersWith } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
 import { type LockedOrderContext } from '../order-transaction';
@@ -49,10 +49,9 @@ export class ClaimPayment {
     if (isKnown && !isSettled) return 'refused';
     const decision = decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
-    if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, same.unowned);
+    if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, unownedOf(money, same));
     if (decision === 'outranks') {
-      const others = same.attempts.filter(({ orderId }) => orderId !== order.id);
-      if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
+      if (money.isAssigned) await this.unmatched.contest(othersWith(order, money, same), { tx, by, now });
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder))
         await this.keep(claim, 'attempt-mismatch');
     }
@@ -74,12 +73,18 @@ export class ClaimPayment {
 
 /**
  * Pure: the payment that a provider has confirmed before this report of it, for no order. Only if the report names it as
- * its reference: anyone may report any transaction id, and would make it that of an attempt which is registered.
+ * its reference: anyone may report any transaction id, and would make it that of an attempt which is registered. A report
+ * never adds a second payment to an attempt.
  */
-export function vouchedBy(money: Money, { unowned }: Pick<SamePayments, 'unowned'>): Money | undefined {
+export function vouchedBy(
+  order: LockedOrder,
+  money: Money,
+  { unowned }: Pick<SamePayments, 'unowned'>,
+): Money | undefined {
   if (money.source !== 'report') return undefined;
   const told = unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
-  return told && { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
+  const vouched = told && { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
+  return vouched && bookMoney(order, vouched).money === vouched ? vouched : undefined;
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

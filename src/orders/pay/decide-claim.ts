@@ -1,5 +1,6 @@
 import { type Money } from './book-money';
 import { moneyReceived } from './money-received';
+import { unownedOf } from './unowned-money';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
 import { type SamePayments } from '../sql/find-same-payments';
@@ -32,19 +33,28 @@ export const ADOPTION_MS = 15 * 60_000;
 export function decideClaim(
   order: LockedOrder,
   money: Money,
-  { attempts, unowned }: Pick<SamePayments, 'attempts' | 'unowned'>,
+  known: Pick<SamePayments, 'attempts' | 'unowned'>,
   wasBooked: boolean,
 ): ClaimDecision {
   const isReport = money.source === 'report' && !money.isAssigned;
-  const others = attempts.filter(({ orderId }) => orderId !== order.id);
+  const others = othersWith(order, money, known);
   const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
-  if (!wasBooked && !money.isAssigned && unowned.some((one) => isTooOld(one, order))) return 'refused';
+  if (!wasBooked && !money.isAssigned && unownedOf(money, known).some((one) => isTooOld(one, order))) return 'refused';
   if (holders.length === 0) return 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
     : money.source === 'provider' && isRegistered(order, money) && holders.every(isClaim);
   if (isOutranked) return 'outranks';
   return wasBooked ? 'taken' : 'refused';
+}
+
+/** Pure: the attempts of other orders that have this payment, or are registered under a name of it. */
+export function othersWith(
+  { id }: Pick<LockedOrder, 'id'>,
+  money: Money,
+  { attempts }: Pick<SamePayments, 'attempts'>,
+): PaymentAttempt[] {
+  return attempts.filter((other) => other.orderId !== id && isSamePayment(other, money));
 }
 
 function isTooOld({ createdAt }: Pick<UnownedMoney, 'createdAt'>, order: LockedOrder): boolean {

@@ -3,7 +3,7 @@ import { assertNever } from '../../errors';
 import { type PaymentProviders } from '../../payments';
 import { isContention } from '../../database';
 import { applyStep } from '../apply-step';
-import { type Booking, bookMoney } from './book-money';
+import { type Booking, bookMoney, type Money } from './book-money';
 import { checkReportedPayment } from '../input/check-new-order';
 import { type Claim, ClaimPayment, vouchedBy } from './claim-payment';
 import { type Confirmation } from './confirmation';
@@ -21,6 +21,7 @@ import { evidenceOf, type ReportedPayment } from './reported-payment';
 import { transition } from '../transition';
 import { type ActionOptions } from '../action-options';
 import { type ActionContext, contextOf } from '../transition-cause';
+import { namesOfMoney, unownedOf } from './unowned-money';
 import { accountIn, accountOf } from './with-account';
 import { writeBooking } from './write-booking';
 
@@ -123,20 +124,23 @@ export class MarkPaid {
   private async bookOn(reported: Report): Promise<MarkPaidResult> {
     const { tx, order } = reported.locked;
     const first = bookMoney(order, reported.money);
-    const found = await this.transaction.store.samePayments(tx, [reported.money]);
+    const told = { ...reported, money: first.money };
+    const found = await this.transaction.store.samePayments(tx, namesOfMoney(reported.money, told.money));
     // What the order has as settled stays shown to a person.
     const same = first.holder.status === 'SETTLED' ? { ...found, unowned: [] } : found;
-    const claim = await this.claims.execute(reported, first, same);
+    const claim = await this.claims.execute(told, first, same);
     if (claim === 'repeated') return { outcome: 'already-paid', order: await this.transaction.view(tx, order.id) };
-    const vouched = claim === 'ours' ? vouchedBy(reported.money, same) : undefined;
-    if (vouched) await this.transaction.store.closeUnmatched(tx, same.unowned);
-    const report = vouched ? { ...reported, money: vouched } : reported;
+    const vouched = claim === 'ours' ? vouchedBy(order, told.money, same) : undefined;
+    if (vouched) await this.transaction.store.closeUnmatched(tx, unownedOf(vouched, same));
+    const report = vouched ? { ...told, money: vouched } : told;
     const booking = bookMoney(order, { ...report.money, isSettled: claim === 'settled' });
     const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(report, booking);
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };
     if (claim === 'refused' || booking.isDisputed) await this.claims.keep(held, 'attempt-mismatch');
-    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') await this.claims.keep(held, outcome);
+    if (outcome === 'amount-mismatch' || outcome === 'currency-mismatch') {
+      await this.claims.keep({ ...held, money: { ...held.money, ...heldBy(booking) } }, outcome);
+    }
     return { outcome, order: await this.transaction.view(tx, order.id) };
   }
 
@@ -204,4 +208,10 @@ export class MarkPaid {
     if (!stillOpen) await this.watch.begin(tx, [paid], now, by.traceparent);
     return 'paid';
   }
+}
+
+/** What the order has, which a dispute about the amount does not change. */
+function heldBy({ holder, money }: Booking): Pick<Money, 'amount' | 'currency'> {
+  const { paidAmount, paidCurrency } = holder;
+  return { amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
 }

@@ -84,8 +84,17 @@ function insufficient(
   };
 }
 
-/** Payments that only a report vouches for come last, so that they never make a confirmed payment surplus. */
+/**
+ * Payments that only a report vouches for come last, so that they never make a confirmed payment surplus. Those of attempts
+ * that were not registered come before them: nothing is refunded automatically because of them.
+ */
 function byTrust(a: PaymentAttempt, b: PaymentAttempt): number {
   const unconfirmed = Number(isUnconfirmed(a)) - Number(isUnconfirmed(b));
-  return unconfirmed || (a.paidAt?.getTime() ?? 0) - (b.paidAt?.getTime() ?? 0) || (a.reference < b.reference ? -1 : 1);
+  const unregistered = Number(b.registered) - Number(a.registered);
+  return (
+    unconfirmed ||
+    unregistered ||
+    (a.paidAt?.getTime() ?? 0) - (b.paidAt?.getTime() ?? 0) ||
+    (a.reference < b.reference ? -1 : 1)
+  );
 }

@@ -3,7 +3,7 @@ import { isMoney } from '../input';
 import { bookMoney } from '../pay/book-money';
 import { decideClaim } from '../pay/decide-claim';
 import { type LockedOrder } from '../order';
-import { unownedMoney } from '../pay/unowned-money';
+import { namesOfMoney, unownedMoney } from '../pay/unowned-money';
 import { type BookingWriter, writeBooking } from '../pay/write-booking';
 import { isSameAttempt, type PaymentAttempt, type PaymentNames } from '../payment-attempt';
 import { isHandled } from './handled-payments';
@@ -51,10 +51,11 @@ export class AdoptUnmatched {
     adoptable: AdoptablePayment,
     now: Date,
   ): Promise<LockedOrder> {
-    const money = unownedMoney(adoptable, now);
-    if (!isMoney(money)) return order;
-    const same = await this.store.samePayments(tx, [money]);
-    const booking = bookMoney(order, money);
+    const told = unownedMoney(adoptable, now);
+    if (!isMoney(told)) return order;
+    const booking = bookMoney(order, told);
+    const { money } = booking;
+    const same = await this.store.samePayments(tx, namesOfMoney(told, money));
     if (decideClaim(order, money, same, booking.wasBooked) === 'refused') return order;
     if (!booking.wasBooked && isHandled(same.handled, money)) return order;
     // What a person has settled counts as none, so the row stays the one that shows it.

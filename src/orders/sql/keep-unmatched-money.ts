@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { announceAfterCommit, insertEvents } from '../../outbox';
 import { storableJson } from '../../database';
+import { present } from '../../errors';
 import { type EventReporting } from '../listeners/order-audience';
 import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
 import { outboxEvent } from '../order-events';
@@ -8,8 +9,10 @@ import { type UnmatchedMoney } from '../unmatched/unmatched-money';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
- * event if money that waited for the rest is left to a person, if the provider states another amount than a report, and
- * if a person had settled another amount or a mere report, or if a refund fails once more. If an order is named later, it is added.
+ * event if money that waited for the rest is left to a person, if an equally or more trusted source states another
+ * amount, and if a person had settled another amount or a mere report, or if a refund fails once more. If an order is
+ * named later, it is added. A second payment under one reference is stored under its transaction id; its evidence has the
+ * reference.
  */
 export class KeepUnmatchedMoney {
   private readonly sql: string;
@@ -22,21 +25,29 @@ export class KeepUnmatchedMoney {
   ) {
     this.handledSql = `SELECT (${handledSql(schema)}) AS handled`;
     this.accounts = new AccountKeptMoney(schema);
-    const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept')`;
+    const isSame = `NOT ${isOtherPayment('o', 'EXCLUDED')}`;
+    const isOpen = `o.handling IN ('kept', 'waiting')`;
+    const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept' AND ${isSame})`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
     const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
     const isTooMuchAgain = `(o.reason = 'overpaid' AND o.handling = 'adopted')`;
     const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched}))`;
-    const isReopened = `(${isSettledAgain} OR ${isFailedAgain} OR ${isTooMuchAgain})`;
-    const isConfirmed = `(o.handling IN ('kept', 'waiting') AND ${isVouched})`;
+    const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isTooMuchAgain}) AND ${isSame})`;
+    const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
+    const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
+    const isConfirmed = `(${isOpen} AND ${isVouched})`;
+    const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
+    const isTold = `(${isReopened} OR ${isRestated} OR ${isConfirmed})`;
     const told = ['amount', 'currency', 'source', 'evidence'];
-    const unreported = `SELECT m.id, m.body, m.traceparent FROM money m JOIN kept USING (provider, reference, merchant_account, reason)
+    const joined = `money m JOIN kept k USING (provider, reference, merchant_account, reason)`;
+    const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
-       WHERE b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency)`;
+       WHERE NOT ${isOtherPayment('k', 'm')}
+             AND (b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency))`;
     this.sql = `
       WITH money AS (
-        SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[],
+        SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[],
                              $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
           AS m(id, provider, reference, order_id, amount, currency, evidence, reason, body, traceparent, handling,
                merchant_account, source)),
@@ -45,32 +56,36 @@ export class KeepUnmatchedMoney {
       kept AS (
         INSERT INTO ${schema}.unmatched_payment AS o
                (id, provider, reference, merchant_account, order_id, amount, currency, source, evidence, reason, handling)
-        SELECT id, provider, reference, merchant_account, order_id, amount, currency, source, evidence::jsonb, reason, handling
+        SELECT id, provider, reference, merchant_account, order_id, amount, currency, source, evidence, reason, handling
           FROM money
         ON CONFLICT (provider, reference, merchant_account, reason)
         DO UPDATE
-           SET order_id = COALESCE(o.order_id, EXCLUDED.order_id),
+           SET order_id = CASE WHEN ${isSame} THEN COALESCE(o.order_id, EXCLUDED.order_id) ELSE o.order_id END,
                handling = CASE WHEN ${isEscalated} OR ${isReopened} THEN 'kept' ELSE o.handling END,
                resolved_at = CASE WHEN NOT (${isReopened}) THEN o.resolved_at END,
                resolved_by = CASE WHEN NOT (${isReopened}) THEN o.resolved_by END,
                resolution = CASE WHEN NOT (${isReopened}) THEN o.resolution END,
-               ${told.map((column) => `${column} = CASE WHEN ${isReopened} OR ${isConfirmed} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
-         WHERE ${isEscalated} OR ${isReopened} OR ${isConfirmed}
-               OR (o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
-        RETURNING provider, reference, merchant_account, reason),
+               ${told.map((column) => `${column} = CASE WHEN ${isTold} THEN EXCLUDED.${column} ELSE o.${column} END`).join(', ')}
+         -- Another payment changes nothing, and is returned: what was committed meanwhile is seen only here.
+         WHERE ${isEscalated} OR ${isTold} OR ${isNamed} OR NOT (${isSame})
+        RETURNING provider, reference, merchant_account, reason, source, evidence),
       unreported AS (${unreported}),
       event AS (
         ${insertEvents(schema, { from: 'unreported', id: 'id', type: `'order.payment_late'` }, reporting.writesEvents)})
-      SELECT id FROM unreported`;
+      SELECT id, false AS is_other FROM unreported
+      UNION ALL SELECT m.id, true FROM ${joined} WHERE ${isOtherPayment('k', 'm')}`;
   }
 
   async execute(tx: EntityManager, told: readonly UnmatchedMoney[]): Promise<void> {
-    const money = await this.withoutRepetitions(tx, told);
+    await this.keep(tx, await this.withoutRepetitions(tx, told));
+  }
+
+  private async keep(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     if (money.length === 0) return;
     const accounted = await this.accounts.execute(tx, money);
     const distinct = new Map(accounted.map((one) => [keyOf(one), one]));
     const rows = [...distinct.values()].map((one) => ({ ...one, event: eventOf(one) }));
-    const unreported = await tx.query<{ id: string }[]>(this.sql, [
+    const kept = await tx.query<{ id: string; is_other: boolean }[]>(this.sql, [
       rows.map((row) => row.event.id),
       rows.map((row) => row.provider),
       rows.map((row) => row.reference),
@@ -85,10 +100,12 @@ export class KeepUnmatchedMoney {
       rows.map((row) => row.merchantAccount ?? ''),
       rows.map((row) => row.source),
     ]);
-    const reported = new Set(unreported.map(({ id }) => id));
+    const others = new Set(kept.filter((row) => row.is_other).map(({ id }) => id));
+    const reported = new Set(kept.filter((row) => !row.is_other).map(({ id }) => id));
     const events = rows.map(({ event }) => event).filter(({ id }) => reported.has(id));
     await this.reporting.audience.tell(tx, events);
     announceAfterCommit(tx);
+    await this.keep(tx, rows.filter(({ event }) => others.has(event.id)).map(distinguished));
   }
 
   /** Payments of unknown orders that repeat what was settled, or what an order had that was erased or purged, are dropped. */
@@ -102,6 +119,21 @@ export class KeepUnmatchedMoney {
     const handled = (row?.handled ?? []).map(toHandled);
     return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
   }
+}
+
+/**
+ * SQL: whether the provider has stated both, and they are two payments. One whose transaction id is the reference cannot be
+ * told from the other.
+ */
+function isOtherPayment(row: string, other: string): string {
+  const [known, told] = [`${row}.evidence->>'transactionId'`, `${other}.evidence->>'transactionId'`];
+  return `COALESCE(${row}.source = 'provider' AND ${other}.source = 'provider' AND ${known} <> ${told} AND ${told} <> ${other}.reference, false)`;
+}
+
+/** A second payment under the name that tells it from the first. */
+function distinguished({ transactionId, reference, evidence, ...money }: UnmatchedMoney): UnmatchedMoney {
+  const own = present(transactionId, `the transaction id of a second payment under ${reference}`);
+  return { ...money, transactionId, reference: own, evidence: { ...evidence, reference } };
 }
 
 function eventOf(money: UnmatchedMoney) {

@@ -8,10 +8,9 @@ import { type AttemptStatus, ATTEMPT_STATUSES, canMoveAttempt } from '../attempt
 import {
   accountOfAttempt,
   type AttemptKey,
-  findAttempt,
-  isBooked,
   isSameAttempt,
   isSamePayment,
+  meantAttempt,
   type PaymentAttempt,
   type PaymentNames,
 } from '../payment-attempt';
@@ -93,9 +92,20 @@ export class OrderStore {
     return this.adopt.execute(tx, batch);
   }
 
-  /** Writes attempts of orders that this transaction has locked. */
-  writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
-    return this.write.execute(tx, writes);
+  /**
+   * Writes attempts of orders that this transaction has locked.
+   *
+   * @throws Error if another order has got a new one in the meantime; repeat the transaction.
+   */
+  async writeAttempts(tx: EntityManager, writes: readonly AttemptWrite[]): Promise<void> {
+    for (const write of writes.filter(({ isNew }) => isNew)) {
+      if (!(await this.insertPaid(tx, write)))
+        throw new Error(`another order has got the payment ${write.attempt.reference} in the meantime`);
+    }
+    await this.write.execute(
+      tx,
+      writes.filter(({ isNew }) => !isNew),
+    );
   }
 
   /** Writes the attempt of a payment that was not registered. False: another order has it. */
@@ -176,8 +186,7 @@ export class OrderStore {
   /** Returns the attempt that a provider refers to by any of its names. Needs no transaction. */
   async findAttempt(names: PaymentNames): Promise<PaymentAttempt | undefined> {
     const { attempts } = await this.samePayments(this.dataSource, [names]);
-    const holders = attempts.filter(isBooked);
-    return findAttempt(attempts, names) ?? holders.find(({ paidSource }) => paidSource === 'provider') ?? holders[0];
+    return meantAttempt(attempts, names);
   }
 
   /**

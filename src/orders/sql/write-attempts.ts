@@ -6,10 +6,12 @@ import { type PaymentAttempt } from '../payment-attempt';
 /** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
 export interface AttemptWrite {
   readonly attempt: PaymentAttempt;
+  /** It has no row yet. */
+  readonly isNew?: boolean;
   readonly evidence: JsonObject | null;
 }
 
-/** Writes the current state of attempts of locked orders in one statement, for any number of attempts. */
+/** Writes the current state of known attempts of locked orders in one statement, for any number of attempts. */
 export class WriteAttempts {
   private readonly sql: string;
 

@@ -1,5 +1,6 @@
 import { type PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-new-order';
+import { bookMoney } from '../pay/book-money';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
 import { moneyOf } from '../pay/money-of';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
@@ -70,8 +71,9 @@ export class AssignUnmatched {
     if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
     const report = reportOf(payment, order.id);
     const told = moneyOf(report, accountOf(report, this.providers), payment.source, now);
-    const same = await this.transaction.store.samePayments(tx, [told]);
-    const decision = decideAssignment(order, payment, { ...told, isAssigned: true }, same);
+    const { money } = bookMoney(order, { ...told, isAssigned: true });
+    const same = await this.transaction.store.samePayments(tx, [money]);
+    const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') return this.assign(locked, payment, { by, reason });
     return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };

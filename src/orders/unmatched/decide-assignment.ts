@@ -35,6 +35,7 @@ const ASSIGNABLE: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismat
 /**
  * Pure: decides whether this payment may be booked on this order.
  *
+ * @param money the payment under the name by which the order would book it.
  * @param same everything that is known about the payment.
  */
 export function decideAssignment(

@@ -3,6 +3,7 @@ import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
 import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
 import { bookMoney, type Money } from '../pay/book-money';
 import { decideClaim, neededPayments } from '../pay/decide-claim';
+import { namesOfMoney, unownedOf } from '../pay/unowned-money';
 import { type LockedOrder } from '../order';
 import { reconcileTimeout } from '../order-timeouts';
 import { type SamePayments } from '../sql/find-same-payments';
@@ -10,6 +11,7 @@ import { isHandled, isSettledBefore } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import {
+  areTwoPayments,
   isBooked,
   isClaim,
   isSameAttempt,
@@ -55,8 +57,10 @@ export class NoteUnmatchedMoney {
     const { attempts, unowned } = await this.store.samePayments(tx, money);
     const settled = asked.flatMap(({ after }) => after.attempts.filter(({ status }) => status === 'SETTLED'));
     // What an order has as settled stays shown to a person.
-    const isNeeded = (one: PaymentNames): boolean => !settled.some((attempt) => isSamePayment(attempt, one));
-    await this.store.closeUnmatched(tx, unowned.filter(isNeeded));
+    const isNeeded = (one: PaymentNames): boolean =>
+      !settled.some((attempt) => isSamePayment(attempt, one) && !areTwoPayments(attempt, one));
+    const found = money.flatMap((one) => unownedOf(one, { unowned }));
+    await this.store.closeUnmatched(tx, found.filter(isNeeded));
     for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);
@@ -90,7 +94,9 @@ export class NoteUnmatchedMoney {
       const order = orders.get(key);
       return order && answer ? [{ order, findings: answer, traceparent }] : [];
     });
-    const money = answered.flatMap(({ findings }) => paymentsFound(findings));
+    const money = answered.flatMap(({ order, findings }) =>
+      paymentsFound(findings).flatMap((told) => namesOfMoney(told, bookMoney(order, told).money)),
+    );
     const same = money.length > 0 ? await this.store.samePayments(tx, money) : NOTHING_KNOWN;
     let known: SamePayments = same;
     const split = answered.map(({ order, findings, traceparent }) => {
@@ -180,21 +186,19 @@ export function splitTaken(
   const isSettled = (money: Money): boolean => isSettledBefore(handled, money) && !bookMoney(order, money).wasBooked;
   const isTaken = (money: Money): boolean => {
     const { wasBooked } = bookMoney(order, money);
-    const same = {
-      attempts: attempts.filter((other) => holds(other, money)),
-      unowned: unowned.filter((one) => isSamePayment(one, money)),
-    };
+    const same = { attempts: attempts.filter((other) => holds(other, money)), unowned };
     const isDone = !wasBooked && isHandled(handled, money) && !isSettledBefore(handled, money);
     return isDone || decideClaim(order, money, same, wasBooked) === 'refused';
   };
-  const found = paymentsFound(findings);
-  const taken = found.filter(isTaken);
-  const settled = found.filter((money) => !taken.includes(money) && isSettled(money));
+  const foundBy = (one: AttemptFinding): Money[] => paymentsFound([one]).map((told) => bookMoney(order, told).money);
+  const takenOf = (one: AttemptFinding): Money[] => foundBy(one).filter(isTaken);
+  const settledOf = (one: AttemptFinding): Money[] =>
+    foundBy(one).filter((money) => !isTaken(money) && isSettled(money));
   const left = findings.map((one) => {
-    if (taken.some((money) => isSameRow(money, one))) return { ...one, finding: TAKEN };
-    return settled.some((money) => isSameRow(money, one)) ? { ...one, isSettled: true } : one;
+    if (takenOf(one).length > 0) return { ...one, finding: TAKEN };
+    return settledOf(one).length > 0 ? { ...one, isSettled: true } : one;
   });
-  return { left, taken, settled };
+  return { left, taken: findings.flatMap(takenOf), settled: findings.flatMap(settledOf) };
 }
 
 function holds(other: PaymentAttempt, money: Money): boolean {
