@@ -73,6 +73,9 @@ describe('booking a payment', () => {
       expect(statuses(after.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
       expect(released).toEqual([]);
     }
+    const twice = [paid({ transactionId: 't-1' }), paid({ reference: 'a-2', transactionId: 't-1' })];
+    const { after: once } = bookMoney(order({ attempts: twice }), money({ transactionId: 't-1' }));
+    expect(statuses(once.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
     const open = bookMoney(order({ attempts: [attempt(), paid({ reference: 'a-2', paidSource: 'report' })] }), told);
     expect(statuses(open.after.attempts)).toEqual(['a-1 PAID 100', 'a-2 DUPLICATE -']);
   });

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
-import { decideUnmatched as decide, type UnmatchedPolicy } from '../../../src/orders/unmatched/decide-unmatched';
+import {
+  decideUnmatched as decide,
+  mayRefundExcess,
+  type UnmatchedPolicy,
+} from '../../../src/orders/unmatched/decide-unmatched';
 import { type LockedOrder } from '../../../src/orders/order';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
+import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { ATTEMPT_STATUSES } from '../../../src/orders/attempt-status';
 import { attempt, order, paid } from './orders';
 
@@ -102,6 +107,21 @@ describe('the decision about money that an order does not need', () => {
     const both = order({ status: 'PAID', attempts: reports });
     expect(decideUnmatched(both, REFUND)).toMatchObject({ ...nothing, unverified: reports });
     expect(decideUnmatched(both, REFUND, true)).toEqual({ type: 'nothing' });
+    const full = reports.map((one) => ({ ...one, paidAmount: 100n }));
+    expect(decideUnmatched(order({ status: 'PAID', attempts: full }), REFUND)).toMatchObject({ unverified: full });
+  });
+
+  it('refunds the excess only if the policy says so and the provider confirms all that pays the order', () => {
+    const may = (attempts: readonly PaymentAttempt[], overrides: Partial<LockedOrder> = {}) =>
+      mayRefundExcess(order({ status: 'PAID', attempts, ...overrides }), { overpayment: 'refund-excess' });
+    const [more, part] = [paid({ paidAmount: 60n, reference: 'a-2' }), paid({ paidAmount: 60n })];
+    expect(may([part, more])).toBe(true);
+    expect(may([part, { ...more, paidSource: 'report' }])).toBe(false);
+    expect(may([part, { ...more, registered: false }])).toBe(false);
+    expect(may([part, more], { isErased: true })).toBe(false);
+    expect(mayRefundExcess(order({ status: 'PAID', attempts: [part, more] }), { overpayment: 'keep' })).toBe(false);
+    // What is not needed does not count: it has a decision of its own.
+    expect(may([paid({ paidAmount: 120n }), { ...more, paidSource: 'report' }])).toBe(true);
   });
 
   it('accounts for all money, and changes paid attempts only', () => {

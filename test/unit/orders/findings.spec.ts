@@ -150,6 +150,13 @@ describe('after a notification of a change', () => {
     expect(wait({ ...open, attempts: [paid()] }, [], 0)).toBeUndefined();
   });
 
+  it('one attempt that may take money is enough to ask again', () => {
+    const attempts = [attempt({ status: 'CLOSED' }), attempt({ reference: 'a-2' })];
+    expect(wait({ ...open, attempts }, [], 0)).toMatchObject({ afterMs: 5_000 });
+    const reported = [attempt({ reference: 'a-2', status: 'CLOSED' }), paid({ paidSource: 'report' })];
+    expect(wait({ ...open, attempts: reported }, [on(IN_PROGRESS)], 0)).toMatchObject({ afterMs: 4_000 });
+  });
+
   it('a provider without an answer is asked again, whatever the order has become', () => {
     const ended = { ...open, status: 'CLOSED' as const };
     const down = { counted: false, afterMs: 2_000, reason: 'fake a-1: down' };

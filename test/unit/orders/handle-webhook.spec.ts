@@ -86,7 +86,7 @@ describe('a notification', () => {
     expect(named.booked).toMatchObject([{ merchantAccount: 'm-2' }]);
     const without = desk(PAID, attempt());
     await without.take();
-    expect(without.booked).not.toMatchObject([{ merchantAccount: expect.anything() as unknown }]);
+    expect(without.booked[0]).not.toHaveProperty('merchantAccount');
   });
 
   it('that cannot be stored is requested again', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Facts, nextStep, type Step } from '../../../src/orders/lookup/next-step';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
-import { at, attempt, attempts, closeOutcomes, NOW, PAID_OUTCOME, queryOutcomes } from './orders';
+import { at, attempt, attempts, closeOutcomes, NOW, paid, PAID_OUTCOME, queryOutcomes } from './orders';
 
 const MINUTE = 60_000;
 const old = attempt({ createdAt: at(-10 * MINUTE) });
@@ -70,6 +70,19 @@ describe('the look-up of one attempt', () => {
   ])('NOT_FOUND %s', (_, overrides, finding) => {
     const step = nextStep({ ...old, ...overrides }, { query: query('NOT_FOUND') }, NOW);
     expect(step).toMatchObject({ type: 'conclude', finding });
+  });
+
+  it('never closes an attempt whose payment was reported: the provider confirms it, or contradicts it', () => {
+    const reported = paid({ paidSource: 'report' });
+    for (const answer of ['OPEN', 'CLOSED', 'REFUNDED', 'NOT_FOUND']) {
+      expect(name(nextStep(reported, { query: query(answer) }, NOW))).toBe('UNCONFIRMED');
+    }
+    expect(name(nextStep(reported, { query: query('PAID') }, NOW))).toBe('PAID');
+    expect(name(nextStep(reported, { query: query('PROCESSING') }, NOW))).toBe('IN_PROGRESS');
+    // The order no longer counts on a payment that a person has settled.
+    const settled = paid({ status: 'SETTLED', paidSource: 'report' });
+    expect(name(nextStep(settled, { query: query('OPEN') }, NOW))).toBe('close');
+    expect(name(nextStep({ ...settled, paidSource: 'provider' }, { query: query('OPEN') }, NOW))).toBe('UNCONFIRMED');
   });
 
   it('does not treat an attempt as never handed over once the provider has known it', () => {

@@ -164,6 +164,7 @@ describe('an assignment', () => {
   it('ends neither a settlement nor what became of the payment before', () => {
     const settled = { type: 'refuse', refusal: { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } };
     expect(decide({}, [paid({ status: 'SETTLED' })])).toEqual(settled);
+    expect(decide({}, [paid({ reference: 'another', status: 'SETTLED' })])).toEqual({ type: 'assign' });
     const after = (fate: 'settled' | 'booked', attempts: PaymentAttempt[] = []) => {
       const trace = { provider: 'fake', reference: 'a-1', merchantAccount: null, orderId: null, isOther: false };
       const handled = [{ ...trace, fate, source: 'provider', amount: 100n, currency: 'EUR' } as const];

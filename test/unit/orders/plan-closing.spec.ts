@@ -69,7 +69,7 @@ describe('the plan of the first run', () => {
   ])('tells of a part whose order has time left; policy %s: it is %s', (partial, handling) => {
     const { unmatched } = plan(order({ expiresAt: at(60_000), attempts: [part] }), undefined, partial);
     expect(unmatched).toMatchObject([{ reference: 'a-1', amount: 99n, reason: 'amount-mismatch', handling }]);
-    expect(unmatched).toMatchObject([{ evidence: { cause: 'passive' }, now: NOW }]);
+    expect(unmatched).toMatchObject([{ evidence: { cause: 'passive' }, now: NOW, source: 'provider' }]);
   });
 
   it('tells of a part whose order has no deadline', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { decideCheck, decideRefund, type RefundAnswer } from '../../../src/orders/unmatched/decide-refund';
 import { nextWatchAt, planWatch } from '../../../src/orders/unmatched/plan-watch';
 import { refundNumber, refundOf, refundOfExcess } from '../../../src/orders/unmatched/refund';
-import { at, attempt, NOW, paid } from './orders';
+import { at, attempt, NOW, paid, PAID_OUTCOME } from './orders';
 
 describe('a refund', () => {
   it('always has the same number, which differs for every attempt and fits every provider', () => {
@@ -110,6 +110,7 @@ describe('the payment watch', () => {
   it('waits for the next round after an answer, and ends after the last', () => {
     expect(plan(CLOSED)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
     expect(plan(CLOSED, at(601_000))).toEqual({ type: 'done' });
+    expect(plan(PAID_OUTCOME)).toEqual({ type: 'reschedule', dueAt: at(600_000) });
   });
 
   it('distrusts for a minute that a provider no longer knows an attempt that it closed, then trusts it', () => {
