@@ -72,7 +72,7 @@ export interface Plan {
   readonly windowMs: number;
   readonly payments: readonly PlannedPayment[];
   readonly ends: Ending;
-  /** `shop-refund`: late payments are always refunded · `shop-patient`: takes many attempts. @default 'shop' */
+  /** `shop-refund`: late payments, and what is too much, are always refunded · `shop-patient`: takes many attempts. @default 'shop' */
   readonly merchantId?: 'shop' | 'shop-refund' | 'shop-patient';
   /** The deadline closes nothing. */
   readonly autoClose?: false;

@@ -14,7 +14,7 @@ export const PAYMENT_NAME_KEY = 'payment_name_key';
 
 /** What is known about a payment whose names are not stored anymore, or that no attempt holds. */
 export interface HandledPayment extends AttemptKey {
-  /** `settled`: a person has dealt with it · `booked`, `refunded`: an order had it, or had refunded it, that was erased or purged. */
+  /** `settled`: a person has dealt with it · `booked`, `refunded`: an order had it, or had refunded it or a part, that was erased or purged. */
   readonly fate: 'settled' | 'booked' | 'refunded';
   /** Null: a person has settled it without an order. */
   readonly orderId: string | null;
@@ -139,6 +139,7 @@ export function rememberSettledSql(schema: string, which: string): string {
 
 /** SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. */
 export function rememberBookedSql(schema: string, isOpenName: string): string {
+  const isRefunded = `(a.status = 'REFUNDED' OR a.refunded_amount > 0)`;
   const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
   return `
     INSERT INTO ${schema}.handled_payment
@@ -146,7 +147,7 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            a.merchant_account, a.paid_amount, a.paid_currency,
            CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
-           CASE a.status WHEN 'SETTLED' THEN 'settled' WHEN 'REFUNDED' THEN 'refunded' ELSE 'booked' END, a.order_id
+           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isRefunded} THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
      WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}`;
 }

@@ -182,6 +182,16 @@ describe('a refund that fails after it succeeded', () => {
     expect(askedFor(reference)).toHaveLength(1);
   });
 
+  it('is told to a person although its order, which keeps the rest of the payment, was erased', async () => {
+    const id = await desk.placed({ merchantId: 'refunder', attempt: desk.attempt('f-excess') });
+    await desk.confirm(id, 'f-excess', 2_500);
+    expect([await run(id), askedFor('f-excess').map(({ amount }) => amount)]).toEqual([{ type: 'done' }, [501n]]);
+    await eraseOrder(desk, id);
+    await news('f-excess');
+    expect(await desk.openOf('f-excess')).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
+    expect(await desk.statusOf(id)).toBe('PAID');
+  });
+
   it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {
     const id = await desk.placed({ attempt: desk.attempt('f-needed') });
     await desk.confirm(id, 'f-needed');

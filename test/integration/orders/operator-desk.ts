@@ -11,7 +11,7 @@ export type OperatorDesk = Awaited<ReturnType<typeof openDesk>>;
 
 /**
  * A shop with everything that tests of an operator's actions need. Merchants: `keeper` keeps late payments, `parker` parks
- * partial payments.
+ * partial payments, `refunder` refunds what is too much.
  */
 export async function openDesk() {
   const shop = await openShop({
@@ -19,6 +19,7 @@ export async function openDesk() {
     merchants: {
       keeper: { latePayment: 'keep', surplusPayment: 'keep' },
       parker: { partialPayment: 'park' },
+      refunder: { overpayment: 'refund-excess' },
     },
   });
   await fill(shop, { apple: 1_000, rare: 1 });

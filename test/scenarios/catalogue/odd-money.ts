@@ -60,6 +60,22 @@ export const ODD_MONEY: readonly Scenario[] = [
     }),
   },
   {
+    name: 'overpaid',
+    says: 'the buyer pays more, the notification comes or is lost; what is too much goes back, the order keeps its price',
+    plan: (random) => ({
+      windowMs: 2_500,
+      merchantId: 'shop-refund',
+      ends: { status: ['PAID'], refunds: 1, unmatched: ['overpaid/refunding'], attempts: ['PAID'] },
+      payments: [
+        {
+          script: { buyer: 'pays-after', ms: random.between(300, 1_500) },
+          partialAmount: random.between(50_000, 99_999),
+          notify: { lost: random.next() < 0.5 },
+        },
+      ],
+    }),
+  },
+  {
     name: 'wrong-currency',
     // Elsewhere an answer in another currency is not trusted: Alipay and WeChat Pay settle in CNY only.
     providers: ['stripe'],

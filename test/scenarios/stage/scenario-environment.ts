@@ -10,7 +10,7 @@ export const SCENARIO_ENVIRONMENT: Readonly<Record<string, string>> = {
   // The real ones end after 25 hours.
   LATE_WATCH_OFFSETS_MS: '1000,4000,10000',
   MERCHANT_POLICIES: JSON.stringify({
-    'shop-refund': { latePayment: 'refund' },
+    'shop-refund': { latePayment: 'refund', overpayment: 'refund-excess' },
     'shop-patient': { maxAttempts: 200 },
   }),
   SHUTDOWN_TIMEOUT_MS: '3000',
