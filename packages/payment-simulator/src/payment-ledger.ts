@@ -2,7 +2,7 @@ import { type Clock, type Timer } from './clock';
 import { FaultPlan } from './fault-plan';
 import { type LedgerEntry } from './ledger-entry';
 import { type PaymentEvent } from './payment-hooks';
-import { SimulatedPayment } from './simulated-payment';
+import { referenceOf, SimulatedPayment } from './simulated-payment';
 import { type PaymentTerms } from './simulator-input';
 
 /** One payment and what goes wrong with it. */
@@ -42,6 +42,16 @@ export class PaymentLedger {
     isMeant: (payment: SimulatedPayment) => boolean = () => true,
   ): LedgerPayment | undefined {
     return this.byKey.get(keyOf(provider, reference))?.find(({ payment }) => isMeant(payment));
+  }
+
+  /** The payment that took money under this number of the provider. */
+  findTransaction(
+    provider: string,
+    transactionId: string,
+    isMeant: (payment: SimulatedPayment) => boolean = () => true,
+  ): LedgerPayment | undefined {
+    const has = (payment: SimulatedPayment): boolean => payment.entry(this.clock.now()).transactionId === transactionId;
+    return this.find(provider, referenceOf(transactionId), (payment) => isMeant(payment) && has(payment));
   }
 
   /** Every payment in the order of creation; those of one reference together. */

@@ -33,6 +33,7 @@ const refundBody = z.object({
   amount: z.string().regex(/^[1-9]\d{0,17}$/),
   currency: z.string(),
   reason: z.string().max(80),
+  transactionId: z.string().optional(),
 });
 
 /** The provider's side of the protocol that HttpPaymentProvider speaks. */
@@ -107,7 +108,10 @@ export class ProviderEndpoint implements SimulatedProtocol {
 function refund(payment: SimulatedPayment, now: number, body: Uint8Array): Answer {
   const asked = refundBody.safeParse(parseJson(body)).data;
   if (!asked) return { status: 'REJECTED', reason: 'the body is not as agreed' };
-  const { paidCurrency } = payment.entry(now);
+  const { paidCurrency, transactionId } = payment.entry(now);
+  if (asked.transactionId !== undefined && transactionId !== asked.transactionId) {
+    return { status: 'REJECTED', reason: `it has no payment ${asked.transactionId}` };
+  }
   if (paidCurrency !== null && paidCurrency !== asked.currency) {
     return { status: 'REJECTED', reason: `it was paid in ${paidCurrency}` };
   }

@@ -152,7 +152,7 @@ export class SimulatedPayment {
       ...{ amount: String(amount), currency, status: this.status },
       ...{ createdAt: new Date(this.createdAt).toISOString(), scannedAt: iso(this.scannedAt) },
       ...{ paidAt: iso(taken?.at), paidAmount: taken ? String(taken.amount) : null },
-      ...{ paidCurrency: taken?.currency ?? null, transactionId: taken ? `sim-${reference}` : null },
+      ...{ paidCurrency: taken?.currency ?? null, transactionId: taken ? transactionIdOf(reference) : null },
       ...{ closedAt: iso(this.closedAt), refundedAt: iso(this.refundedAt) },
       ...{ refundedAmount: String(this.refunds.givenBack), refunds: this.refunds.entries() },
       disputedAt: iso(this.disputedAt),
@@ -218,4 +218,15 @@ export class SimulatedPayment {
     }
     this.hooks.happened(this, 'refunded');
   }
+}
+
+const TRANSACTION = 'sim-';
+
+function transactionIdOf(reference: string): string {
+  return `${TRANSACTION}${reference}`;
+}
+
+/** The reference of the payment with this number. */
+export function referenceOf(transactionId: string): string {
+  return transactionId.startsWith(TRANSACTION) ? transactionId.slice(TRANSACTION.length) : '';
 }

@@ -70,19 +70,20 @@ export class AlipayProvider implements PaymentProvider {
     if (currency !== ALIPAY_CURRENCY || amount <= 0n) {
       return { type: 'UNKNOWN', reason: `Alipay cannot refund ${amount} minor units of ${currency}` };
     }
+    const trade = { ...attempt, tradeNo: refund.transactionId };
     const order = { out_request_no: refundNumber, refund_amount: toYuan(amount), refund_reason: reason };
-    const answer = await this.ask('alipay.trade.refund', attempt, order, signal);
+    const answer = await this.ask('alipay.trade.refund', trade, order, signal);
     if (answer.type !== 'VERIFIED') return answer;
     const outcome = toRefundOutcome(answer, refund);
     if (outcome.type !== 'ASK') return outcome;
     const question = { out_request_no: refundNumber };
-    const confirmation = await this.ask('alipay.trade.fastpay.refund.query', attempt, question, signal);
+    const confirmation = await this.ask('alipay.trade.fastpay.refund.query', trade, question, signal);
     return confirmation.type === 'VERIFIED' ? toConfirmedRefund(confirmation, answer, refund) : confirmation;
   }
 
   private async ask(
     method: AlipayMethod,
-    { reference, merchantAccount }: PaymentAttemptRef,
+    { reference, merchantAccount, tradeNo }: PaymentAttemptRef & { readonly tradeNo?: string | undefined },
     more: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<AlipayAnswer | UnknownOutcome> {
@@ -93,15 +94,20 @@ export class AlipayProvider implements PaymentProvider {
     if (reference.length > MAX_REFERENCE_LENGTH) {
       return { type: 'UNKNOWN', reason: `"${reference}" is too long for an out_trade_no (${MAX_REFERENCE_LENGTH})` };
     }
-    const answer = await gateway.ask(method, { out_trade_no: reference, ...more }, signal);
-    return answer.type === 'VERIFIED' ? checkSubject(answer, reference, gateway.sellerId) : answer;
+    // Alipay's own number, if it is known, because a reference may have several payments.
+    const subject: Subject = tradeNo === undefined ? ['out_trade_no', reference] : ['trade_no', tradeNo];
+    const answer = await gateway.ask(method, { [subject[0]]: subject[1], ...more }, signal);
+    return answer.type === 'VERIFIED' ? checkSubject(answer, subject, gateway.sellerId) : answer;
   }
 }
 
+/** The field that names the trade, and its value. */
+type Subject = readonly [field: 'out_trade_no' | 'trade_no', value: string];
+
 /** Refusals, and refund queries that found nothing, may omit the trade, but must not name another one. */
-function checkSubject(answer: AlipayAnswer, reference: string, sellerId: string): AlipayAnswer | UnknownOutcome {
-  const { out_trade_no: named, seller_id: seller } = answer.fields;
+function checkSubject(answer: AlipayAnswer, [field, value]: Subject, sellerId: string): AlipayAnswer | UnknownOutcome {
+  const { [field]: named, seller_id: seller } = answer.fields;
   const mayBeSilent = answer.code !== '10000' || answer.method === 'alipay.trade.fastpay.refund.query';
-  if (named === undefined ? !mayBeSilent : named !== reference) return mismatched(answer, 'trade');
+  if (named === undefined ? !mayBeSilent : named !== value) return mismatched(answer, 'trade');
   return seller === undefined || seller === sellerId ? answer : mismatched(answer, 'merchant');
 }

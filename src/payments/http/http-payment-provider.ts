@@ -65,9 +65,9 @@ export class HttpPaymentProvider implements PaymentProvider {
   }
 
   async refund(refund: RefundRequest, signal: AbortSignal): Promise<RefundOutcome> {
-    const { attempt, refundNumber, amount, currency, reason } = refund;
+    const { attempt, refundNumber, amount, currency, reason, transactionId } = refund;
     // A string of digits, because JSON numbers are not exact above 2^53.
-    const requestBody = JSON.stringify({ refundNumber, amount: String(amount), currency, reason });
+    const requestBody = JSON.stringify({ refundNumber, amount: String(amount), currency, reason, transactionId });
     const answer = await this.ask({ method: 'POST', action: '/refunds', requestBody }, attempt, signal);
     return answer.type === 'VERIFIED' ? toRefundOutcome(answer) : answer;
   }

@@ -66,15 +66,18 @@ export class StripeRefunds {
     };
   }
 
-  /** The intent that took the money: the attempt's own, or that of its session. */
+  /** The intent that took the money: the one that is known, otherwise the attempt's own, or that of its session. */
   private async paidIntent(
-    { attempt, currency, amount }: RefundRequest,
+    { attempt, currency, amount, transactionId }: RefundRequest,
     subject: 'intent' | 'session',
     signal: AbortSignal,
   ): Promise<Intent | UnknownOutcome> {
-    const { reference } = attempt;
+    const isKnown = subject === 'session' && transactionId?.startsWith('pi_') === true;
+    const reference = isKnown ? transactionId : attempt.reference;
     const intent =
-      subject === 'intent' ? await this.account.findIntent(reference, signal) : await this.behind(reference, signal);
+      subject === 'intent' || isKnown
+        ? await this.account.findIntent(reference, signal)
+        : await this.behind(reference, signal);
     if (intent.type === 'NOT_FOUND') return nothingToRefund(`Stripe has no ${reference}`);
     if (intent.type === 'UNKNOWN') return intent;
     // Stripe refunds in the intent's currency and takes none, so an amount in another one would be wrong.

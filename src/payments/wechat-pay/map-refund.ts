@@ -8,6 +8,7 @@ const refundSchema = z.object({
   refund_id: z.string().min(1).max(64),
   out_refund_no: z.string(),
   out_trade_no: z.string(),
+  transaction_id: z.string().optional(),
   status: z.string(),
   success_time: z.string().optional(),
   channel: z.string().optional(),
@@ -76,7 +77,9 @@ function toState(refund: Refund): RefundOutcome {
 
 function findMismatch(refund: Refund, request: RefundRequest): string | undefined {
   if (refund.out_refund_no !== request.refundNumber) return 'out_refund_no';
-  if (refund.out_trade_no !== request.attempt.reference) return 'out_trade_no';
+  const { transactionId } = request;
+  if (transactionId === undefined && refund.out_trade_no !== request.attempt.reference) return 'out_trade_no';
+  if (transactionId !== undefined && refund.transaction_id !== transactionId) return 'transaction_id';
   if (BigInt(refund.amount.refund) !== request.amount) return `amount ${refund.amount.refund}`;
   return refund.amount.currency === request.currency ? undefined : `currency ${refund.amount.currency}`;
 }

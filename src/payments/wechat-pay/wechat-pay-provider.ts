@@ -132,7 +132,10 @@ function refundBody(request: RefundRequest): Record<string, unknown> | undefined
   const [refund, total] = [Number(request.amount), Number(request.paidAmount)];
   if (!Number.isSafeInteger(refund) || !Number.isSafeInteger(total)) return undefined;
   return {
-    out_trade_no: request.attempt.reference,
+    // WeChat Pay's own number, if it is known, because a reference may have several payments.
+    ...(request.transactionId === undefined
+      ? { out_trade_no: request.attempt.reference }
+      : { transaction_id: request.transactionId }),
     out_refund_no: request.refundNumber,
     ...(request.reason === '' ? {} : { reason: request.reason.slice(0, 80) }),
     amount: { refund, total, currency: request.currency },

@@ -52,6 +52,8 @@ describe('HttpPaymentProvider.refund', () => {
       currency: 'EUR',
       reason: 'order closed',
     });
+    await http.refund({ ...REFUND, transactionId: 'tx-77' }, never);
+    expect(JSON.parse(requests[1]?.body ?? '')).toMatchObject({ transactionId: 'tx-77' });
     const [timestamp, nonce] = ['x-timestamp', 'x-nonce'].map((name) => request?.headers.get(name) ?? '');
     const message = {
       timestamp: timestamp ?? '',

@@ -96,8 +96,11 @@ export class AlipayProtocol implements SimulatedProtocol {
 
   /** The payment, if it is one of the merchant who asks. */
   private find({ account, content }: AlipayRequest): LedgerPayment | undefined {
-    const number = content['out_trade_no'] ?? '';
-    return this.context.ledger.find(this.provider, number, (payment) => this.merchantOf(payment)[1] === account);
+    const { ledger } = this.context;
+    const { trade_no: tradeNo, out_trade_no: number = '' } = content;
+    const isMeant = (payment: SimulatedPayment): boolean => this.merchantOf(payment)[1] === account;
+    if (tradeNo !== undefined) return ledger.findTransaction(this.provider, tradeNo, isMeant);
+    return ledger.find(this.provider, number, isMeant);
   }
 
   private merchantOf({ terms }: SimulatedPayment): [merchant: AlipaySimulatedMerchant | undefined, account: string] {

@@ -106,7 +106,10 @@ export class WechatPayProtocol implements SimulatedProtocol {
   private refund(call: Call): Reply | Promise<Reply> {
     const order = refundOrder.safeParse(call.body).data;
     if (!order) return this.sign(call, wechatPayError('PARAM_ERROR'));
-    const found = this.find(order.out_trade_no, call.account);
+    const found =
+      order.transaction_id === undefined
+        ? this.find(order.out_trade_no ?? '', call.account)
+        : this.findTransaction(order.transaction_id, call.account);
     if (found) this.refunded.set(`${call.account} ${order.out_refund_no}`, found);
     return this.perform('refund', call, found, (payment, now) => orderRefund(payment, order, now));
   }
@@ -150,6 +153,10 @@ export class WechatPayProtocol implements SimulatedProtocol {
   /** The payment, if it is one of the merchant who asks. */
   private find(number: string, account: string): LedgerPayment | undefined {
     return this.context.ledger.find(this.provider, number, (payment) => this.merchantOf(payment)[0] === account);
+  }
+
+  private findTransaction(id: string, account: string): LedgerPayment | undefined {
+    return this.context.ledger.findTransaction(this.provider, id, (payment) => this.merchantOf(payment)[0] === account);
   }
 
   private merchantOf({ terms }: SimulatedPayment): [account: string, merchant: WechatPaySimulatedMerchant | undefined] {

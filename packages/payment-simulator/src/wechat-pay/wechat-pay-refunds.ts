@@ -6,7 +6,8 @@ import { wechatPayError, type WechatPayResult } from './wechat-pay-result';
 
 /** Body of `POST /v3/refund/domestic/refunds`. */
 export const refundOrder = z.object({
-  out_trade_no: z.string(),
+  out_trade_no: z.string().optional(),
+  transaction_id: z.string().optional(),
   out_refund_no: z.string().regex(/^[0-9A-Za-z_\-|*@]{1,64}$/),
   amount: z.object({ refund: z.int().min(1), total: z.int().min(1), currency: z.string() }),
 });

@@ -276,6 +276,21 @@ describe('a close', () => {
 });
 
 describe('a refund', () => {
+  it('names the trade by its number if that is known', async () => {
+    const trade = { trade_no: '2026010122001' };
+    gateway.willSay({ ...OK, ...trade, fund_change: 'N' }, { ...DONE, ...trade });
+    expect(await refund({ transactionId: '2026010122001' })).toMatchObject({ type: 'REFUNDED' });
+    expect(gateway.requests.map(({ content }) => [content['trade_no'], content['out_trade_no']])).toEqual([
+      ['2026010122001', undefined],
+      ['2026010122001', undefined],
+    ]);
+  });
+
+  it('is not trusted if the answer is about another trade', async () => {
+    gateway.willSay({ ...OK, trade_no: '2026010122002', fund_change: 'Y' });
+    expect(await refund({ transactionId: '2026010122001' })).toMatchObject({ type: 'UNKNOWN' });
+  });
+
   const DONE = { ...OK, refund_status: 'REFUND_SUCCESS', out_request_no: 'a'.repeat(32), refund_amount: '88.88' };
 
   it('requests exactly the amount with our number', async () => {

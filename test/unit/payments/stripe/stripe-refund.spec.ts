@@ -56,6 +56,16 @@ describe('StripeProvider.refund', () => {
     expect([stripe.status(attempt), givenBack(attempt)]).toEqual(['PAID', '0']);
   });
 
+  it('refunds the intent that took the money, whatever the session says now', async () => {
+    const attempt = paid('cs');
+    const found = await provider.query(attempt, AbortSignal.timeout(10_000));
+    const transactionId = found.type === 'PAID' ? found.transactionId : 'not paid';
+    stripe.sent.length = 0;
+    expect(await refund(attempt, { transactionId })).toMatchObject({ type: 'REFUNDED' });
+    expect(stripe.sent.map(({ path }) => path).filter((path) => path.includes('/sessions/'))).toEqual([]);
+    expect(new URLSearchParams(created()[0]?.body).get('payment_intent')).toBe(transactionId);
+  });
+
   it('makes a partial refund', async () => {
     const attempt = paid();
     expect(await refund(attempt, { amount: 500n })).toMatchObject({ type: 'REFUNDED' });

@@ -264,6 +264,15 @@ describe('WechatPayProvider against the simulated WeChat Pay', () => {
       expect(bench.payment(attempt).entry(Date.now())).toMatchObject({ refundedAmount: '1999', refunds: [{}] });
     });
 
+    it('names the payment by its transaction id if that is known, whatever the reference', async () => {
+      const attempt = bench.paid({ reference: 'named-by-id' });
+      const transactionId = 'sim-named-by-id';
+      const unknown = refundOf(attempt, { transactionId: 'sim-another' });
+      expect(await provider.refund(unknown, signal())).toMatchObject({ type: 'REJECTED' });
+      const second = refundOf({ ...attempt, reference: transactionId }, { transactionId });
+      expect(await provider.refund(second, signal())).toMatchObject({ type: 'REFUNDED' });
+    });
+
     it('makes a partial refund', async () => {
       const attempt = bench.paid();
       expect(await provider.refund(refundOf(attempt, { amount: 7n }), signal())).toMatchObject({ type: 'REFUNDED' });
