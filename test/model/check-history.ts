@@ -34,7 +34,9 @@ function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
     const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
     if (others.length > 0) return [{ type: 'refund', text: `${reference} was refunded twice` }];
     const unit = unitOf(shop, { ...refund, transactionId: null });
-    if (refund.isPaidBack || (unit?.hasComeBack && !unit.isHeard)) return [];
+    // What an erased order has stays as it was, and a row shows what is heard.
+    const isUnknown = unit?.hasComeBack === true && (!unit.isHeard || order.isErased === true);
+    if (refund.isPaidBack || isUnknown) return [];
     const isBack = payment?.refunds.has(number) === true;
     if (isBack === (status === 'REFUNDED')) return [];
     return [

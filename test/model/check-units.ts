@@ -73,7 +73,10 @@ function claimsOf(shop: Shop): ReadonlyMap<Unit, Claim[]> {
 }
 
 function isInOpenRow(shop: Shop, { unit }: Held): boolean {
-  return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit);
+  // A transaction id that the provider has stated names its money, whatever reference the row has.
+  const isStated = (row: UnmatchedRow): boolean =>
+    row.source === 'provider' && row.transactionId === unit.transactionId;
+  return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit || isStated(row));
 }
 
 function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boolean {

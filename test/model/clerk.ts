@@ -13,7 +13,7 @@ import { lockAtDesk } from './lock-at-desk';
 import { workOffMoney } from './operator';
 import { type ProviderPayment } from './provider-payment';
 import { type Shop } from './shop';
-import { isNeeded, isReturning, paymentOf, unitOf } from './truth';
+import { isNeeded, isReturning, paymentOf, unitOf, unitSeen } from './truth';
 import { type UnmatchedRow } from './unmatched-table';
 
 const MINUTE = 60_000;
@@ -69,7 +69,7 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
  */
 function settle(shop: Shop, row: UnmatchedRow): void {
   const { store, agenda, trace } = shop.world;
-  const unit = unitOf(shop, row);
+  const unit = unitSeen(shop, row);
   // Whose money it is, the order will show, or has shown.
   if (row.reason === 'attempt-mismatch' && unit && store.ownerOf(row) !== undefined) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;

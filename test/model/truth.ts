@@ -1,6 +1,7 @@
 import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
+import { type UnmatchedRow } from './unmatched-table';
 
 type Named = AttemptKey & { readonly transactionId: string | null };
 
@@ -13,6 +14,18 @@ export function paymentOf(shop: Shop, key: AttemptKey): ProviderPayment | undefi
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
   const { units = [] } = paymentOf(shop, named) ?? {};
   return units.find((unit) => unit.transactionId === named.transactionId) ?? units[0];
+}
+
+/** What somebody sees in the provider's console: by the transaction id, if the provider has stated it. */
+export function unitSeen(shop: Shop, row: UnmatchedRow): Unit | undefined {
+  const isStated = ({ transactionId }: Unit): boolean =>
+    row.source === 'provider' && row.transactionId === transactionId;
+  return (
+    shop
+      .payments()
+      .flatMap(({ units }) => units)
+      .find(isStated) ?? unitOf(shop, row)
+  );
 }
 
 /** Whether a PAID order counts on this money. */

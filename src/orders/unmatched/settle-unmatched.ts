@@ -8,6 +8,7 @@ import { isSamePayment, isSettledReport, type PaymentAttempt, withStatus } from 
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { isUndecided } from '../order-status';
+import { neededPayments } from '../pay/decide-claim';
 import { AmendOrder } from '../sql/amend-order';
 import { SettledPayments } from '../sql/handled-payments';
 import { type OperatorOptions } from '../action-options';
@@ -188,7 +189,10 @@ export class SettleUnmatched {
   }
 }
 
-/** Pure: returns the attempt of the order that holds the money which the row is about, if it has this status. */
+/**
+ * Pure: returns the attempt of the order that holds the money which the row is about, if it has this status. A PAID order
+ * keeps what pays it: the row may be that of a false report which named the same payment.
+ */
 export function heldAttempt(
   order: LockedOrder,
   payment: UnmatchedPayment,
@@ -197,7 +201,9 @@ export function heldAttempt(
   const isEarly = payment.reason === 'unknown-order' && status === 'SETTLED';
   if (!isEarly && !IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
   const names = namesOf(payment);
-  return order.attempts.find((attempt) => attempt.status === status && isSamePayment(attempt, names));
+  const needed = order.status === 'PAID' && status === 'PAID' ? neededPayments(order) : [];
+  const isMeant = (attempt: PaymentAttempt): boolean => attempt.status === status && isSamePayment(attempt, names);
+  return order.attempts.find((attempt) => isMeant(attempt) && !needed.includes(attempt));
 }
 
 function handled({ handling }: UnmatchedPayment): Handled {

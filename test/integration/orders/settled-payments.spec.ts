@@ -188,6 +188,19 @@ describe('a payment that a person has settled', () => {
     expect(await desk.attemptsOf(orderId)).toEqual(['s-needed PAID', 's-surplus SETTLED']);
   });
 
+  it('by the row of a false report leaves the order the payment that pays it', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('s-true') });
+    await desk.report(orderId, 's-claim');
+    const claim = { orderId, ...desk.attempt('s-made-up'), amount: 1_999, currency: 'EUR', transactionId: 's-true' };
+    expect(await desk.shop.markPaid.execute(claim)).toMatchObject({ outcome: 'surplus' });
+    await reconcile(desk.shop, orderId);
+    expect(await desk.rowsOf('s-made-up')).toEqual(['surplus kept']);
+    await desk.confirm(orderId, 's-true');
+    expect(await desk.attemptsOf(orderId)).toContain('s-true PAID');
+    await settlePayment('s-made-up', 'surplus');
+    expect(await desk.attemptsOf(orderId)).toContain('s-true PAID');
+  });
+
   it('counts as money again if a person reopens it', async () => {
     const orderId = await keptLate('s-back');
     expect(await reopen('s-back')).toMatchObject({ outcome: 'reopened' });
