@@ -91,6 +91,14 @@ export function isClaim({
   return status === 'PAID' && !(registered && paidSource === 'provider');
 }
 
+/**
+ * Whether the provider's word about an attempt that another order registered outranks what this order has: a claim, or a
+ * report that a person has settled.
+ */
+export function yieldsToProvider(attempt: Pick<PaymentAttempt, 'status' | 'registered' | 'paidSource'>): boolean {
+  return isClaim(attempt) || (attempt.status === 'SETTLED' && attempt.paidSource !== 'provider');
+}
+
 /** Whether both are the same row. One attempt may have two: with its account, and without. */
 export function isSameRow(a: AttemptKey, b: AttemptKey): boolean {
   return a.provider === b.provider && a.reference === b.reference && a.merchantAccount === b.merchantAccount;

@@ -98,9 +98,12 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
     if (!order.autoClose) return isTold || unit?.isHeard !== true;
     return needsPerson(shop, order.id) && attempt.status === 'PAID';
   }
+  // A report stated less than what was paid, so the excess seemed to be a part.
+  const isOverpaid = open.some(({ reason, orderId }) => reason === 'overpaid' && orderId === order.id);
+  if (isOverpaid && order.attempts.some(isUnconfirmed)) return true;
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
-  // What nobody had registered, or nobody but the shop vouches for, or another order claims, waits for a person under every policy.
-  const isClaimed = world.store.bookedElsewhere(order.id, attempt).length > 0;
+  // What nobody had registered, or nobody but the shop vouches for, or another order claims or claimed, waits for a person under every policy.
+  const isClaimed = shop.liars.size > 0 || world.store.bookedElsewhere(order.id, attempt).length > 0;
   const isDoubtful = !attempt.registered || isUnconfirmed(attempt) || isClaimed;
   return (ofEnded === 'keep' || isDoubtful) && isTold && attempt.status === 'PAID';
 }

@@ -2,7 +2,6 @@ import { type LockedOrder } from '../../src/orders/order';
 import { isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
-import { LIVE } from './run-plan';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
 import { unitOf } from './truth';
@@ -38,8 +37,9 @@ function checkUnit(shop: Shop, held: Held, claims: readonly Claim[]): Violation[
   const [claim, other] = claims;
   if (other && !isVisible) return [violation('twice', held, `pays ${claim?.order.id} and ${other.order.id}`)];
   if (claim && !other) return checkClaim(shop, held, claim, isVisible);
-  const isDoubtful = LIVE.has('stale') && isVisible && unit.held === 0n && hasFirmRow(shop, held);
-  if (isDoubtful) return [violation('stale', held, 'was returned, and a row invites to return it again')];
+  // A person who pays a mere report back is asked once more when the provider confirms it.
+  const doubtful = isVisible && unit.held === 0n && !unit.paidBack ? firmRow(shop, held) : undefined;
+  if (doubtful) return [violation('stale', held, `was returned, and a row invites to: ${doubtful.reason}`)];
   if (claim || unit.held === 0n || isVisible || !unit.isHeard) return [];
   return [violation('lost', held, `${unit.held} are at the provider, and nobody knows`)];
 }
@@ -47,7 +47,7 @@ function checkUnit(shop: Shop, held: Held, claims: readonly Claim[]): Violation[
 /** The order may have this money only if it came from its buyer, or a person has said so. */
 function checkClaim(shop: Shop, held: Held, { order, attempt }: Claim, isVisible: boolean): Violation[] {
   const { owner } = held.payment;
-  if (owner !== order.id && !isVisible && !shop.isAssigned(held.payment, order.id)) {
+  if (owner !== order.id && !isVisible && !shop.isAssigned(held.payment, order.id) && isRegisteredBy(shop, held)) {
     return [violation('stolen', held, `the buyer of ${owner} has paid ${order.id}`)];
   }
   // If only a report has linked it to the order, or did so at first, a person is asked.
@@ -57,6 +57,12 @@ function checkClaim(shop: Shop, held: Held, { order, attempt }: Claim, isVisible
   if (shop.liars.has(order.id)) return [];
   const isShort = held.unit.held < (attempt.paidAmount ?? 0n) && !isUnconfirmed(attempt);
   return isShort ? [violation('twice', held, `pays ${order.id}, and was returned`)] : [];
+}
+
+/** Of money whose reference nobody has registered, only reports tell whose it is: the first order in time gets it. */
+function isRegisteredBy({ world: { store } }: Shop, { payment }: Held): boolean {
+  const owner = store.has(payment.owner) ? store.lock(payment.owner) : undefined;
+  return owner?.attempts.some((one) => one.registered && one.reference === payment.traits.reference) ?? false;
 }
 
 /** What PAID orders count on: as they are, or as they were when they were purged. */
@@ -83,10 +89,10 @@ function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boo
   return shop.world.store.unmatched.open().some((row) => row.reason === reason && unitOf(shop, row) === unit);
 }
 
-/** Rows that say whose money it is; the others ask about it. */
-function hasFirmRow(shop: Shop, { unit }: Held): boolean {
-  const isFirm = (reason: string): boolean => reason !== 'attempt-mismatch';
-  return shop.world.store.unmatched.open().some((row) => isFirm(row.reason) && unitOf(shop, row) === unit);
+/** Rows that say whose money it is; the others ask about it, or after a purge whether a refund has failed. */
+function firmRow(shop: Shop, { unit }: Held): UnmatchedRow | undefined {
+  const isFirm = (reason: string): boolean => reason !== 'attempt-mismatch' && reason !== 'refund-failed';
+  return shop.world.store.unmatched.open().find((row) => isFirm(row.reason) && unitOf(shop, row) === unit);
 }
 
 /** Its order, or its refund, is left to a person. */

@@ -46,7 +46,7 @@ export class Claims {
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same));
     if (decision === 'outranks') {
-      if (money.isAssigned) this.contest(same.attempts.filter(({ orderId }) => orderId !== order.id));
+      if (money.isAssigned) this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder)) keep('attempt-mismatch');
     }
     this.tellOfSettled(order, booking.after);

@@ -1,3 +1,4 @@
+import { moneyReceived } from '../../src/orders/pay/money-received';
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/decide-unmatched';
 import { Claims } from './claims';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
@@ -31,6 +32,7 @@ export class LatePath {
     const { store, policy, wiring, trace } = this.world;
     const order = store.lock(orderId);
     this.claims.outrank(order);
+    this.noteExcess(order);
     const decision = wiring.decideUnmatched(order, policy, { verified });
     if (decision.type === 'nothing') return;
     trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
@@ -94,6 +96,15 @@ export class LatePath {
     this.report([...kept, ...disputed], reason, 'kept');
     const { engine, agenda } = this.world;
     if (unverified.length > 0 && !isAsking) engine.schedule(reconcileTimeout(order.id), agenda.now);
+  }
+
+  /** The excess is part of a payment that the order needs, and is kept. */
+  private noteExcess(order: LockedOrder): void {
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
+    const { attempt, excess } = money.overpaid;
+    const why = { reason: 'overpaid', handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
+    this.world.store.keepUnmatched([{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
   }
 
   private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {

@@ -27,6 +27,7 @@ import { type TransitionCause } from '../../src/orders/transition-cause';
 import { withFindings } from '../../src/orders/lookup/with-findings';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
+import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { type UnmatchedRow, UnmatchedTable } from './unmatched-table';
 
 /** One row of order_history. */
@@ -311,6 +312,16 @@ export class ModelStore {
     const young = versions.filter(({ untilMs }) => untilMs > nowMs - 1_000);
     if (before) this.past.set(order.id, [...young, { untilMs: nowMs, order: before }]);
     this.orders.set(order.id, order);
+    this.answer(order);
+  }
+
+  /** src/orders/sql/write-attempts.ts: what an attempt turns out not to hold needs nobody. */
+  private answer({ attempts }: LockedOrder): void {
+    if (this.unmatched.open().length === 0) return;
+    const empty = attempts.filter(({ paidAmount }) => paidAmount === null);
+    const isAnswered = (row: UnmatchedRow): boolean =>
+      isOpen(row) && ABOUT_ATTEMPTS.includes(row.reason) && empty.some((attempt) => isSameRow(attempt, row));
+    this.unmatched.handle(isAnswered, 'adopted');
   }
 
   private isSame(a: AttemptKey, b: AttemptKey): boolean {
@@ -329,5 +340,14 @@ export class ModelStore {
 function isNamed(attempt: PaymentAttempt, { transactionId, ...key }: PaymentNames): boolean {
   return attempt.registered && transactionId !== null && isSameAttempt(attempt, { ...key, reference: transactionId });
 }
+
+/** The reasons of rows about money that an attempt of the order holds. */
+const ABOUT_ATTEMPTS: readonly UnmatchedRow['reason'][] = [
+  'late',
+  'surplus',
+  'amount-mismatch',
+  'currency-mismatch',
+  'overpaid',
+];
 
 const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'];

@@ -63,7 +63,7 @@ export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
 ]);
 
 export type Dimension =
-  'stale' | 'clerks' | 'forgets' | 'lies' | 'open' | 'accounts' | 'odd' | 'pause' | 'early' | 'refunds' | 'auto';
+  'clerks' | 'forgets' | 'lies' | 'open' | 'accounts' | 'odd' | 'pause' | 'early' | 'refunds' | 'auto';
 
 /** Draws a world: most of it healthy, some of it very ill. */
 export function drawRunPlan(random: Random, startMs: number): RunPlan {

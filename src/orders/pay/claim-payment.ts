@@ -3,6 +3,7 @@ import { unownedMoney, unownedOf } from './unowned-money';
 import { decideClaim, neededPayments, othersWith } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
+import { isBooked } from '../payment-attempt';
 import { type LockedOrderContext } from '../order-transaction';
 import { type LockedOrder } from '../order';
 import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
@@ -51,7 +52,8 @@ export class ClaimPayment {
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, unownedOf(money, same));
     if (decision === 'outranks') {
-      if (money.isAssigned) await this.unmatched.contest(othersWith(order, money, same), { tx, by, now });
+      const others = othersWith(order, money, same).filter(isBooked);
+      if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
       else if (isSettled || !neededPayments(booking.after).includes(booking.holder))
         await this.keep(claim, 'attempt-mismatch');
     }

@@ -7,11 +7,11 @@ import { type SamePayments } from '../sql/find-same-payments';
 import { type UnownedMoney } from '../sql/lock-orders';
 import {
   isBooked,
-  isClaim,
   isSameAttempt,
   isSamePayment,
   isUnconfirmed,
   type PaymentAttempt,
+  yieldsToProvider,
 } from '../payment-attempt';
 
 /** `outranks`: the order takes the payment, and other orders had only claimed it. */
@@ -43,7 +43,7 @@ export function decideClaim(
   if (holders.length === 0) return 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
-    : money.source === 'provider' && isRegistered(order, money) && holders.every(isClaim);
+    : money.source === 'provider' && isRegistered(order, money) && holders.every(yieldsToProvider);
   if (isOutranked) return 'outranks';
   return wasBooked ? 'taken' : 'refused';
 }
@@ -63,7 +63,7 @@ function isTooOld({ createdAt }: Pick<UnownedMoney, 'createdAt'>, order: LockedO
 
 /** Pure: whether a person may take the payment from this attempt of another order. */
 export function mayReassign(holder: PaymentAttempt, money: Money): boolean {
-  const yields = money.source === 'provider' ? isClaim(holder) : isUnconfirmed(holder);
+  const yields = money.source === 'provider' ? yieldsToProvider(holder) : isUnconfirmed(holder);
   return yields && !isSameAttempt(holder, money);
 }
 

@@ -11,22 +11,35 @@ export interface AttemptWrite {
   readonly evidence: JsonObject | null;
 }
 
-/** Writes the current state of known attempts of locked orders in one statement, for any number of attempts. */
+/**
+ * Writes the current state of known attempts of locked orders in one statement, for any number of attempts. Rows that told
+ * a person of money which an attempt turns out not to hold are closed: another attempt has it, or a report was wrong.
+ */
 export class WriteAttempts {
   private readonly sql: string;
 
   constructor(schema: string) {
     this.sql = `
-      WITH written AS (
+      WITH f AS (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[],
+                             $8::text[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
+          AS f(provider, reference, merchant_account, order_id, status, registered, paid_amount, paid_currency, paid_at,
+               transaction_id, paid_source, evidence, resolved_account)),
+      answered AS (
+        UPDATE ${schema}.unmatched_payment p SET handling = 'adopted'
+          FROM f, LATERAL (
+            SELECT o.id FROM ${schema}.unmatched_payment o
+             WHERE o.provider = f.provider AND o.reference = f.reference AND o.merchant_account = f.merchant_account
+                   AND o.reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch', 'overpaid')
+                   AND o.handling IN ('kept', 'waiting') OFFSET 0) o
+         WHERE f.paid_amount IS NULL AND p.id = o.id),
+      written AS (
       UPDATE ${schema}.payment_attempt a
          SET status = f.status, registered = f.registered, paid_amount = f.paid_amount, paid_currency = f.paid_currency,
              paid_at = f.paid_at, transaction_id = f.transaction_id, paid_source = f.paid_source,
              resolved_account = COALESCE(a.resolved_account, f.resolved_account),
              evidence = COALESCE(f.evidence::jsonb, a.evidence), updated_at = now()
-        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[], $8::text[],
-                    $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
-          AS f(provider, reference, merchant_account, order_id, status, registered, paid_amount, paid_currency, paid_at,
-               transaction_id, paid_source, evidence, resolved_account)
+        FROM f
        WHERE a.provider = f.provider AND a.reference = f.reference AND a.merchant_account = f.merchant_account
              AND a.order_id = f.order_id
       RETURNING 1)

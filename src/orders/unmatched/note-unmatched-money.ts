@@ -19,6 +19,7 @@ import {
   isSameRow,
   type PaymentAttempt,
   type PaymentNames,
+  yieldsToProvider,
 } from '../payment-attempt';
 import { paymentsFound, withFindings } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
@@ -228,7 +229,7 @@ function disputedOf(order: LockedOrder, others: readonly PaymentAttempt[]): Paym
 
 /** Pure: whether this payment is certain to be that of its order, and others have only claimed it. */
 export function isOnlyClaimed(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
-  return isCertain(payment) && holdersElsewhere(payment, attempts).every(isClaim);
+  return isCertain(payment) && holdersElsewhere(payment, attempts).every(yieldsToProvider);
 }
 
 function holdersElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): PaymentAttempt[] {

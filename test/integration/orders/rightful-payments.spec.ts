@@ -116,6 +116,19 @@ describe('the order that a payment belongs to', () => {
       await expectLost(claimant, 'early');
     });
 
+    it('pays the order that registered it, although a person has settled the report', async () => {
+      const claimant = await own('mine-settled', { merchantId: 'refunder', paymentWindowMs: 0 });
+      await settleUntilDone(shop, [claimant]);
+      await report(claimant, 'mine-settled', 1_999, 'theirs-settled');
+      await reconcile(shop, claimant);
+      const row = await rowOf(claimant);
+      await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'no such payment' }, { by: ANNA });
+      expect(await attemptsOf(claimant)).toEqual(['mine-settled SETTLED']);
+      const rightful = await own('theirs-settled', { merchantId: 'm1' });
+      expect(await confirm(rightful, 'theirs-settled')).toMatchObject({ outcome: 'paid' });
+      expect(await attemptsOf(claimant)).toEqual(['mine-settled SETTLED']);
+    });
+
     it('is taken from an order that is paid in part by it, whose attempt may then take money again', async () => {
       const claimant = await own('mine-part', { merchantId: 'm2', amount: 4_000 });
       await report(claimant, 'mine-part', 1_999, 'theirs-part');
@@ -220,5 +233,15 @@ describe('the order that a payment belongs to', () => {
       });
       expect(await statusOf(holder)).toBe('PENDING');
     });
+  });
+
+  it('is told once: a row about its other name is closed when the provider names the attempt', async () => {
+    const id = await own('own-name', { merchantId: 'refunder', paymentWindowMs: 0 });
+    await settleUntilDone(shop, [id]);
+    expect(await report(id, 't-own-name')).toMatchObject({ outcome: 'late' });
+    expect(await rowsOf(id)).toEqual(['t-own-name late kept']);
+    await confirm(id, 'own-name');
+    expect(await attemptsOf(id)).toEqual(['own-name REFUNDING', 't-own-name DUPLICATE']);
+    expect(await rowsOf(id)).toEqual(['t-own-name late adopted', 'own-name late refunding']);
   });
 });
