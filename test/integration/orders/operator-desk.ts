@@ -72,6 +72,8 @@ export async function openDesk() {
       );
       return id;
     },
+    /** What is left of the timeouts of an order that the engine has ended or parked: none that is due. */
+    endTimeoutsOf: (id: string) => shop.dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, [id]),
     kindsOf: async (id: string) =>
       (
         await shop.dataSource.query<{ kind: string }[]>(

@@ -254,7 +254,9 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.confirm(orderId, 'r-nobody')).toMatchObject({ outcome: 'already-paid' });
     expect(await desk.attemptsOf(orderId)).toEqual(['r-nobody SETTLED']);
     expect(await desk.rowsOf('r-nobody')).toEqual(['unknown-order settled']);
+    await desk.endTimeoutsOf(orderId);
     expect(await reopen(id)).toMatchObject({ outcome: 'reopened', payment: { handling: 'adopted' } });
+    expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
     expect(await desk.attemptsOf(orderId)).toEqual(['r-nobody PAID']);
     expect(await settle(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
     expect(await desk.statusOf(orderId)).toBe('PAID');

@@ -172,6 +172,7 @@ describe('a payment that a person has settled', () => {
     await desk.confirm(orderId, 's-parked', 1_000);
     await desk.expire(orderId);
     expect(await settleUntilDone(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
+    await desk.endTimeoutsOf(orderId);
     await settlePayment('s-parked', 'amount-mismatch');
     expect(await desk.kindsOf(orderId)).toContain('order.payment');
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
@@ -227,7 +228,9 @@ describe('a payment that a person has settled', () => {
     await desk.confirm(orderId, 's-other-half', 999);
     await desk.expire(orderId);
     expect(await settleUntilDone(desk.shop, [orderId])).toMatchObject([{ type: 'park' }]);
+    await desk.endTimeoutsOf(orderId);
     await reopen('s-half', 'amount-mismatch');
+    expect(await desk.kindsOf(orderId)).toContain('order.payment');
     expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
     expect(await desk.statusOf(orderId)).toBe('PAID');
     expect(await desk.rowsOf('s-half')).toEqual(['amount-mismatch completed']);
