@@ -151,6 +151,11 @@ describe('a refund that fails after it succeeded', () => {
     await news('f-wire');
     await run(id);
     const [row] = await desk.openOf('f-wire');
+    // The engine has parked it.
+    await desk.shop.dataSource.query(
+      `DELETE FROM ${SCHEMA}.timeout t USING ${SCHEMA}.refund r WHERE r.number = t.key AND r.order_id = $1`,
+      [id],
+    );
     await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'wire 4711' }, { by: { actor: 'anna' } });
     expect(await run(id)).toEqual({ type: 'done' });
     expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
