@@ -128,7 +128,7 @@ describe('the sweep', () => {
   });
 
   it('has more as long as one of its lanes has', async () => {
-    const { sweep, state } = setup({ concurrency: 2, pages: [true, false] });
+    const { sweep, state } = setup({ concurrency: 2, pages: [false, true] });
     state.overdue = 3;
     expect(await sweep.runOnce(0)).toEqual({ rows: 3, hasMore: true });
     expect(await sweep.runOnce(0)).toEqual({ rows: 0, hasMore: false });
