@@ -30,12 +30,11 @@ function erase(shop: Shop, orderId: string): void {
   const { store, trace } = shop.world;
   if (!isFinished(shop, orderId)) return;
   trace.note(() => `${orderId}, which is ${store.lock(orderId).status}, is erased`);
-  const names = new Map<string, string>();
+  const pseudonymOf = ({ reference }: AttemptKey): string => `erased:${orderId}:${reference}`;
+  for (const attempt of store.lock(orderId).attempts) shop.rename(attempt, pseudonymOf(attempt), attempt.transactionId);
   store.erase(orderId, (key) => {
-    const name = `erased:${orderId}:${key.reference}`;
-    if (!names.has(name)) shop.rename(key, name);
-    names.set(name, name);
-    return name;
+    shop.rename(key, pseudonymOf(key), null);
+    return pseudonymOf(key);
   });
 }
 

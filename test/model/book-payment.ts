@@ -10,7 +10,7 @@ import {
   type UnmatchedMoney,
   type UnmatchedReason,
 } from '../../src/orders/unmatched/unmatched-money';
-import { canTakeMoney, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
+import { canTakeMoney, isOtherPayment, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type LatePath } from './late-path';
@@ -78,7 +78,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
     return store.keepUnmatched([unmatchedMoney(world, wiring.believes(told), orderId, 'unknown-order', 'kept')]);
   }
   const order = lockAtDesk(world, orderId);
-  const first = bookMoney(order, accountedFor(world, order, wiring.believes(told)));
+  const first = bookMoney(order, folded(world, order, accountedFor(world, order, wiring.believes(told))));
   const { money } = first;
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
   const found = store.samePayments(money);
@@ -130,6 +130,12 @@ function keep(world: World, order: LockedOrder, money: Money, reason: UnmatchedR
   const isUndecided = order.status === 'PENDING' || order.status === 'CLOSING';
   const waits = isPart && isUndecided && order.autoClose && world.policy.partialPayment !== 'park';
   world.store.keepUnmatched([unmatchedMoney(world, money, order.id, reason, waits ? 'waiting' : 'kept')]);
+}
+
+/** A variant that folds payments believes that the reference has its first payment only. */
+function folded({ wiring }: World, { attempts }: LockedOrder, money: Money): Money {
+  const held = wiring.distinguishes ? undefined : attempts.find((attempt) => isOtherPayment(attempt, money));
+  return held ? { ...money, transactionId: held.transactionId } : money;
 }
 
 function heldBy({ paidAmount, paidCurrency }: PaymentAttempt, money: Money): Pick<Money, 'amount' | 'currency'> {

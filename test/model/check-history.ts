@@ -1,4 +1,5 @@
 import { type LockedOrder } from '../../src/orders/order';
+import { isSameRow } from '../../src/orders/payment-attempt';
 import { canTransition } from '../../src/orders/order-status';
 import { type Violation } from './check-end';
 import { type Shop } from './shop';
@@ -31,9 +32,10 @@ function checkRefunds(shop: Shop, order: LockedOrder): Violation[] {
     const { reference, status } = refund;
     const number = refund.number.replace('erased ', '');
     const payment = paymentOf(shop, refund);
-    const others = [...(payment?.refunds.keys() ?? [])].filter((other) => other !== number);
+    const attempt = order.attempts.find((one) => isSameRow(one, refund));
+    const unit = unitOf(shop, attempt ?? { ...refund, transactionId: null });
+    const others = [...(payment?.refunds ?? [])].filter(([other, made]) => other !== number && made.unit === unit);
     if (others.length > 0) return [{ type: 'refund', text: `${reference} was refunded twice` }];
-    const unit = unitOf(shop, { ...refund, transactionId: null });
     // What an erased order has stays as it was, and a row shows what is heard.
     const isUnknown = unit?.hasComeBack === true && (!unit.isHeard || order.isErased === true);
     if (refund.isPaidBack || isUnknown) return [];
@@ -63,7 +65,7 @@ function checkInTime(shop: Shop, order: LockedOrder): Violation[] {
   if (order.status === 'PAID' || !begin || rows.some(({ closingReason }) => closingReason === 'cancelled')) return [];
   return order.attempts.flatMap((attempt): Violation[] => {
     const { reference } = attempt;
-    const taken = shop.world.providerOf(attempt).find(reference)?.taken;
+    const taken = unitOf(shop, attempt);
     const isEnough = taken && taken.currency === order.currency && taken.amount >= order.amount;
     const payment = paymentOf(shop, attempt);
     // A person has decided about it.

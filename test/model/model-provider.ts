@@ -76,8 +76,11 @@ export class ModelProvider {
     return [...new Set(this.payments.values())];
   }
 
+  /** The payment with this reference. Of several payments under one reference, each is known by its own id as well. */
   find(reference: string): ProviderPayment | undefined {
-    return this.payments.get(reference);
+    const isHere = ({ units }: ProviderPayment): boolean =>
+      units.length > 1 && units.some(({ transactionId }) => transactionId === reference);
+    return this.payments.get(reference) ?? this.all().find(isHere);
   }
 
   query(reference: string, tell: (answer: QueryOutcome) => void): void {
@@ -112,7 +115,7 @@ export class ModelProvider {
     this.call<RefundOutcome>(`refund ${reference}`, answered, () => {
       const { agenda, random } = this.around;
       const { refundNumber: number, amount, transactionId } = request;
-      const payment = this.payments.get(reference);
+      const payment = this.find(reference);
       if (payment?.refunds.has(number)) return { type: 'REFUNDED', refundId: `r-${number}`, evidence: {} };
       if (this.pending.has(number)) return { type: 'PENDING' };
       if (this.failed.has(number)) return { type: 'REJECTED', reason: 'the refund failed' };

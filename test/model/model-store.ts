@@ -57,7 +57,7 @@ export interface RefundRow extends Refund {
 export class ModelStore {
   readonly history = new Map<string, HistoryRow[]>();
   readonly refunds = new Map<string, RefundRow>();
-  readonly unmatched = new UnmatchedTable();
+  readonly unmatched: UnmatchedTable;
   readonly handled = new HandledTable();
   /** Orders that were purged, as they were then. */
   readonly purged: LockedOrder[] = [];
@@ -71,7 +71,10 @@ export class ModelStore {
     private readonly knowsAccounts: boolean,
     /** Whether payments of erased and purged orders are recognized. */
     private readonly remembers: boolean,
-  ) {}
+    distinguishes: boolean,
+  ) {
+    this.unmatched = new UnmatchedTable(distinguishes);
+  }
 
   insert(order: LockedOrder): void {
     this.put(order);

@@ -49,7 +49,8 @@ export function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): boolean
     processes.knowledge === 'all' ? key.merchantAccount : accountOf({ provider: key.provider }, processes.reading());
   const money = moneyOf({ ...key, merchantAccount }, paid);
   if (shop.plan.changeOnly) {
-    if (look(shop, money)) hear(shop, key, paid);
+    // What has changed is looked up, and the answer is the first payment of the reference.
+    if (look(shop, money) && isFirst(shop, key, paid)) hear(shop, key, paid);
     return true;
   }
   hear(shop, key, paid);
@@ -104,6 +105,10 @@ export function tellOfFailedRefund(shop: Shop, provider: string, payment: Provid
     const merchantAccount = shop.accountOf(payment.owner);
     look(shop, moneyOf({ provider, reference, merchantAccount }, payment.paidOutcome()));
   });
+}
+
+function isFirst({ world }: Shop, key: AttemptKey, { transactionId }: PaidOutcome): boolean {
+  return world.providerOf(key).find(key.reference)?.taken?.transactionId === transactionId;
 }
 
 function hear(shop: Shop, key: AttemptKey, paid: PaidOutcome): void {

@@ -33,10 +33,11 @@ export function refundHandler(world: World): ModelHandler<RefundAnswer> {
       const attempt = store.lock(orderId).attempts.find((candidate) => isSameRow(candidate, key));
       if (!attempt) return answered({ type: 'NO_PROVIDER', reason: `no attempt ${key.reference}` });
       const provider = world.providerOf(attempt);
-      const { reference, createdAt } = attempt;
+      const { reference, createdAt, transactionId } = attempt;
       const ref = { provider: attempt.provider, reference, amount: attempt.amount, currency, createdAt };
       const request = { attempt: ref, refundNumber, amount, paidAmount: amount, currency, reason: 'model' };
-      provider.refund(request, (answer) => errand.after(0, () => answered(answer)));
+      const named = transactionId === null ? request : { ...request, transactionId };
+      provider.refund(named, (answer) => errand.after(0, () => answered(answer)));
     },
   };
 }

@@ -60,6 +60,7 @@ export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
   'lies',
   'clerks',
   'forgets',
+  'open',
 ]);
 
 export type Dimension =
@@ -115,7 +116,7 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
     forgets,
     lies,
     merchants: random.chance(0.5),
-    openReferences: is('open', 0.08),
+    openReferences: is('open', 0.08) && !lies,
     oddAmounts: is('odd', 0.03) ? 0.7 : 0,
     pause,
     early: is('early', 0.1) && !lies,

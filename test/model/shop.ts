@@ -20,7 +20,7 @@ import { ModelEngine } from './model-engine';
 import { ModelProvider } from './model-provider';
 import { ModelStock } from './model-stock';
 import { ModelStore } from './model-store';
-import { type ProviderPayment } from './provider-payment';
+import { type ProviderPayment, type Unit } from './provider-payment';
 import { Random } from './random';
 import { reconciliationHandler } from './reconciliation-handler';
 import { refundHandler } from './refund-handler';
@@ -44,6 +44,7 @@ export class Shop {
   /** What was seen to be wrong on the way. */
   readonly noted: Violation[] = [];
   private readonly providers = new Map<string, ModelProvider>();
+  private readonly erasedUnits = new Map<string, Unit>();
   private readonly pseudonyms = new Map<string, ProviderPayment>();
   private readonly assigned = new Map<ProviderPayment, string>();
 
@@ -62,7 +63,13 @@ export class Shop {
       wiring,
       processes: this.processes,
       policy: this.policy,
-      store: new ModelStore(new ModelStock(this.plan.stock), () => agenda.now, wiring.knowsAccounts, wiring.remembers),
+      store: new ModelStore(
+        new ModelStock(this.plan.stock),
+        () => agenda.now,
+        wiring.knowsAccounts,
+        wiring.remembers,
+        wiring.distinguishes,
+      ),
       engine: new ModelEngine({ ...common, messages: this.plan.messages, crashes: this.plan.crashes, isPausedUntil }),
       providerOf: (attempt) => this.providerOf(attempt),
     };
@@ -103,10 +110,18 @@ export class Shop {
     return [...new Set(this.providers.values())].flatMap((provider) => provider.all());
   }
 
-  /** Notes that the reference of this payment has become a pseudonym here. */
-  rename(key: AttemptKey, pseudonym: string): void {
+  /** Notes that the reference of this payment has become a pseudonym here, under which it has no transaction id. */
+  rename(key: AttemptKey, pseudonym: string, transactionId: string | null): void {
     const payment = this.providerOf(key).find(key.reference);
-    if (payment) this.pseudonyms.set(pseudonym, payment);
+    if (!payment || this.pseudonyms.has(pseudonym)) return;
+    this.pseudonyms.set(pseudonym, payment);
+    const unit = payment.units.find((one) => one.transactionId === transactionId);
+    if (unit) this.erasedUnits.set(pseudonym, unit);
+  }
+
+  /** The money that was booked under a reference that is erased. */
+  erasedUnit({ reference }: AttemptKey): Unit | undefined {
+    return this.erasedUnits.get(reference);
   }
 
   erased({ reference }: AttemptKey): ProviderPayment | undefined {

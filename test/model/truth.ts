@@ -13,7 +13,8 @@ export function paymentOf(shop: Shop, key: AttemptKey): ProviderPayment | undefi
 /** The money that these names mean: the first of the payment, if they do not name a transaction of it. */
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
   const { units = [] } = paymentOf(shop, named) ?? {};
-  return units.find((unit) => unit.transactionId === named.transactionId) ?? units[0];
+  const unit = units.find((one) => one.transactionId === named.transactionId);
+  return unit ?? shop.erasedUnit(named) ?? units[0];
 }
 
 /** What somebody sees in the provider's console: by the transaction id, if the provider has stated it. */

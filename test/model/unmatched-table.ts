@@ -15,6 +15,9 @@ export class UnmatchedTable {
   private rows: UnmatchedRow[] = [];
   private ids = 0;
 
+  /** @param distinguishes whether two transactions under one reference are two payments */
+  constructor(private readonly distinguishes = true) {}
+
   all(): readonly UnmatchedRow[] {
     return this.rows;
   }
@@ -32,7 +35,7 @@ export class UnmatchedTable {
     for (const one of money) {
       const told = rowOf(one);
       const known = this.rows.find((row) => row.reason === one.reason && isSameRow(row, one));
-      if (known && isOtherPayment(known, told)) this.keep([distinguished(one)]);
+      if (known && this.distinguishes && isOtherPayment(known, told)) this.keep([distinguished(one)]);
       else if (known) this.change(known.id, keptAgain(known, told));
       else this.rows.push({ ...told, id: String(++this.ids) });
     }

@@ -104,6 +104,8 @@ export const WEAKER: readonly Wiring[] = [
   weaker('forgets-settlements', { settles: false, shows: 'twice' }),
   // What an erased or purged order had is taken for new money when it is told again.
   weaker('forgets-payments', { remembers: false, shows: 'twice' }),
+  // A second payment under one reference is taken for a repetition of the first.
+  weaker('folds-payments', { distinguishes: false, shows: 'lost' }),
   // A report elsewhere counts as much as the provider's word about a registered attempt.
   weaker('believes-claims', {
     decideClaim: heedsClaims,

@@ -37,6 +37,8 @@ export interface Wiring {
   readonly settles: boolean;
   /** Whether payments of erased and purged orders are recognized. */
   readonly remembers: boolean;
+  /** Whether two transactions under one reference are two payments. */
+  readonly distinguishes: boolean;
   readonly planClosing: typeof planClosing;
   /** Attempts of one order that are asked about at a time; those that could bring money first. */
   readonly lanes: number;
@@ -65,6 +67,7 @@ export const OURS: Wiring = {
   asksAboutClaims: true,
   settles: true,
   remembers: true,
+  distinguishes: true,
   planClosing,
   lanes: 4,
   decideManualClose,

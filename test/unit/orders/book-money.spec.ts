@@ -132,6 +132,36 @@ describe('booking a payment', () => {
     expect(bookMoney(order({ attempts: [attempt()] }), money()).isNew).toBe(false);
   });
 
+  it('books each payment under one reference once, in any order and however often the provider tells of them', () => {
+    const payments = [
+      { transactionId: 't-1', amount: 100n },
+      { transactionId: 't-2', amount: 40n },
+      { transactionId: 't-3', amount: 40n },
+    ];
+    const told = fc.record({ payment: fc.constantFrom(...payments), isReport: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(told, { minLength: 1, maxLength: 12 }), (news) => {
+        const end = news.reduce(
+          (before, { payment, isReport }) => {
+            // The shop has ids of its own.
+            const own = isReport ? { source: 'report' as const, transactionId: `shop-${payment.transactionId}` } : {};
+            return bookMoney(before, money({ ...payment, ...own })).after;
+          },
+          order({ attempts: [attempt()] }),
+        );
+        const confirmed = end.attempts.filter(({ paidSource }) => paidSource === 'provider');
+        const expected = new Set(news.filter(({ isReport }) => !isReport).map(({ payment }) => payment));
+        expect(confirmed.map(({ transactionId, paidAmount }) => `${transactionId} ${paidAmount}`).sort()).toEqual(
+          [...expected].map(({ transactionId, amount }) => `${transactionId} ${amount}`).sort(),
+        );
+        // All but the first are of no registered attempt, so nobody refunds them without a person.
+        expect(end.attempts.filter(({ registered }) => registered)).toHaveLength(1);
+        const isReported = end.attempts.some(({ paidSource }) => paidSource === 'report');
+        expect(end.attempts).toHaveLength(Math.max(1, confirmed.length + Number(isReported && confirmed.length > 0)));
+      }),
+    );
+  });
+
   it('counts one payment once, in any order of its reports and under any of its names', () => {
     const names = [
       { reference: 'cs_1', transactionId: 'pi_1' },
