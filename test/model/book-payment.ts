@@ -138,8 +138,10 @@ function folded({ wiring }: World, { attempts }: LockedOrder, money: Money): Mon
   return held ? { ...money, transactionId: held.transactionId } : money;
 }
 
-function heldBy({ paidAmount, paidCurrency }: PaymentAttempt, money: Money): Pick<Money, 'amount' | 'currency'> {
-  return { amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
+function heldBy(holder: PaymentAttempt, money: Money): Omit<Money, 'paidAt' | 'source'> {
+  const { provider, reference, merchantAccount, transactionId, paidAmount, paidCurrency } = holder;
+  const names = { provider, reference, merchantAccount, transactionId };
+  return { ...names, amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
 }
 
 function pay(world: World, late: LatePath, after: LockedOrder, booked: Booked): void {

@@ -104,7 +104,8 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   const isOther = known.amount !== told.amount || known.currency !== told.currency;
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
   const isVouched = known.source === 'report' && told.source === 'provider';
-  const isReopened = handling === 'settled' && (isOther || isVouched);
+  const isShortAgain = handling === 'completed' && told.handling === 'kept';
+  const isReopened = isShortAgain || (handling === 'settled' && (isOther || isVouched));
   const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
   const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;
   const isConfirmed = isOpen(known) && isVouched;

@@ -210,8 +210,9 @@ export class MarkPaid {
   }
 }
 
-/** What the order has, which a dispute about the amount does not change. */
-function heldBy({ holder, money }: Booking): Pick<Money, 'amount' | 'currency'> {
-  const { paidAmount, paidCurrency } = holder;
-  return { amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
+/** What the order has, which neither a dispute about the amount nor another name of the payment changes. */
+function heldBy({ holder, money }: Booking): Omit<Money, 'paidAt' | 'source'> {
+  const { provider, reference, merchantAccount, transactionId, paidAmount, paidCurrency } = holder;
+  const names = { provider, reference, merchantAccount, transactionId };
+  return { ...names, amount: paidAmount ?? money.amount, currency: paidCurrency ?? money.currency };
 }

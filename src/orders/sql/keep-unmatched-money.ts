@@ -33,7 +33,8 @@ export class KeepUnmatchedMoney {
     const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
     const isTooMuchAgain = `(o.reason = 'overpaid' AND o.handling = 'adopted')`;
     const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched}))`;
-    const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isTooMuchAgain}) AND ${isSame})`;
+    const isShortAgain = `(o.handling = 'completed' AND EXCLUDED.handling = 'kept')`;
+    const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isTooMuchAgain} OR ${isShortAgain}) AND ${isSame})`;
     const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
     const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
     const isConfirmed = `(${isOpen} AND ${isVouched})`;

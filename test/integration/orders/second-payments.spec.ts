@@ -339,6 +339,15 @@ describe('a second payment under one reference', () => {
     });
   });
 
+  it('is not what another name of the first one says: the part has one row, which its refund closes', async () => {
+    const id = await ordered('cs-part');
+    await notify('cs-part', 'pi-part', 50);
+    await report(id, 'pi-part', 50);
+    expect(await rowsOf('cs-part', 'pi-part')).toEqual(['cs-part amount-mismatch 50 waiting']);
+    await refund(id, 'cs-part');
+    expect(await rowsOf('cs-part', 'pi-part')).toEqual(['cs-part amount-mismatch 50 refunding']);
+  });
+
   describe('is remembered after its order was', () => {
     const clear = async (id: string): Promise<void> => {
       await shop.dataSource.query(`DELETE FROM ${SCHEMA}.timeout WHERE key = $1`, [id]);
