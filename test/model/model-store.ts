@@ -28,7 +28,7 @@ import { withFindings } from '../../src/orders/lookup/with-findings';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
-import { type UnmatchedRow, UnmatchedTable } from './unmatched-table';
+import { ABOUT_ATTEMPTS, type UnmatchedRow, UnmatchedTable } from './unmatched-table';
 
 /** One row of order_history. */
 export interface HistoryRow {
@@ -343,14 +343,5 @@ export class ModelStore {
 function isNamed(attempt: PaymentAttempt, { transactionId, ...key }: PaymentNames): boolean {
   return attempt.registered && transactionId !== null && isSameAttempt(attempt, { ...key, reference: transactionId });
 }
-
-/** The reasons of rows about money that an attempt of the order holds. */
-const ABOUT_ATTEMPTS: readonly UnmatchedRow['reason'][] = [
-  'late',
-  'surplus',
-  'amount-mismatch',
-  'currency-mismatch',
-  'overpaid',
-];
 
 const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'];

@@ -99,13 +99,25 @@ function distinguished({ transactionId, reference, evidence, ...money }: Unmatch
   return { ...money, transactionId, reference: transactionId, evidence: { ...evidence, reference } };
 }
 
+/** The reasons of rows about money that an attempt of the order holds. */
+export const ABOUT_ATTEMPTS: readonly UnmatchedRow['reason'][] = [
+  'late',
+  'surplus',
+  'amount-mismatch',
+  'currency-mismatch',
+  'overpaid',
+];
+
 function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change {
   const { handling } = known;
   const isOther = known.amount !== told.amount || known.currency !== told.currency;
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
   const isVouched = known.source === 'report' && told.source === 'provider';
-  const isShortAgain = handling === 'completed' && told.handling === 'kept';
-  const isReopened = isShortAgain || (handling === 'settled' && (isOther || isVouched));
+  const isLeftAgain =
+    (handling === 'adopted' || handling === 'completed') &&
+    told.handling === 'kept' &&
+    ABOUT_ATTEMPTS.includes(known.reason);
+  const isReopened = isLeftAgain || (handling === 'settled' && (isOther || isVouched));
   const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
   const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;
   const isConfirmed = isOpen(known) && isVouched;

@@ -31,10 +31,11 @@ export class KeepUnmatchedMoney {
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
     const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
     const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
-    const isTooMuchAgain = `(o.reason = 'overpaid' AND o.handling = 'adopted')`;
+    // An order had it or did not need to decide about it, which is not so anymore.
+    const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'
+             AND o.reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch', 'overpaid'))`;
     const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched}))`;
-    const isShortAgain = `(o.handling = 'completed' AND EXCLUDED.handling = 'kept')`;
-    const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isTooMuchAgain} OR ${isShortAgain}) AND ${isSame})`;
+    const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
     const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
     const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
     const isConfirmed = `(${isOpen} AND ${isVouched})`;

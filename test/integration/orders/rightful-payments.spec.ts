@@ -244,4 +244,11 @@ describe('the order that a payment belongs to', () => {
     expect(await attemptsOf(id)).toEqual(['own-name REFUNDING', 't-own-name DUPLICATE']);
     expect(await rowsOf(id)).toEqual(['t-own-name late adopted', 'own-name late refunding']);
   });
+
+  it('has one row for a part of the price, although the report names it otherwise', async () => {
+    const id = await own('part-name', { amount: 4_000 });
+    await confirm(id, 'part-name');
+    expect(await report(id, 't-part-name')).toMatchObject({ outcome: 'amount-mismatch' });
+    expect(await rowsOf(id)).toEqual(['part-name amount-mismatch waiting']);
+  });
 });
