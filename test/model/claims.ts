@@ -73,7 +73,8 @@ export class Claims {
     if (order.status !== 'PAID' || payments.length === 0) return;
     const known = payments.flatMap((payment) => store.samePayments(payment).attempts);
     this.contest(known.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one]))));
-    for (const { orderId, paidAmount, paidCurrency, ...key } of payments) {
+    const own = payments.filter((payment) => isOnlyClaimed(payment, known));
+    for (const { orderId, paidAmount, paidCurrency, ...key } of own) {
       const isAnswered = (row: UnmatchedRow): boolean =>
         isClaimOf(row, orderId, key) &&
         isOpen(row) &&

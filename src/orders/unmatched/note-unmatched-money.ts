@@ -132,7 +132,9 @@ export class NoteUnmatchedMoney {
     const { attempts } = await this.store.samePayments(context.tx, payments);
     const claims = attempts.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one])));
     await this.contest(claims, context);
-    await this.store.contested.close(context.tx, payments);
+    // What another order has for certain, too, stays shown to a person.
+    const own = payments.filter((payment) => isOnlyClaimed(payment, attempts));
+    await this.store.contested.close(context.tx, own);
   }
 
   /** Tells a person that other orders lose these payments. They lose them under their own locks, at once. */

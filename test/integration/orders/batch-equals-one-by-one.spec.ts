@@ -61,7 +61,10 @@ describe('a batch of orders whose payments overlap', () => {
   /** What became of an order: its status, attempts, unmatched payments, and refunds, without the names of the run. */
   async function endOf(run: string, id: string): Promise<unknown> {
     const attempts = await rowsOf(id, 'payment_attempt', 'reference, status, paid_amount');
-    const unmatched = await rowsOf(id, 'unmatched_payment', 'reference, reason, handling, amount');
+    // Alone, an order before it tells of a claim that then turns out to be another name of the order's own payment.
+    const isOwn = `NOT EXISTS (SELECT FROM ${SCHEMA}.payment_attempt a
+       WHERE a.reference = u.reference AND a.status = 'DUPLICATE' AND u.reason = 'attempt-mismatch')`;
+    const unmatched = await rowsOf(id, 'unmatched_payment', 'reference, reason, handling, amount', isOwn);
     const refunds = await rowsOf(id, 'refund', 'reference, amount');
     const end = { status: await statusOf(id), attempts, unmatched, refunds };
     return JSON.parse(JSON.stringify(end).replaceAll(run, 'run')) as unknown;
@@ -75,8 +78,11 @@ describe('a batch of orders whose payments overlap', () => {
       [ids],
     );
 
-  const rowsOf = (id: string, table: string, columns: string): Promise<unknown[]> =>
-    shop.dataSource.query(`SELECT ${columns} FROM ${SCHEMA}.${table} WHERE order_id = $1 ORDER BY ${columns}`, [id]);
+  const rowsOf = (id: string, table: string, columns: string, which = 'true'): Promise<unknown[]> =>
+    shop.dataSource.query(
+      `SELECT ${columns} FROM ${SCHEMA}.${table} u WHERE order_id = $1 AND ${which} ORDER BY ${columns}`,
+      [id],
+    );
 
   const endsOf = (run: string, ids: readonly string[]): Promise<unknown[]> =>
     Promise.all(ids.map((id) => endOf(run, id)));

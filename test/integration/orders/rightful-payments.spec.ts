@@ -251,4 +251,13 @@ describe('the order that a payment belongs to', () => {
     expect(await report(id, 't-part-name')).toMatchObject({ outcome: 'amount-mismatch' });
     expect(await rowsOf(id)).toEqual(['part-name amount-mismatch waiting']);
   });
+
+  it('stays shown to a person if two orders registered it, and the provider confirms it to both', async () => {
+    const [first, second] = [await own('both-first'), await own('both-second')];
+    await report(second, 'both-second', 1_999, 't-both');
+    await confirm(first, 'both-first', 1_999, 't-both');
+    await confirm(second, 'both-second', 1_999, 't-both');
+    expect([await statusOf(first), await statusOf(second)]).toEqual(['PAID', 'PAID']);
+    expect(await rowsOf(second)).toEqual(['both-second attempt-mismatch kept']);
+  });
 });
