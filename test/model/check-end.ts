@@ -104,7 +104,7 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
   // What nobody had registered, or nobody but the shop vouches for, or another order claims or claimed, waits for a person under every policy.
   const isClaimed = shop.liars.size > 0 || world.store.bookedElsewhere(order.id, attempt).length > 0;
-  const isDoubtful = !attempt.registered || isUnconfirmed(attempt) || isClaimed;
+  const isDoubtful = !attempt.registered || isUnconfirmed(attempt) || isClaimed || order.isErased === true;
   return (ofEnded === 'keep' || isDoubtful) && isTold && attempt.status === 'PAID';
 }
 

@@ -39,7 +39,9 @@ function expectPaid(shop: Shop, orderId: string, payment: ProviderPayment): void
   const { store, agenda } = shop.world;
   if (!store.has(orderId) || payment.taken?.isHeard !== true || shop.plan.pause) return;
   agenda.after(PATIENCE_MS, () => {
-    if (store.lock(orderId).status !== 'PENDING') return;
+    // A person may have paid it back before the order came.
+    const isPaidBack = payment.units.some(({ paidBack }) => paidBack > 0n);
+    if (isPaidBack || store.lock(orderId).status !== 'PENDING') return;
     shop.noted.push({ type: 'endless', text: `${orderId} was paid before it was placed, and is still PENDING` });
   });
 }

@@ -15,7 +15,7 @@ export function needsPerson(shop: Shop, orderId: string): boolean {
   const isPart = ({ status, registered, paidSource }: PaymentAttempt): boolean =>
     status === 'PAID' && (isParked || !registered || paidSource !== 'provider');
   const isClaimed = (attempt: PaymentAttempt): boolean =>
-    attempt.status === 'PAID' && store.bookedElsewhere(orderId, attempt).length > 0;
+    attempt.status === 'PAID' && (shop.liars.size > 0 || store.bookedElsewhere(orderId, attempt).length > 0);
   const isUnclear = (attempt: PaymentAttempt): boolean => isPart(attempt) || isClaimed(attempt);
   return order?.attempts.some(isUnclear) ?? false;
 }

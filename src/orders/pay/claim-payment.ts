@@ -85,8 +85,13 @@ export function vouchedBy(
 ): Money | undefined {
   if (money.source !== 'report') return undefined;
   const told = unowned.find((one) => [one.reference, one.transactionId].includes(money.reference));
-  const vouched = told && { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
-  return vouched && bookMoney(order, vouched).money === vouched ? vouched : undefined;
+  if (!told) return undefined;
+  const vouched = { ...unownedMoney(told, money.paidAt), isAssigned: money.isAssigned ?? false };
+  const booking = bookMoney(order, vouched);
+  // Two reports together would else do what one may not.
+  const isNamed = [told.reference, told.transactionId].includes(booking.holder.reference);
+  const isIts = vouched.isAssigned || (isNamed && !booking.holder.registered);
+  return booking.money === vouched && isIts ? vouched : undefined;
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

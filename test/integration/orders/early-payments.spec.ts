@@ -293,6 +293,15 @@ describe('money that was reported before its order or its attempt existed', () =
       expect(await rowsOf('of-somebody')).toEqual(['unknown-order kept']);
     });
 
+    it('stays where it is if a second report then names it by its reference', async () => {
+      const id = await place('own-of-liar-2');
+      await notifiedFirst('of-somebody-2');
+      const money = { orderId: id, ...attempt('own-of-liar-2'), amount: 1_999, currency: 'EUR' };
+      await shop.markPaid.execute({ ...money, transactionId: 'of-somebody-2' });
+      expect(await pay(id, 'of-somebody-2')).toMatchObject({ outcome: 'already-paid' });
+      expect(await rowsOf('of-somebody-2')).toEqual(['unknown-order kept']);
+    });
+
     it('is not adopted by an order if its report named another one, which was never placed', async () => {
       await pay('never-placed', 'named-elsewhere');
       const id = await place('named-elsewhere');
