@@ -7,6 +7,8 @@ import { WatchedDemo } from '../support/watched-demo';
 
 /** Packages and the build may have to be made first. */
 const LIMIT_MS = 300_000;
+/** What has been told to end may be listed for a moment longer. */
+const ENDED_WITHIN_MS = 10_000;
 const SEEN_WITHIN_MS = 30_000;
 
 /** What the database did not answer in time is null. */
@@ -94,7 +96,9 @@ describe('npm run demo -- --watch', () => {
       } finally {
         if (!isOver) await demo.interrupt();
       }
-      expect(processesOf(folder)).toEqual([]);
+      await until('its processes to end', ENDED_WITHIN_MS, undefined, async () => {
+        return processesOf(folder).length === 0 || undefined;
+      });
       expect(readdirSync(folder).filter((name) => name.startsWith('order-timeout-'))).toEqual([]);
       const [, database = ''] = /database (\w+)/.exec(demo.output) ?? [];
       const server = await connectTo(serverUrl(), 1);
