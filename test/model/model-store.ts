@@ -28,7 +28,7 @@ import { withFindings } from '../../src/orders/lookup/with-findings';
 import { type ModelStock } from './model-stock';
 import { HandledTable } from './handled-table';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
-import { ABOUT_ATTEMPTS, type UnmatchedRow, UnmatchedTable } from './unmatched-table';
+import { isHeld, type UnmatchedRow, UnmatchedTable } from './unmatched-table';
 
 /** One row of order_history. */
 export interface HistoryRow {
@@ -323,7 +323,7 @@ export class ModelStore {
     if (this.unmatched.open().length === 0) return;
     const empty = attempts.filter(({ paidAmount }) => paidAmount === null);
     const isAnswered = (row: UnmatchedRow): boolean =>
-      isOpen(row) && ABOUT_ATTEMPTS.includes(row.reason) && empty.some((attempt) => isSameRow(attempt, row));
+      isOpen(row) && isHeld(row) && empty.some((attempt) => isSameRow(attempt, row));
     this.unmatched.handle(isAnswered, 'adopted');
   }
 

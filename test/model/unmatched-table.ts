@@ -1,6 +1,10 @@
 import { SETTLED_HANDLINGS } from '../../src/orders/retention/settled-money';
 import { type AttemptKey, isSameRow } from '../../src/orders/payment-attempt';
-import { type UnmatchedHandling, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
+import {
+  HELD_MONEY_REASONS,
+  type UnmatchedHandling,
+  type UnmatchedMoney,
+} from '../../src/orders/unmatched/unmatched-money';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
 /** A row of unmatched_payment, with the name that its evidence has in the database. */
@@ -99,24 +103,17 @@ function distinguished({ transactionId, reference, evidence, ...money }: Unmatch
   return { ...money, transactionId, reference: transactionId, evidence: { ...evidence, reference } };
 }
 
-/** The reasons of rows about money that an attempt of the order holds. */
-export const ABOUT_ATTEMPTS: readonly UnmatchedRow['reason'][] = [
-  'late',
-  'surplus',
-  'amount-mismatch',
-  'currency-mismatch',
-  'overpaid',
-];
+/** Whether the row is about money that an attempt of the order holds. */
+export function isHeld(row: UnmatchedRow): boolean {
+  return HELD_MONEY_REASONS.some((reason) => reason === row.reason);
+}
 
 function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change {
   const { handling } = known;
   const isOther = known.amount !== told.amount || known.currency !== told.currency;
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
   const isVouched = known.source === 'report' && told.source === 'provider';
-  const isLeftAgain =
-    (handling === 'adopted' || handling === 'completed') &&
-    told.handling === 'kept' &&
-    ABOUT_ATTEMPTS.includes(known.reason);
+  const isLeftAgain = (handling === 'adopted' || handling === 'completed') && told.handling === 'kept' && isHeld(known);
   const isReopened = isLeftAgain || (handling === 'settled' && (isOther || isVouched));
   const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
   const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;

@@ -133,7 +133,8 @@ export class MarkPaid {
     const vouched = claim === 'ours' ? vouchedBy(order, told.money, same) : undefined;
     if (vouched) await this.transaction.store.closeUnmatched(tx, unownedOf(vouched, same));
     const report = vouched ? { ...told, money: vouched } : told;
-    const booking = bookMoney(order, { ...report.money, isSettled: claim === 'settled' });
+    const isAsTold = !vouched && claim !== 'settled';
+    const booking = isAsTold ? first : bookMoney(order, { ...report.money, isSettled: claim === 'settled' });
     const outcome = claim === 'refused' ? 'attempt-mismatch' : await this.write(report, booking);
     // Under the account of the attempt's row, as everything else about that attempt is.
     const held = { ...report, money: { ...report.money, merchantAccount: booking.holder.merchantAccount } };

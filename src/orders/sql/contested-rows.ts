@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
-import { type UnmatchedReason } from '../unmatched/unmatched-money';
+import { reasonsSql, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../unmatched/unmatched-money';
 
 interface Row {
   readonly provider: string;
@@ -49,7 +49,7 @@ export class ContestedRows {
     this.settledSql = `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
-         AND reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch', 'unknown-order') ORDER BY resolved_at DESC LIMIT 1`;
+         AND reason IN (${reasonsSql([...WHOLE_PAYMENT_REASONS, 'unknown-order'])}) ORDER BY resolved_at DESC LIMIT 1`;
   }
 
   /** Lets `keepUnmatched` tell of these claims again, although a person has handled an earlier report of them. */

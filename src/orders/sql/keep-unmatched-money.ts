@@ -5,7 +5,7 @@ import { present } from '../../errors';
 import { type EventReporting } from '../listeners/order-audience';
 import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
 import { outboxEvent } from '../order-events';
-import { type UnmatchedMoney } from '../unmatched/unmatched-money';
+import { HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../unmatched/unmatched-money';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
@@ -33,7 +33,7 @@ export class KeepUnmatchedMoney {
     const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
     // An order had it or did not need to decide about it, which is not so anymore.
     const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'
-             AND o.reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch', 'overpaid'))`;
+             AND o.reason IN (${reasonsSql(HELD_MONEY_REASONS)}))`;
     const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched}))`;
     const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
     const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;

@@ -2,6 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { storableJson, storableText } from '../../database';
 import { type JsonObject } from '../../outbox';
 import { type PaymentAttempt } from '../payment-attempt';
+import { HELD_MONEY_REASONS, reasonsSql } from '../unmatched/unmatched-money';
 
 /** The new state of an attempt of a locked order. `evidence` null: the stored evidence stays. */
 export interface AttemptWrite {
@@ -30,7 +31,7 @@ export class WriteAttempts {
           FROM f, LATERAL (
             SELECT o.id FROM ${schema}.unmatched_payment o
              WHERE o.provider = f.provider AND o.reference = f.reference AND o.merchant_account = f.merchant_account
-                   AND o.reason IN ('late', 'surplus', 'amount-mismatch', 'currency-mismatch', 'overpaid')
+                   AND o.reason IN (${reasonsSql(HELD_MONEY_REASONS)})
                    AND o.handling IN ('kept', 'waiting') OFFSET 0) o
          WHERE f.paid_amount IS NULL AND p.id = o.id),
       written AS (

@@ -1,7 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
 import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
-import { bookMoney, type Money } from '../pay/book-money';
+import { type Booking, bookMoney, type Money } from '../pay/book-money';
 import { decideClaim, neededPayments } from '../pay/decide-claim';
 import { namesOfMoney, unownedOf } from '../pay/unowned-money';
 import { type LockedOrder } from '../order';
@@ -60,8 +60,8 @@ export class NoteUnmatchedMoney {
     // What an order has as settled stays shown to a person.
     const isNeeded = (one: PaymentNames): boolean =>
       !settled.some((attempt) => isSamePayment(attempt, one) && !areTwoPayments(attempt, one));
-    const found = money.flatMap((one) => unownedOf(one, { unowned }));
-    await this.store.closeUnmatched(tx, found.filter(isNeeded));
+    const told = money.flatMap((one) => unownedOf(one, { unowned }));
+    await this.store.closeUnmatched(tx, told.filter(isNeeded));
     for (const { after } of asked) await this.tellOfSettled(before.get(after.id), after, { tx, by, now });
     const turns = new Map(asked.map(({ after }, turn) => [after.id, turn]));
     const unchanged = asked.flatMap(({ after }) => before.get(after.id)?.attempts ?? []);
@@ -186,22 +186,25 @@ export function splitTaken(
   findings: readonly AttemptFinding[],
   { attempts, unowned, handled }: SamePayments,
 ): { left: readonly AttemptFinding[]; taken: readonly Money[]; settled: readonly Money[] } {
-  const isSettled = (money: Money): boolean => isSettledBefore(handled, money) && !bookMoney(order, money).wasBooked;
-  const isTaken = (money: Money): boolean => {
-    const { wasBooked } = bookMoney(order, money);
+  const fateOf = ({ money, wasBooked }: Booking): 'taken' | 'settled' | 'left' => {
     const same = { attempts: attempts.filter((other) => holds(other, money)), unowned };
-    const isDone = !wasBooked && isHandled(handled, money) && !isSettledBefore(handled, money);
-    return isDone || decideClaim(order, money, same, wasBooked) === 'refused';
+    const isSettled = !wasBooked && isSettledBefore(handled, money);
+    const isDone = !wasBooked && isHandled(handled, money) && !isSettled;
+    if (isDone || decideClaim(order, money, same, wasBooked) === 'refused') return 'taken';
+    return isSettled ? 'settled' : 'left';
   };
-  const foundBy = (one: AttemptFinding): Money[] => paymentsFound([one]).map((told) => bookMoney(order, told).money);
-  const takenOf = (one: AttemptFinding): Money[] => foundBy(one).filter(isTaken);
-  const settledOf = (one: AttemptFinding): Money[] =>
-    foundBy(one).filter((money) => !isTaken(money) && isSettled(money));
-  const left = findings.map((one) => {
-    if (takenOf(one).length > 0) return { ...one, finding: TAKEN };
-    return settledOf(one).length > 0 ? { ...one, isSettled: true } : one;
+  const judged = findings.map((one) => {
+    const [told] = paymentsFound([one]);
+    const booking = told && bookMoney(order, told);
+    return { one, money: booking?.money, fate: booking ? fateOf(booking) : 'left' };
   });
-  return { left, taken: findings.flatMap(takenOf), settled: findings.flatMap(settledOf) };
+  const moneyOf = (wanted: 'taken' | 'settled'): Money[] =>
+    judged.flatMap(({ money, fate }) => (money && fate === wanted ? [money] : []));
+  const left = judged.map(({ one, fate }) => {
+    if (fate === 'taken') return { ...one, finding: TAKEN };
+    return fate === 'settled' ? { ...one, isSettled: true } : one;
+  });
+  return { left, taken: moneyOf('taken'), settled: moneyOf('settled') };
 }
 
 function holds(other: PaymentAttempt, money: Money): boolean {

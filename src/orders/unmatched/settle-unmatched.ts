@@ -5,7 +5,7 @@ import { type LockedOrder } from '../order';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { paymentTimeout, refundTimeout } from '../order-timeouts';
 import { isSamePayment, isSettledReport, type PaymentAttempt, withStatus } from '../payment-attempt';
-import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
+import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { isUndecided } from '../order-status';
 import { neededPayments } from '../pay/decide-claim';
@@ -53,7 +53,7 @@ export type ReopenUnmatchedResult =
  * Rows about money that an attempt of their order holds. Other rows are about a claim to a payment, or about what becomes
  * of a payment that an order needs.
  */
-const IS_ABOUT_ITS_MONEY: readonly UnmatchedReason[] = ['late', 'surplus', 'amount-mismatch', 'currency-mismatch'];
+const IS_ABOUT_ITS_MONEY: readonly UnmatchedReason[] = WHOLE_PAYMENT_REASONS;
 
 /** The order that the payment names or belongs to; none if it is unknown. */
 interface Found extends Omit<LockedOrderContext, 'order'> {

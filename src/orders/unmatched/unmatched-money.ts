@@ -17,6 +17,22 @@ export type UnmatchedReason =
   /** The buyer's bank takes the payment back. The order keeps its status. */
   | 'chargeback';
 
+/** The reasons of rows about a whole payment that an attempt of the order holds. */
+export const WHOLE_PAYMENT_REASONS = [
+  'late',
+  'surplus',
+  'amount-mismatch',
+  'currency-mismatch',
+] as const satisfies readonly UnmatchedReason[];
+
+/** The reasons of rows about money that an attempt of the order holds, all of it or a part. */
+export const HELD_MONEY_REASONS = [...WHOLE_PAYMENT_REASONS, 'overpaid'] as const satisfies readonly UnmatchedReason[];
+
+/** SQL: a list of reasons for IN. */
+export function reasonsSql(reasons: readonly UnmatchedReason[]): string {
+  return reasons.map((reason) => `'${reason}'`).join(', ');
+}
+
 /**
  * How such money is handled.
  * - `kept`: not automatically; a person must decide.

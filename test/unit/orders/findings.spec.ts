@@ -4,17 +4,7 @@ import { shortestOf, waitForFinding } from '../../../src/orders/lookup/wait-for-
 import { waitForProviders } from '../../../src/orders/lookup/wait-for-providers';
 import { attemptWrites, paymentsFound, withFindings } from '../../../src/orders/lookup/with-findings';
 import { type LockedOrder } from '../../../src/orders/order';
-import { at, attempt, NOW, order, paid, PAID_OUTCOME } from './orders';
-
-const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({
-  provider: 'fake',
-  reference,
-  merchantAccount: null,
-  finding,
-});
-const CLOSED: Finding = { type: 'CLOSED', evidence: { proof: 'closed' } };
-const UNKNOWN = { type: 'UNKNOWN', reason: 'down' } as const;
-const IN_PROGRESS: Finding = { type: 'IN_PROGRESS', reason: 'paying' };
+import { at, attempt, CLOSED, IN_PROGRESS, NOW, on, order, paid, PAID_OUTCOME, UNKNOWN } from './orders';
 
 describe('an attempt that was never handed over', () => {
   const created = attempt({ status: 'CREATED' });

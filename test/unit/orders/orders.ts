@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Money } from '../../../src/orders/pay/book-money';
+import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/attempt-finding';
 import { type LockedOrder } from '../../../src/orders/order';
 import { type PaymentAttempt } from '../../../src/orders/payment-attempt';
 import { type CloseOutcome, type QueryOutcome } from '../../../src/payments';
@@ -12,6 +13,17 @@ export function money(overrides: Partial<Money> = {}): Money {
   const names = { provider: 'fake', reference: 'a-1', merchantAccount: null, transactionId: null };
   return { ...names, amount: 100n, currency: 'EUR', paidAt: at(-5_000), source: 'provider', ...overrides };
 }
+
+/** A finding about an attempt that `attempt` creates. */
+export const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({
+  provider: 'fake',
+  reference,
+  merchantAccount: null,
+  finding,
+});
+export const CLOSED = { type: 'CLOSED', evidence: { proof: 'closed' } } as const satisfies Finding;
+export const UNKNOWN = { type: 'UNKNOWN', reason: 'down' } as const satisfies Finding;
+export const IN_PROGRESS = { type: 'IN_PROGRESS', reason: 'paying' } as const satisfies Finding;
 
 /** An order that became due a second ago. */
 export function order(overrides: Partial<LockedOrder> = {}): LockedOrder {

@@ -2,17 +2,8 @@ import { type AttemptFinding, type Finding } from '../../../src/orders/lookup/at
 import { type PartialPolicy } from '../../../src/orders/close/decide-closing';
 import { planClosing } from '../../../src/orders/close/plan-closing';
 import { type LockedOrder } from '../../../src/orders/order';
-import { at, attempt, NOW, order, paid, PAID_OUTCOME } from './orders';
+import { at, attempt, CLOSED, IN_PROGRESS, NOW, on, order, paid, PAID_OUTCOME, UNKNOWN } from './orders';
 
-const on = (finding: Finding, reference = 'a-1'): AttemptFinding => ({
-  provider: 'fake',
-  reference,
-  merchantAccount: null,
-  finding,
-});
-const CLOSED: Finding = { type: 'CLOSED', evidence: { proof: 'closed' } };
-const UNKNOWN: Finding = { type: 'UNKNOWN', reason: 'down' };
-const IN_PROGRESS: Finding = { type: 'IN_PROGRESS', reason: 'paying' };
 const PART: Finding = { ...PAID_OUTCOME, amount: 99n };
 
 const due = { key: 'o-1', generation: '1', dueAt: at(-1_000), attempts: 0, payload: {}, cause: 'passive' } as const;
