@@ -95,7 +95,8 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   if (unit?.hasComeBack && (hasFailed || !unit.isHeard)) return true;
   const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isSameAttempt(row, attempt));
   if (isUndecided(order.status)) {
-    if (!order.autoClose) return isTold || unit?.isHeard !== true;
+    // Nobody asks about the attempt of such an order, whatever a liar has the provider say under another name.
+    if (!order.autoClose) return isTold || unit?.isNamed !== true;
     return needsPerson(shop, order.id) && attempt.status === 'PAID';
   }
   // A report stated less than what was paid, so the excess seemed to be a part.

@@ -4,7 +4,7 @@ import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
-import { unitOf } from './truth';
+import { stated, unitOf } from './truth';
 
 /** One unit of money at a provider, and the payment that it came with. */
 interface Held {
@@ -59,8 +59,12 @@ function checkClaim(shop: Shop, held: Held, { order, attempt }: Claim, isVisible
   return isShort ? [violation('twice', held, `pays ${order.id}, and was returned`)] : [];
 }
 
-/** Of money whose reference nobody has registered, only reports tell whose it is: the first order in time gets it. */
-function isRegisteredBy({ world: { store } }: Shop, { payment }: Held): boolean {
+/**
+ * Of money whose reference nobody has registered, or the provider has never named, only reports tell whose it is: the first
+ * order in time gets it.
+ */
+function isRegisteredBy({ world: { store } }: Shop, { payment, unit }: Held): boolean {
+  if (!unit.isNamed) return false;
   const owner = store.has(payment.owner) ? store.lock(payment.owner) : undefined;
   return owner?.attempts.some((one) => one.registered && one.reference === payment.traits.reference) ?? false;
 }
@@ -80,9 +84,7 @@ function claimsOf(shop: Shop): ReadonlyMap<Unit, Claim[]> {
 
 function isInOpenRow(shop: Shop, { unit }: Held): boolean {
   // A transaction id that the provider has stated names its money, whatever reference the row has.
-  const isStated = (row: UnmatchedRow): boolean =>
-    row.source === 'provider' && row.transactionId === unit.transactionId;
-  return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit || isStated(row));
+  return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit || stated(shop, row) === unit);
 }
 
 function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boolean {

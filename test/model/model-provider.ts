@@ -85,8 +85,9 @@ export class ModelProvider {
 
   query(reference: string, tell: (answer: QueryOutcome) => void): void {
     const answered = (answer: QueryOutcome): void => {
-      const unit = answer.type === 'PAID' ? this.payments.get(reference)?.taken : undefined;
-      if (unit) unit.isHeard = true;
+      const payment = answer.type === 'PAID' ? this.payments.get(reference) : undefined;
+      if (payment?.taken) payment.taken.isHeard = true;
+      if (payment?.taken && payment.traits.reference === reference) payment.taken.isNamed = true;
       tell(answer);
     };
     this.call<QueryOutcome>(`query ${reference}`, answered, () => {

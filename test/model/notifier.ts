@@ -64,7 +64,10 @@ function isBookable({ amount, currency }: Money): boolean {
   return amount >= 1n && amount <= BigInt(LIMITS.money) && LIMITS.currency.test(currency);
 }
 
-/** src/orders/pay/handle-webhook.ts: the state of a payment has changed. False: nobody knows it. */
+/**
+ * src/orders/pay/handle-webhook.ts: the state of a payment has changed. False: nobody knows it, or only a report has used
+ * its name, so another one is looked up.
+ */
 function look(shop: Shop, money: Money): boolean {
   const { world } = shop;
   const { engine, agenda, wiring, store } = world;
@@ -79,7 +82,7 @@ function look(shop: Shop, money: Money): boolean {
     if (status === 'PENDING' || isPaidBack) engine.wake({ kind, key }, 'passive');
     else if (wiring.checksRefunds) engine.schedule({ kind, key }, agenda.now, payload);
   }
-  return true;
+  return known.reference === money.reference;
 }
 
 /** The order was erased or purged after it had refunded the payment. */
@@ -113,5 +116,5 @@ function isFirst({ world }: Shop, key: AttemptKey, { transactionId }: PaidOutcom
 
 function hear(shop: Shop, key: AttemptKey, paid: PaidOutcome): void {
   const unit = unitOf(shop, { ...key, transactionId: paid.transactionId });
-  if (unit) unit.isHeard = true;
+  if (unit) Object.assign(unit, { isHeard: true, isNamed: true });
 }

@@ -32,6 +32,8 @@ export class Unit {
   hasComeBack = false;
   /** Whether the service was told of it, by a notification or by an answer. */
   isHeard = false;
+  /** Whether it was told under the reference with which its payment was made, which is all that an attempt has. */
+  isNamed = false;
 
   constructor(
     readonly transactionId: string,

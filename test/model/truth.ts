@@ -19,14 +19,16 @@ export function unitOf(shop: Shop, named: Named): Unit | undefined {
 
 /** What somebody sees in the provider's console: by the transaction id, if the provider has stated it. */
 export function unitSeen(shop: Shop, row: UnmatchedRow): Unit | undefined {
-  const isStated = ({ transactionId }: Unit): boolean =>
-    row.source === 'provider' && row.transactionId === transactionId;
-  return (
-    shop
-      .payments()
-      .flatMap(({ units }) => units)
-      .find(isStated) ?? unitOf(shop, row)
-  );
+  return stated(shop, row) ?? unitOf(shop, row);
+}
+
+/** The money whose transaction id the provider has stated in this row. Two merchants may number theirs alike. */
+export function stated(shop: Shop, { source, transactionId, ...key }: UnmatchedRow): Unit | undefined {
+  const units = shop.world
+    .providerOf(key)
+    .all()
+    .flatMap((payment) => payment.units);
+  return source === 'provider' ? units.find((unit) => unit.transactionId === transactionId) : undefined;
 }
 
 /** Whether a PAID order counts on this money. */
