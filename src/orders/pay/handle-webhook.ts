@@ -102,7 +102,8 @@ export class HandleWebhook {
     const attempt = await this.deps.store.findAttempt(names);
     const evidence = { ...stated.evidence, problem };
     const why = { reason: 'invalid-amount', orderId: attempt?.orderId ?? null } as const;
-    await this.store({ ...names, ...why, ...storableMoney({ ...stated, evidence }, false) });
+    const transactionId = storableText(String(stated.transactionId));
+    await this.store({ ...names, transactionId, ...why, ...storableMoney({ ...stated, evidence }, false) });
     if (attempt) await this.deps.scheduler.schedule([{ ...reconcileTimeout(attempt.orderId), afterMs: 0 }]);
   }
 

@@ -38,14 +38,16 @@ export class ContestedRows {
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
     // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
     const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
+    const account = 'COALESCE(a.resolved_account, a.merchant_account)';
     this.confirmedSql = `
       SELECT provider, reference, merchant_account FROM ${table} p
        WHERE p.order_id = $1 AND ${isWaiting}
       UNION
       SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
         JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
-                       AND p.merchant_account = a.merchant_account
-       WHERE a.order_id = $1 AND ${isWaiting}`;
+       -- An account that is not known may be any.
+       WHERE a.order_id = $1 AND ${isWaiting}
+             AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`;
     this.settledSql = `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'

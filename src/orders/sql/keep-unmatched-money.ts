@@ -155,6 +155,7 @@ interface Known {
   readonly reference: string;
   readonly reason: string;
   readonly account: string;
+  readonly orderId: string | null;
 }
 
 /**
@@ -167,7 +168,7 @@ class AccountKeptMoney {
 
   constructor(schema: string) {
     this.findSql = `
-      SELECT p.id, p.provider, p.reference, p.reason, p.merchant_account AS account
+      SELECT p.id, p.provider, p.reference, p.reason, p.merchant_account AS account, p.order_id AS "orderId"
         FROM unnest($1::text[], $2::text[], $3::text[]) AS m(provider, reference, reason), LATERAL (
           SELECT * FROM ${schema}.unmatched_payment o
            WHERE o.provider = m.provider AND o.reference = m.reference AND o.reason = m.reason OFFSET 0) p`;
@@ -188,8 +189,12 @@ class AccountKeptMoney {
 
   private async account(tx: EntityManager, one: UnmatchedMoney, known: readonly Known[]): Promise<UnmatchedMoney> {
     const rows = known.filter(
-      ({ provider, reference, reason }) =>
-        provider === one.provider && reference === one.reference && reason === one.reason,
+      ({ provider, reference, reason, orderId }) =>
+        provider === one.provider &&
+        reference === one.reference &&
+        reason === one.reason &&
+        // Another order may have the reference at another account.
+        (orderId === one.orderId || orderId === null || one.orderId === null),
     );
     const account = one.merchantAccount ?? '';
     if (rows.some((row) => row.account === account)) return one;

@@ -102,6 +102,14 @@ describe('a second payment under one reference', () => {
       expect(row?.evidence).toMatchObject({ transactionId: 'n-2', reference: 'nobodys', posted: true });
     });
 
+    it('is a row of its own if the provider states no valid amount for either', async () => {
+      await notify('odd', 'odd-1', -5);
+      await notify('odd', 'odd-2', -7);
+      await notify('odd', 'odd-2', -7);
+      expect(await rowsOf('odd', 'odd-2')).toEqual(['odd invalid-amount 0 kept', 'odd-2 invalid-amount 0 kept']);
+      expect(await eventsAbout('odd', 'odd-2')).toEqual(['odd invalid-amount 0', 'odd-2 invalid-amount 0']);
+    });
+
     it('is a row of its own if both arrive at the same time', async () => {
       const money = { ...attempt('together'), reason: 'unknown-order', handling: 'kept', orderId: null } as const;
       const keep = (transactionId: string, amount: bigint) =>

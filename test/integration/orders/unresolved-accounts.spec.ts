@@ -14,7 +14,10 @@ describe('a payment whose merchant account was not known when its attempt was re
   let take: () => Promise<string | undefined>;
 
   beforeAll(async () => {
-    shop = await openShop({ reminderOffsetsMs: [], merchants: { refunder: { latePayment: 'refund' } } });
+    shop = await openShop({
+      reminderOffsetsMs: [],
+      merchants: { refunder: { latePayment: 'refund' }, keeper: { latePayment: 'keep' } },
+    });
     await fill(shop, { apple: 1_000 });
     const provider = shop.provider as Changeable;
     provider.notifications = {
@@ -45,9 +48,15 @@ describe('a payment whose merchant account was not known when its attempt was re
     if (account === undefined) delete provider.defaultAccount;
     else provider.defaultAccount = account;
   };
-  const notify = (reference: string, transactionId: string, merchantAccount = 'main', amount = 1_999n) => {
+  const notify = (
+    reference: string,
+    transactionId: string,
+    merchantAccount: string | null = 'main',
+    amount = 1_999n,
+  ) => {
     const money = { amount, currency: 'EUR', paidAt: new Date('2026-01-01T00:00:00Z'), transactionId };
-    told = { type: 'PAID', reference, merchantAccount, ...money, evidence: {} };
+    const account = merchantAccount === null ? {} : { merchantAccount };
+    told = { type: 'PAID', reference, ...account, ...money, evidence: {} };
     return take();
   };
   const register = (orderId: string, reference: string, merchantAccount?: string) =>
@@ -214,6 +223,59 @@ describe('a payment whose merchant account was not known when its attempt was re
     await notify('numbered', 't-numbered');
     const numbers = await textsOf(`SELECT number AS text FROM ${SCHEMA}.refund WHERE order_id = $1`, [id]);
     expect(numbers).toEqual([refundNumber({ provider: 'fake', reference: 'numbered' })]);
+  });
+
+  /** An order without the account and one at another account have the same reference. Both close, and then are paid. */
+  const paidLate = async (reference: string, ids: readonly [string, string]) => {
+    const first = await placed({ merchantId: 'keeper', attempt: attempt(reference) });
+    knowDefault('main');
+    const second = await placed({
+      merchantId: 'keeper',
+      attempt: { ...attempt(reference), merchantAccount: 'other' },
+    });
+    for (const id of [first, second]) await expire(id);
+    await settleUntilDone(shop, [first, second]);
+    await notify(reference, ids[0], 'other');
+    await notify(reference, ids[1], 'main');
+    return [first, second] as const;
+  };
+  const rowsOf = (id: string) =>
+    textsOf(
+      `SELECT reference || ' ' || reason || ' ' || handling AS text FROM ${SCHEMA}.unmatched_payment WHERE order_id = $1`,
+      [id],
+    );
+
+  it('is told although an order at another account has the same reference and transaction id', async () => {
+    const orders = await paidLate('numbered-anew', ['1', '1']);
+    for (const id of orders) expect(await rowsOf(id)).toEqual(['numbered-anew late kept']);
+  });
+
+  it('is settled, and not that of the order at another account which has the same reference', async () => {
+    const [first, second] = await paidLate('both-late', ['t-other', 't-main']);
+    expect(await rowsOf(first)).toEqual(['both-late late kept']);
+    const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter(({ orderId }) => orderId === first);
+    await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire' });
+    expect([await attemptsOf(first), await attemptsOf(second)]).toEqual([['main SETTLED'], ['other PAID']]);
+  });
+
+  it('keeps its order from being closed or canceled if it waits under a name with the account, or without', async () => {
+    for (const [given, registered] of [
+      ['main', undefined],
+      [null, 'main'],
+    ] as const) {
+      knowDefault(undefined);
+      const reference = `waits-${given}`;
+      await notify(reference, `t-${reference}`, given);
+      await shop.dataSource.query(
+        `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE reference = $1`,
+        [reference],
+      );
+      knowDefault(registered);
+      const orderId = await placed({ attempt: attempt(reference) });
+      const refused = { code: 'ORDER_HAS_MONEY', payments: [{ provider: 'fake', reference }] };
+      expect(await shop.close.execute({ orderId, reason: 'checked', attemptsAreClosed: true })).toMatchObject(refused);
+      expect(await shop.cancel.execute({ orderId })).toMatchObject(refused);
+    }
   });
 });
 
