@@ -261,6 +261,13 @@ describe('the test kit', () => {
     expect(await kit.runFor(100 * MINUTE_MS)).toEqual({ done: 0, retry: 0, reschedule: 0, park: 0 });
   });
 
+  it('lets payments be settled after clear()', async () => {
+    await orders.markPaid({ orderId: 'nobody', provider: 'bank', reference: 'r', amount: 5, currency: 'EUR' });
+    const [payment] = await orders.unmatched.list();
+    const settled = await orders.unmatched.settle({ id: payment?.id ?? '', reason: 'paid back by wire' });
+    expect(settled).toMatchObject({ outcome: 'settled' });
+  });
+
   it('names the providers that there are', () => {
     expect(() => kit.payments('stripe')).toThrow(/"stripe" \(there are: bank, card\)/);
   });
