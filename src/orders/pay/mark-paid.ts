@@ -165,6 +165,7 @@ export class MarkPaid {
         return this.pay(report, booking.after);
       case 'insufficient':
         await this.decideAnew(report);
+        await this.handleUnmatched(booking.after, report);
         return decision.reason;
       case 'already-paid':
       case 'surplus':

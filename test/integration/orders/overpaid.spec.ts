@@ -105,6 +105,14 @@ describe('an order that is overpaid', () => {
     expect(await rowsOf(id)).toEqual(['right overpaid 50 adopted']);
   });
 
+  it('has no open row anymore if the provider states too little', async () => {
+    const id = await ordered();
+    await shop.register.execute({ orderId: id, ...attempt('little') });
+    await report(id, 'little', 150);
+    expect(await confirm(id, 'little', 90)).toMatchObject({ outcome: 'amount-mismatch' });
+    expect(await rowsOf(id)).toEqual(['little overpaid 50 adopted']);
+  });
+
   it('has one open row if another payment turns out to be the last', async () => {
     const id = await ordered();
     for (const name of ['told-first', 'said-last']) await shop.register.execute({ orderId: id, ...attempt(name) });
