@@ -10,8 +10,8 @@ import { HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../unmatche
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
  * event if money that waited for the rest is left to a person, if an equally or more trusted source states another
- * amount, and if a person had settled another amount or a mere report, or if a refund fails once more. If an order is
- * named later, it is added. A second payment under one reference is stored under its transaction id; its evidence has the
+ * amount, and if a person had settled another amount or a mere report, if a chargeback that was settled goes on, or if a
+ * refund fails once more. If an order is named later, it is added. A second payment under one reference is stored under its transaction id; its evidence has the
  * reference.
  */
 export class KeepUnmatchedMoney {
@@ -34,11 +34,13 @@ export class KeepUnmatchedMoney {
     // An order had it or did not need to decide about it, which is not so anymore.
     const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'
              AND o.reason IN (${reasonsSql(HELD_MONEY_REASONS)}))`;
-    const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched}))`;
+    // Such as that it is lost now.
+    const isNews = `(o.reason = 'chargeback' AND o.evidence <> EXCLUDED.evidence)`;
+    const isSettledAgain = `(o.handling = 'settled' AND (${isOther} OR ${isVouched} OR ${isNews}))`;
     const isReopened = `((${isSettledAgain} OR ${isFailedAgain} OR ${isLeftAgain}) AND ${isSame})`;
     const isOfOrder = `(o.order_id = EXCLUDED.order_id) IS NOT FALSE`;
     const isRestated = `(${isOpen} AND o.source = EXCLUDED.source AND ${isOther} AND ${isOfOrder} AND ${isSame})`;
-    const isConfirmed = `(${isOpen} AND ${isVouched})`;
+    const isConfirmed = `(${isOpen} AND (${isVouched} OR ${isNews}))`;
     const isNamed = `(o.handling = 'kept' AND o.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL AND ${isSame})`;
     const isTold = `(${isReopened} OR ${isRestated} OR ${isConfirmed})`;
     const told = ['amount', 'currency', 'source', 'evidence'];

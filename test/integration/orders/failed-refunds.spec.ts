@@ -223,8 +223,8 @@ describe('a chargeback', () => {
   });
   afterAll(() => desk.shop.database.drop());
 
-  async function takes(reference: string, amount = 1_999n): Promise<void> {
-    const evidence = { dispute: 'dp_1', disputeReason: 'fraudulent' };
+  async function takes(reference: string, amount = 1_999n, disputeStatus = 'needs_response'): Promise<void> {
+    const evidence = { dispute: 'dp_1', disputeReason: 'fraudulent', disputeStatus };
     await post(desk, { type: 'CHARGEBACK', reference, amount, currency: 'EUR', evidence });
   }
 
@@ -250,6 +250,17 @@ describe('a chargeback', () => {
     await takes('c-1');
     expect(await desk.rowsOf('c-1')).toEqual(['chargeback settled']);
     expect(await desk.statusOf(id)).toBe('PAID');
+  });
+
+  it('is told again if it is lost after a person has settled it', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-lost') });
+    await desk.confirm(id, 'c-lost');
+    await takes('c-lost');
+    const [row] = await desk.openOf('c-lost');
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'evidence sent' }, { by: { actor: 'anna' } });
+    for (const _repetition of [1, 2]) await takes('c-lost', 1_999n, 'lost');
+    expect(await desk.openOf('c-lost')).toMatchObject([{ handling: 'kept', evidence: { disputeStatus: 'lost' } }]);
+    expect(await eventsOf(desk.shop, id)).toHaveLength(3);
   });
 
   it('of a payment that is known under the number of the provider names its order', async () => {
