@@ -27,7 +27,7 @@ export interface LockedOrderContext {
 /**
  * It was booked while another session held its stock, or the order would have ended. Only its timeout makes it PAID.
  */
-function isPaidFor(order: LockedOrder): boolean {
+export function isPaidFor(order: LockedOrder): boolean {
   return isUndecided(order.status) && moneyReceived(order, order.attempts).type === 'sufficient';
 }
 

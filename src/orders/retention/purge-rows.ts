@@ -60,11 +60,11 @@ export function idempotencyKeys(schema: string): Rows {
 /** Unmatched money that needs no more action. */
 export function settledMoney(schema: string): Rows {
   const key = [{ name: 'id', type: 'uuid', beginning: '00000000-0000-0000-0000-000000000000' }];
-  // A settled row stays as long as the attempt that it is about, because only the row lets a person reopen it.
+  // A settled row stays as long as the attempt that it is about: only the row lets a person reopen it, and without it the
+  // same news would be told, or its excess be refunded, once more.
   const isHeld = `r.handling = 'settled' AND (
             SELECT true FROM ${schema}.payment_attempt a
-             WHERE a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account
-                   AND a.status = 'SETTLED')`;
+             WHERE a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account)`;
   const condition = `${isSettled(schema, 'r')} AND (${isHeld}) IS NOT TRUE`;
   return { kind: 'settledMoney', table: `${schema}.unmatched_payment`, key, condition };
 }

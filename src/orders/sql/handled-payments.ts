@@ -139,7 +139,8 @@ export function rememberSettledSql(schema: string, which: string): string {
 
 /** SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. */
 export function rememberBookedSql(schema: string, isOpenName: string): string {
-  const isRefunded = `(a.status = 'REFUNDED' OR a.refunded_amount > 0)`;
+  const isRefunded = `EXISTS (SELECT 1 FROM ${schema}.refund r
+     WHERE r.provider = a.provider AND r.reference = a.reference AND r.merchant_account = a.merchant_account)`;
   const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
   return `
     INSERT INTO ${schema}.handled_payment

@@ -34,6 +34,7 @@ export interface AskableRefund {
 export class RefundRows {
   private readonly insertSql: string;
   private readonly noteSql: string;
+  private readonly excessSql: string;
   private readonly decidedSql: string;
   private readonly askableSql: string;
   private readonly finishSql: string;
@@ -65,6 +66,9 @@ export class RefundRows {
        WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
              AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order', 'chargeback')
              AND (k.reason <> 'overpaid' OR p.reason = 'overpaid')`;
+    this.excessSql = `
+      UPDATE ${schema}.payment_attempt SET refunded_amount = GREATEST(refunded_amount + $4, 0), updated_at = now()
+       WHERE provider = $1 AND reference = $2 AND merchant_account = $3`;
     this.decidedSql = `
       SELECT 1 FROM ${schema}.unmatched_payment p
        WHERE p.provider = $1 AND p.reference = $2 AND (p.merchant_account IN ($3, '') OR $3 = '')
@@ -120,6 +124,15 @@ export class RefundRows {
       refunds.map((refund) => refund.merchantAccount ?? ''),
       refunds.map((refund) => refund.reason),
     ]);
+  }
+
+  /** Notes that this much of the payment, which was too much, has gone back. */
+  async countExcess(
+    tx: EntityManager,
+    { provider, reference, merchantAccount }: AttemptKey,
+    amount: number,
+  ): Promise<void> {
+    await tx.query(this.excessSql, [provider, reference, merchantAccount ?? '', amount]);
   }
 
   /** Whether the excess of this payment was left to a person before, or refunded. A report decides nothing. */

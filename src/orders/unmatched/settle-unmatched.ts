@@ -2,9 +2,9 @@ import { type EntityManager } from 'typeorm';
 import { isDue } from '../close/decide-closing';
 import { checkUnmatched } from '../input/check-new-order';
 import { type LockedOrder } from '../order';
-import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
+import { isPaidFor, type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { paymentTimeout, refundTimeout } from '../order-timeouts';
-import { isSamePayment, isSettledReport, type PaymentAttempt, withStatus } from '../payment-attempt';
+import { isSamePayment, isSameRow, isSettledReport, type PaymentAttempt, withStatus } from '../payment-attempt';
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { isUndecided } from '../order-status';
@@ -94,6 +94,7 @@ export class SettleUnmatched {
       await this.rows.resolve(found.tx, payment.id, 'settled', why);
       await this.endRefund(found.tx, payment.id, why.reason);
       await this.move(found, 'PAID', 'SETTLED');
+      await this.countExcess(found, 1);
       if (payment.reason === 'unknown-order') await this.settled.remember(found.tx, payment.id);
       return { outcome: 'settled', payment: await this.note(found, why) };
     });
@@ -111,6 +112,7 @@ export class SettleUnmatched {
       // A row that another amount has opened again still counts as settled.
       await this.settled.forget(found.tx, payment.id);
       const moved = await this.move(found, 'SETTLED', 'PAID');
+      if (!isOpen(payment)) await this.countExcess(found, -1);
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
       if (moved && payment.reason === 'unknown-order') await this.handOver(found, moved, why);
       else await this.rows.reopen(found.tx, payment.id);
@@ -169,11 +171,20 @@ export class SettleUnmatched {
     await this.transaction.store.writeAttempts(tx, [{ attempt, evidence: null }]);
     // Nothing else looks whether it is paid at its provider after all.
     if (isSettledReport(attempt)) await this.watch.begin(tx, [{ ...order, attempts: [attempt] }], now);
+    const attempts = order.attempts.map((one) => (one === held ? attempt : one));
     // The money that kept it from closing, or that would pay it, is gone or back.
-    if (isDue(order, now)) {
+    if (isDue(order, now) || isPaidFor({ ...order, attempts })) {
       await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     }
     return attempt;
+  }
+
+  /** A settled excess counts as gone, so that it is not refunded with the rest. What a report states may be wrong. */
+  private async countExcess({ tx, order, payment }: Found, sign: 1 | -1): Promise<void> {
+    const isIts = (one: PaymentAttempt): boolean =>
+      one.status === 'PAID' && one.paidSource === 'provider' && isSameRow(one, payment);
+    const attempt = payment.reason === 'overpaid' ? order?.attempts.find(isIts) : undefined;
+    if (attempt) await this.refunds.countExcess(tx, attempt, sign * payment.amount);
   }
 
   private async note({ tx, order, payment }: Found, why: Why): Promise<UnmatchedPayment> {

@@ -54,6 +54,16 @@ describe('a payment that a person has settled', () => {
     expect(await desk.rowsOf(reference)).toEqual(['late kept']);
     return orderId;
   };
+  const purgeRowsOf = async (reference: string): Promise<void> => {
+    const { dataSource, inventory, listeners } = desk.shop;
+    await dataSource.query(
+      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '90 days' WHERE reference = $1`,
+      [reference],
+    );
+    const keep = resolveRetention({ settledMoneyMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
+    const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
+    await new Purge(steps, new SystemClock()).runOnce();
+  };
   const keptLate = async (reference: string): Promise<string> => {
     const orderId = await desk.closed({ merchantId: 'keeper' });
     await desk.confirm(orderId, reference);
@@ -240,18 +250,22 @@ describe('a payment that a person has settled', () => {
     expect(await desk.rowsOf('s-half')).toEqual(['amount-mismatch completed']);
   });
 
+  it.each([true, false])('pays its open order at once if it is reopened; auto-close is %s', async (autoClose) => {
+    const first = `s-at-once-${autoClose}`;
+    const orderId = await desk.placed({ autoClose, attempt: desk.attempt(first) });
+    await desk.confirm(orderId, first, 1_000);
+    await settlePayment(first, 'amount-mismatch');
+    await desk.confirm(orderId, `${first}-rest`, 999);
+    await desk.endTimeoutsOf(orderId);
+    await reopen(first, 'amount-mismatch');
+    expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+    expect([await desk.kindsOf(orderId), await desk.statusOf(orderId)]).toEqual([['order.payment'], 'PAID']);
+  });
+
   it('stays settled when its row is purged with the orders kept', async () => {
     const orderId = await keptLate('s-purged');
     await settlePayment('s-purged');
-    await desk.shop.dataSource.query(
-      `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '90 days' WHERE reference = 's-purged'`,
-    );
-    const { dataSource, inventory, listeners } = desk.shop;
-    const keep = resolveRetention({ settledMoneyMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
-    await new Purge(
-      purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners),
-      new SystemClock(),
-    ).runOnce();
+    await purgeRowsOf('s-purged');
     expect(await desk.rowsOf('s-purged')).toEqual(['late settled']);
     // The row of the release before, whose purge does not know better.
     await desk.shop.dataSource.query(`DELETE FROM ${SCHEMA}.unmatched_payment WHERE reference = 's-purged'`);
@@ -259,5 +273,41 @@ describe('a payment that a person has settled', () => {
     await desk.confirm(orderId, 's-purged');
     expect(await desk.rowsOf('s-purged')).toEqual([]);
     expect(await refund(orderId, 's-purged')).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+  });
+
+  it.each(['provider', 'report'] as const)(
+    'as the excess of a paid order is not refunded after its row is purged, if told of by a %s',
+    async (source) => {
+      const reference = `s-excess-${source}`;
+      const orderId = await desk.placed({ merchantId: 'refunder', attempt: desk.attempt(reference) });
+      desk.shop.provider.refundsInPart = false;
+      await (source === 'report' ? desk.report : desk.confirm)(orderId, reference, 2_999);
+      desk.shop.provider.refundsInPart = true;
+      await settlePayment(reference, 'overpaid');
+      await purgeRowsOf(reference);
+      await desk.confirm(orderId, reference, 2_999);
+      expect(await refundsOf(orderId)).toEqual([]);
+    },
+  );
+
+  it('as the excess of a paid order is not refunded with the rest of its payment, unless it is reopened', async () => {
+    for (const isReopened of [false, true]) {
+      const reference = `s-rest-${isReopened}`;
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      await desk.shop.register.execute({ orderId, ...desk.attempt(`${reference}-other`) });
+      await desk.confirm(orderId, reference, 2_999);
+      await settlePayment(reference, 'overpaid');
+      if (isReopened) await reopen(reference, 'overpaid');
+      await desk.shop.dataSource.query(
+        `UPDATE ${SCHEMA}.payment_attempt SET paid_at = now() + interval '1 minute' WHERE reference = $1`,
+        [reference],
+      );
+      await desk.confirm(orderId, `${reference}-other`);
+      const refunds = await desk.shop.dataSource.query<object[]>(
+        `SELECT reference, amount::int FROM ${SCHEMA}.refund WHERE order_id = $1`,
+        [orderId],
+      );
+      expect(refunds).toEqual([{ reference, amount: isReopened ? 2_999 : 1_999 }]);
+    }
   });
 });
