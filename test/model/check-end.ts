@@ -57,9 +57,11 @@ export function heldFor(shop: Shop, attempt: PaymentAttempt): { amount: bigint; 
 }
 
 function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
-  // Another name of a payment that is there holds nothing of its own.
+  // Another name of a payment that is there holds nothing of its own, nor does a report that was settled.
+  const isEmpty = ({ status, registered, paidSource }: PaymentAttempt): boolean =>
+    status === 'DUPLICATE' || (status === 'SETTLED' && !registered && paidSource !== 'provider');
   const held = order.attempts
-    .filter(({ status }) => status !== 'DUPLICATE')
+    .filter((attempt) => !isEmpty(attempt))
     .map((attempt) => ({ attempt, ...heldFor(shop, attempt) }))
     .filter(({ amount }) => amount > 0n);
   const sum = (own: typeof held): bigint =>

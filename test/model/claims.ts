@@ -45,10 +45,11 @@ export class Claims {
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same));
-    if (decision === 'outranks') {
-      if (money.isAssigned) this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
-      else if (isSettled || !neededPayments(booking.after).includes(booking.holder)) keep('attempt-mismatch');
-    }
+    const isOutranked = decision === 'outranks';
+    const isNeeded = neededPayments(booking.after).includes(booking.holder);
+    if (isOutranked && money.isAssigned) {
+      this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
+    } else if (decision === 'disputed' || (isOutranked && (isSettled || !isNeeded))) keep('attempt-mismatch');
     this.tellOfSettled(order, booking.after);
     if (!isSettled) return 'ours';
     keep('unknown-order');

@@ -22,13 +22,17 @@ export function unitSeen(shop: Shop, row: UnmatchedRow): Unit | undefined {
   return stated(shop, row) ?? unitOf(shop, row);
 }
 
-/** The money whose transaction id the provider has stated in this row. Two merchants may number theirs alike. */
+/**
+ * The money whose transaction id the provider has confirmed in this row, which a report may have named first. Two merchants
+ * may number theirs alike.
+ */
 export function stated(shop: Shop, { source, transactionId, ...key }: UnmatchedRow): Unit | undefined {
   const units = shop.world
     .providerOf(key)
     .all()
     .flatMap((payment) => payment.units);
-  return source === 'provider' ? units.find((unit) => unit.transactionId === transactionId) : undefined;
+  const names = [transactionId, key.reference];
+  return source === 'provider' ? units.find((unit) => names.includes(unit.transactionId)) : undefined;
 }
 
 /** Whether a PAID order counts on this money. */

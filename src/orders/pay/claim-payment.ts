@@ -51,11 +51,11 @@ export class ClaimPayment {
     const decision = decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) await this.store.closeUnmatched(tx, unownedOf(money, same));
-    if (decision === 'outranks') {
-      const others = othersWith(order, money, same).filter(isBooked);
-      if (money.isAssigned) await this.unmatched.contest(others, { tx, by, now });
-      else if (isSettled || !neededPayments(booking.after).includes(booking.holder))
-        await this.keep(claim, 'attempt-mismatch');
+    const isOutranked = decision === 'outranks';
+    if (isOutranked && money.isAssigned) {
+      await this.unmatched.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
+    } else if (decision === 'disputed' || (isOutranked && (isSettled || !isNeeded(booking)))) {
+      await this.keep(claim, 'attempt-mismatch');
     }
     await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });
     if (!isSettled) return 'ours';
@@ -92,6 +92,10 @@ export function vouchedBy(
   const isNamed = [told.reference, told.transactionId].includes(booking.holder.reference);
   const isIts = vouched.isAssigned || (isNamed && !booking.holder.registered);
   return booking.money === vouched && isIts ? vouched : undefined;
+}
+
+function isNeeded({ after, holder }: Booking): boolean {
+  return neededPayments(after).includes(holder);
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

@@ -7,6 +7,7 @@ import { type SamePayments } from '../sql/find-same-payments';
 import { type UnownedMoney } from '../sql/lock-orders';
 import {
   isBooked,
+  isOtherPayment,
   isSameAttempt,
   isSamePayment,
   isUnconfirmed,
@@ -14,8 +15,11 @@ import {
   yieldsToProvider,
 } from '../payment-attempt';
 
-/** `outranks`: the order takes the payment, and other orders had only claimed it. */
-export type ClaimDecision = 'taken' | 'outranks' | 'refused';
+/**
+ * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has had it, and the
+ * provider's word shows that other orders have it, too.
+ */
+export type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
 
 /**
  * A checkout may place its order a few minutes after the buyer has paid. Older money is that of somebody else, so whoever
@@ -45,7 +49,9 @@ export function decideClaim(
     ? holders.every((holder) => mayReassign(holder, money))
     : money.source === 'provider' && isRegistered(order, money) && holders.every(yieldsToProvider);
   if (isOutranked) return 'outranks';
-  return wasBooked ? 'taken' : 'refused';
+  if (!wasBooked) return 'refused';
+  const isTwice = holders.some((holder) => isBooked(holder) && !isOtherPayment(holder, money));
+  return money.source === 'provider' && isTwice ? 'disputed' : 'taken';
 }
 
 /** Pure: the attempts of other orders that have this payment, or are registered under a name of it. */

@@ -252,6 +252,14 @@ describe('the order that a payment belongs to', () => {
     expect(await rowsOf(id)).toEqual(['part-name amount-mismatch waiting']);
   });
 
+  it('is shown to a person if two orders have reported it under its two names', async () => {
+    const [first, second] = [await placed(), await placed()];
+    await report(first, 'cs_two');
+    await report(second, 'pi_two');
+    expect(await confirm(first, 'cs_two', 1_999, 'pi_two')).toMatchObject({ outcome: 'already-paid' });
+    expect(await rowsOf(first)).toEqual(['cs_two attempt-mismatch kept']);
+  });
+
   it('stays shown to a person if two orders registered it, and the provider confirms it to both', async () => {
     const [first, second] = [await own('both-first'), await own('both-second')];
     await report(second, 'both-second', 1_999, 't-both');

@@ -33,7 +33,7 @@ describe('a payment that other orders have', () => {
 
   it('stays where it was booked before', () => {
     expect(claim({ source: 'report' }, [elsewhere()], { wasBooked: true })).toBe('taken');
-    expect(claim({}, [elsewhere()], { wasBooked: true })).toBe('taken');
+    expect(claim({}, [elsewhere()], { wasBooked: true })).toBe('disputed');
   });
 
   it('goes to the order that registered it, if the provider confirms it and the others only have a report', () => {
