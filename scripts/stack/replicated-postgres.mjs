@@ -89,10 +89,17 @@ export class ReplicatedPostgres {
     if (server) await stopServer(server, spec);
   }
 
-  /** The standby becomes the primary, and waits for nobody until the other one has joined again. */
+  /** kill -9: the primary's commits wait for it. */
+  async killStandby() {
+    if (this.#standbyMember.server) await killServer(this.#standbyMember.server);
+  }
+
+  /** The standby, started if it is down, becomes the primary, and waits for nobody until the other one has joined again. */
   async promote() {
     if (isRunning(this.#primaryMember)) throw refused('promote', 'the primary runs');
-    await withClient(this.#standbyMember, (client) => client.query('SELECT pg_promote(true, 60)'));
+    const standby = this.#standbyMember;
+    if (!isRunning(standby)) standby.server = await startServer(standby.spec, { signal: this.signal });
+    await withClient(standby, (client) => client.query('SELECT pg_promote(true, 60)'));
     this.#primary = otherOf(this.#primary);
   }
 

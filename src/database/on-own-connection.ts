@@ -13,6 +13,9 @@ const CHECKOUT_MS = 10_000;
 /** Gives the server time to cancel first, because it says why. */
 const ANSWER_MARGIN_MS = 1_000;
 
+/** Also behind another statement of the same message. */
+const COMMITS = /\bCOMMIT\b/i;
+
 /** Longest time for one of our statements. They take milliseconds; one that takes longer is tried again. */
 export const STATEMENT_MS = 8_000;
 
@@ -69,11 +72,11 @@ async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
 
 /** Whatever is sent, by handlers too, must be answered in time. */
 function limitStatements(runner: QueryRunner, client: PooledClient | undefined, limitMs: number): void {
-  interceptQueries(runner, (send) => async (...given) => {
+  interceptQueries(runner, (send) => async (sql, ...rest) => {
     const sentAtMs = clock.monotonic();
-    const limit = clock.after(limitMs, () => giveUp(client, sentAtMs, limitMs));
+    const limit = clock.after(limitMs, () => giveUp(client, { sql: String(sql), sentAtMs, limitMs }));
     try {
-      const result = await send(...given);
+      const result = await send(sql, ...rest);
       hasAnswered(client);
       return result;
     } finally {
@@ -82,9 +85,22 @@ function limitStatements(runner: QueryRunner, client: PooledClient | undefined, 
   });
 }
 
-function giveUp(client: PooledClient | undefined, sentAtMs: number, limitMs: number): void {
+interface Unanswered {
+  readonly sql: string;
+  /** On the monotonic clock. */
+  readonly sentAtMs: number;
+  readonly limitMs: number;
+}
+
+/**
+ * A COMMIT is never canceled. It may wait for a synchronous standby, and PostgreSQL ends that wait at a cancel: the commit
+ * becomes visible, others answer and publish what they see, and a failover loses it. Without the cancel it stays in doubt,
+ * and invisible, until the standby has it. A write that commits by itself does so as well, so only what may happen twice is
+ * written like that.
+ */
+function giveUp(client: PooledClient | undefined, { sql, sentAtMs, limitMs }: Unanswered): void {
   if (!client) return;
   wasSilent(client, sentAtMs);
-  cancel(client);
+  if (!COMMITS.test(sql)) cancel(client);
   hangUp(client, new NoAnswerError('the database has not answered', limitMs));
 }

@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../database';
+import { ownQuery, ownTransaction } from '../database';
 import { type OutboxRoute } from './outbox-entry';
 
 /** A message that can never be sent as it is. */
@@ -52,7 +52,7 @@ export class ParkedRows {
   }
 
   private async change(sql: string, ids: readonly string[]): Promise<number> {
-    const [, count] = await ownQuery<[unknown, number]>(this.dataSource, sql, [ids]);
+    const [, count] = await ownTransaction(this.dataSource, (tx) => tx.query<[unknown, number]>(sql, [ids]));
     return count;
   }
 }

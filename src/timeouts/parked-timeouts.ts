@@ -60,12 +60,11 @@ export class ParkedTimeouts {
 
   /** Ends them for good without their effect. Returns how many were parked. */
   async discard(refs: readonly TimeoutRef[], scope: TimeoutScope = EVERY_TIMEOUT): Promise<number> {
-    const [, count] = await ownQuery<[unknown, number]>(
-      this.deps.dataSource,
-      `DELETE FROM ${this.deps.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
-        WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$3')}`,
-      [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), scope.values],
-    );
+    const sql = `
+      DELETE FROM ${this.deps.schema}.timeout t USING unnest($1::text[], $2::text[]) AS r(kind, key)
+       WHERE t.kind = r.kind AND t.key = r.key AND t.state = 'parked' AND ${scope.condition('t', '$3')}`;
+    const values = [refs.map((ref) => ref.kind), refs.map((ref) => ref.key), scope.values];
+    const [, count] = await ownTransaction(this.deps.dataSource, (tx) => tx.query<[unknown, number]>(sql, values));
     return count;
   }
 

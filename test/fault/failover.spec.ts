@@ -3,9 +3,11 @@ import { ReplicatedDatabase } from '../harness/servers/replicated-database';
 import { connectTo } from '../support/database';
 import { until } from '../support/engine';
 import { PayingCustomers } from './paying-customers';
-import { openService, type RunningService } from '../e2e/running-service';
+import { anOrder, openService, type RunningService } from '../e2e/running-service';
 
 const RECOVERY_MS = 10_000;
+/** A statement without an answer is given up after 9 s, so that each kind of request is repeated after that. */
+const TRIES_MS = 25_000;
 
 describe('the service on a primary with a synchronous standby', () => {
   let servers: ReplicatedDatabase;
@@ -46,4 +48,41 @@ describe('the service on a primary with a synchronous standby', () => {
     expect(customers.placed.length).toBeGreaterThan(20);
     expect(service.parked).toEqual([]);
   });
+
+  it('acknowledges nothing that the standby does not have, however often it is asked', async () => {
+    const [known, paid, refused] = [anOrder(), anOrder(), anOrder()];
+    for (const order of [known, paid]) await service.call('post', '/orders', order).expect(201);
+    await servers.killStandby();
+    const until = performance.now() + TRIES_MS;
+    const report = { provider: 'p', reference: paid.id, amount: paid.amount, currency: paid.currency };
+    const answers = await Promise.all([
+      statusesUntil(until, () => service.call('post', '/orders', refused)),
+      statusesUntil(until, () => service.call('post', `/orders/${paid.id}/paid`, report)),
+      statusesUntil(until, () => service.call('post', `/orders/${known.id}/cancel`, {})),
+    ]);
+    expect(answers).toEqual([new Set([503]), new Set([503]), new Set([503])]);
+    const toldOf = service.events.map((event) => event.fields.routingKey + String(event.content));
+    expect(toldOf.filter((text) => text.startsWith('order.paid') && text.includes(paid.id))).toEqual([]);
+
+    await servers.killPrimary();
+    await servers.promote();
+    const customers = new PayingCustomers(service);
+    await customers.untilServed();
+    await customers.stop();
+    expect(await customers.read(known.id)).toBe('PENDING');
+    expect(await customers.read(paid.id)).toBe('PENDING');
+    await service.call('post', '/orders', refused).expect(201);
+    await service.call('post', `/orders/${paid.id}/paid`, report).expect(200);
+    await servers.rejoin();
+  });
 });
+
+/** The answers to a request that is repeated. */
+async function statusesUntil(untilMs: number, send: () => PromiseLike<{ status: number }>): Promise<Set<number>> {
+  const statuses = new Set<number>();
+  while (performance.now() < untilMs) {
+    statuses.add((await send()).status);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return statuses;
+}

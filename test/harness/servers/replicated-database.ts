@@ -36,7 +36,12 @@ export class ReplicatedDatabase extends OwnServer {
     return this.tell('start-primary');
   }
 
-  /** Makes the standby the primary, once the old one is down. It waits for no standby until `rejoin`. */
+  /** kill -9: the primary's commits wait for it. */
+  killStandby(): Promise<void> {
+    return this.tell('kill-standby');
+  }
+
+  /** Makes the standby the primary, even if it was killed, once the old one is down. It waits for no standby until `rejoin`. */
   promote(): Promise<void> {
     return this.tell('promote');
   }
