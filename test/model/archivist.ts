@@ -46,12 +46,14 @@ function purge(shop: Shop, orderId: string): void {
   store.purge(orderId);
 }
 
-function purgeRows({ world: { store, agenda } }: Shop): void {
+function purgeRows({ world: { store, agenda, wiring } }: Shop): void {
+  const olderThan = new Date(agenda.nowMs - DAY);
+  if (!wiring.keepsSettled) store.forgetSettled(olderThan);
   const attempts = store.all().flatMap((order) => order.attempts);
   // Only the row lets a person reopen what was settled.
   const isHeld = (key: AttemptKey): boolean =>
     store.isRefunding(key) || attempts.some((one) => one.status === 'SETTLED' && isSameAttempt(one, key));
-  store.unmatched.purge(new Date(agenda.nowMs - DAY), isHeld);
+  store.unmatched.purge(olderThan, isHeld);
 }
 
 /** src/orders/retention/open-items.ts. */

@@ -78,7 +78,7 @@ export function bookPayment(world: World, late: LatePath, told: Money, booked: B
     return store.keepUnmatched([unmatchedMoney(world, wiring.believes(told), orderId, 'unknown-order', 'kept')]);
   }
   const order = lockAtDesk(world, orderId);
-  const first = bookMoney(order, folded(world, order, accountedFor(world, order, wiring.believes(told))));
+  const first = bookMoney(order, renamed(world, order, accountedFor(world, order, wiring.believes(told))));
   const { money } = first;
   const mismatched = (): void => keep(world, order, money, 'attempt-mismatch');
   const found = store.samePayments(money);
@@ -132,10 +132,16 @@ function keep(world: World, order: LockedOrder, money: Money, reason: UnmatchedR
   world.store.keepUnmatched([unmatchedMoney(world, money, order.id, reason, waits ? 'waiting' : 'kept')]);
 }
 
-/** A variant that folds payments believes that the reference has its first payment only. */
-function folded({ wiring }: World, { attempts }: LockedOrder, money: Money): Money {
-  const held = wiring.distinguishes ? undefined : attempts.find((attempt) => isOtherPayment(attempt, money));
-  return held ? { ...money, transactionId: held.transactionId } : money;
+/**
+ * A variant that folds payments believes that the reference has its first payment only; another one that whatever id a
+ * report has is one of the provider's.
+ */
+function renamed({ wiring }: World, { attempts }: LockedOrder, money: Money): Money {
+  const held = attempts.find((attempt) => isOtherPayment(attempt, money));
+  if (!held || money.transactionId === null) return money;
+  if (!wiring.distinguishes) return { ...money, transactionId: held.transactionId };
+  const isDoubted = wiring.doubtsIds || money.source === 'provider';
+  return isDoubted ? money : { ...money, reference: money.transactionId, isSecond: true };
 }
 
 function heldBy(holder: PaymentAttempt, money: Money): Omit<Money, 'paidAt' | 'source'> {

@@ -24,10 +24,23 @@ interface Claim {
  */
 export function checkUnits(shop: Shop): Violation[] {
   const claims = claimsOf(shop);
-  return shop
-    .payments()
-    .flatMap((payment) => payment.units.map((unit) => ({ payment, unit })))
-    .flatMap((held) => checkUnit(shop, held, claims.get(held.unit) ?? []));
+  const units = shop.payments().flatMap((payment) => payment.units.map((unit) => ({ payment, unit })));
+  return [
+    ...units.flatMap((held) => checkUnit(shop, held, claims.get(held.unit) ?? [])),
+    ...shop.world.store.all().flatMap((order) => checkExcess(shop, order)),
+  ];
+}
+
+/** What a PAID order has and does not need is visible, even if it needs a part of each payment. */
+function checkExcess(shop: Shop, order: LockedOrder): Violation[] {
+  if (order.status !== 'PAID' || shop.liars.has(order.id)) return [];
+  const paid = order.attempts.filter(({ status }) => status === 'PAID').map((attempt) => unitOf(shop, attempt));
+  const units = [...new Set(paid)].filter((unit) => unit?.currency === order.currency);
+  const excess = units.reduce((sum, unit) => sum + (unit?.held ?? 0n), -order.amount);
+  const rows = shop.world.store.unmatched.open().filter((row) => units.includes(unitOf(shop, row)));
+  const shown = rows.reduce((sum, row) => sum + BigInt(row.amount), 0n);
+  if (excess <= shown) return [];
+  return [{ type: 'lost', text: `${order.id} is PAID with ${excess} too much, and ${shown} of it are shown` }];
 }
 
 function checkUnit(shop: Shop, held: Held, claims: readonly Claim[]): Violation[] {
@@ -93,7 +106,7 @@ function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boo
 
 /** Rows that say whose money it is; the others ask about it, or after a purge whether a refund has failed. */
 function firmRow(shop: Shop, { unit }: Held): UnmatchedRow | undefined {
-  const isFirm = (reason: string): boolean => reason !== 'attempt-mismatch' && reason !== 'refund-failed';
+  const isFirm = (reason: string): boolean => !['attempt-mismatch', 'refund-failed', 'invalid-amount'].includes(reason);
   return shop.world.store.unmatched.open().find((row) => isFirm(row.reason) && unitOf(shop, row) === unit);
 }
 

@@ -22,6 +22,7 @@ import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
 import { type SamePayments } from '../../src/orders/sql/find-same-payments';
 import { isHandled, isSettledBefore } from '../../src/orders/sql/handled-payments';
+import { type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
 
@@ -40,7 +41,7 @@ export class Claims {
     const { store, wiring } = this.world;
     const isKnown = !booking.wasBooked && isHandled(same.handled, money);
     if (isKnown && order.isErased && same.handled.some(({ orderId }) => orderId === order.id)) return 'repeated';
-    const isSettled = isKnown && isSettledBefore(same.handled, money);
+    const isSettled = wiring.booksSettled && isKnown && isSettledBefore(same.handled, money);
     if (isKnown && !isSettled) return 'refused';
     const decision = wiring.decideClaim(order, money, same, booking.wasBooked);
     if (decision === 'refused') return 'refused';
@@ -58,8 +59,8 @@ export class Claims {
 
   /** Tells a person of what was settled as a mere report, and what its provider has confirmed now. */
   private tellOfSettled(before: LockedOrder, after: LockedOrder): void {
-    const { store, agenda } = this.world;
-    for (const attempt of settledReports(before, after)) {
+    const { store, agenda, wiring } = this.world;
+    for (const attempt of wiring.tellsOfSettled ? settledReports(before, after) : []) {
       const rows = store.unmatched.all().filter((row) => isSameRow(row, attempt) && row.handling === 'settled');
       const { reason = 'attempt-mismatch' } = rows.findLast((row) => row.reason !== 'attempt-mismatch') ?? {};
       const why = { reason, handling: 'kept', now: agenda.now, traceparent: undefined } as const;
@@ -156,8 +157,7 @@ export class Claims {
 
   /** Confirmed money that no order has booked, and that names this order or one of its attempts. */
   confirmedOf({ id, attempts }: LockedOrder): readonly AttemptKey[] {
-    const isWaiting = ({ source, reason }: UnmatchedRow): boolean =>
-      source === 'provider' && (reason === 'unknown-order' || reason === 'attempt-mismatch');
+    const isWaiting = ({ source, reason }: UnmatchedRow): boolean => source === 'provider' && WAITING.includes(reason);
     const isIts = (row: UnmatchedRow): boolean =>
       row.orderId === id || attempts.some((attempt) => isSameAttempt(attempt, row));
     return this.world.store.unmatched.open().filter((row) => isWaiting(row) && isIts(row));
@@ -174,6 +174,9 @@ export class Claims {
     return holders.some((one) => one.registered && isBooked(one) && isSamePayment(one, claim));
   }
 }
+
+/** As in src/orders/sql/contested-rows.ts. */
+const WAITING: readonly UnmatchedReason[] = ['unknown-order', 'attempt-mismatch', 'invalid-amount'];
 
 function isClaimOf(row: UnmatchedRow, orderId: string, key: AttemptKey): boolean {
   return row.reason === 'attempt-mismatch' && row.orderId === orderId && isSameAttempt(row, key);

@@ -25,6 +25,9 @@ export function sendClerk(shop: Shop, orderId: string): void {
   const { agenda, random, store } = shop.world;
   if (!shop.plan.clerks) return;
   const deadlineMs = store.lock(orderId).expiresAt.getTime();
+  for (let acts = shop.plan.eager ? 12 : 0; acts > 0; acts--) {
+    agenda.after(random.between(0, 2 * shop.plan.windowMs), () => workOffRow(shop));
+  }
   for (let acts = random.between(1, 4); acts > 0; acts--) {
     const lateMs = random.pick([2, random.between(-2 * MINUTE, 10 * MINUTE)], [3, random.between(0, 40 * HOUR)]);
     agenda.at(deadlineMs + lateMs, () => workOffRow(shop));
@@ -71,7 +74,8 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   const { store, agenda, trace } = shop.world;
   const unit = unitSeen(shop, row);
   // Whose money it is, the order will show, or has shown.
-  if (row.reason === 'attempt-mismatch' && unit && store.ownerOf(row) !== undefined) return;
+  const isAsked = row.reason === 'attempt-mismatch' || row.reason === 'invalid-amount';
+  if (isAsked && unit && store.ownerOf(row) !== undefined) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;
@@ -91,7 +95,7 @@ function markSettled(
   if (!held || !wiring.settles) return;
   const settled = withStatus(held, 'SETTLED');
   store.putAttempt(settled);
-  if (isSettledReport(settled)) late.watch(order.id);
+  if (isSettledReport(settled) && wiring.tellsOfSettled) late.watch(order.id);
   if (isDue(order, agenda.now)) engine.schedule(paymentTimeout(order.id), agenda.now);
 }
 
@@ -109,7 +113,9 @@ function forget(shop: Shop, row: UnmatchedRow): void {
   const { agenda, random, store } = world;
   const payment = paymentOf(shop, row);
   const unit = unitOf(shop, row);
-  const laterMs = random.pick([1, random.between(1_000, HOUR)], [1, random.between(HOUR, 40 * HOUR)]);
+  // Also after the row is purged.
+  const untilMs = shop.plan.forgets ? 120 * HOUR : 40 * HOUR;
+  const laterMs = random.pick([1, random.between(1_000, HOUR)], [1, random.between(HOUR, untilMs)]);
   if (payment && unit && random.chance(0.4)) {
     agenda.after(laterMs, () => {
       const { amount, currency } = unit;
@@ -121,7 +127,7 @@ function forget(shop: Shop, row: UnmatchedRow): void {
     });
   }
   if (payment && random.chance(0.4)) {
-    agenda.after(random.between(1_000, 40 * HOUR), () => {
+    agenda.after(random.between(1_000, untilMs), () => {
       if (store.has(payment.owner)) workOffMoney(shop, payment.owner);
     });
   }

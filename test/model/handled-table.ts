@@ -22,6 +22,11 @@ export class HandledTable {
     this.rows = [...this.rows, { ...row, amount: BigInt(amount), orderId: null, fate: 'settled' }];
   }
 
+  forgetSettled(names: PaymentNames): void {
+    const isIts = (row: Remembered): boolean => row.fate === 'settled' && isAccount(row, names) && isNamed(row, names);
+    this.rows = this.rows.filter((row) => !isIts(row));
+  }
+
   find(names: PaymentNames): HandledPayment[] {
     if (this.rows.length === 0) return [];
     const { provider, reference, merchantAccount } = names;

@@ -102,6 +102,7 @@ export class LatePath {
   private noteExcess(order: LockedOrder): void {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
+    if (!this.world.wiring.showsExcess) return;
     const { attempt, excess } = money.overpaid;
     const why = { reason: 'overpaid', handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
     this.world.store.keepUnmatched([{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);

@@ -27,8 +27,9 @@ function lie(shop: Shop, orderId: string, victimId: string): void {
   const { reference, intent } = payment.traits;
   const name = random.chance(0.3) ? (intent ?? `t-${reference}`) : reference;
   const { provider, merchantAccount } = own;
+  const amount = shop.plan.liesInPart && random.chance(0.5) ? 50n : 100n;
   const money: Omit<Money, 'reference' | 'transactionId'> = {
-    ...{ provider, merchantAccount, amount: 100n, currency: 'EUR', paidAt: agenda.now, source: 'report' },
+    ...{ provider, merchantAccount, amount, currency: 'EUR', paidAt: agenda.now, source: 'report' },
   };
   const names = random.pick(
     [4, { reference: own.reference, transactionId: name }],

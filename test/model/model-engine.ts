@@ -23,6 +23,8 @@ interface Surroundings {
   readonly crashes: number;
   /** Until when nothing is taken. */
   readonly isPausedUntil: () => number;
+  /** Whether waiting is counted from the first look-up, and not from when it was due. */
+  readonly countsFromLookUp: boolean;
 }
 
 const MAX_ATTEMPTS = 5;
@@ -169,7 +171,7 @@ export class ModelEngine {
 
   private dueOf(row: TimeoutRow, cause: TimeoutCause): DueTimeout {
     const { kind, key, generation, dueAt, attempts, payload, askedSince } = row;
-    const asked = askedSince === null ? {} : { askedSince: new Date(askedSince) };
+    const asked = askedSince === null || !this.around.countsFromLookUp ? {} : { askedSince: new Date(askedSince) };
     return { kind, key, generation: String(generation), dueAt: new Date(dueAt), attempts, payload, cause, ...asked };
   }
 

@@ -266,6 +266,16 @@ export class ModelStore {
     for (const [number, refund] of this.refunds) if (refund.orderId === orderId) this.refunds.delete(number);
   }
 
+  /** Of a weaker variant: only the rows say what was settled, and they are purged. */
+  forgetSettled(olderThan: Date): void {
+    const rows = this.unmatched.all().filter((row) => row.handling === 'settled' && row.createdAt < olderThan);
+    const isIts = (attempt: PaymentAttempt): boolean => rows.some((row) => isSamePayment(attempt, row));
+    for (const { id } of this.orders.values()) {
+      this.mapAttempts(id, (one) => (one.status === 'SETTLED' && isIts(one) ? { ...one, status: 'PAID' } : one));
+    }
+    for (const row of rows) this.handled.forgetSettled(row);
+  }
+
   /** src/orders/retention/erase-rows.ts: merchant references become pseudonyms, and transaction ids are forgotten. */
   erase(orderId: string, pseudonymOf: (key: AttemptKey) => string): void {
     if (this.remembers) this.handled.rememberBooked(this.lock(orderId).attempts);

@@ -54,12 +54,25 @@ export function deliver(shop: Shop, key: AttemptKey, paid: PaidOutcome): boolean
     return true;
   }
   hear(shop, key, paid);
-  if (!isBookable(money) && findNotified(world, money)) return false;
+  if (world.wiring.checksAmounts && !isBookable(money)) {
+    refuse(shop, money);
+    return true;
+  }
   bookNotified(world, late, money, { cause: 'notify' });
   return true;
 }
 
-/** The same as src/orders/input/reported-payment-schema.ts, which costs too much here. */
+/** src/orders/pay/handle-webhook.ts: what is not money is told to a person, and its attempt is looked up. */
+function refuse({ world: { store, engine, agenda }, world }: Shop, told: Money): void {
+  const known = findNotified(world, told);
+  const { provider, reference, merchantAccount, transactionId, source } = told;
+  const what = { provider, reference, merchantAccount, transactionId, source, amount: 0n, currency: 'XXX' };
+  const why = { reason: 'invalid-amount', handling: 'kept', evidence: {}, now: agenda.now } as const;
+  store.keepUnmatched([{ ...what, ...why, orderId: known?.orderId ?? null }]);
+  if (known) engine.schedule(reconcileTimeout(known.orderId), agenda.now);
+}
+
+/** The same as src/orders/input/provider-money.ts, which costs too much here. */
 function isBookable({ amount, currency }: Money): boolean {
   return amount >= 1n && amount <= BigInt(LIMITS.money) && LIMITS.currency.test(currency);
 }

@@ -13,26 +13,33 @@ export type Knowledge = 'all' | 'lacking' | 'gaining';
 /** The account that all payments are made to, where processes know different things. */
 export const ACCOUNT = 'm1';
 
+/** The account that a weaker variant takes for the one where none is known. */
+export const UNKNOWN_ACCOUNT = 'unknown';
+
 type Providers = Pick<PaymentProviders, 'get'>;
 
 const knowing = (defaultAccount: string | undefined): Providers =>
   ({ get: () => (defaultAccount === undefined ? {} : { defaultAccount }) }) as unknown as Providers;
 const KNOWING = knowing(ACCOUNT);
-const UNAWARE = knowing(undefined);
 
 /** The processes of the service, by what they know of the providers. */
 export class Processes {
+  private readonly unaware: Providers;
+
   constructor(
     readonly knowledge: Knowledge,
     private readonly gainsAtMs: number,
     private readonly around: { readonly agenda: Agenda; readonly random: Random },
-  ) {}
+    resolvesAccounts: boolean,
+  ) {
+    this.unaware = knowing(resolvesAccounts ? undefined : UNKNOWN_ACCOUNT);
+  }
 
   /** Of the process that gets a request. */
   some(): Providers {
     const { agenda, random } = this.around;
-    if (this.knowledge === 'gaining') return agenda.nowMs < this.gainsAtMs ? UNAWARE : KNOWING;
-    return this.knowledge === 'lacking' && random.chance(0.5) ? KNOWING : UNAWARE;
+    if (this.knowledge === 'gaining') return agenda.nowMs < this.gainsAtMs ? this.unaware : KNOWING;
+    return this.knowledge === 'lacking' && random.chance(0.5) ? KNOWING : this.unaware;
   }
 
   /** Of a process that reads notifications, so it knows the provider. */

@@ -21,7 +21,9 @@ export function reportPayment(shop: Shop, key: AttemptKey, payment: ProviderPaym
       () => `the shop reports ${amount} for ${reference} of ${orderId}, which is ${store.lock(orderId).status}`,
     );
     const mixedUp = random.chance(0.15) ? otherAttempt(shop, orderId, key) : undefined;
-    const transactionId = mixedUp ? paid.transactionId : null;
+    // Its books may have another number for it.
+    const isOwn = shop.plan.openReferences && agenda.nowMs % 3 < 1;
+    const transactionId = mixedUp ? paid.transactionId : isOwn ? `books-${paid.transactionId}` : null;
     const named = mixedUp ?? { ...key, reference };
     const told = moneyOf(accounted(shop, orderId, named), { ...paid, amount, transactionId }, 'report');
     bookPayment(shop.world, shop.late, told, { orderId, by: { cause: 'api' } });

@@ -34,10 +34,14 @@ export interface RunPlan {
   readonly manyAttempts: number | undefined;
   /** People work off the list of unmatched payments: they assign, and they pay back by wire. */
   readonly clerks: boolean;
+  /** They do so all the time, and not only once an order is due. */
+  readonly eager: boolean;
   /** Orders are erased and purged, and so is what was settled. */
   readonly forgets: boolean;
   /** Reports name payments of other orders. */
   readonly lies: boolean;
+  /** Half of them name a part of the price. */
+  readonly liesInPart: boolean;
   /** Orders belong to different merchants, who do not share references. */
   readonly merchants: boolean;
   /** A reference takes money more than once, as the account of a bank does. */
@@ -64,22 +68,36 @@ export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
 ]);
 
 export type Dimension =
-  'clerks' | 'forgets' | 'lies' | 'open' | 'accounts' | 'odd' | 'pause' | 'early' | 'refunds' | 'auto';
+  | 'clerks'
+  | 'eager'
+  | 'forgets'
+  | 'lies'
+  | 'parts'
+  | 'reports'
+  | 'open'
+  | 'accounts'
+  | 'odd'
+  | 'pause'
+  | 'early'
+  | 'refunds'
+  | 'auto';
 
 /** Draws a world: most of it healthy, some of it very ill. */
-export function drawRunPlan(random: Random, startMs: number): RunPlan {
+export function drawRunPlan(random: Random, startMs: number, draws: readonly Dimension[] = []): RunPlan {
   const windowMs = random.pick([2, random.between(MINUTE, 4 * MINUTE)], [1, random.between(4 * MINUTE, 30 * MINUTE)]);
   const names = random.chance(0.5) ? ['p1'] : ['p1', 'p2'];
   const isCrowded = random.chance(0.02);
   // Else sound: of so many answers one is missing in nearly every round, if each may be.
   const calls = isCrowded ? { calls: { burst: 5, perMinute: 60 }, faults: 0, losses: 0, outages: [] } : {};
-  const is = (name: Dimension, share: number): boolean => random.chance(share) && LIVE.has(name);
+  const isLive = (name: Dimension): boolean => LIVE.has(name) || draws.includes(name);
+  const is = (name: Dimension, share: number): boolean =>
+    random.chance(draws.includes(name) ? 0.5 : share) && isLive(name);
   const lies = is('lies', 0.1);
   const knowledge = random.pick<Knowledge>([90, 'all'], [5, 'lacking'], [5, 'gaining']);
   const pause = drawPause(random, startMs + windowMs, is('pause', 0.02));
   const forgets = is('forgets', 0.08);
   const failing = is('refunds', 0.08) ? { failingRefunds: 0.6 } : { failingRefunds: 0 };
-  const weak = pause ? { faults: 0.5 } : {};
+  const weak = pause && !isCrowded ? { faults: 0.5 } : {};
   return {
     policy: {
       graceMs: random.pick([1, 0], [1, 5 * SECOND]),
@@ -106,15 +124,17 @@ export function drawRunPlan(random: Random, startMs: number): RunPlan {
       ...failing,
       ...weak,
     })),
-    ...drawAccounts(random, startMs, windowMs, LIVE.has('accounts') ? knowledge : 'all'),
-    reports: random.pick([2, 0], [1, 0.6]),
+    ...drawAccounts(random, startMs, windowMs, isLive('accounts') ? knowledge : 'all'),
+    reports: draws.includes('reports') ? 0.9 : random.pick([2, 0], [1, 0.6]),
     intents: random.pick([2, 0], [1, 0.7]),
     changeOnly: random.chance(0.1),
-    autoClose: random.chance(LIVE.has('auto') ? 0.9 : 0.94),
+    autoClose: random.chance(isLive('auto') ? 0.9 : 0.94),
     manyAttempts: isCrowded ? random.between(14, 18) : undefined,
     clerks: is('clerks', forgets ? 0.7 : 0.2),
+    eager: draws.includes('eager'),
     forgets,
     lies,
+    liesInPart: draws.includes('parts'),
     merchants: random.chance(0.5),
     openReferences: is('open', 0.08) && !lies,
     oddAmounts: is('odd', 0.03) ? 0.7 : 0,

@@ -1,7 +1,7 @@
 import { type LockedOrder } from '../../src/orders/order';
 import { type Violation } from './check-end';
 import { tellOfFailedRefund } from './notifier';
-import { Processes } from './processes';
+import { Processes, UNKNOWN_ACCOUNT } from './processes';
 import { placedWith } from './early-bird';
 import { OrderPolicies } from '../../src/orders/order-policies';
 import { type AttemptKey } from '../../src/orders/payment-attempt';
@@ -50,13 +50,13 @@ export class Shop {
 
   constructor(seed: number, wiring: Wiring, isTraced: boolean) {
     const random = new Random(seed);
-    this.plan = drawRunPlan(random, START_MS);
+    this.plan = drawRunPlan(random, START_MS, wiring.draws);
     this.policies = new OrderPolicies(this.plan.policy);
     const agenda = new Agenda(START_MS, random);
     const trace = new Trace(isTraced, START_MS, () => agenda.nowMs);
     const common = { agenda, random, trace };
     const { knowledge, gainsAtMs, pause } = this.plan;
-    this.processes = new Processes(knowledge, gainsAtMs, common);
+    this.processes = new Processes(knowledge, gainsAtMs, common, wiring.resolvesAccounts);
     const isPausedUntil = (): number => (pause && agenda.nowMs >= pause.fromMs ? pause.toMs : 0);
     this.world = {
       ...common,
@@ -70,7 +70,13 @@ export class Shop {
         wiring.remembers,
         wiring.distinguishes,
       ),
-      engine: new ModelEngine({ ...common, messages: this.plan.messages, crashes: this.plan.crashes, isPausedUntil }),
+      engine: new ModelEngine({
+        ...common,
+        messages: this.plan.messages,
+        crashes: this.plan.crashes,
+        isPausedUntil,
+        countsFromLookUp: wiring.countsFromLookUp,
+      }),
       providerOf: (attempt) => this.providerOf(attempt),
     };
     for (const account of this.plan.accounts) {
@@ -78,7 +84,8 @@ export class Shop {
         const refundFailed = (payment: ProviderPayment): void => tellOfFailedRefund(this, traits.name, payment);
         const provider = new ModelProvider(traits, { ...common, refundFailed });
         this.providers.set(`${traits.name} ${account}`, provider);
-        if (knowledge !== 'all') this.providers.set(`${traits.name} null`, provider);
+        if (knowledge === 'all') continue;
+        for (const none of [null, UNKNOWN_ACCOUNT]) this.providers.set(`${traits.name} ${none}`, provider);
       }
     }
     this.late = new LatePath(this.world);

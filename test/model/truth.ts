@@ -14,7 +14,13 @@ export function paymentOf(shop: Shop, key: AttemptKey): ProviderPayment | undefi
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
   const { units = [] } = paymentOf(shop, named) ?? {};
   const unit = units.find((one) => one.transactionId === named.transactionId);
-  return unit ?? shop.erasedUnit(named) ?? units[0];
+  return unit ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
+}
+
+/** The money that a shop has under a number of its own, see `reportPayment`. */
+function unitOnBooks(shop: Shop, { reference }: AttemptKey): Unit | undefined {
+  const units = shop.payments().flatMap((payment) => payment.units);
+  return reference.startsWith('books-') ? units.find((one) => `books-${one.transactionId}` === reference) : undefined;
 }
 
 /** What somebody sees in the provider's console: by the transaction id, if the provider has stated it. */

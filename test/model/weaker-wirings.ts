@@ -4,6 +4,7 @@ import { planClosing } from '../../src/orders/close/plan-closing';
 import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { paymentsFound } from '../../src/orders/lookup/with-findings';
 import { bookMoney, type Money } from '../../src/orders/pay/book-money';
+import { splitTaken } from '../../src/orders/unmatched/note-unmatched-money';
 import { isBooked, isSameAttempt, isSamePayment } from '../../src/orders/payment-attempt';
 import { OURS, type Wiring } from './wiring';
 
@@ -104,6 +105,35 @@ export const WEAKER: readonly Wiring[] = [
   weaker('forgets-settlements', { settles: false, shows: 'twice' }),
   // What an erased or purged order had is taken for new money when it is told again.
   weaker('forgets-payments', { remembers: false, shows: 'twice' }),
+  // What a person has settled is known to the row of the list alone, and that is purged.
+  weaker('purges-settlements', { keepsSettled: false, shows: 'twice', draws: ['clerks', 'eager', 'forgets'] }),
+  // What was settled before its attempt was registered is refused, and the attempt stays undecided.
+  weaker('refuses-settled', {
+    booksSettled: false,
+    splitTaken: (order, findings, known) => {
+      const { left, taken, settled } = splitTaken(order, findings, known);
+      const unclear = { type: 'UNKNOWN', reason: 'a person has settled it', needsPerson: true } as const;
+      return {
+        left: left.map((found) => (found.isSettled ? { ...found, isSettled: false, finding: unclear } : found)),
+        taken: [...taken, ...settled],
+        settled: [],
+      };
+    },
+    shows: 'endless',
+    draws: ['clerks', 'early', 'eager'],
+  }),
+  // What was settled as a mere report stays settled, whatever the provider says.
+  weaker('swallows-settled', { tellsOfSettled: false, shows: 'lost', draws: ['lies', 'parts', 'clerks', 'eager'] }),
+  // Each transaction id is that of a payment, also in a report.
+  weaker('believes-ids', { doubtsIds: false, shows: 'doubled', draws: ['open', 'reports'] }),
+  // An account that is not known is one of its own.
+  weaker('splits-accounts', { resolvesAccounts: false, shows: 'doubled', draws: ['accounts'] }),
+  // Whatever a provider states is an amount of money.
+  weaker('believes-amounts', { checksAmounts: false, draws: ['odd'] }),
+  // What of a payment is too much is known to nobody.
+  weaker('hides-excess', { showsExcess: false, shows: 'lost' }),
+  // Waiting is counted from when it was due, so that after a pause each unclear answer counts.
+  weaker('counts-from-due', { countsFromLookUp: false, shows: 'endless', draws: ['pause'] }),
   // A second payment under one reference is taken for a repetition of the first.
   weaker('folds-payments', { distinguishes: false, shows: 'lost' }),
   // A report elsewhere counts as much as the provider's word about a registered attempt.
