@@ -141,7 +141,7 @@ function renamed({ wiring }: World, { attempts }: LockedOrder, money: Money): Mo
   if (!held || money.transactionId === null) return money;
   if (!wiring.distinguishes) return { ...money, transactionId: held.transactionId };
   const isDoubted = wiring.doubtsIds || money.source === 'provider';
-  return isDoubted ? money : { ...money, reference: money.transactionId, isSecond: true };
+  return isDoubted ? money : { ...money, reference: money.transactionId, secondOf: money.reference };
 }
 
 function heldBy(holder: PaymentAttempt, money: Money): Omit<Money, 'paidAt' | 'source'> {

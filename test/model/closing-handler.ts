@@ -50,10 +50,11 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
   };
 }
 
-/** A part that another order counts on as well does not go back. */
+/** A part that another order counts on as well does not go back, nor while confirmed money that names the order waits. */
 function planOf(world: World, late: LatePath, order: LockedOrder, due: DueTimeout<AttemptFinding[]>): ClosingPlan {
   const { agenda, policy, wiring } = world;
   const plan = wiring.planClosing(order, due, agenda.now, policy.partialPayment);
-  if (late.claims.disputed(plan.returns).length === 0) return plan;
+  const isClear = late.claims.disputed(plan.returns).length === 0 && late.claims.confirmedOf(order).length === 0;
+  if (plan.returns.length === 0 || isClear) return plan;
   return wiring.planClosing(order, due, agenda.now, 'keep');
 }

@@ -122,14 +122,14 @@ export class ModelStore {
   }
 
   /** src/orders/sql/find-same-payments.ts. A second payment under one reference is asked for under its first name, too. */
-  samePayments(names: PaymentNames & Pick<Money, 'isSecond'>): SamePayments {
+  samePayments(names: PaymentNames & Pick<Money, 'secondOf'>): SamePayments {
     const isMeant = (one: PaymentAttempt): boolean =>
       isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
     const isUnowned = ({ source, reason, handling, reference }: UnmatchedRow): boolean =>
       source === 'provider' &&
       reason === 'unknown-order' &&
       handling === 'kept' &&
-      (names.isSecond === true || [names.reference, names.transactionId].includes(reference));
+      (names.secondOf !== undefined || [names.reference, names.transactionId].includes(reference));
     const rows = this.unmatched.all().filter((row) => isUnowned(row) && isSamePayment(row, names));
     return {
       attempts: this.all().flatMap(({ attempts }) => attempts.filter(isMeant)),

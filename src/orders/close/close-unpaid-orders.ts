@@ -106,13 +106,20 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     return { due, plan, outcome: plan.outcome };
   }
 
-  /** A partial payment that another order also counts on is not refunded automatically; a person must decide. */
+  /**
+   * A partial payment is not refunded automatically if another order also counts on it, or if confirmed money that names
+   * the order waits for a person; a person must decide.
+   */
   private async parkDisputed(steps: readonly Step[], batch: LockedBatch, tx: EntityManager): Promise<readonly Step[]> {
-    const returns = steps.flatMap(({ plan }) => plan?.returns ?? []);
-    const disputed = [...(await this.deps.found.disputed(tx, returns)), ...disputedInBatch(steps)];
-    if (disputed.length === 0) return steps;
-    const isDisputed = ({ plan }: Step): boolean => plan?.returns.some((one) => disputed.includes(one)) ?? false;
-    return steps.map((step) => (isDisputed(step) ? this.stepFor(step.due, batch, true) : step));
+    const { found, store } = this.deps;
+    const parts = steps.flatMap(({ plan }) => (plan && plan.returns.length > 0 ? [plan] : []));
+    if (parts.length === 0) return steps;
+    const returns = parts.flatMap((plan) => plan.returns);
+    const disputed = [...(await found.disputed(tx, returns)), ...disputedInBatch(steps)];
+    const parked = new Set(disputed.map(({ orderId }) => orderId));
+    for (const { after } of parts)
+      if ((await store.contested.confirmedOf(tx, after.id)).length > 0) parked.add(after.id);
+    return steps.map((step) => (parked.has(step.due.key) ? this.stepFor(step.due, batch, true) : step));
   }
 
   /** Orders whose stock another session has locked are retried later, so that the others do not wait. */

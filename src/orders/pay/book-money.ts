@@ -27,8 +27,8 @@ export interface Money extends PaymentNames {
   readonly isAssigned?: boolean;
   /** A person had settled it before its attempt was registered, so it counts as none. @default false */
   readonly isSettled?: boolean;
-  /** The provider took it under a reference that names another payment, so `reference` is its transaction id. @default false */
-  readonly isSecond?: boolean;
+  /** The reference under which the provider took it, if that names another payment. `reference` is its transaction id then. */
+  readonly secondOf?: string;
 }
 
 /** The effect of a payment on the attempts of an order. */
@@ -66,7 +66,8 @@ export function bookMoney(order: LockedOrder, told: Money): Booking {
   const known = findAttempt(attempts, money);
   const booked = attempts.filter((one) => isBooked(one) && (one === known || isSamePayment(one, money)));
   // What a report says of a second payment does not show through which attempt it was made.
-  const holders = money.isSecond ? booked.filter((one) => one === known || one.paidSource === 'provider') : booked;
+  const holders =
+    money.secondOf !== undefined ? booked.filter((one) => one === known || one.paidSource === 'provider') : booked;
   const before = holderOf(holders, money, known) ?? reportedAttempt(order, money);
   const wasHolder = isBooked(before);
   const holder = resolvedBy(wasHolder ? assignedBy(confirmedBy(before, money), money) : paidBy(before, money), money);
@@ -91,7 +92,7 @@ function distinguished({ attempts }: LockedOrder, money: Money): Money {
   const { transactionId } = money;
   const held = findAttempt(attempts, money);
   if (!held || transactionId === null || !isOtherPayment(held, money)) return money;
-  const own = { ...money, reference: transactionId, isSecond: true };
+  const own = { ...money, reference: transactionId, secondOf: money.reference };
   const isKnown = (one: PaymentAttempt): boolean =>
     isBooked(one) && one.paidSource === 'provider' && isSamePayment(one, own);
   return money.source === 'provider' || attempts.some(isKnown) ? own : money;

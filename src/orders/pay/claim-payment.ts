@@ -3,7 +3,7 @@ import { unownedMoney, unownedOf } from './unowned-money';
 import { decideClaim, neededPayments, othersWith } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
-import { isBooked } from '../payment-attempt';
+import { isBooked, isClaim } from '../payment-attempt';
 import { type LockedOrderContext } from '../order-transaction';
 import { type LockedOrder } from '../order';
 import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
@@ -54,7 +54,7 @@ export class ClaimPayment {
     const isOutranked = decision === 'outranks';
     if (isOutranked && money.isAssigned) {
       await this.unmatched.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
-    } else if (decision === 'disputed' || (isOutranked && (isSettled || !isNeeded(booking)))) {
+    } else if (decision === 'disputed' || (isOutranked && (isSettled || !isRightful(booking)))) {
       await this.keep(claim, 'attempt-mismatch');
     }
     await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });
@@ -94,8 +94,9 @@ export function vouchedBy(
   return booking.money === vouched && isIts ? vouched : undefined;
 }
 
-function isNeeded({ after, holder }: Booking): boolean {
-  return neededPayments(after).includes(holder);
+/** Whether the order needs the payment and has registered it, so that what others claim is a mistake. */
+function isRightful({ after, holder }: Booking): boolean {
+  return neededPayments(after).includes(holder) && !isClaim(holder);
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

@@ -47,7 +47,7 @@ export function decideClaim(
   if (holders.length === 0) return 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
-    : money.source === 'provider' && isRegistered(order, money) && holders.every(yieldsToProvider);
+    : money.source === 'provider' && isRegistered(order, money) && holders.every((holder) => yields(holder, money));
   if (isOutranked) return 'outranks';
   if (!wasBooked) return 'refused';
   const isTwice = holders.some((holder) => isBooked(holder) && !isOtherPayment(holder, money));
@@ -67,6 +67,11 @@ function isTooOld({ createdAt }: Pick<UnownedMoney, 'createdAt'>, order: LockedO
   return createdAt.getTime() < order.createdAt.getTime() - ADOPTION_MS;
 }
 
+/** A second payment has a row under its own name, which the other order must not have. */
+function yields(holder: PaymentAttempt, money: Money): boolean {
+  return yieldsToProvider(holder) && !(money.secondOf !== undefined && isSameAttempt(holder, money));
+}
+
 /** Pure: whether a person may take the payment from this attempt of another order. */
 export function mayReassign(holder: PaymentAttempt, money: Money): boolean {
   const yields = money.source === 'provider' ? yieldsToProvider(holder) : isUnconfirmed(holder);
@@ -82,7 +87,8 @@ export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
 }
 
 function isRegistered({ attempts }: LockedOrder, money: Money): boolean {
+  const under = { ...money, reference: money.secondOf ?? money.reference };
   const isIts = (attempt: PaymentAttempt): boolean =>
-    isSameAttempt(attempt, money) || (isBooked(attempt) && isSamePayment(attempt, money));
+    isSameAttempt(attempt, under) || (isBooked(attempt) && isSamePayment(attempt, money));
   return attempts.some((attempt) => attempt.registered && isIts(attempt));
 }

@@ -185,6 +185,37 @@ describe('the order that a payment belongs to', () => {
     });
   });
 
+  describe('a second payment under the reference that an order registered', () => {
+    /** An order that has half of its price, before a report of another order names the other half. */
+    const halfPaid = async (name: string) => {
+      const rightful = await own(name, { merchantId: 'm1', amount: 4_000 });
+      await confirm(rightful, name, 2_000, `t-${name}-1`);
+      return rightful;
+    };
+    const confirmRest = (rightful: string, name: string) => confirm(rightful, name, 2_000, `t-${name}-2`);
+
+    it('pays that order although a report claims it for another order, and a person is told', async () => {
+      const rightful = await halfPaid('halves');
+      const claimant = await own('mine-halves', { merchantId: 'm2' });
+      expect(await report(claimant, 'mine-halves', 1_999, 't-halves-2')).toMatchObject({ outcome: 'paid' });
+      expect(await confirmRest(rightful, 'halves')).toMatchObject({ outcome: 'paid' });
+      expect(await confirmRest(rightful, 'halves')).toMatchObject({ outcome: 'already-paid' });
+      expect(await attemptsOf(rightful)).toEqual(['halves PAID', 't-halves-2 PAID']);
+      expect(await rowsOf(rightful)).toContain('t-halves-2 attempt-mismatch kept');
+    });
+
+    it('keeps that order from closing if a report has booked it under its name for another order', async () => {
+      const rightful = await halfPaid('taken');
+      const claimant = await placed({ merchantId: 'm2' });
+      expect(await report(claimant, 't-taken-2')).toMatchObject({ outcome: 'paid' });
+      expect(await confirmRest(rightful, 'taken')).toMatchObject({ outcome: 'attempt-mismatch' });
+      await expire(rightful);
+      expect(await settleUntilDone(shop, [rightful])).toMatchObject([{ type: 'park' }]);
+      expect(await attemptsOf(rightful)).toEqual(['taken PAID']);
+      expect(await rowsOf(rightful)).toEqual(['taken amount-mismatch kept', 't-taken-2 attempt-mismatch kept']);
+    });
+  });
+
   describe('a person', () => {
     const assign = (id: string, orderId: string) =>
       shop.assign.execute({ id, orderId, reason: 'the receipt names it' }, { by: ANNA });

@@ -260,7 +260,7 @@ describe('a second payment under one reference', () => {
       await notify('both-a', 'both-a-1', 50);
       await notify('both-b', 'both-b-1', 50);
       await shop.dataSource.transaction((tx) => shop.closing.handleBatch(due, tx));
-      expect([await statusOf(ids[0] ?? ''), await attemptsOf(ids[1] ?? '')]).toEqual(['PAID', ['both-b REFUNDING 50']]);
+      expect([await statusOf(ids[0] ?? ''), await attemptsOf(ids[1] ?? '')]).toEqual(['PAID', ['both-b PAID 50']]);
       expect(await rowsOf('both-2')).toEqual(['both-2 attempt-mismatch 50 kept']);
     });
 

@@ -46,6 +46,15 @@ describe('a payment that other orders have', () => {
     expect(claim(told, [reportedElsewhere, confirmed], { subject: registered })).toBe('refused');
   });
 
+  it('counts as registered if it is the second one under a registered reference, unless a report has its row', () => {
+    const told = { reference: 't-2', transactionId: 't-2', secondOf: 'a-1' };
+    const named = elsewhere({ reference: 'mine', transactionId: 't-2', paidSource: 'report' });
+    expect(claim(told, [named], { subject: registered })).toBe('outranks');
+    expect(claim({ ...told, secondOf: 'a-2' }, [named], { subject: registered })).toBe('refused');
+    const booked = elsewhere({ reference: 't-2', paidSource: 'report', registered: false });
+    expect(claim(told, [booked], { subject: registered })).toBe('refused');
+  });
+
   it('counts as registered under its other name only if the order holds it under that name', () => {
     const told = { reference: 'ch_1', transactionId: 'a-1' };
     const others = [elsewhere({ reference: 'ch_1', paidSource: 'report', registered: false })];
