@@ -6,6 +6,7 @@ import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';
 import { type Shop } from './shop';
 import { unitOf } from './truth';
+import { type UnmatchedRow } from './unmatched-table';
 
 /** What must not be, by the column of the table that it is counted in. */
 export interface Violation {
@@ -95,7 +96,10 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   // It came back from the bank, which nobody was told, or a person was.
   const hasFailed = open.some((row) => row.reason === 'refund-failed' && unitOf(shop, row) === unit);
   if (unit?.hasComeBack && (hasFailed || !unit.isHeard)) return true;
-  const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isSameAttempt(row, attempt));
+  // Under whatever name of the payment.
+  const isIts = (row: UnmatchedRow): boolean =>
+    isSameAttempt(row, attempt) || (unit !== undefined && unitOf(shop, row) === unit);
+  const isTold = world.store.unmatched.all().some((row) => row.handling === 'kept' && isIts(row));
   if (isUndecided(order.status)) {
     // Nobody asks about the attempt of such an order, whatever a liar has the provider say under another name.
     if (!order.autoClose) return isTold || unit?.isNamed !== true;
@@ -107,7 +111,9 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
   // What nobody had registered, or nobody but the shop vouches for, or another order claims or claimed, waits for a person under every policy.
   const isClaimed = shop.liars.size > 0 || world.store.bookedElsewhere(order.id, attempt).length > 0;
-  const isDoubtful = !attempt.registered || isUnconfirmed(attempt) || isClaimed || order.isErased === true;
+  // A provider that answered from an old copy has denied what pays the order, so nobody knows what is surplus.
+  const isDenied = order.status === 'PAID' && order.attempts.some(isUnconfirmed);
+  const isDoubtful = !attempt.registered || isUnconfirmed(attempt) || isClaimed || isDenied || order.isErased === true;
   return (ofEnded === 'keep' || isDoubtful) && isTold && attempt.status === 'PAID';
 }
 

@@ -35,7 +35,7 @@ export function closingHandler(world: World, late: LatePath): ModelHandler<Attem
       if (transition) trace.note(() => `order ${order.id}: ${order.status} -> ${transition.to}`);
       store.keepUnmatched(plan.unmatched);
       if (plan.returns.length > 0) late.enterRefunding(order.id, by);
-      else late.settle(order.id, by);
+      else late.settle(order.id, by, { isAsking: outcome !== DONE });
       if (outcome === DONE) late.watch(order.id);
       if (outcome.type !== 'retry' || outcome.afterMs === undefined) return outcome;
       return { ...outcome, afterMs: Math.round(outcome.afterMs * (1 + 0.2 * random.next())) };

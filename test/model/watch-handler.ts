@@ -19,9 +19,10 @@ export function watchHandler(world: World, late: LatePath): ModelHandler<Attempt
       const order = store.lock(due.key);
       if (isUndecided(order.status)) return DONE;
       if (!due.answer) return order.attempts.some(isWatched) ? LOOK_UP : DONE;
-      late.settle(order.id, { cause: due.cause });
       const since = new Date(String(due.payload.since));
-      return planWatch(findings, { since, now: agenda.now, due, offsetsMs: policy.lateWatchOffsetsMs });
+      const outcome = planWatch(findings, { since, now: agenda.now, due, offsetsMs: policy.lateWatchOffsetsMs });
+      late.settle(order.id, { cause: due.cause }, { isAsking: outcome.type === 'retry' });
+      return outcome;
     },
     ask(due, errand, answered) {
       interrogateAll(world, store.lock(due.key).attempts.filter(isWatched), errand, answered);

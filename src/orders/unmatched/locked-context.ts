@@ -9,6 +9,6 @@ export interface LockedContext {
   readonly now: Date;
   /** The attempts were looked up just now. Unconfirmed payments are kept for a person. @default false */
   readonly verified?: boolean;
-  /** The attempts are being looked up, and will be again, so no look-up needs to be scheduled. @default false */
+  /** The attempts are being looked up, and one more look-up would begin the back-off anew. @default false */
   readonly isAsking?: boolean;
 }

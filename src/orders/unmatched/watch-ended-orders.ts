@@ -87,9 +87,10 @@ export class WatchEndedOrders implements TimeoutHandlerBatch<AttemptFinding[]> {
     if (!before) return busy.has(due.key) ? busyOutcome(due, now) : DONE;
     if (isUndecided(before.status)) return DONE;
     if (!due.answer || !after) return before.attempts.some(isWatched) ? LOOK_UP : DONE;
-    await this.deps.unmatched.execute(after, { tx, now, by: causeOf(due) });
     const offsetsMs = this.deps.policies.of(before.merchantId).lateWatchOffsetsMs;
-    return planWatch(findings, { since: sinceOf(due), now, due, offsetsMs });
+    const outcome = planWatch(findings, { since: sinceOf(due), now, due, offsetsMs });
+    await this.deps.unmatched.execute(after, { tx, now, by: causeOf(due), isAsking: outcome.type === 'retry' });
+    return outcome;
   }
 }
 

@@ -1,7 +1,18 @@
 import { ORDER_LATE_WATCH, PAYMENT_RECONCILIATION } from '../../../src/orders/order-timeouts';
 import { type PaidOutcome } from '../../../src/payments';
 import { paymentSteps } from './payment-steps';
-import { dueOf, fill, type newOrder, notified, openShop, reconcile, SCHEMA, settleUntilDone, type Shop } from './shop';
+import {
+  dueOf,
+  fill,
+  type newOrder,
+  notified,
+  openShop,
+  reconcile,
+  SCHEMA,
+  settle,
+  settleUntilDone,
+  type Shop,
+} from './shop';
 
 const MINUTE = 60_000;
 
@@ -94,6 +105,22 @@ describe('the source that vouches for a payment', () => {
       expect(await reconcile(shop, id)).toEqual({ type: 'done' });
       expect(await statusOf(id)).toBe('CLOSED');
       expect(await keptOf(id)).toEqual(['late-lie late kept']);
+    });
+
+    it('is looked up with its own back-off while the closing of a paid order waits for the provider, too', async () => {
+      const names = ['down-1', 'down-2', 'down-3'];
+      const id = await placed();
+      for (const name of names) await shop.register.execute({ orderId: id, ...attempt(name) });
+      for (const name of names) shop.provider.answerQuery(name, { type: 'UNKNOWN', reason: 'down' });
+      expect(await report(id, 'down-1')).toMatchObject({ outcome: 'paid' });
+      expect(await report(id, 'down-2')).toMatchObject({ outcome: 'surplus' });
+      const scheduled = await isScheduled(id);
+      expect(scheduled).toBeDefined();
+      expect(await settle(shop, [id])).toMatchObject([{ type: 'retry' }]);
+      expect(await isScheduled(id)).toEqual(scheduled);
+      for (const name of names) shop.provider.answerQuery(name, { type: 'CLOSED' });
+      expect(await settleUntilDone(shop, [id])).toEqual([{ type: 'done' }]);
+      expect(await isScheduled(id)).not.toEqual(scheduled);
     });
 
     it('of an attempt that was not registered is never refunded automatically, even if the provider knows it', async () => {
