@@ -91,11 +91,13 @@ export class SettleUnmatched {
       const { payment } = found;
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
-      await this.rows.resolve(found.tx, payment.id, 'settled', why);
+      for (const { id, reason } of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
+        await this.rows.resolve(found.tx, id, 'settled', why);
+        if (reason === 'unknown-order') await this.settled.remember(found.tx, id);
+      }
       await this.endRefund(found.tx, payment.id, why.reason);
-      await this.move(found, 'PAID', 'SETTLED');
+      if (!(await this.move(found, 'PAID', 'SETTLED'))) await this.decideAnew(found);
       await this.countExcess(found, 1);
-      if (payment.reason === 'unknown-order') await this.settled.remember(found.tx, payment.id);
       return { outcome: 'settled', payment: await this.note(found, why) };
     });
   }
@@ -109,13 +111,14 @@ export class SettleUnmatched {
     return this.withPayment<ReopenUnmatchedResult>(request, options, async (found, why) => {
       const { payment } = found;
       if (payment.handling !== 'settled' && !isOpen(payment)) return handled(payment);
+      const twins = await this.rows.twins(found.tx, payment.id, 'settled');
       // A row that another amount has opened again still counts as settled.
-      await this.settled.forget(found.tx, payment.id);
+      for (const { id } of [payment, ...twins]) await this.settled.forget(found.tx, id);
       const moved = await this.move(found, 'SETTLED', 'PAID');
       if (!isOpen(payment)) await this.countExcess(found, -1);
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
       if (moved && payment.reason === 'unknown-order') await this.handOver(found, moved, why);
-      else await this.rows.reopen(found.tx, payment.id);
+      else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
       return { outcome: 'reopened', payment: await this.note(found, why) };
     });
   }
@@ -142,7 +145,8 @@ export class SettleUnmatched {
     const payment = await this.rows.find(tx, id);
     if (payment?.reason !== 'unknown-order') return payment?.orderId ?? '';
     const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
-    return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? '';
+    const [twin] = await this.rows.twins(tx, id, 'kept');
+    return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
   }
 
   /** The order has the money from now on: it is decided about, or waits for a person if the order has ended. */
@@ -172,11 +176,14 @@ export class SettleUnmatched {
     // Nothing else looks whether it is paid at its provider after all.
     if (isSettledReport(attempt)) await this.watch.begin(tx, [{ ...order, attempts: [attempt] }], now);
     const attempts = order.attempts.map((one) => (one === held ? attempt : one));
-    // The money that kept it from closing, or that would pay it, is gone or back.
-    if (isDue(order, now) || isPaidFor({ ...order, attempts })) {
-      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
-    }
+    await this.decideAnew({ tx, now, order: { ...order, attempts } });
     return attempt;
+  }
+
+  /** The money that kept the order from closing, or that would pay it, is gone or back. */
+  private async decideAnew({ tx, now, order }: Pick<Found, 'tx' | 'now' | 'order'>): Promise<void> {
+    if (order && (isDue(order, now) || isPaidFor(order)))
+      await this.transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
   }
 
   /** A settled excess counts as gone, so that it is not refunded with the rest. What a report states may be wrong. */

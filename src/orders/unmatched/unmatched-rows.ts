@@ -24,6 +24,7 @@ export class UnmatchedRows {
   private readonly pageSql: string;
   private readonly findSql: string;
   private readonly lockSql: string;
+  private readonly twinsSql: string;
   private readonly countSql: string;
   private readonly countOpenSql: string;
   private readonly resolveSql: string;
@@ -40,6 +41,13 @@ export class UnmatchedRows {
        WHERE p.handling IN ('kept', 'waiting') AND p.id > $1 AND ${isTheirs('$2')} ORDER BY p.id LIMIT $3`;
     this.findSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 AND ${isTheirs('$2')}`;
     this.lockSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`;
+    this.twinsSql = `
+      SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference = o.reference
+       WHERE o.id = $1 AND p.handling = $2 AND '{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
+             AND p.reason <> o.reason AND p.source = 'provider' AND o.source = 'provider'
+             AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
+             AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
+       ORDER BY p.id FOR NO KEY UPDATE OF p`;
     this.countSql = `SELECT count(*)::int AS count FROM ${table}
                       WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`;
     this.countOpenSql = `
@@ -68,6 +76,14 @@ export class UnmatchedRows {
   async lock(tx: EntityManager, id: string): Promise<UnmatchedPayment | undefined> {
     const [row] = await tx.query<Row[]>(this.lockSql, [id]);
     return row && toUnmatched(row);
+  }
+
+  /**
+   * The other row about the same confirmed money that no order has. It came too long before an order that named its
+   * reference, so that it has a row of its own and one that names that order.
+   */
+  async twins(tx: EntityManager, id: string, handling: 'kept' | 'settled'): Promise<UnmatchedPayment[]> {
+    return (await tx.query<Row[]>(this.twinsSql, [id, handling])).map(toUnmatched);
   }
 
   /** The number of rows that wait for a person. */

@@ -310,4 +310,50 @@ describe('a payment that a person has settled', () => {
       expect(refunds).toEqual([{ reference, amount: isReopened ? 2_999 : 1_999 }]);
     }
   });
+
+  describe('that came long before the order whose attempt it names', () => {
+    /** It has a row of its own, and one that names the order. */
+    const refused = async (reference: string): Promise<string> => {
+      await desk.unmatched(reference);
+      await desk.shop.dataSource.query(
+        `UPDATE ${SCHEMA}.unmatched_payment SET created_at = now() - interval '1 hour' WHERE reference = $1`,
+        [reference],
+      );
+      const orderId = await desk.placed({ attempt: desk.attempt(reference) });
+      expect(await desk.confirm(orderId, reference)).toMatchObject({ outcome: 'attempt-mismatch' });
+      expect((await desk.rowsOf(reference)).sort()).toEqual(['attempt-mismatch kept', 'unknown-order kept']);
+      return orderId;
+    };
+    const assign = async (reference: string, orderId: string) =>
+      desk.shop.assign.execute(
+        { id: await idOf(reference, 'unknown-order'), orderId, reason: 'the receipt names it' },
+        { by: ANNA },
+      );
+
+    it.each(['unknown-order', 'attempt-mismatch'])('is settled in both rows by the one %s', async (reason) => {
+      const reference = `s-twin-${reason}`;
+      const orderId = await refused(reference);
+      await desk.expire(orderId);
+      await desk.endTimeoutsOf(orderId);
+      await settlePayment(reference, reason);
+      expect(await desk.kindsOf(orderId)).toEqual(['order.payment']);
+      expect((await desk.rowsOf(reference)).sort()).toEqual(['attempt-mismatch settled', 'unknown-order settled']);
+      expect(await assign(reference, orderId)).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+      desk.shop.provider.paid(reference);
+      expect(await settleUntilDone(desk.shop, [orderId])).toEqual([{ type: 'done' }]);
+      expect([await desk.statusOf(orderId), await desk.attemptsOf(orderId)]).toEqual([
+        'CLOSED',
+        [`${reference} SETTLED`],
+      ]);
+    });
+
+    it.each(['unknown-order', 'attempt-mismatch'])('is reopened in both rows by the one %s', async (reason) => {
+      const reference = `s-untwin-${reason}`;
+      const orderId = await refused(reference);
+      await settlePayment(reference, 'attempt-mismatch');
+      expect(await reopen(reference, reason)).toMatchObject({ outcome: 'reopened' });
+      expect((await desk.rowsOf(reference)).sort()).toEqual(['attempt-mismatch kept', 'unknown-order kept']);
+      expect(await assign(reference, orderId)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
+    });
+  });
 });
