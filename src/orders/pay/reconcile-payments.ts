@@ -15,7 +15,7 @@ import { busyOutcome } from '../busy-outcome';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type MarkPaid } from './mark-paid';
 import { moneyReceived } from './money-received';
-import { type LockedOrder } from '../order';
+import { type LockedOrder, type Order } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
 import { accountOfAttempt, isBooked, isSettledReport, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
@@ -25,6 +25,13 @@ import { type ActionContext } from '../transition-cause';
 import { waitForProviders } from '../lookup/wait-for-providers';
 
 type Due = DueTimeout<AttemptFinding[]>;
+
+const CLOSE_REPORTED: TimeoutOutcome = {
+  type: 'retry',
+  counted: false,
+  afterMs: 0,
+  reason: 'reported attempts are open',
+};
 
 interface Dependencies {
   readonly store: OrderStore;
@@ -63,13 +70,9 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     return this.deps.providers.query(asked, now, signal, await this.unneededOf(due.key, attempts));
   }
 
-  /** Reported payments of a paid order that it does not need. If the report is wrong, the buyer could pay again. */
   private async unneededOf(orderId: string, attempts: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
-    const reported = attempts.filter((attempt) => attempt.registered && isUnconfirmed(attempt));
-    const order = reported.length > 0 ? await this.deps.store.read(orderId) : undefined;
-    if (order?.status !== 'PAID') return [];
-    const confirmed = attempts.filter((attempt) => !isUnconfirmed(attempt));
-    return moneyReceived(order, confirmed).type === 'sufficient' ? reported : [];
+    const order = attempts.some(isUnconfirmed) ? await this.deps.store.read(orderId) : undefined;
+    return order ? unneededReports(order, attempts) : [];
   }
 
   /**
@@ -105,8 +108,18 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
     const current = present(orders.get(order.id), `order ${order.id}, locked before`);
     const wait = waitForProviders(current, due.answer, now, due);
     await this.deps.unmatched.execute(current, { tx, by, now, verified: !wait, isAsking: true });
-    return wait ? { type: 'retry', ...wait } : DONE;
+    if (wait) return { type: 'retry', ...wait };
+    // What it has confirmed now may have made reports unneeded, which it has only looked up.
+    const isNews = current.attempts.filter(isUnconfirmed).length < order.attempts.filter(isUnconfirmed).length;
+    return isNews && unneededReports(current, current.attempts).length > 0 ? CLOSE_REPORTED : DONE;
   }
+}
+
+/** Pure: reported payments of a paid order that it does not need. If the report is wrong, the buyer could pay again. */
+function unneededReports(order: Order, attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
+  const confirmed = attempts.filter((attempt) => !isUnconfirmed(attempt));
+  if (order.status !== 'PAID' || moneyReceived(order, confirmed).type !== 'sufficient') return [];
+  return attempts.filter((attempt) => attempt.registered && isUnconfirmed(attempt));
 }
 
 /** All attempts except confirmed payments and their other names. What a person has settled may be a mere report. */

@@ -60,6 +60,18 @@ describe('the look-up of payments', () => {
     });
   });
 
+  it('closes the attempt of the false one of two reports after it has confirmed the other', async () => {
+    const id = await placed({ attempt: attempt('lie') });
+    await shop.register.execute({ orderId: id, ...attempt('truth') });
+    await report(id, 'lie');
+    await report(id, 'truth');
+    shop.provider.paid('truth');
+    expect(await reconcile(shop, id)).toMatchObject({ type: 'retry', counted: false, afterMs: 0 });
+    expect(await reconcile(shop, id)).toEqual({ type: 'done' });
+    expect([callsOf('lie'), callsOf('truth')]).toEqual([['query', 'query', 'close', 'query'], ['query']]);
+    expect(await attemptsOf(id)).toEqual(['lie PAID', 'truth PAID']);
+  });
+
   it('closes nothing while only a report pays the order', async () => {
     const id = await placed({ attempt: attempt('needed') });
     await report(id, 'needed');
