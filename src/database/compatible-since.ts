@@ -20,6 +20,7 @@ export const COMPATIBLE_SINCE: Readonly<Record<string, string | null>> = {
   IndexOrders1765500001700: 'IndexUndecided1765200001000',
   SettleAttempts1766000001800: 'IndexUndecided1765200001000',
   RememberPayments1766000001900: 'IndexUndecided1765200001000',
+  IndexEarlyMoney1766000002100: 'IndexUndecided1765200001000',
   ResolveAccounts1766000002200: 'IndexUndecided1765200001000',
   NoteFirstLookUp1766000002400: 'IndexUndecided1765200001000',
   RefundExcess1766000002500: 'IndexUndecided1765200001000',

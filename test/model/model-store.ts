@@ -168,8 +168,11 @@ export class ModelStore {
     const adoptable = this.adoptable(orderId);
     for (const row of adoptable) {
       const { merchantAccount } = row;
-      const told = moneyOf(reportOf(row, orderId), merchantAccount, row.source, this.now());
       const order = this.lock(orderId);
+      // Under the reference that the provider has stated, as if it were told of again.
+      const isFirst = row.orderId === orderId || order.attempts.some((attempt) => this.isSame(attempt, row));
+      const named = isFirst ? row : { ...row, reference: statedReference(row) };
+      const told = moneyOf(reportOf(named, orderId), merchantAccount, row.source, this.now());
       const booking = bookMoney(order, this.accounted(orderId, told));
       const { money } = booking;
       const same = this.samePayments(money);
@@ -192,15 +195,18 @@ export class ModelStore {
     return kept.filter((row) => {
       if (row.orderId === orderId) return true;
       if (row.source === 'report' || (row.orderId !== null && this.orders.has(row.orderId))) return false;
-      return attempts.some((attempt) => this.isSame(attempt, row));
+      const stated = { ...row, reference: statedReference(row) };
+      return attempts.some(
+        (attempt) => this.isSame(attempt, row) || (attempt.registered && this.isSame(attempt, stated)),
+      );
     });
   }
 
   /** Whether an attempt that is being registered has a payment that was reported before. */
   hasAdoptable(key: AttemptKey): boolean {
-    return this.unmatched
-      .all()
-      .some((row) => row.reason === 'unknown-order' && row.handling === 'kept' && this.isSame(row, key));
+    const isIts = (row: UnmatchedRow): boolean =>
+      this.isSame(row, key) || this.isSame({ ...row, reference: statedReference(row) }, key);
+    return this.unmatched.all().some((row) => row.reason === 'unknown-order' && row.handling === 'kept' && isIts(row));
   }
 
   /** The order that has this attempt, of whatever status. */
@@ -352,6 +358,11 @@ export class ModelStore {
 /** It is registered under the name that the payment has at its provider. */
 function isNamed(attempt: PaymentAttempt, { transactionId, ...key }: PaymentNames): boolean {
   return attempt.registered && transactionId !== null && isSameAttempt(attempt, { ...key, reference: transactionId });
+}
+
+/** The reference under which the provider took the money: that of a second payment is in the evidence. */
+function statedReference({ reference, evidence }: UnmatchedRow): string {
+  return typeof evidence.reference === 'string' ? evidence.reference : reference;
 }
 
 const RELEASABLE: readonly AttemptStatus[] = ['CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'];

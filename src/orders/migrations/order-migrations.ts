@@ -2,6 +2,7 @@ import { type MigrationInterface } from 'typeorm';
 import { createOrders } from './create-orders';
 import { createRefunds } from './create-refunds';
 import { identifyPayments } from './identify-payments';
+import { indexEarlyMoney } from './index-early-money';
 import { indexOrders } from './index-orders';
 import { letHistoryGo } from './let-history-go';
 import { refundExcess } from './refund-excess';
@@ -22,6 +23,7 @@ export function orderMigrations(schema: string): (new () => MigrationInterface)[
     indexOrders(schema),
     settleAttempts(schema),
     rememberPayments(schema),
+    indexEarlyMoney(schema),
     resolveAccounts(schema),
     refundExcess(schema),
     rememberRefunds(schema),

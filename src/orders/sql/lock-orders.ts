@@ -65,7 +65,8 @@ export interface UnownedRow {
 
 interface AdoptableRow extends UnownedRow {
   readonly order_id: string;
-  readonly names_order: boolean;
+  /** The reference of the attempt that it is for. Null: it names the order. */
+  readonly attempt: string | null;
 }
 
 /** SQL: the columns of unowned money, from unmatched_payment with the alias `p`. */
@@ -106,12 +107,14 @@ export class LockOrders {
           SELECT ${ATTEMPT_COLUMNS} FROM ${schema}.payment_attempt a WHERE a.order_id = ANY($1::text[])
            ORDER BY a.created_at, a.provider, a.reference) found) AS attempts, (
         SELECT json_agg(found) FROM (
-          SELECT p.order_id, true AS names_order, ${UNOWNED_COLUMNS} FROM ${schema}.unmatched_payment p
+          SELECT p.order_id, NULL AS attempt, ${UNOWNED_COLUMNS} FROM ${schema}.unmatched_payment p
            WHERE p.order_id = ANY($1::text[]) AND ${isAdoptable}
           UNION ALL
-          SELECT a.order_id, false AS names_order, ${UNOWNED_COLUMNS} FROM ${schema}.payment_attempt a, LATERAL ${earlyMoney(schema, ATTEMPT)} p
+          SELECT a.order_id, a.reference AS attempt, ${UNOWNED_COLUMNS} FROM ${schema}.payment_attempt a, LATERAL ${earlyMoney(schema, ATTEMPT)} p
            WHERE a.order_id = ANY($1::text[]) AND p.source = 'provider'
-                 AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)) found) AS adoptable`;
+                 AND (p.reference = a.reference OR a.registered)
+                 AND NOT EXISTS (SELECT 1 FROM ${schema}.orders x WHERE x.id = p.order_id)
+           ORDER BY created_at, id) found) AS adoptable`;
     this.existing = `SELECT id FROM ${schema}.orders WHERE id = ANY($1::text[])`;
   }
 
@@ -133,8 +136,9 @@ export class LockOrders {
   }
 }
 
-function toAdoptable({ order_id: orderId, names_order: namesOrder, ...row }: AdoptableRow): AdoptablePayment {
-  return { ...toUnowned(row), orderId, namesOrder };
+/** Under the reference that the provider has stated, as if it were told of again. */
+function toAdoptable({ order_id: orderId, attempt, ...row }: AdoptableRow): AdoptablePayment {
+  return { ...toUnowned(row), reference: attempt ?? row.reference, orderId, namesOrder: attempt === null };
 }
 
 export function toUnowned({ merchant_account: account, created_at: at, amount, ...row }: UnownedRow): UnownedMoney {

@@ -1,4 +1,5 @@
 import { type PaymentProviders } from '../../payments';
+import { LIMITS } from '../limits';
 
 /** Knows the merchant account of attempts that name none, by provider. */
 export type DefaultAccounts = Pick<PaymentProviders, 'get'>;
@@ -40,13 +41,16 @@ export function mayBeUnknown(
 }
 
 /**
- * SQL: the rows of unmatched money that may be for this attempt, because they came before it. The account of either may
- * not be known yet. OFFSET 0: without statistics, the planner starts from all unmatched money.
+ * SQL: the rows of unmatched money that may be for this attempt, because they came before it: the first payment under its
+ * reference, and the others, whose rows have it in their evidence. The account of either may not be known yet. OFFSET 0:
+ * without statistics, the planner starts from all unmatched money.
  */
 export function earlyMoney(schema: string, { provider, reference, account }: AttemptColumns): string {
-  return `(
+  const early = `
     SELECT * FROM ${schema}.unmatched_payment early
-     WHERE early.provider = ${provider} AND early.reference = ${reference}
-       AND (${account} = '' OR early.merchant_account IN ('', ${account}))
-       AND early.reason = 'unknown-order' AND early.handling = 'kept' OFFSET 0)`;
+     WHERE early.provider = ${provider} AND (${account} = '' OR early.merchant_account IN ('', ${account}))
+       AND early.reason = 'unknown-order' AND early.handling = 'kept'`;
+  return `(${early} AND early.reference = ${reference}
+    UNION ALL ${early} AND early.evidence->>'reference' = ${reference} AND early.reference <> ${reference}
+       AND early.evidence->>'transactionId' = early.reference AND length(early.reference) <= ${LIMITS.reference} OFFSET 0)`;
 }

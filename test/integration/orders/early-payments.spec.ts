@@ -309,4 +309,65 @@ describe('money that was reported before its order or its attempt existed', () =
       expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PENDING', ['named-elsewhere OPEN']]);
     });
   });
+
+  describe('several payments under one reference', () => {
+    /** What the provider tells of, in minutes before now. */
+    const told = async (reference: string, transactionId: string, minutesAgo = 0): Promise<string> => {
+      const money = { ...attempt(reference), transactionId, amount: 1_000n, currency: 'EUR', merchantAccount: null };
+      const why = { reason: 'unknown-order', handling: 'kept', source: 'provider', orderId: null } as const;
+      await shop.dataSource.transaction((tx) =>
+        shop.store.keepUnmatched(tx, [{ ...money, ...why, evidence: {}, now: new Date() }]),
+      );
+      const [row] = await shop.dataSource
+        .query<{ id: string }[]>(
+          `UPDATE ${SCHEMA}.unmatched_payment p SET created_at = now() - $2 * interval '1 minute'
+          WHERE evidence->>'transactionId' = $1 RETURNING id::text`,
+          [transactionId, minutesAgo],
+        )
+        .then(([rows]) => rows as unknown as { id: string }[]);
+      return row?.id ?? '';
+    };
+    const placedWith = async (reference: string): Promise<string> => {
+      const order = newOrder({ paymentWindowMs: HOUR, attempt: attempt(reference) });
+      expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'placed' }]);
+      await settle(shop, [order.id]);
+      return order.id;
+    };
+    const left = async (...ids: string[]) =>
+      (await Promise.all(ids.map((id) => shop.unmatched.get(id)))).map((row) => row?.handling);
+
+    it('go to the order that is placed with it', async () => {
+      const rows = [await told('checkout', 'c-1'), await told('checkout', 'c-2')];
+      const id = await placedWith('checkout');
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['checkout PAID', 'c-2 PAID']]);
+      expect(await left(...rows)).toEqual(['adopted', 'adopted']);
+    });
+
+    it('go to it without the first, if a person has settled that or it is too old', async () => {
+      const rows = [await told('wired', 'w-1'), await told('wired', 'w-2'), await told('old', 'o-1', 60)];
+      rows.push(await told('old', 'o-2'));
+      await shop.settleUnmatched.execute({ id: rows[0] ?? '', reason: 'paid back' }, { by: { actor: 'anna' } });
+      expect(await attemptsOf(await placedWith('wired'))).toEqual(['wired PAID']);
+      expect(await attemptsOf(await placedWith('old'))).toEqual(['old PAID']);
+      expect(await left(...rows)).toEqual(['settled', 'adopted', 'kept', 'adopted']);
+    });
+
+    it.each([
+      ['came long before the order', 'aged', 'a-2', 60],
+      ['have too long an id for an attempt', 'long', 'x'.repeat(200), 0],
+    ])('wait for a person, except the first, if they %s', async (_why, reference, other, minutesAgo) => {
+      const rows = [await told(reference, `${reference}-1`), await told(reference, other, minutesAgo)];
+      expect(await attemptsOf(await placedWith(reference))).toEqual([`${reference} PAID`]);
+      expect(await left(...rows)).toEqual(['adopted', 'kept']);
+    });
+
+    it('wait for a person, except the first, if only a report names it', async () => {
+      const rows = [await told('named', 'n-1'), await told('named', 'n-2')];
+      const { id } = newOrder();
+      await shop.place.execute([newOrder({ id, paymentWindowMs: HOUR })]);
+      await pay(id, 'named', 1_000);
+      await settle(shop, [id]);
+      expect([await attemptsOf(id), await left(...rows)]).toEqual([['named PAID'], ['adopted', 'kept']]);
+    });
+  });
 });

@@ -36,6 +36,7 @@ describe('the tables of orders and inventory', () => {
     const plan = await explained((tx) => new LockOrders(SCHEMA).execute(tx, ids, 'skip-locked'));
     expect(plan).toContain('Index Scan using orders_pkey');
     expect(plan).toContain('payment_attempt_order');
+    expect(plan).toContain('unmatched_payment_early');
     expect(plan).not.toContain('Seq Scan');
   });
 

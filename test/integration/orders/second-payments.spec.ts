@@ -122,19 +122,22 @@ describe('a second payment under one reference', () => {
       expect(rows.map((row) => row.split(' ')[2]).sort()).toEqual(['100', '250', '70']);
     });
 
-    it('stays for a person when the reference is registered, who assigns it', async () => {
+    it('goes to the order that registers the reference, with the first, and is never refunded automatically', async () => {
       await notify('later', 'l-1', 50);
       await notify('later', 'l-2', 50);
+      await notify('later', 'l-3', 70);
       const id = await placed({ amount: 100, lines });
       await shop.register.execute({ orderId: id, ...attempt('later') });
       await settle(shop, [id]);
-      expect(await attemptsOf(id)).toEqual(['later PAID 50']);
-      expect(await rowsOf('later', 'l-2')).toContain('l-2 unknown-order 50 kept');
-      expect(await assign('l-2', id)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
-      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['later PAID 50', 'l-2 PAID 50']]);
+      const booked = ['later PAID 50', 'l-2 PAID 50', 'l-3 PAID 70'];
+      expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', booked]);
+      expect(await rowsOf('l-2', 'l-3')).toEqual([
+        'l-2 unknown-order 50 adopted',
+        'l-3 unknown-order 70 adopted',
+        'l-3 surplus 70 kept',
+      ]);
       await notify('later', 'l-2', 50);
-      expect(await attemptsOf(id)).toEqual(['later PAID 50', 'l-2 PAID 50']);
-      expect(await rowsOf('l-2')).toEqual(['l-2 unknown-order 50 adopted']);
+      expect([await attemptsOf(id), await refundsOf(id)]).toEqual([booked, []]);
     });
 
     it('pays the order when its notification is repeated after the registration, and its row is closed', async () => {
