@@ -1,8 +1,14 @@
 import { TypeORMError } from 'typeorm';
 import { isUnanswered } from './session-lost';
 
+/** A wrong login, or no such database. PostgreSQL checks that for new sessions only: those that are open go on. */
+const LOGIN_REFUSED = /^(28|3D)/;
 /** SQLSTATEs that say nothing about the row: connection trouble, a server that only reads, resources, operator intervention. */
 const AWAY_STATES = /^(08|25006|53|57P|58|XX000)/;
+/** insufficient_privilege, undefined_table, undefined_column, invalid_schema_name. */
+const UNUSABLE_STATES = ['42501', '42P01', '42703', '3F000'];
+/** Whatever its code, this ends a session or refuses a new one. */
+const FATAL = ['FATAL', 'PANIC'];
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -32,17 +38,51 @@ interface ErrorLike {
   readonly code?: unknown;
   readonly name?: unknown;
   readonly message?: unknown;
+  readonly severity?: unknown;
+  /** The text of the statement, from TypeORM. */
+  readonly query?: unknown;
   readonly driverError?: unknown;
   readonly cause?: unknown;
 }
 
-/** True when the database could not be asked at all: nobody's fault, and no attempt is counted for it. */
+/** The schemas of our tables in this process. */
+const ownSchemas = new Set<string>();
+
+/** From now on, what the database says about tables of this schema is about ours. */
+export function nameOwnSchema(schema: string): void {
+  ownSchemas.add(schema);
+}
+
+/**
+ * True when the database does not do our work, whatever the work is: nobody's fault, and no attempt is counted for it. It
+ * cannot be asked, it refuses our login, or our tables are not there or may not be used.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return chain(error).some(({ code, name, message }) => {
-    if (typeof code === 'string' && (AWAY_CODES.has(code) || AWAY_STATES.test(code))) return true;
-    if (typeof name === 'string' && AWAY_NAMES.has(name)) return true;
-    return typeof code !== 'string' && typeof message === 'string' && AWAY_MESSAGE.test(message);
-  });
+  return isServerRefusing(error) || chain(error).some(isAway);
+}
+
+/** True when the server answers and refuses what all work needs. It does so until a person has done something. */
+export function isServerRefusing(error: unknown): boolean {
+  return isLoginRefused(error) || isSchemaUnusable(error) || codesOf(error).some((code) => code.startsWith('53'));
+}
+
+/** True when the server lets no new session in: wrong login, or no such database. */
+export function isLoginRefused(error: unknown): boolean {
+  return codesOf(error).some((code) => LOGIN_REFUSED.test(code));
+}
+
+/** True when our tables are not as this release needs them, or the database user lacks a right to them. */
+export function isSchemaUnusable(error: unknown): boolean {
+  const texts = chain(error).map(({ query }) => (typeof query === 'string' ? query : ''));
+  const isOurs = [...ownSchemas].some((schema) => texts.some((text) => text.includes(`${schema}.`)));
+  return isOurs && codesOf(error).some((code) => UNUSABLE_STATES.includes(code));
+}
+
+function isAway({ code, name, message, severity }: ErrorLike): boolean {
+  if (typeof code === 'string' && (AWAY_CODES.has(code) || AWAY_STATES.test(code))) return true;
+  if (typeof name === 'string' && AWAY_NAMES.has(name)) return true;
+  if (typeof code !== 'string') return typeof message === 'string' && AWAY_MESSAGE.test(message);
+  return FATAL.some((one) => one === severity) && !CONTENTION.has(code);
 }
 
 /** True when our side gave the connection up, because no answer came in time. */
@@ -52,12 +92,12 @@ export function isGivenUp(error: unknown): boolean {
 
 /** True when running the whole transaction again at once is the right answer. */
 export function isRetryableConflict(error: unknown): boolean {
-  return chain(error).some(({ code }) => typeof code === 'string' && CONFLICTS.includes(code));
+  return codesOf(error).some((code) => CONFLICTS.includes(code));
 }
 
 /** True when a wait for a lock reached its limit; it says nothing about the items of the transaction. */
 export function isLockTimeout(error: unknown): boolean {
-  return chain(error).some(({ code }) => code === '55P03');
+  return codesOf(error).includes('55P03');
 }
 
 /**
@@ -65,22 +105,26 @@ export function isLockTimeout(error: unknown): boolean {
  * granted at that very moment and the statement then waits for another one.
  */
 export function isCanceled(error: unknown): boolean {
-  return chain(error).some(({ code }) => code === '57014');
+  return codesOf(error).includes('57014');
 }
 
 /** True when another session was in the way: no attempt is counted for it. */
 export function isContention(error: unknown): boolean {
-  return chain(error).some(({ code }) => typeof code === 'string' && CONTENTION.has(code));
+  return codesOf(error).some((code) => CONTENTION.has(code));
 }
 
 /** True when the database user lacks a right. */
 export function isPermissionDenied(error: unknown): boolean {
-  return chain(error).some(({ code }) => code === '42501');
+  return codesOf(error).includes('42501');
 }
 
 /** True when our way to the database reported it, also as the cause of a handler's error. */
 export function isFromDatabase(error: unknown): boolean {
   return chain(error).some((link) => link instanceof TypeORMError);
+}
+
+function codesOf(error: unknown): string[] {
+  return chain(error).flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
 }
 
 function chain(error: unknown): ErrorLike[] {

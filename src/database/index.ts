@@ -13,6 +13,8 @@ export {
   isGivenUp,
   isLockTimeout,
   isRetryableConflict,
+  isSchemaUnusable,
+  nameOwnSchema,
 } from './database-errors';
 export {
   nameOf,

@@ -4,6 +4,7 @@ import { hasAnswered, isDoubtful, wasSilent } from './doubtful-connections';
 import { cancel, discard, drop, hangUp, type PooledClient } from './hang-up';
 import { interceptQueries } from './intercept-queries';
 import { NoAnswerError } from './no-answer-error';
+import { noteFailure } from './refused-work';
 import { isSessionLost } from './session-lost';
 
 /** The system clock, because it limits real sockets. */
@@ -36,6 +37,7 @@ export async function onOwnConnection<T>(
     return await work(runner);
   } catch (error) {
     if (isSessionLost(error)) discard(client);
+    noteFailure(dataSource, error);
     throw error;
   } finally {
     await runner.release();
@@ -64,6 +66,7 @@ async function connect(runner: QueryRunner): Promise<PooledClient | undefined> {
     const late = (): Error => new NoAnswerError('the pool has given no connection', CHECKOUT_MS);
     return await inTime(clock, CHECKOUT_MS, connecting, late);
   } catch (error) {
+    noteFailure(runner.connection, error);
     // A connection that comes late goes back. Released before it came, it would never return to the pool.
     void connecting.then(() => runner.release()).catch(() => undefined);
     throw error;

@@ -4,6 +4,7 @@ import { ENDING } from './host-transactions/host-connection';
 import { interceptQueries } from './intercept-queries';
 import { markOwn } from './own-runners';
 import { onOwnConnection, STATEMENT_MS } from './on-own-connection';
+import { noteCommit } from './refused-work';
 
 const LEVEL = 'READ COMMITTED';
 
@@ -43,6 +44,7 @@ export async function ownTransaction<T>(
       await statements.begin(limits);
       const result = await work(runner.manager);
       await statements.commit();
+      noteCommit(dataSource);
       return result;
     } catch (error) {
       await statements.rollBack();

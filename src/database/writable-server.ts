@@ -1,12 +1,10 @@
-import { Client, type ClientConfig, DatabaseError } from 'pg';
+import { Client, type ClientConfig } from 'pg';
+import { isLoginRefused } from './database-errors';
 import { NoWritableServerError } from './no-writable-server-error';
 import { ReportedParameters } from './reported-parameters';
 
 /** Where a server listens. */
 export type ServerAddress = Readonly<Pick<Client, 'host' | 'port'>>;
-
-/** Wrong login or database: the answer of one server holds for all. */
-const REFUSED = /^(28|3D)/;
 
 /** Which server of a list takes writes. Shared by all clients of the process that name the same servers. */
 export class WritableServer {
@@ -47,7 +45,8 @@ export class WritableServer {
       return this.found;
     } catch (error) {
       const failures = (error as AggregateError).errors as UnusableServer[];
-      const refusal = failures.find(({ why }) => why instanceof DatabaseError && REFUSED.test(why.code ?? ''));
+      // The answer of one server holds for all.
+      const refusal = failures.find(({ why }) => isLoginRefused(why));
       throw refusal ? refusal.why : new NoWritableServerError(failures.map(({ message }) => message));
     }
   }

@@ -103,9 +103,9 @@ const webhooks: Provider = {
   ) => new Webhooks({ options, listeners, engine, scheduler, clock }),
 };
 
-/** CommandErrorFilter counts the deliveries, so commands that used them up are already rejected when they get here. */
+/** CommandErrorFilter knows the failures, so commands that used them up are already rejected when they get here. */
 function judge(error: unknown): Verdict {
-  return judgeCommand(error, { deliveries: undefined, redelivered: false });
+  return judgeCommand(error, 0);
 }
 
 /** The order id or the SKU of our commands. A host's commands may have none. */

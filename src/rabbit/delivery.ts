@@ -4,6 +4,7 @@ import { acknowledge, type Acknowledgment, type AcknowledgingChannel } from './a
 /** One message with the channel that delivered it. Acknowledged exactly once; later calls do nothing. */
 export class Delivery {
   private acknowledged = false;
+  private failed = 0;
 
   constructor(
     readonly message: ConsumeMessage,
@@ -41,6 +42,21 @@ export class Delivery {
     // RabbitMQ 4.3 counts returned messages in `x-acquired-count` only.
     const counts = [this.headers['x-delivery-count'], this.headers['x-acquired-count']];
     return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
+  }
+
+  /** How often its handler has failed: the broker's count, or where it keeps none, ours since it arrived. */
+  get failures(): number {
+    return this.deliveries ?? this.failed;
+  }
+
+  /** Was returned before, and nobody has counted: a classic queue only marks that. */
+  get isUncounted(): boolean {
+    return this.isRedelivered && this.deliveries === undefined;
+  }
+
+  /** Its handler has failed, and it is tried again without being returned. */
+  countFailure(): void {
+    this.failed += 1;
   }
 
   /** True if it has been acknowledged, for example by the shutdown, or if its channel has closed. */

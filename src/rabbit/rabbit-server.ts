@@ -137,8 +137,12 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       if (verdict.type === 'done' || verdict.type === 'park')
         return endCommand(this.deps.client, command.delivery, verdict);
       const isReady = await kept.isThere();
-      if (isReady && verdict.type === 'redeliver') return this.redeliver(command.delivery, kept);
-      const isOurs = await (isReady ? kept.keepAlone(command.delivery, pauseMs) : kept.keep(command.delivery));
+      const isFault = isReady && verdict.type === 'redeliver';
+      if (isFault && !command.delivery.isUncounted) return this.redeliver(command.delivery, kept);
+      const alone = (): Promise<boolean> =>
+        kept.keepAlone(command.delivery, isFault ? faultPauseMs(command.delivery) : pauseMs);
+      if (isFault) command.delivery.countFailure();
+      const isOurs = await (isReady ? alone() : kept.keep(command.delivery));
       if (!isOurs) return;
       wasReady = isReady;
     }
@@ -188,8 +192,11 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
   }
 
   private async redeliver(delivery: Delivery, kept: KeptDeliveries): Promise<void> {
-    const pauseMs = FIRST_REDELIVERY_MS * 2 ** Math.min(delivery.deliveries ?? 0, 10);
-    await kept.keepAlone(delivery, Math.min(pauseMs, LONGEST_REDELIVERY_MS));
+    await kept.keepAlone(delivery, faultPauseMs(delivery));
     delivery.acknowledge('requeue');
   }
+}
+
+function faultPauseMs({ failures }: Delivery): number {
+  return Math.min(FIRST_REDELIVERY_MS * 2 ** Math.min(failures, 10), LONGEST_REDELIVERY_MS);
 }

@@ -8,7 +8,7 @@ import {
   withoutUndefined,
 } from '../errors';
 import { findRabbitProblems, type RabbitOptions, resolveRabbitOptions, type ResolvedRabbitOptions } from '../rabbit';
-import { type DatabaseOptions, findSchemaNameProblems } from '../database';
+import { type DatabaseOptions, findSchemaNameProblems, nameOwnSchema } from '../database';
 import { type Connection, connectionOf, findConnectionProblems } from './startup/connection';
 
 /** The safety net that looks for overdue timeouts in the database. */
@@ -150,6 +150,7 @@ export function resolveTimeoutsOptions(options: TimeoutsOptions): ResolvedTimeou
     ...findTransportProblems(options),
   ];
   if (problems.length > 0) throw new InvalidOptionsError('TimeoutsModule', problems);
+  nameOwnSchema(resolved.schema);
   return Object.freeze({ ...resolved, ...connectionOf({ dataSource, database }) });
 }
 

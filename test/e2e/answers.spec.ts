@@ -2,7 +2,7 @@ import { RabbitClient } from '../../src/rabbit';
 import { until } from '../support/engine';
 import { killConnections } from '../integration/rabbit/kill-connections';
 import { AskingClient } from './asking-client';
-import { anOrder, bodyOf, openService, PREFIX, type RunningService } from './running-service';
+import { anOrder, bodyOf, openService, PREFIX, type RunningService, withFaultOf } from './running-service';
 
 describe('answers to commands', () => {
   let service: RunningService;
@@ -87,9 +87,9 @@ describe('answers to commands', () => {
   });
 
   it('hide a fault of ours from the sender, and park its command', async () => {
-    await service.database.dataSource.query('ALTER TABLE order_timeout.order_line RENAME TO hidden');
-    const { error } = await ask('order.placed', anOrder(), { messageId: 'fault' });
-    await service.database.dataSource.query('ALTER TABLE order_timeout.hidden RENAME TO order_line');
+    const { error } = await withFaultOf(service, 'order_line', () =>
+      ask('order.placed', anOrder(), { messageId: 'fault' }),
+    );
     expect(error).toEqual({
       code: 'HANDLER_FAILED',
       message: 'an unexpected error occurred; the command is parked, and the log has the error',

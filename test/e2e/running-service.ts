@@ -168,6 +168,34 @@ export function bodyOf(message: ConsumeMessage | undefined): Record<string, unkn
   return JSON.parse(message?.content.toString() ?? 'null') as Record<string, unknown>;
 }
 
+/**
+ * A fault of the product, for as long as `work` takes: writes to this table fail for a reason that is nowhere foreseen.
+ *
+ * @param work may ask how often it has happened
+ */
+export async function withFaultOf<T>(
+  { database: { dataSource } }: RunningService,
+  table: string,
+  work: (times: () => Promise<number>) => Promise<T>,
+): Promise<T> {
+  await dataSource.query('CREATE SEQUENCE order_timeout.faults');
+  await dataSource.query(`CREATE FUNCTION order_timeout.fault() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+    $$ BEGIN PERFORM nextval('order_timeout.faults'); RAISE EXCEPTION 'fault in ${table}'; END $$`);
+  await dataSource.query(
+    `CREATE TRIGGER fault BEFORE INSERT ON order_timeout.${table} EXECUTE FUNCTION order_timeout.fault()`,
+  );
+  const times = async (): Promise<number> => {
+    const [row] = await dataSource.query<{ last_value: string }[]>('SELECT last_value FROM order_timeout.faults');
+    return Number(row?.last_value);
+  };
+  try {
+    return await work(times);
+  } finally {
+    await dataSource.query('DROP FUNCTION order_timeout.fault() CASCADE');
+    await dataSource.query('DROP SEQUENCE order_timeout.faults');
+  }
+}
+
 let counter = 0;
 
 /** The body of a small valid order. */

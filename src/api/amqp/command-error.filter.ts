@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type RpcExceptionFilter } from '@nestjs/comm
 import { type Observable, throwError } from 'rxjs';
 import { type RabbitContext } from '../../rabbit';
 import { CommandRejectedError } from './command-rejected-error';
-import { type DeliveryHistory, judgeCommand } from './judge-command';
+import { judgeCommand } from './judge-command';
 
 /**
  * Passes errors of commands on to RabbitServer unchanged. Nest would replace them with "Internal server error".
@@ -11,12 +11,8 @@ import { type DeliveryHistory, judgeCommand } from './judge-command';
 @Catch()
 export class CommandErrorFilter implements RpcExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): Observable<never> {
-    const verdict = judgeCommand(error, historyOf(host.switchToRpc().getContext<RabbitContext>()));
+    const [{ failures }] = host.switchToRpc().getContext<RabbitContext>().getArgs();
+    const verdict = judgeCommand(error, failures);
     return throwError(() => (verdict.type === 'park' ? new CommandRejectedError(verdict.park, error) : error));
   }
-}
-
-function historyOf(context: RabbitContext): DeliveryHistory {
-  const { deliveries, message } = context.getArgs()[0];
-  return { deliveries, redelivered: message.fields.redelivered };
 }

@@ -1,0 +1,28 @@
+import { type DataSource } from 'typeorm';
+import { SystemClock } from '../clock';
+import { isServerRefusing } from './database-errors';
+
+/** After that, work is tried again: only work shows whether the server takes it. */
+const REFUSING_MS = 5_000;
+
+const clock = new SystemClock();
+/** Monotonic milliseconds. */
+const refusedAt = new WeakMap<DataSource, number>();
+
+/** Remembers that the server has refused what all work needs. Other errors say nothing. */
+export function noteFailure(dataSource: DataSource, error: unknown): void {
+  if (isServerRefusing(error)) refusedAt.set(dataSource, clock.monotonic());
+}
+
+/** A transaction of ours was committed. */
+export function noteCommit(dataSource: DataSource): void {
+  refusedAt.delete(dataSource);
+}
+
+/**
+ * Whether the server has refused our work in the last five seconds and has taken none since. A question cannot find that out: with
+ * a full disk, a lost right, or a changed password it is answered, on a session that is open.
+ */
+export function isRefusingWork(dataSource: DataSource): boolean {
+  return clock.monotonic() - (refusedAt.get(dataSource) ?? -Infinity) < REFUSING_MS;
+}
