@@ -12,7 +12,7 @@ import { type AdoptablePayment, type LockedBatch } from './lock-orders';
 
 /** Implemented by OrderStore, which uses this class. */
 interface Store extends BookingWriter {
-  samePayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
+  samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments>;
   holdUnmatched(tx: EntityManager, money: readonly AdoptablePayment[]): Promise<boolean>;
   closeUnmatched(tx: EntityManager, money: readonly AdoptablePayment[]): Promise<void>;
   resolved(attempt: PaymentAttempt): PaymentAttempt;
@@ -55,7 +55,7 @@ export class AdoptUnmatched {
     if (!isMoney(told)) return order;
     const booking = bookMoney(order, told);
     const { money } = booking;
-    const same = await this.store.samePayments(tx, namesOfMoney(told, money));
+    const same = await this.store.samePaymentsLocked(tx, namesOfMoney(told, money));
     if (decideClaim(order, money, same, booking.wasBooked) === 'refused') return order;
     if (!booking.wasBooked && isHandled(same.handled, money)) return order;
     // What a person has settled counts as none, so the row stays the one that shows it.

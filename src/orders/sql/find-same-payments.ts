@@ -33,6 +33,7 @@ interface Row {
  */
 export class FindSamePayments {
   private readonly sql: string;
+  private readonly lockSql: string;
 
   constructor(schema: string) {
     // An account that is not known may be any. The caller compares further, because it knows the defaults.
@@ -40,6 +41,11 @@ export class FindSamePayments {
     const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
     const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
     const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
+    // All in one order, and counted, because some libraries cannot read the type void.
+    this.lockSql = `
+      SELECT count(pg_advisory_xact_lock(key))::int AS count FROM (
+        SELECT DISTINCT hashtextextended(concat_ws(chr(10), '${schema}', n.provider, name), 0) AS key
+          FROM ${NAMED}, unnest(ARRAY[n.reference, n.transaction]) name WHERE name IS NOT NULL ORDER BY 1 OFFSET 0) k`;
     // One index look-up for each way in which two names can match. OFFSET 0 keeps the planner from joining tables.
     this.sql = `
       SELECT (SELECT json_agg(DISTINCT to_jsonb(found)) FROM (
@@ -58,6 +64,14 @@ export class FindSamePayments {
                  AND (n.account = '' OR p.merchant_account IN ('', n.account))
                  AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' OFFSET 0) p) AS unowned,
         (${handledSql(schema)}) AS handled`;
+  }
+
+  /**
+   * Until the end of this transaction, no other one books a payment that has one of these names: two that book it for
+   * different orders do not see each other. In a statement of its own, so that the next one sees what was committed.
+   */
+  async lock(tx: EntityManager, names: readonly PaymentNames[]): Promise<void> {
+    await tx.query(this.lockSql, namesParameters(names));
   }
 
   async execute(tx: Pick<EntityManager, 'query'>, names: readonly PaymentNames[]): Promise<SamePayments> {

@@ -122,6 +122,12 @@ export class OrderStore {
     return { attempts: resolved.filter(isMeant), unowned: unowned.filter(isMeant), handled };
   }
 
+  /** The same in a transaction that books one of them. Others that book it wait, and then see what was booked. */
+  async samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments> {
+    await this.findSame.lock(tx, names);
+    return this.samePayments(tx, names);
+  }
+
   /**
    * The attempt with the account that it has if nobody says otherwise. Only for comparing it with attempts of other orders
    * and for asking its provider: what comes back is stored, because the default may change.
@@ -167,8 +173,10 @@ export class OrderStore {
   }
 
   /** Stores money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
-  keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
-    return this.keepMoney.execute(tx, money);
+  async keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
+    const unowned = money.filter(({ reason }) => reason === 'unknown-order');
+    if (unowned.length > 0) await this.findSame.lock(tx, unowned);
+    await this.keepMoney.execute(tx, money);
   }
 
   /** Returns the wanted attempts of one order and the database's time. Needs no transaction. */

@@ -98,7 +98,7 @@ export class NoteUnmatchedMoney {
     const money = answered.flatMap(({ order, findings }) =>
       paymentsFound(findings).flatMap((told) => namesOfMoney(told, bookMoney(order, told).money)),
     );
-    const same = money.length > 0 ? await this.store.samePayments(tx, money) : NOTHING_KNOWN;
+    const same = money.length > 0 ? await this.store.samePaymentsLocked(tx, money) : NOTHING_KNOWN;
     let known: SamePayments = same;
     const split = answered.map(({ order, findings, traceparent }) => {
       const { left, taken, settled } = splitTaken(order, findings, known);

@@ -247,4 +247,37 @@ describe('one payment that is reported under several names by several sources', 
         },
       ]),
     );
+
+  describe('that two transactions book for two orders at the same time', () => {
+    type Book = (orderId: string, name: string, transactionId: string) => Promise<unknown>;
+    const confirmed: Book = (id, name, transactionId) => confirm(id, name, 1_999, transactionId);
+    const reported: Book = (id, name, transactionId) => report(id, name, 1_999, transactionId);
+    /** Under its transaction id, without another one. */
+    const renamed: Book = (id, _name, transactionId) => report(id, transactionId);
+    const lookedUp: Book = async (id, name, transactionId) => {
+      found(name, transactionId);
+      await expire(id);
+      await settle(shop, [id]);
+    };
+
+    it.each([
+      ['two notifications', confirmed, confirmed],
+      ['two reports', reported, reported],
+      ['two reports under two names', reported, renamed],
+      ['two look-ups', lookedUp, lookedUp],
+      ['a look-up and a notification', lookedUp, confirmed],
+    ])('pays one of them, and a person is told: %s', async (title, first, second) => {
+      for (let turn = 0; turn < 5; turn++) {
+        const name = `${title} ${turn}`.replaceAll(' ', '-');
+        const ids = [
+          await placed({ attempt: attempt(`${name}-a`) }),
+          await placed({ attempt: attempt(`${name}-b`) }),
+        ] as const;
+        await Promise.all([first(ids[0], `${name}-a`, `t-${name}`), second(ids[1], `${name}-b`, `t-${name}`)]);
+        const rows = (await Promise.all(ids.map(unmatchedOf))).flat();
+        expect(rows).toEqual([{ reason: 'attempt-mismatch', handling: 'kept' }]);
+        expect((await Promise.all(ids.map(statusOf))).filter((status) => status === 'PAID')).toHaveLength(1);
+      }
+    });
+  });
 });
