@@ -129,7 +129,7 @@ export class LatePath {
 
 /** A refund decides about these; the others ask whose money it is. */
 function isDecided({ reason }: UnmatchedRow): boolean {
-  return reason !== 'attempt-mismatch' && reason !== 'unknown-order' && reason !== 'chargeback';
+  return !['attempt-mismatch', 'unknown-order', 'chargeback', 'invalid-amount'].includes(reason);
 }
 
 const REFUNDABLE: readonly OrderStatus[] = ['CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'];

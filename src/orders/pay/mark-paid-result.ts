@@ -2,7 +2,8 @@ import { type UnmatchedReason } from '../unmatched/unmatched-money';
 import { type OrderView } from '../order-view';
 
 /** Nobody reports such payments for an order. */
-type NotOfReports = 'unknown-order' | 'refund-failed' | 'chargeback' | 'invalid-amount' | 'overpaid';
+type NotOfReports =
+  'unknown-order' | 'refund-failed' | 'excess-refund-failed' | 'chargeback' | 'invalid-amount' | 'overpaid';
 
 /**
  * The result of a reported payment.

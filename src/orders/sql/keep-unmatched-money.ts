@@ -5,7 +5,12 @@ import { present } from '../../errors';
 import { type EventReporting } from '../listeners/order-audience';
 import { handledSql, type HandledRow, isRepetition, namesParameters, toHandled } from './handled-payments';
 import { outboxEvent } from '../order-events';
-import { HELD_MONEY_REASONS, reasonsSql, type UnmatchedMoney } from '../unmatched/unmatched-money';
+import {
+  FAILED_REFUND_REASONS,
+  HELD_MONEY_REASONS,
+  reasonsSql,
+  type UnmatchedMoney,
+} from '../unmatched/unmatched-money';
 
 /**
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
@@ -29,7 +34,7 @@ export class KeepUnmatchedMoney {
     const isOpen = `o.handling IN ('kept', 'waiting')`;
     const isEscalated = `(o.handling = 'waiting' AND EXCLUDED.handling = 'kept' AND ${isSame})`;
     const isOther = `(o.amount, o.currency) <> (EXCLUDED.amount, EXCLUDED.currency)`;
-    const isFailedAgain = `(o.reason = 'refund-failed' AND o.handling <> 'kept')`;
+    const isFailedAgain = `(o.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND o.handling <> 'kept')`;
     const isVouched = `(o.source = 'report' AND EXCLUDED.source = 'provider')`;
     // An order had it or did not need to decide about it, which is not so anymore.
     const isLeftAgain = `(o.handling IN ('adopted', 'completed') AND EXCLUDED.handling = 'kept'

@@ -103,7 +103,8 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     await this.setAttemptStatus(tx, refund, 'REFUNDING');
     if (order.status === 'CLOSED_REFUNDED')
       await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence, details: { reason } }));
-    const failed = unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent: by.traceparent });
+    const what = isOfExcess(refund) ? 'excess-refund-failed' : reason;
+    const failed = unmatchedFromAttempt(attempt, { reason: what, handling: 'kept', now, traceparent: by.traceparent });
     await store.keepUnmatched(tx, [{ ...failed, amount: refund.amount, evidence }]);
   }
 

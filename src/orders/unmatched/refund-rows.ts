@@ -4,6 +4,7 @@ import { type PaymentEvidence } from '../../payments';
 import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
 import { type AttemptRow, ATTEMPT_COLUMNS, toAttempt } from '../sql/order-row';
 import { type Refund, type RefundReason } from './refund';
+import { FAILED_REFUND_REASONS, reasonsSql, type UnmatchedReason } from './unmatched-money';
 
 interface RefundRow {
   readonly number: string;
@@ -29,6 +30,18 @@ export interface AskableRefund {
   /** Set if a person has paid it back and recorded that in the row. Absent: the provider must be called. */
   readonly paidBackAs?: string;
 }
+
+/**
+ * A refund decides nothing about these: whose money it is, what the bank does, or another refund. What the provider stated
+ * may have been another payment under the same reference.
+ */
+const NOT_DECIDED: readonly UnmatchedReason[] = [
+  'attempt-mismatch',
+  'unknown-order',
+  'chargeback',
+  'invalid-amount',
+  'excess-refund-failed',
+];
 
 /** The table of refunds. */
 export class RefundRows {
@@ -64,7 +77,7 @@ export class RefundRows {
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding'
         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, reason)
        WHERE p.provider = k.provider AND p.reference = k.reference AND p.merchant_account = k.account
-             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN ('attempt-mismatch', 'unknown-order', 'chargeback')
+             AND p.handling IN ('waiting', 'kept') AND p.reason NOT IN (${reasonsSql(NOT_DECIDED)})
              AND (k.reason <> 'overpaid' OR p.reason = 'overpaid')`;
     this.excessSql = `
       UPDATE ${schema}.payment_attempt SET refunded_amount = GREATEST(refunded_amount + $4, 0), updated_at = now()
@@ -89,7 +102,7 @@ export class RefundRows {
       UPDATE ${schema}.refund SET status = 'REFUNDED', refund_id = $2, evidence = $3::jsonb, refunded_at = now()
        WHERE number = $1 AND status = 'PENDING'`;
     const isItsFailure = `p.provider = r.provider AND p.reference = r.reference AND p.merchant_account = r.merchant_account
-             AND p.reason = 'refund-failed' AND p.evidence->>'refundNumber' = r.number`;
+             AND p.reason IN (${reasonsSql(FAILED_REFUND_REASONS)}) AND p.evidence->>'refundNumber' = r.number`;
     this.closeFailureSql = `
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding' FROM ${schema}.refund r
        WHERE r.number = $1 AND ${isItsFailure} AND p.handling = 'kept'`;

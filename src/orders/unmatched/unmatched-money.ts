@@ -10,6 +10,8 @@ export type UnmatchedReason =
   | 'currency-mismatch'
   /** The provider had confirmed its refund, and then returned the money to the merchant. */
   | 'refund-failed'
+  /** The same, of the refund of what was too much. The rest of the payment may have a refund of its own. */
+  | 'excess-refund-failed'
   /** The order is paid, and this much of the payment is too much. */
   | 'overpaid'
   /** What the provider stated is not an amount of money. The row has the amount 0 and the currency XXX. */
@@ -27,6 +29,12 @@ export const WHOLE_PAYMENT_REASONS = [
 
 /** The reasons of rows about money that an attempt of the order holds, all of it or a part. */
 export const HELD_MONEY_REASONS = [...WHOLE_PAYMENT_REASONS, 'overpaid'] as const satisfies readonly UnmatchedReason[];
+
+/** The reasons of rows about refunds that failed after they were done. */
+export const FAILED_REFUND_REASONS = [
+  'refund-failed',
+  'excess-refund-failed',
+] as const satisfies readonly UnmatchedReason[];
 
 /** SQL: a list of reasons for IN. */
 export function reasonsSql(reasons: readonly UnmatchedReason[]): string {

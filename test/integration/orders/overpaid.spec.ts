@@ -280,13 +280,59 @@ describe('an order that is overpaid', () => {
       shop.provider.answerRefund('fails', { type: 'REJECTED', reason: 'card expired' });
       expect(await refund(excessOf('fails'), { isCheck: true })).toBe('retry');
       const open = (await shop.unmatched.list({ limit: 1_000 })).filter(({ orderId }) => orderId === id);
-      expect(open).toMatchObject([{ reason: 'refund-failed', amount: 50, handling: 'kept' }]);
+      expect(open).toMatchObject([{ reason: 'excess-refund-failed', amount: 50, handling: 'kept' }]);
       expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['fails PAID 150 -50']]);
       const by = { cause: 'api', actor: 'anna' } as const;
       await shop.settleUnmatched.execute({ id: open[0]?.id ?? '', reason: 'paid back 50 by wire' }, { by });
       const asked = askedFor('fails').length;
       expect([await refund(excessOf('fails')), askedFor('fails').length]).toEqual(['done', asked]);
       expect([await statusOf(id), await attemptsOf(id)]).toEqual(['PAID', ['fails PAID 150 -50']]);
+    });
+
+    const openOf = async (id: string) =>
+      (await shop.unmatched.list({ limit: 1_000 })).filter(({ orderId }) => orderId === id);
+    const textsOf = async (id: string) => (await openOf(id)).map(({ reason, amount }) => `${reason} ${amount}`).sort();
+    const fails = async (number: string, reference: string) => {
+      shop.provider.answerRefund(reference, { type: 'REJECTED', reason: 'card expired' });
+      expect(await refund(number, { isCheck: true })).toBe('retry');
+    };
+    /** An order that another payment pays later, so that the rest of this one is surplus. */
+    const paidTwice = async (reference: string, other: string) => {
+      const id = await orderedThere();
+      await shop.register.execute({ orderId: id, ...attempt(other) });
+      await pays(id, { [reference]: 150 });
+      await shop.dataSource.query(
+        `UPDATE ${SCHEMA}.payment_attempt SET paid_at = now() + interval '1 minute' WHERE reference = $1`,
+        [reference],
+      );
+      return id;
+    };
+
+    it('is told apart from the rest of its payment if both refunds fail, and each ends by itself', async () => {
+      const id = await paidTwice('both', 'instead');
+      await confirm(id, 'instead', 100);
+      const [rest, excess] = [refundNumber(attempt('both')), excessOf('both')];
+      expect([await refund(excess), await refund(rest)]).toEqual(['done', 'done']);
+      await fails(excess, 'both');
+      await fails(rest, 'both');
+      expect(await textsOf(id)).toEqual(['excess-refund-failed 50', 'refund-failed 100']);
+      const row = (await openOf(id)).find(({ amount }) => amount === 100);
+      const settlement = { id: row?.id ?? '', reason: 'paid back 100 by wire' };
+      await shop.settleUnmatched.execute(settlement, { by: { actor: 'anna' } });
+      expect(await textsOf(id)).toEqual(['excess-refund-failed 50']);
+      const asked = askedFor('both').length;
+      expect([await refund(rest), askedFor('both').length]).toEqual(['done', asked]);
+      shop.provider.answerRefund('both', { type: 'REFUNDED', refundId: 'at-last', evidence: {} });
+      expect([await refund(excess), await openOf(id)]).toEqual(['done', []]);
+    });
+
+    it('stays with a person if its refund has failed and the rest is refunded later', async () => {
+      const id = await paidTwice('half', 'other');
+      expect(await refund(excessOf('half'))).toBe('done');
+      await fails(excessOf('half'), 'half');
+      await confirm(id, 'other', 100);
+      expect(await rowsOf(id)).toContain('half surplus 100 refunding');
+      expect(await textsOf(id)).toEqual(['excess-refund-failed 50']);
     });
   });
 });

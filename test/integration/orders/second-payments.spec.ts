@@ -288,6 +288,17 @@ describe('a second payment under one reference', () => {
       expect([await rowsOf('r-2'), await refundsOf(id)]).toEqual([['r-2 late 100 kept'], ['refunded 100']]);
     });
 
+    it('that goes back leaves the row of one without a valid amount to a person', async () => {
+      const id = await ordered('mixed');
+      await notify('mixed', 'mx-1', -5);
+      await notify('mixed', 'mx-2', 50);
+      expect(await refund(id, 'mixed')).toMatchObject({ outcome: 'refunding' });
+      expect([await refundsOf(id), await rowsOf('mixed')]).toEqual([
+        ['mixed 50'],
+        ['mixed invalid-amount 0 kept', 'mixed amount-mismatch 50 refunding'],
+      ]);
+    });
+
     it('is kept if a person has settled the first', async () => {
       const id = await ordered('settled', { merchantId: 'refunder' });
       await notify('settled', 'x-1', 30);

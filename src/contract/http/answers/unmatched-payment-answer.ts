@@ -13,6 +13,7 @@ export const unmatchedReason = describes<UnmatchedReason>()(
     'amount-mismatch',
     'currency-mismatch',
     'refund-failed',
+    'excess-refund-failed',
     'overpaid',
     'invalid-amount',
     'chargeback',

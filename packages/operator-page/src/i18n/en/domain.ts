@@ -47,6 +47,7 @@ export const domain = {
     'amount-mismatch': 'Wrong amount',
     'currency-mismatch': 'Wrong currency',
     'refund-failed': 'Refund failed after it was done',
+    'excess-refund-failed': 'Refund of the excess failed after it was done',
     overpaid: 'Paid too much',
     'invalid-amount': 'Amount that is not money',
     chargeback: 'Chargeback by the buyer’s bank',

@@ -49,6 +49,7 @@ export const domain: Messages['domain'] = {
     'amount-mismatch': '金额不符',
     'currency-mismatch': '币种不符',
     'refund-failed': '退款完成后又失败',
+    'excess-refund-failed': '超额部分退款完成后又失败',
     overpaid: '超额支付',
     'invalid-amount': '金额无效',
     chargeback: '买家银行拒付',
