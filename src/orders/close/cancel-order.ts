@@ -23,7 +23,7 @@ export interface Cancellation {
  * - `cancelling`: attempts must be closed at their providers first, or money must be refunded. The order is CLOSING and
  *   becomes CANCELLED, or PAID if the buyer pays before that.
  * - `ORDER_HAS_MONEY`: the order has enough money, or a part that is not refunded automatically: only a report vouches
- *   for it, its attempt was not registered, or another order counts on it, too. Or confirmed money that names the order
+ *   for it, its attempt was not registered, another order counts on it, too, or the buyer's bank takes it back. Or confirmed money that names the order
  *   waits for a person. Nothing was changed.
  */
 export type CancelOrderResult =
@@ -39,7 +39,7 @@ export class CancelOrder {
   constructor(
     private readonly transaction: OrderTransaction,
     private readonly watch: PaymentWatch,
-    private readonly found: Pick<NoteUnmatchedMoney, 'disputed'>,
+    private readonly found: Pick<NoteUnmatchedMoney, 'unrefundable'>,
   ) {
     this.amend = new AmendOrder(transaction.schema);
   }
@@ -83,7 +83,7 @@ export class CancelOrder {
   private async needsPerson({ tx, order }: LockedOrderContext): Promise<boolean> {
     if (!isUndecided(order.status)) return false;
     const returns = refundsOfCancellation(order);
-    return !returns || (await this.found.disputed(tx, returns)).length > 0;
+    return !returns || (await this.found.unrefundable(tx, returns)).length > 0;
   }
 
   /** Its deadline had started the closing. A canceled order is not revived by a late payment. */

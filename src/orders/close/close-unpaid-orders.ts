@@ -115,7 +115,7 @@ export class CloseUnpaidOrders implements TimeoutHandlerBatch<AttemptFinding[]> 
     const parts = steps.flatMap(({ plan }) => (plan && plan.returns.length > 0 ? [plan] : []));
     if (parts.length === 0) return steps;
     const returns = parts.flatMap((plan) => plan.returns);
-    const disputed = [...(await found.disputed(tx, returns)), ...disputedInBatch(steps)];
+    const disputed = [...(await found.unrefundable(tx, returns)), ...disputedInBatch(steps)];
     const parked = new Set(disputed.map(({ orderId }) => orderId));
     for (const { after } of parts)
       if ((await store.contested.confirmedOf(tx, after.id)).length > 0) parked.add(after.id);

@@ -15,6 +15,7 @@ export class ContestedRows {
   private readonly lostSql: string;
   private readonly confirmedSql: string;
   private readonly settledSql: string;
+  private readonly chargedBackSql: string;
 
   constructor(schema: string) {
     const table = `${schema}.unmatched_payment`;
@@ -48,6 +49,10 @@ export class ContestedRows {
        -- An account that is not known may be any.
        WHERE a.order_id = $1 AND ${isWaiting}
              AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`;
+    this.chargedBackSql = `
+      SELECT p.provider, p.reference, p.merchant_account FROM ${named}, ${table} p
+       WHERE p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
+             AND p.reason = 'chargeback' AND p.handling = 'kept'`;
     this.settledSql = `
       SELECT reason FROM ${table}
        WHERE provider = $1 AND reference = $2 AND merchant_account = $3 AND handling = 'settled'
@@ -79,6 +84,11 @@ export class ContestedRows {
   ): Promise<UnmatchedReason | undefined> {
     const names = [provider, reference, merchantAccount ?? ''];
     return (await tx.query<{ reason: UnmatchedReason }[]>(this.settledSql, names))[0]?.reason;
+  }
+
+  /** Those of these payments that the buyer's bank takes back, as far as no person has dealt with that. */
+  async chargedBack(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<readonly AttemptKey[]> {
+    return (await tx.query<Row[]>(this.chargedBackSql, parameters(payments))).map(toKey);
   }
 
   /** Confirmed money that no order has booked, and that names this order or one of its attempts. */

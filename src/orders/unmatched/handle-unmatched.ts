@@ -162,7 +162,7 @@ export class HandleUnmatched {
     { refunds: wanted, kept, unverified, reason }: RefundDecision,
     context: LockedContext,
   ): Promise<void> {
-    const disputed = await this.deps.found.disputed(context.tx, wanted);
+    const disputed = await this.deps.found.unrefundable(context.tx, wanted);
     const others = wanted.filter((attempt) => !disputed.includes(attempt));
     const refunds = await this.beginRefunds(others, reason, context);
     await this.enterRefunding(order, refunds, context);
@@ -203,7 +203,7 @@ export class HandleUnmatched {
     const canRefund = providers.get(attempt.provider)?.refundsInPart === true;
     if (!canRefund || !mayRefundExcess(order, policies.of(order.merchantId))) return false;
     if (await refunds.isExcessDecided(tx, attempt)) return false;
-    return (await found.disputed(tx, neededPayments(order))).length === 0;
+    return (await found.unrefundable(tx, neededPayments(order))).length === 0;
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {

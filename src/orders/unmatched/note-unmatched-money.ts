@@ -167,7 +167,18 @@ export class NoteUnmatchedMoney {
     }
   }
 
-  /** The payments that must not be refunded automatically, because another order also counts on them. */
+  /**
+   * The payments that must not be refunded automatically, because another order also counts on them, or because the buyer's
+   * bank takes them back.
+   */
+  async unrefundable(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
+    if (payments.length === 0) return [];
+    const disputed = await this.disputed(tx, payments);
+    const chargedBack = await this.store.contested.chargedBack(tx, payments);
+    return payments.filter((one) => disputed.includes(one) || chargedBack.some((key) => isSameRow(key, one)));
+  }
+
+  /** The payments that another order also counts on. */
   async disputed(tx: LockedContext['tx'], payments: readonly PaymentAttempt[]): Promise<readonly PaymentAttempt[]> {
     if (payments.length === 0) return [];
     const { attempts } = await this.store.samePayments(tx, payments);

@@ -6,7 +6,7 @@ import { type Notification, PaymentObservers, PaymentProviders } from '../../../
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
 import { type OperatorDesk, openDesk } from './operator-desk';
 import { eraseOrder, purgeOrder } from './forget-order';
-import { dueOf, eventsOf, notified, SCHEMA } from './shop';
+import { dueOf, eventsOf, notified, SCHEMA, settleUntilDone } from './shop';
 
 const FAILED = { type: 'REJECTED', reason: 'refund failed: expired_or_canceled_card' } as const;
 const MINUTE = 60_000;
@@ -269,6 +269,38 @@ describe('a chargeback', () => {
     await desk.confirm(id, 'c-session');
     await takes('t-c-session', 500n);
     expect(await desk.openOf('c-session')).toMatchObject([{ reason: 'chargeback', orderId: id, amount: 500 }]);
+  });
+
+  it('keeps a part of the price from being refunded as well, until a person has settled it', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('c-part') });
+    await desk.confirm(id, 'c-part', 1_000);
+    await takes('c-part', 1_000n);
+    expect(await desk.shop.cancel.execute({ orderId: id })).toMatchObject({ code: 'ORDER_HAS_MONEY' });
+    await desk.expire(id);
+    expect(await settleUntilDone(desk.shop, [id])).toMatchObject([{ type: 'park' }]);
+    expect([await desk.attemptsOf(id), await desk.rowsOf('c-part')]).toEqual([
+      ['c-part PAID'],
+      ['amount-mismatch kept', 'chargeback kept'],
+    ]);
+    const row = (await desk.openOf('c-part')).find(({ reason }) => reason === 'chargeback');
+    await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'won' }, { by: { actor: 'anna' } });
+    expect(await settleUntilDone(desk.shop, [id])).toEqual([{ type: 'done' }]);
+    expect(await desk.attemptsOf(id)).toEqual(['c-part REFUNDING']);
+  });
+
+  it('keeps a payment that comes late, and one that is too much, from being refunded as well', async () => {
+    const closed = await desk.closed({ attempt: desk.attempt('c-late'), lines: [] });
+    await takes('c-late', 1_999n);
+    const cancelled = await desk.placed({ attempt: desk.attempt('c-over'), merchantId: 'refunder' });
+    await takes('c-over', 1_999n);
+    await desk.confirm(cancelled, 'c-over', 2_999);
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET status = 'CANCELLED', closing_reason = 'cancelled' WHERE id = $1`, [closed]); // prettier-ignore
+    await desk.confirm(closed, 'c-late');
+    expect([await desk.attemptsOf(closed), await desk.rowsOf('c-late')]).toEqual([
+      ['c-late PAID'],
+      ['chargeback kept', 'late kept'],
+    ]);
+    expect(await desk.rowsOf('c-over')).toEqual(['chargeback kept', 'overpaid kept']);
   });
 
   it('of a payment that nobody registered is told, too', async () => {
