@@ -2,6 +2,7 @@ import { OperationsModule, OrderTimeoutModule } from '../../src';
 import { ROUTES } from '../../src/api/http/routes';
 import { apiKeyEntry } from '../harness/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
+import { firstThat } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
 import { blankProvider } from './blank-provider';
 import { type AdapterName, openHost, type RunningHost } from './open-host';
@@ -71,7 +72,8 @@ const STEPS: readonly Step[] = [
   ['get', '/orders/o-1'],
   ['post', '/orders/b-1/paid', payment('r-2')],
   ['post', '/orders/nobody/paid', payment('r-3')],
-  ['post', '/orders/b-1/erase', { reason }],
+  // It is open. An order that is paid has an open item only until its event is sent.
+  ['post', '/orders/b-2/erase', { reason }],
   ['post', '/orders/b-2/cancel', { reason }],
   ['post', '/orders/b-2/cancel'],
   ['post', '/orders/b-2/revive', { reason }],
@@ -177,9 +179,8 @@ describe('a host on Fastify', () => {
     ['forged notifications', '/payments/posting/notify', 'post', {}],
   ] as const)('limits the rate of %s', async (_, path, method, headers) => {
     const body = method === 'post' ? '{}' : undefined;
-    const sent = Array.from({ length: 20 }, () => on('limited').call(method, path, body, { ...headers }));
-    const refused = (await Promise.all(sent)).filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
-    expect(refused[0]).toMatchObject({ headers: { 'retry-after': '1' }, body: { code: 'RATE_LIMITED' } });
+    const send = () => on('limited').call(method, path, body, { ...headers });
+    const refused = await firstThat(send, ({ status }) => status === 429);
+    expect(refused).toMatchObject({ headers: { 'retry-after': '1' }, body: { code: 'RATE_LIMITED' } });
   });
 });

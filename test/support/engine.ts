@@ -10,6 +10,7 @@ import {
   TimeoutsModule,
   type TimeoutsOptions,
 } from '../../src/timeouts';
+import { isContention, isDatabaseUnavailable } from '../../src/database';
 import { Patience } from '../harness/machine-load';
 import { type TestDatabase } from './database';
 
@@ -97,6 +98,28 @@ export async function startEngine(
     engine: module.get(TimeoutEngine),
     close: () => module.close(),
   };
+}
+
+/** Sends sixty at a time until an answer is as wanted: a rate is exceeded only by as many as a busy machine answers at once. */
+export async function firstThat<T>(send: (at: number) => PromiseLike<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  const patience = new Patience(15_000);
+  for (;;) {
+    const found = (await Promise.all(Array.from({ length: 60 }, (_, at) => send(at)))).find(isWanted);
+    if (found !== undefined) return found;
+    if (patience.leftMs <= 0) throw new Error(`no answer was as wanted within ${patience.limitMs} ms`);
+  }
+}
+
+/** What a busy machine refuses is repeated, as a client does. */
+export async function untilServed<T>(work: () => Promise<T>): Promise<T> {
+  const patience = new Patience(60_000);
+  for (;;)
+    try {
+      return await work();
+    } catch (error) {
+      const isBusy = isContention(error) || isDatabaseUnavailable(error);
+      if (!isBusy || patience.leftMs <= 0) throw error;
+    }
 }
 
 /** Polls until `condition` holds; for conditions that nobody signals. A busy machine gets longer. */

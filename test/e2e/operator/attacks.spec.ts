@@ -2,6 +2,7 @@ import { KEYS, type OperatorHost, openOperatorHost, PAGE, type SignedIn } from '
 import { OperatorKeys } from '../../../src/api/operator/operator-keys';
 import { OperatorSessions } from '../../../src/api/operator/operator-sessions';
 import { apiKeyEntry } from '../../harness/servers/service-environment';
+import { firstThat } from '../../support/engine';
 
 const API = '/operator/api';
 const READS = ['session', 'overview', 'orders', 'orders/x'];
@@ -27,9 +28,8 @@ describe.each(['express', 'fastify'] as const)('on %s, an attacker', (adapter) =
     for (const key of ['wrong', entry]) expect((await host.send('post', `${API}/session`, { key })).status).toBe(401);
     for (const body of [{}, { key: '' }, { key: 1 }, { key: 'x'.repeat(2_000) }, { key: KEYS.all, more: 1 }])
       expect((await host.send('post', `${API}/session`, body)).status).toBe(400);
-    const guesses = Array.from({ length: 60 }, (_, at) => host.send('post', `${API}/session`, { key: `guess ${at}` }));
-    const refused = (await Promise.all(guesses)).filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
+    const guess = (at: number) => host.send('post', `${API}/session`, { key: `guess ${at}` });
+    expect(await firstThat(guess, ({ status }) => status === 429)).toBeDefined();
   });
 
   it.each<[string, (token: string) => string]>([

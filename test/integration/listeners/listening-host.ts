@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { Inventory, Orders, OrderTimeoutModule, type OrderTimeoutOptions, TimeoutObservers } from '../../../src';
 import { type NewOrder } from '../../../src';
 import { type TestDatabase } from '../../support/database';
-import { Recorder } from '../../support/engine';
+import { Recorder, untilServed } from '../../support/engine';
 import { type TestVhost } from '../../support/rabbit-vhost';
 
 /** An application that imports the module and has listeners. */
@@ -61,12 +61,14 @@ export async function startHost(
     settled,
     place: async (overrides: Partial<NewOrder> = {}): Promise<string> => {
       const { id } = anOrder(overrides);
-      const placed = await orders.place({ ...anOrder(overrides), id });
+      const placed = await untilServed(() => orders.place({ ...anOrder(overrides), id }));
       expect(placed.outcome).toBe('placed');
       return id;
     },
     pay: (orderId: string, amount = 1_999) =>
-      orders.markPaid({ orderId, provider: 'shop', reference: `pay-${orderId}`, amount, currency: 'EUR' }),
+      untilServed(() =>
+        orders.markPaid({ orderId, provider: 'shop', reference: `pay-${orderId}`, amount, currency: 'EUR' }),
+      ),
     statusOf: async (id: string) => (await orders.get(id))?.status,
     /** Kinds and states of the timeouts that are deliveries. */
     deliveries: () =>

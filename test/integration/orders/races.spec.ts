@@ -1,5 +1,4 @@
-import { isContention, isDatabaseUnavailable } from '../../../src/database';
-import { Patience } from '../../harness/machine-load';
+import { untilServed } from '../../support/engine';
 import { dueOf, fill, KEEPING, newOrder, notified, openShop, type Shop, SCHEMA, settleUntilDone } from './shop';
 
 const SKUS = ['s0', 's1', 's2', 's3', 's4'];
@@ -179,15 +178,3 @@ describe('concurrent operations on orders, on PostgreSQL', () => {
     expect(outcomes.map((result) => result.outcome).sort()).toEqual([...Array<string>(9).fill('already-paid'), 'paid']);
   });
 });
-
-/** What a busy machine refuses is repeated, as a client does. */
-async function untilServed<T>(work: () => Promise<T>): Promise<T> {
-  const patience = new Patience(60_000);
-  for (;;)
-    try {
-      return await work();
-    } catch (error) {
-      const isBusy = isContention(error) || isDatabaseUnavailable(error);
-      if (!isBusy || patience.leftMs <= 0) throw error;
-    }
-}

@@ -8,13 +8,16 @@ import {
   type TimeoutOutcome,
 } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
+import { stretched } from '../../harness/machine-load';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 
+/** Half of a limit must be more than a statement takes, or the database is blamed. */
+const LIMITS = { single: stretched(1_000), batch: stretched(500) };
 const never = (): Promise<never> => new Promise(() => undefined);
 const hangs = ({ key }: DueTimeout): boolean => key.startsWith('hang');
 
-@TimeoutHandler('hang.single', { runTimeoutMs: 1_000, maxAttempts: 2 })
+@TimeoutHandler('hang.single', { runTimeoutMs: LIMITS.single, maxAttempts: 2 })
 class Single implements TimeoutHandlerSingle {
   started = 0;
 
@@ -26,7 +29,7 @@ class Single implements TimeoutHandlerSingle {
   }
 }
 
-@TimeoutHandler('hang.batch', { runTimeoutMs: 500 })
+@TimeoutHandler('hang.batch', { runTimeoutMs: LIMITS.batch })
 class Batch implements TimeoutHandlerBatch {
   async handleBatch(due: readonly DueTimeout[], tx: EntityManager): Promise<TimeoutOutcome[]> {
     for (const { key } of due) await tx.query('INSERT INTO effect VALUES ($1)', [key]);
@@ -118,12 +121,20 @@ describe('the engine with a handler that does not end', () => {
     await schedule('hang.single', hanging);
     await until(() => single.started >= 5);
     await schedule('hang.single', good);
-    await engine.settled.until((rows) => good.every((key) => rows.some(({ due }) => due.key === key)), 8_000);
-    await engine.settled.until((rows) => rows.filter(({ outcome }) => outcome.type === 'park').length === 12, 25_000);
+    const isGood = (rows: typeof engine.settled.rows) => good.every((key) => rows.some(({ due }) => due.key === key));
+    await engine.settled.until(isGood, 8 * LIMITS.single);
+    await engine.settled.until(
+      (rows) => rows.filter(({ outcome }) => outcome.type === 'park').length === 12,
+      25 * LIMITS.single,
+    );
     expect(await effects()).toEqual(good);
     for (const key of hanging) {
       expect(outcomesOf(key).map(({ outcome }) => outcome)).toMatchObject([
-        { type: 'retry', attempts: 1, reason: expect.stringContaining('did not end within 1000 ms') as string },
+        {
+          type: 'retry',
+          attempts: 1,
+          reason: expect.stringContaining(`did not end within ${LIMITS.single} ms`) as string,
+        },
         { type: 'park', attempts: 2 },
       ]);
     }
@@ -134,7 +145,7 @@ describe('the engine with a handler that does not end', () => {
     await schedule('hang.batch', [...others.slice(0, 20), 'hang-in-batch', ...others.slice(20)]);
     await engine.settled.until(
       (rows) => [...others, 'hang-in-batch'].every((key) => rows.some(({ due }) => due.key === key)),
-      5_000,
+      10 * LIMITS.batch,
     );
     const rows = others.flatMap(outcomesOf);
     expect(rows).toHaveLength(40);
