@@ -38,7 +38,10 @@ function checkExcess(shop: Shop, order: LockedOrder): Violation[] {
   const units = [...new Set(paid)].filter((unit) => unit?.currency === order.currency);
   const excess = units.reduce((sum, unit) => sum + (unit?.held ?? 0n), -order.amount);
   const rows = shop.world.store.unmatched.open().filter((row) => units.includes(unitOf(shop, row)));
-  const shown = rows.reduce((sum, row) => sum + BigInt(row.amount), 0n);
+  // Who looks at what a report states, or at what is no amount, sees all of the payment.
+  const isStated = ({ source, reason }: UnmatchedRow): boolean => source === 'provider' && reason !== 'invalid-amount';
+  const shownBy = (row: UnmatchedRow): bigint => (isStated(row) ? BigInt(row.amount) : (unitOf(shop, row)?.held ?? 0n));
+  const shown = rows.reduce((sum, row) => sum + shownBy(row), 0n);
   if (excess <= shown) return [];
   return [{ type: 'lost', text: `${order.id} is PAID with ${excess} too much, and ${shown} of it are shown` }];
 }
@@ -48,7 +51,10 @@ function checkUnit(shop: Shop, held: Held, claims: readonly Claim[]): Violation[
   if (unit.held < 0n) return [violation('twice', held, `was returned twice: ${-unit.held} too much`)];
   const isVisible = isInOpenRow(shop, held) || isInParkedTimeout(shop, held);
   const [claim, other] = claims;
-  if (other && !isVisible) return [violation('twice', held, `pays ${claim?.order.id} and ${other.order.id}`)];
+  // That two names are one payment only the provider could tell.
+  const isKnown = unit.isHeard || claim?.attempt.reference === other?.attempt.reference;
+  if (other && !isVisible && isKnown)
+    return [violation('twice', held, `pays ${claim?.order.id} and ${other.order.id}`)];
   if (claim && !other) return checkClaim(shop, held, claim, isVisible);
   // A person who pays a mere report back is asked once more when the provider confirms it.
   const doubtful = isVisible && unit.held === 0n && !unit.paidBack ? firmRow(shop, held) : undefined;

@@ -5,7 +5,7 @@ import { bookMoney } from '../../src/orders/pay/book-money';
 import { moneyOf } from '../../src/orders/pay/money-of';
 import { isSettledReport, withStatus } from '../../src/orders/payment-attempt';
 import { decideAssignment } from '../../src/orders/unmatched/decide-assignment';
-import { heldAttempt } from '../../src/orders/unmatched/settle-unmatched';
+import { heldAttempt, isOwnerless } from '../../src/orders/unmatched/settle-unmatched';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { bookPayment } from './book-payment';
 import { isFailure } from './refund-handler';
@@ -79,9 +79,11 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;
-  store.unmatched.resolve(row.id, 'settled', agenda.now);
+  for (const one of [row, ...store.unmatched.twins(row)]) {
+    store.unmatched.resolve(one.id, 'settled', agenda.now);
+    if (isOwnerless(one)) store.handled.rememberSettled(one);
+  }
   endRefund(shop, row);
-  if (row.reason === 'unknown-order') store.handled.rememberSettled(row);
   if (row.orderId !== null && store.has(row.orderId)) markSettled(shop, row, store.amend(row.orderId, {}));
   forget(shop, row);
 }

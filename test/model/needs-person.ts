@@ -1,5 +1,5 @@
 import { PAYMENT_REFUND } from '../../src/orders/order-timeouts';
-import { type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isSameAttempt, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { isFailure } from './refund-handler';
 import { type Shop } from './shop';
 import { type TimeoutRow } from './timeout-table';
@@ -17,7 +17,10 @@ export function needsPerson(shop: Shop, orderId: string): boolean {
   const isClaimed = (attempt: PaymentAttempt): boolean =>
     attempt.status === 'PAID' && (shop.liars.size > 0 || store.bookedElsewhere(orderId, attempt).length > 0);
   const isUnclear = (attempt: PaymentAttempt): boolean => isPart(attempt) || isClaimed(attempt);
-  return order?.attempts.some(isUnclear) ?? false;
+  // Until a person has settled it, what the provider has stated without an amount may be the rest.
+  const odd = store.unmatched.open().filter(({ reason }) => reason === 'invalid-amount');
+  const isOdd = (attempt: PaymentAttempt): boolean => odd.some((row) => isSameAttempt(attempt, row));
+  return order?.attempts.some((attempt) => isUnclear(attempt) || isOdd(attempt)) ?? false;
 }
 
 /** Whether this refund has come back from the bank, and a person is told. */

@@ -5,15 +5,21 @@ import { type UnmatchedRow } from './unmatched-table';
 
 type Named = AttemptKey & { readonly transactionId: string | null };
 
-/** What the provider really has under this name; also after its reference was erased here. */
+/** What the provider really has under this name, or its own id; also after its reference was erased here. */
 export function paymentOf(shop: Shop, key: AttemptKey): ProviderPayment | undefined {
-  return shop.world.providerOf(key).find(key.reference) ?? shop.erased(key);
+  const provider = shop.world.providerOf(key);
+  const isHere = ({ units }: ProviderPayment): boolean => units.some((unit) => isOwnId(unit, key));
+  return provider.find(key.reference) ?? provider.all().find(isHere) ?? shop.erased(key);
+}
+
+function isOwnId({ transactionId }: Unit, { reference }: AttemptKey): boolean {
+  return transactionId === reference;
 }
 
 /** The money that these names mean: the first of the payment, if they do not name a transaction of it. */
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
   const { units = [] } = paymentOf(shop, named) ?? {};
-  const unit = units.find((one) => one.transactionId === named.transactionId);
+  const unit = units.find((one) => one.transactionId === named.transactionId || isOwnId(one, named));
   return unit ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
 }
 
@@ -28,17 +34,13 @@ export function unitSeen(shop: Shop, row: UnmatchedRow): Unit | undefined {
   return stated(shop, row) ?? unitOf(shop, row);
 }
 
-/**
- * The money whose transaction id the provider has confirmed in this row, which a report may have named first. Two merchants
- * may number theirs alike.
- */
+/** The money whose transaction id the provider has stated in this row. Two merchants may number theirs alike. */
 export function stated(shop: Shop, { source, transactionId, ...key }: UnmatchedRow): Unit | undefined {
   const units = shop.world
     .providerOf(key)
     .all()
     .flatMap((payment) => payment.units);
-  const names = [transactionId, key.reference];
-  return source === 'provider' ? units.find((unit) => names.includes(unit.transactionId)) : undefined;
+  return source === 'provider' ? units.find((unit) => unit.transactionId === transactionId) : undefined;
 }
 
 /** Whether a PAID order counts on this money. */

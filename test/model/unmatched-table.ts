@@ -53,6 +53,19 @@ export class UnmatchedTable {
     for (const { id } of this.rows.filter(isMeant)) this.change(id, { handling });
   }
 
+  /** src/orders/unmatched/unmatched-rows.ts. */
+  twins({ id, ...row }: UnmatchedRow): UnmatchedRow[] {
+    const reasons = ['unknown-order', 'attempt-mismatch'];
+    const isTwin = (one: UnmatchedRow): boolean =>
+      one.id !== id && one.reason !== row.reason && reasons.includes(one.reason) && isSameRow(one, row);
+    const isSame = (one: UnmatchedRow): boolean =>
+      one.amount === row.amount && one.currency === row.currency && one.transactionId === row.transactionId;
+    if (!reasons.includes(row.reason) || row.source !== 'provider') return [];
+    return this.rows.filter(
+      (one) => one.handling === 'kept' && one.source === 'provider' && isTwin(one) && isSame(one),
+    );
+  }
+
   /** A person resolves a row. */
   resolve(id: string, handling: 'adopted' | 'settled', now: Date): void {
     this.change(id, { handling, resolvedAt: now, resolvedBy: 'operator', resolution: 'model' });

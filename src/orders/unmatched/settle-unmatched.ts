@@ -91,9 +91,9 @@ export class SettleUnmatched {
       const { payment } = found;
       if (payment.handling === 'settled') return { outcome: 'settled', payment };
       if (!isOpen(payment)) return handled(payment);
-      for (const { id, reason } of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
-        await this.rows.resolve(found.tx, id, 'settled', why);
-        if (reason === 'unknown-order') await this.settled.remember(found.tx, id);
+      for (const row of [payment, ...(await this.rows.twins(found.tx, payment.id, 'kept'))]) {
+        await this.rows.resolve(found.tx, row.id, 'settled', why);
+        if (isOwnerless(row)) await this.settled.remember(found.tx, row.id);
       }
       await this.endRefund(found.tx, payment.id, why.reason);
       if (!(await this.move(found, 'PAID', 'SETTLED'))) await this.decideAnew(found);
@@ -117,7 +117,7 @@ export class SettleUnmatched {
       const moved = await this.move(found, 'SETTLED', 'PAID');
       if (!isOpen(payment)) await this.countExcess(found, -1);
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
-      if (moved && payment.reason === 'unknown-order') await this.handOver(found, moved, why);
+      if (moved && isOwnerless(payment)) await this.handOver(found, moved, why);
       else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
       return { outcome: 'reopened', payment: await this.note(found, why) };
     });
@@ -143,7 +143,7 @@ export class SettleUnmatched {
   /** An order may have registered the attempt after its payment was settled without one. */
   private async orderIdOf(tx: EntityManager, id: string): Promise<string> {
     const payment = await this.rows.find(tx, id);
-    if (payment?.reason !== 'unknown-order') return payment?.orderId ?? '';
+    if (!payment || !isOwnerless(payment)) return payment?.orderId ?? '';
     const { attempts } = await this.transaction.store.samePayments(tx, [namesOf(payment)]);
     const [twin] = await this.rows.twins(tx, id, 'kept');
     return attempts.find(({ status }) => status === 'SETTLED')?.orderId ?? payment.orderId ?? twin?.orderId ?? '';
@@ -216,12 +216,17 @@ export function heldAttempt(
   payment: UnmatchedPayment,
   status: PaymentAttempt['status'],
 ): PaymentAttempt | undefined {
-  const isEarly = payment.reason === 'unknown-order' && status === 'SETTLED';
+  const isEarly = isOwnerless(payment) && status === 'SETTLED';
   if (!isEarly && !IS_ABOUT_ITS_MONEY.includes(payment.reason)) return undefined;
   const names = namesOf(payment);
   const needed = order.status === 'PAID' && status === 'PAID' ? neededPayments(order) : [];
   const isMeant = (attempt: PaymentAttempt): boolean => attempt.status === status && isSamePayment(attempt, names);
   return order.attempts.find((attempt) => isMeant(attempt) && !needed.includes(attempt));
+}
+
+/** Pure: whether the row is about money of a reference that no order had registered. */
+export function isOwnerless({ reason, orderId }: Pick<UnmatchedPayment, 'reason' | 'orderId'>): boolean {
+  return reason === 'unknown-order' || (reason === 'invalid-amount' && orderId === null);
 }
 
 function handled({ handling }: UnmatchedPayment): Handled {

@@ -311,6 +311,17 @@ describe('a payment that a person has settled', () => {
     }
   });
 
+  it('does not pay an order that reports it, although its provider had stated no amount', async () => {
+    const id = await desk.unmatched('s-odd', 0, 'XXX');
+    await desk.shop.dataSource.query(`UPDATE ${SCHEMA}.unmatched_payment SET reason = 'invalid-amount' WHERE id = $1`, [
+      id,
+    ]);
+    await settlePayment('s-odd', 'invalid-amount');
+    const orderId = await desk.placed();
+    expect(await desk.report(orderId, 's-odd')).toMatchObject({ outcome: 'attempt-mismatch' });
+    expect([await desk.statusOf(orderId), await desk.attemptsOf(orderId)]).toEqual(['PENDING', []]);
+  });
+
   describe('that came long before the order whose attempt it names', () => {
     /** It has a row of its own, and one that names the order. */
     const refused = async (reference: string): Promise<string> => {
