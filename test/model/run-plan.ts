@@ -56,7 +56,7 @@ export interface RunPlan {
   readonly early: boolean;
 }
 
-/** What is drawn. The others are built, and wait for the decisions that they test. */
+/** What is drawn in every run. Weaker variants draw the others, which show only what they do wrong. */
 export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
   'early',
   'auto',
@@ -65,6 +65,9 @@ export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
   'clerks',
   'forgets',
   'open',
+  'accounts',
+  'odd',
+  'pause',
 ]);
 
 export type Dimension =
