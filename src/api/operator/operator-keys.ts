@@ -5,7 +5,7 @@ import { findKey, findKeyProblems, type KeyEntry, type KeyFormat, type MerchantS
  * What an operator may do.
  * - `read`: see everything but personal data. Every other role includes it.
  * - `operate`: act on orders, timeouts, messages, kinds, and providers.
- * - `money`: refund, revive, settle, and assign.
+ * - `money`: refund, revive, settle, reopen, and assign.
  * - `reveal`: see metadata and evidence of orders, which is logged.
  */
 export const OPERATOR_ROLES = ['read', 'operate', 'money', 'reveal'] as const;

@@ -67,6 +67,19 @@ export class OperatorMoneyController {
     return withoutEvidence(accepted(id, await this.orders.unmatched.settle({ id, reason }, { by })).payment);
   }
 
+  @Post('unmatched/:payment/reopen')
+  @HttpCode(200)
+  @RequireRole('money')
+  async reopen(
+    @Param('payment', paymentId) id: string,
+    @Body(new InputPipe(reasonSchema)) { reason }: { reason: string },
+    @ByOperator() by: OperatorContext,
+    @CallerScope() scope: MerchantScope,
+  ): Promise<UnmatchedView> {
+    await this.visible.assertVisible(id, scope);
+    return withoutEvidence(accepted(id, await this.orders.unmatched.reopen({ id, reason }, { by })).payment);
+  }
+
   @Post('unmatched/:payment/assign')
   @HttpCode(200)
   @RequireRole('money')

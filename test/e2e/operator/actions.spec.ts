@@ -21,7 +21,7 @@ const ACTIONS: readonly [path: string, may: readonly Who[]][] = [
   ['orders/x/revive', ['cashier']],
   ['orders/x/refund', ['cashier']],
   ['orders/x/reveal', ['revealer']],
-  ...['settle', 'assign', 'refund'].map(
+  ...['settle', 'reopen', 'assign', 'refund'].map(
     (action) => [`unmatched/${randomUUID()}/${action}`, ['cashier']] as [string, Who[]],
   ),
 ];
@@ -240,6 +240,15 @@ describe('an operator who acts', () => {
     expect(await as.cashier.post(path('nobody-1', 'settle'), { reason })).toMatchObject({
       ...{ status: 200, body: { handling: 'settled', resolvedBy: 'cashier', resolution: reason } },
     });
+    expect((await as.ofA.post(path('nobody-1', 'reopen'), { reason })).status).toBe(404);
+    const reopened = await as.cashier.post(path('nobody-1', 'reopen'), { reason });
+    expect(reopened).toMatchObject({ status: 200, body: { handling: 'kept', resolvedBy: null, resolution: null } });
+    expect(reopened.text).not.toContain(SECRET);
+    expect((await as.cashier.post(path('late', 'settle'), { reason })).status).toBe(200);
+    const ofOrder = async () => (await as.reader.get(`orders/${closed}`)).body['unmatched'];
+    expect(await ofOrder()).toMatchObject([{ reference: 'late', handling: 'settled' }]);
+    expect((await as.cashier.post(path('late', 'reopen'), { reason })).status).toBe(200);
+    expect(await ofOrder()).toMatchObject([{ reference: 'late', handling: 'kept' }]);
     const assigned = await as.cashier.post(path('nobody-2', 'assign'), { orderId: open, reason });
     expect(assigned).toMatchObject({ status: 200, body: { outcome: 'assigned', order: { id: open, status: 'PAID' } } });
     expect(assigned.text).not.toContain(SECRET);

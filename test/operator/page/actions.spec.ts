@@ -1,5 +1,6 @@
 import { confirm, reason } from '../confirm';
-import { refunds } from '../recorded/attention';
+import { refunds, unmatched } from '../recorded/attention';
+import { order } from '../recorded/orders';
 import { session } from '../recorded/overview';
 import { Stage } from '../stage';
 
@@ -207,6 +208,18 @@ describe('an action of the operator page', () => {
     await page.getByLabel('Order id').fill(' o-7 ');
     await confirm(page, 'Assign');
     expect(stage.api.actions).toMatchObject([{ path: 'unmatched/185/assign', body: { orderId: 'o-7', reason } }]);
+  });
+
+  it('reopens what was settled, on the page of its order', async () => {
+    const [kept] = unmatched;
+    const settled = { ...kept, handling: 'settled' };
+    stage.api.answers.set(`orders/${order.id}`, { status: 200, json: { ...order, unmatched: [settled] } });
+    const { page } = await stage.open(`#/order/${order.id}`);
+    expect(await page.getByRole('button', { name: `Settle the payment: ${settled.reference}` }).count()).toBe(0);
+    await page.getByRole('button', { name: `Reopen the payment: ${settled.reference}` }).click();
+    await confirm(page, 'Reopen');
+    await page.getByText('The payment waits for a person again.').waitFor();
+    expect(stage.api.actions).toMatchObject([{ path: `unmatched/${settled.id}/reopen`, body: { reason } }]);
   });
 
   it('shows personal data only on request, and hides it again', async () => {

@@ -4,21 +4,21 @@ import { formatMoney } from '../format/format-money';
 import { useApp } from '../session/app-context';
 import { Field } from '../ui/field';
 import { useAction } from '../ui/use-action';
-import { isForeign } from './unmatched-state';
+import { isForeign, isOpen } from './unmatched-state';
 
 interface UnmatchedActionsProps {
   readonly payment: UnmatchedPayment;
   readonly onChange: () => void;
 }
 
-/** Refunds, assigns, or settles money that no order took. */
+/** Refunds, assigns, or settles money that no order took, or takes its settlement back. */
 export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): JSX.Element {
   const { t, api, locale } = useApp();
   const open = useAction(onChange);
   const post = (verb: string, body: object): Promise<unknown> =>
     api.post(`unmatched/${encodeURIComponent(payment.id)}/${verb}`, body);
   const entered = { orderId: payment.orderId ?? '' };
-  const { assign, refund, settle } = t.actions;
+  const { assign, refund, settle, reopen } = t.actions;
   const amount = formatMoney(payment.amount, payment.currency, locale);
 
   const startRefund = (): void =>
@@ -31,10 +31,13 @@ export function UnmatchedActions({ payment, onChange }: UnmatchedActionsProps): 
       perform: (reason) => post('assign', { orderId: entered.orderId, reason }),
     });
   const startSettle = (): void => open({ ...settle, perform: (reason) => post('settle', { reason }) });
-  const buttons = [
-    isForeign(payment) ? { texts: assign, start: startAssign } : { texts: refund, start: startRefund },
-    { texts: settle, start: startSettle },
-  ];
+  const startReopen = (): void => open({ ...reopen, perform: (reason) => post('reopen', { reason }) });
+  const buttons = isOpen(payment)
+    ? [
+        isForeign(payment) ? { texts: assign, start: startAssign } : { texts: refund, start: startRefund },
+        { texts: settle, start: startSettle },
+      ]
+    : [{ texts: reopen, start: startReopen }];
   return (
     <span class="buttons">
       {buttons.map(({ texts, start }) => (

@@ -9,6 +9,11 @@ export function isForeign({ orderId, reason }: Pick<UnmatchedPayment, 'orderId' 
 
 const OPEN = ['kept', 'waiting'];
 
+/** Pure: whether a person can decide about it: it waits, or was settled by mistake. */
+export function isActionable({ handling }: Pick<UnmatchedPayment, 'handling'>): boolean {
+  return OPEN.includes(handling) || handling === 'settled';
+}
+
 /** Pure: whether it still waits for a person, or for the rest of the money. */
 export function isOpen({ handling }: Pick<UnmatchedPayment, 'handling'>): boolean {
   return OPEN.includes(handling);

@@ -7,7 +7,7 @@ import { type Choice, choiceColumn } from '../ui/choice-column';
 import { column, DataTable } from '../ui/data-table';
 import { Instant, Money, OrderLink } from '../ui/values';
 import { UnmatchedActions } from './unmatched-actions';
-import { isOpen } from './unmatched-state';
+import { isActionable, isOpen } from './unmatched-state';
 
 interface UnmatchedTableProps {
   readonly payments: readonly UnmatchedPayment[];
@@ -18,14 +18,15 @@ interface UnmatchedTableProps {
   readonly onChange: () => void;
 }
 
-/** Unmatched payments with the actions for those that wait. */
+/** Unmatched payments with the actions for those that wait or were settled. */
 export function UnmatchedTable({ payments, choice, isOfOneOrder, onChange }: UnmatchedTableProps): JSX.Element {
   const { t } = useApp();
   const mayMove = useMay('money');
   const texts = t.attention.unmatched;
   const actions = {
     title: <span class="sr-only">{t.order.actions}</span>,
-    cell: (payment: UnmatchedPayment) => isOpen(payment) && <UnmatchedActions payment={payment} onChange={onChange} />,
+    cell: (payment: UnmatchedPayment) =>
+      isActionable(payment) && <UnmatchedActions payment={payment} onChange={onChange} />,
   };
   const order = column<UnmatchedPayment>(texts.order, ({ orderId }) =>
     orderId === null ? '–' : <OrderLink id={orderId} />,

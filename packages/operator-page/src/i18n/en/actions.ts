@@ -68,6 +68,12 @@ export const actions = {
     confirm: 'Settle',
     done: 'The payment is settled.',
   },
+  reopen: {
+    title: 'Reopen the payment',
+    what: 'Takes the settlement back. The payment counts as money again, and waits for a person.',
+    confirm: 'Reopen',
+    done: 'The payment waits for a person again.',
+  },
   settleMany: {
     title: (count: string): string => `Settle payments: ${count}`,
     what: 'Records that a person has dealt with this money elsewhere. No money moves.',

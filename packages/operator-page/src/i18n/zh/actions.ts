@@ -70,6 +70,12 @@ export const actions: Messages['actions'] = {
     confirm: '了结',
     done: '款项已了结。',
   },
+  reopen: {
+    title: '重新打开款项',
+    what: '撤销了结。此款项重新计为资金，并等待人工处理。',
+    confirm: '重新打开',
+    done: '款项重新等待人工处理。',
+  },
   settleMany: {
     title: (count) => `了结款项：${count}`,
     what: '记录这些款项已由人工在别处处理。不会移动资金。',
