@@ -122,10 +122,15 @@ export class OrderStore {
     return { attempts: resolved.filter(isMeant), unowned: unowned.filter(isMeant), handled };
   }
 
-  /** The same in a transaction that books one of them. Others that book it wait, and then see what was booked. */
+  /** The same in a transaction that books one of them. */
   async samePaymentsLocked(tx: EntityManager, names: readonly PaymentNames[]): Promise<SamePayments> {
-    await this.findSame.lock(tx, names);
+    await this.lockPayments(tx, names);
     return this.samePayments(tx, names);
+  }
+
+  /** Other transactions that book one of these payments wait for this one, and then see what was booked. */
+  lockPayments(tx: EntityManager, names: readonly PaymentNames[]): Promise<void> {
+    return this.findSame.lock(tx, names);
   }
 
   /**
@@ -175,7 +180,7 @@ export class OrderStore {
   /** Stores money that no order takes, and reports it as `order.payment_late`, once per attempt and reason. */
   async keepUnmatched(tx: EntityManager, money: readonly UnmatchedMoney[]): Promise<void> {
     const unowned = money.filter(({ reason }) => reason === 'unknown-order');
-    if (unowned.length > 0) await this.findSame.lock(tx, unowned);
+    if (unowned.length > 0) await this.lockPayments(tx, unowned);
     await this.keepMoney.execute(tx, money);
   }
 

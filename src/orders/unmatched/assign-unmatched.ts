@@ -11,7 +11,7 @@ import { type ActionContext } from '../transition-cause';
 import { accountOf } from '../pay/with-account';
 import { byOperator } from '../operator/by-operator';
 import { type AssignmentRefusal, decideAssignment } from './decide-assignment';
-import { evidenceOfUnmatched, reportOf, type UnmatchedPayment } from './unmatched-payment';
+import { evidenceOfUnmatched, namesOf, reportOf, type UnmatchedPayment } from './unmatched-payment';
 import { type UnmatchedRows } from './unmatched-rows';
 
 export interface UnmatchedAssignment {
@@ -67,6 +67,9 @@ export class AssignUnmatched {
     by: ActionContext,
   ): Promise<AssignUnmatchedResult> {
     const { tx, order, now } = locked;
+    const found = await this.rows.find(tx, id);
+    // In the order of every booking: first the names of the payment, then its rows.
+    if (found) await this.transaction.store.lockPayments(tx, [namesOf(found)]);
     const payment = await this.rows.lock(tx, id);
     if (!payment) return { outcome: 'rejected', code: 'UNMATCHED_PAYMENT_NOT_FOUND' };
     const report = reportOf(payment, order.id);

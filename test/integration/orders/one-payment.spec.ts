@@ -279,5 +279,21 @@ describe('one payment that is reported under several names by several sources', 
         expect((await Promise.all(ids.map(statusOf))).filter((status) => status === 'PAID')).toHaveLength(1);
       }
     });
+
+    it('is assigned without a deadlock while it is told of again', async () => {
+      for (let turn = 0; turn < 5; turn++) {
+        const [reference, orderId] = [`deadlock-${turn}`, await placed()];
+        const names = { ...attempt(reference), merchantAccount: null, transactionId: `t-${reference}` };
+        const why = { reason: 'unknown-order', handling: 'kept', orderId: null, source: 'provider' } as const;
+        const row = { ...names, ...why, amount: 1_999n, currency: 'EUR', evidence: {}, now: new Date() };
+        const keep = () => shop.dataSource.transaction((tx) => shop.store.keepUnmatched(tx, [row]));
+        await keep();
+        const told = (await shop.unmatched.list()).find((one) => one.reference === reference);
+        const assign = shop.assign.execute({ id: told?.id ?? '', orderId, reason: 'the receipt names it' });
+        const [assigned] = await Promise.all([assign, ...Array.from({ length: 4 }, keep)]);
+        expect(assigned).toMatchObject({ outcome: 'assigned' });
+      }
+      expect(shop.failures).not.toContain('40P01');
+    });
   });
 });
