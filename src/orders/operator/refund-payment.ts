@@ -5,6 +5,7 @@ import { checkRequest } from '../input/check-new-order';
 import { isDue } from '../close/decide-closing';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type NoteUnmatchedMoney } from '../unmatched/note-unmatched-money';
+import { neededPayments } from '../pay/decide-claim';
 import { type MarkPaid } from '../pay/mark-paid';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderStatus } from '../order-status';
@@ -158,6 +159,9 @@ export class RefundPayment {
     const { transaction, unmatched } = this.deps;
     const context = { tx, by, now };
     const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
+    const attempts = order.attempts.filter((one) => one !== attempt);
+    if (order.status === 'PAID')
+      await transaction.store.contested.closeNeeded(tx, neededPayments({ ...order, attempts }));
     // The rest may be nothing, so the closing decides again.
     if (isDue(order, now)) await transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (await unmatched.enterRefunding(order, refunds, context, reason)) return;

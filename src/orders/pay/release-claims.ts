@@ -1,4 +1,5 @@
 import { released } from './book-money';
+import { neededPayments } from './decide-claim';
 import { type LockedOrder } from '../order';
 import { type LockedContext } from '../unmatched/locked-context';
 import { type PaymentWatch } from '../unmatched/payment-watch';
@@ -41,6 +42,7 @@ export class ReleaseClaims {
       ...(await this.amend.execute(tx, order, {}, { by, reason: REASON, evidence })),
       attempts,
     };
+    if (order.status === 'PAID') await store.contested.closeNeeded(tx, neededPayments(after));
     if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     else await this.watch.begin(tx, [after], now, by.traceparent);
     return after;

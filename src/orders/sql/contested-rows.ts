@@ -12,6 +12,7 @@ interface Row {
 export class ContestedRows {
   private readonly reopenSql: string;
   private readonly closeSql: string;
+  private readonly neededSql: string;
   private readonly lostSql: string;
   private readonly confirmedSql: string;
   private readonly settledSql: string;
@@ -34,6 +35,9 @@ export class ContestedRows {
       UPDATE ${table} p SET handling = 'adopted' FROM ${named}
        WHERE ${isNamed} AND ${isOpen}
              AND (${isClaim} AND p.amount = n.amount AND p.currency = n.currency OR ${isOutdated})`;
+    this.neededSql = `
+      UPDATE ${table} p SET handling = 'adopted' FROM ${named}
+       WHERE ${isNamed} AND ${isOpen} AND p.reason IN ('late', 'surplus')`;
     this.lostSql = `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
@@ -70,6 +74,11 @@ export class ContestedRows {
    */
   async close(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     await tx.query(this.closeSql, parameters(payments));
+  }
+
+  /** Closes what told a person that these payments are not needed. They pay their order now, instead of others. */
+  async closeNeeded(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
+    await tx.query(this.neededSql, parameters(payments));
   }
 
   /** The payments of this order that another order may have got. */

@@ -142,6 +142,20 @@ describe('the decisions of an operator about an order', () => {
       expect(await refund('nowhere', 'nothing')).toMatchObject({ code: 'ORDER_NOT_FOUND' });
       await expect(refund(orderId, '')).rejects.toThrow(/reference/);
     });
+
+    it.each([true, false])(
+      'leaves no open row of a payment that is needed then; registered: %s',
+      async (registered) => {
+        const [first, second] = [`needed-1-${registered}`, `needed-2-${registered}`];
+        const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt(first) });
+        if (registered) await desk.shop.register.execute({ orderId, ...desk.attempt(second) });
+        await desk.confirm(orderId, first);
+        await desk.confirm(orderId, second);
+        expect(await desk.rowsOf(second)).toEqual(['surplus kept']);
+        expect(await refund(orderId, first)).toMatchObject({ outcome: 'refunding', order: { status: 'PAID' } });
+        expect(await desk.rowsOf(second)).toEqual(['surplus adopted']);
+      },
+    );
   });
 
   describe('a revival', () => {
