@@ -294,8 +294,8 @@ describe('a second payment under one reference', () => {
       await notify('odd-first', 'mx-2', 50);
       expect(await refund(id, 'odd-first')).toMatchObject({ outcome: 'refunding' });
       expect([await refundsOf(id), await rowsOf('odd-first')]).toEqual([
-        ['mixed 50'],
-        ['mixed invalid-amount 0 kept', 'mixed amount-mismatch 50 refunding'],
+        ['odd-first 50'],
+        ['odd-first invalid-amount 0 kept', 'odd-first amount-mismatch 50 refunding'],
       ]);
     });
 
