@@ -135,7 +135,7 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   if (!isEscalated && !isReopened && !isRestated && !isConfirmed && !isNamed) return {};
   const { amount, currency, source, evidence, transactionId } = told;
   return {
-    orderId: known.orderId ?? told.orderId,
+    orderId: isVouched ? (told.orderId ?? known.orderId) : (known.orderId ?? told.orderId),
     ...(isEscalated || isReopened ? { handling: 'kept' } : {}),
     ...(isReopened ? { resolvedAt: null, resolvedBy: null, resolution: null } : {}),
     ...(isReopened || isRestated || isConfirmed ? { amount, currency, source, evidence, transactionId } : {}),

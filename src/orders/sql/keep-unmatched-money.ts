@@ -53,7 +53,7 @@ export class KeepUnmatchedMoney {
     const unreported = `SELECT m.id, m.body, m.traceparent FROM ${joined}
              LEFT JOIN before b USING (provider, reference, merchant_account, reason)
        WHERE NOT ${isOtherPayment('k', 'm')}
-             AND (b.id IS NULL OR b.handling <> 'kept' OR (b.amount, b.currency) <> (m.amount, m.currency))`;
+             AND (b.id IS NULL OR b.handling <> 'kept' OR b.order_id <> m.order_id OR (b.amount, b.currency) <> (m.amount, m.currency))`;
     this.sql = `
       WITH money AS (
         SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[],
@@ -69,7 +69,7 @@ export class KeepUnmatchedMoney {
           FROM money
         ON CONFLICT (provider, reference, merchant_account, reason)
         DO UPDATE
-           SET order_id = CASE WHEN ${isSame} THEN COALESCE(o.order_id, EXCLUDED.order_id) ELSE o.order_id END,
+           SET order_id = ${orderIdOf(isSame, isVouched)},
                handling = CASE WHEN ${isEscalated} OR ${isReopened} THEN 'kept' ELSE o.handling END,
                resolved_at = CASE WHEN NOT (${isReopened}) THEN o.resolved_at END,
                resolved_by = CASE WHEN NOT (${isReopened}) THEN o.resolved_by END,
@@ -128,6 +128,13 @@ export class KeepUnmatchedMoney {
     const handled = (row?.handled ?? []).map(toHandled);
     return told.filter((money) => !unknown.includes(money) || !isRepetition(handled, money));
   }
+}
+
+/** SQL: a provider's word about another order than a report named is about that one. */
+function orderIdOf(isSame: string, isVouched: string): string {
+  const [known, told] = ['o.order_id', 'EXCLUDED.order_id'];
+  return `CASE WHEN NOT (${isSame}) THEN ${known} WHEN ${isVouched} THEN COALESCE(${told}, ${known})
+               ELSE COALESCE(${known}, ${told}) END`;
 }
 
 /**

@@ -66,6 +66,18 @@ describe('the order that a payment belongs to', () => {
       },
     );
 
+    it('does not hide what the provider says of that payment, if an order may not have it', async () => {
+      const first = await own('pi_hidden', { merchantId: 'm1' });
+      await confirm(first, 'pi_hidden', 1_999, 'ch_hidden');
+      const second = await own('cs_hidden', { merchantId: 'm1' });
+      const claimant = await own('own-hidden', { merchantId: 'm2' });
+      expect(await report(claimant, 'cs_hidden')).toMatchObject({ outcome: 'attempt-mismatch' });
+      await confirm(second, 'cs_hidden', 1_999, 'pi_hidden');
+      expect([await rowsOf(second), await rowsOf(claimant)]).toEqual([['cs_hidden attempt-mismatch kept'], []]);
+      const told = (await eventsOf(shop, second)).map(({ body }) => body);
+      expect(told).toContainEqual(expect.objectContaining({ reference: 'cs_hidden', reason: 'attempt-mismatch' }));
+    });
+
     it('is not booked when its order is placed later', async () => {
       await own('registered-first', { merchantId: 'm1' });
       expect(await report('claims-early', 'own-early', 1_999, 'registered-first')).toEqual({
