@@ -77,15 +77,24 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
     });
   }
   const missing: Violation[] = [{ type: 'charged', text: `${order.id} is PAID, and only ${sum(held)} are there` }];
+  // A report that names another attempt of the order hides which of its payments is there.
+  const isThere = sum(held) >= order.amount || (order.attempts.some(isUnconfirmed) && hasPaid(shop, order));
   const spent = held.filter(({ attempt }) => !isKept(shop, order, attempt));
   const surplus = spent.filter((one) => sum(spent.filter((other) => other !== one)) >= order.amount);
   return [
-    ...(sum(held) < order.amount && isTrue ? missing : []),
+    ...(!isThere && isTrue ? missing : []),
     ...surplus.map(({ attempt }): Violation => ({
       type: 'overcharged',
       text: `${order.id} does not need ${attempt.reference}`,
     })),
   ];
+}
+
+/** Whether the buyer has really paid the order. */
+function hasPaid(shop: Shop, { id, amount, currency }: LockedOrder): boolean {
+  const own = shop.payments().filter(({ owner }) => owner === id);
+  const units = own.flatMap((payment) => payment.units).filter((unit) => unit.currency === currency);
+  return units.reduce((sum, { held }) => sum + held, 0n) >= amount;
 }
 
 /** Whether a person decides about this money, and was told: by the parked timeout, or by the unmatched payment. */
@@ -145,13 +154,17 @@ function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
   for (const row of rows.filter((candidate) => !good.includes(candidate))) {
     violations.push({ type: 'endless', text: `${row.kind} ${row.key} is ${row.state}: ${row.lastError}` });
   }
-  for (const { id, status, autoClose, createdAt } of store.all()) {
+  for (const { id, status, autoClose, createdAt, attempts } of store.all()) {
     const isOpen = status === 'PENDING' || status === 'CLOSING' || status === 'REFUNDING';
     const isLeft = status === 'PENDING' && !autoClose;
     if (isOpen && !isLeft && !rows.some((row) => row.key === id) && !isRefunding(shop, id)) {
       violations.push({ type: 'endless', text: `${id} is ${status}, and nobody will look at it again` });
     }
-    const early = store.adoptable(id).filter(({ createdAt: at }) => Math.abs(+at - +createdAt) < EARLY_MS);
+    // What a person had settled as a mere report is told once more, and is not money.
+    const isSettled = (row: UnmatchedRow): boolean =>
+      attempts.some((attempt) => attempt.status === 'SETTLED' && isSameAttempt(attempt, row));
+    const isEarly = ({ createdAt: at }: UnmatchedRow): boolean => Math.abs(+at - +createdAt) < EARLY_MS;
+    const early = store.adoptable(id).filter((row) => isEarly(row) && !isSettled(row));
     if (early.length > 0) violations.push({ type: 'endless', text: `${id} is there, and its early money is kept` });
   }
   return { violations, parked: good.length };

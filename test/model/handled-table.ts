@@ -1,5 +1,5 @@
 import { BOOKED_STATUSES, type AttemptStatus } from '../../src/orders/attempt-status';
-import { type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
+import { accountOfAttempt, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
 import { type HandledPayment } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedRow } from './unmatched-table';
 
@@ -54,10 +54,10 @@ function isAccount(row: Remembered, { merchantAccount, transactionId }: PaymentN
 }
 
 function fateOf(attempt: PaymentAttempt): Remembered {
-  const { provider, reference, merchantAccount, transactionId, status, orderId } = attempt;
+  const { provider, reference, transactionId, status, orderId } = attempt;
   const isConfirmed = attempt.paidSource === 'provider' || status === 'DUPLICATE';
   return {
-    ...{ provider, reference, merchantAccount, transactionId, orderId },
+    ...{ provider, reference, merchantAccount: accountOfAttempt(attempt), transactionId, orderId },
     amount: attempt.paidAmount,
     currency: attempt.paidCurrency,
     source: isConfirmed ? 'provider' : 'report',

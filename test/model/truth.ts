@@ -1,9 +1,13 @@
-import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { type AttemptKey, type PaidSource } from '../../src/orders/payment-attempt';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
 
-type Named = AttemptKey & { readonly transactionId: string | null };
+type Named = AttemptKey & {
+  readonly transactionId: string | null;
+  readonly source?: PaidSource;
+  readonly paidSource?: PaidSource | null;
+};
 
 /** What the provider really has under this name, or its own id; also after its reference was erased here. */
 export function paymentOf(shop: Shop, key: AttemptKey): ProviderPayment | undefined {
@@ -20,7 +24,7 @@ function isOwnId({ transactionId }: Unit, { reference }: AttemptKey): boolean {
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
   const { units = [] } = paymentOf(shop, named) ?? {};
   const unit = units.find((one) => one.transactionId === named.transactionId || isOwnId(one, named));
-  return unit ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
+  return unit ?? stated(shop, named) ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
 }
 
 /** The money that a shop has under a number of its own, see `reportPayment`. */
@@ -34,13 +38,11 @@ export function unitSeen(shop: Shop, row: UnmatchedRow): Unit | undefined {
   return stated(shop, row) ?? unitOf(shop, row);
 }
 
-/** The money whose transaction id the provider has stated in this row. Two merchants may number theirs alike. */
-export function stated(shop: Shop, { source, transactionId, ...key }: UnmatchedRow): Unit | undefined {
-  const units = shop.world
-    .providerOf(key)
-    .all()
-    .flatMap((payment) => payment.units);
-  return source === 'provider' ? units.find((unit) => unit.transactionId === transactionId) : undefined;
+/** The money whose transaction id the provider has stated. Two merchants may number theirs alike. */
+export function stated(shop: Shop, { source, paidSource, transactionId, ...key }: Named): Unit | undefined {
+  if (source !== 'provider' && paidSource !== 'provider') return undefined;
+  const payments = shop.world.providerOf(key).all();
+  return payments.flatMap(({ units }) => units).find((unit) => unit.transactionId === transactionId);
 }
 
 /** Whether a PAID order counts on this money. */

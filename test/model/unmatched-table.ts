@@ -36,13 +36,31 @@ export class UnmatchedTable {
 
   /** src/orders/sql/keep-unmatched-money.ts. */
   keep(money: readonly UnmatchedMoney[]): void {
-    for (const one of money) {
+    for (const one of money.map((each) => this.accounted(each))) {
       const told = rowOf(one);
       const known = this.rows.find((row) => row.reason === one.reason && isSameRow(row, one));
       if (known && this.distinguishes && isOtherPayment(known, told)) this.keep([distinguished(one)]);
       else if (known) this.change(known.id, keptAgain(known, told));
       else this.rows.push({ ...told, id: String(++this.ids) });
     }
+  }
+
+  /** One payment has one row, although one of two sources did not know its account. */
+  private accounted(one: UnmatchedMoney): UnmatchedMoney {
+    const isOf = ({ orderId }: UnmatchedRow): boolean =>
+      orderId === one.orderId || orderId === null || one.orderId === null;
+    const isIts = (row: UnmatchedRow): boolean =>
+      row.reason === one.reason && isSameRow({ ...row, merchantAccount: one.merchantAccount }, one) && isOf(row);
+    const rows = this.rows.filter(isIts);
+    if (rows.some(({ merchantAccount }) => merchantAccount === one.merchantAccount)) return one;
+    const [only, ...others] = rows;
+    if (one.merchantAccount === null)
+      return only && others.length === 0 ? { ...one, merchantAccount: only.merchantAccount } : one;
+    const unresolved = rows.find(({ merchantAccount }) => merchantAccount === null);
+    if (!unresolved) return one;
+    if (one.reason !== 'unknown-order') return { ...one, merchantAccount: null };
+    this.change(unresolved.id, { merchantAccount: one.merchantAccount });
+    return one;
   }
 
   change(id: string, change: Change): void {

@@ -146,7 +146,7 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
     INSERT INTO ${schema}.handled_payment
            (reference, transaction, merchant_account, amount, currency, source, fate, order_id)
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
-           a.merchant_account, a.paid_amount, a.paid_currency,
+           COALESCE(a.resolved_account, a.merchant_account), a.paid_amount, a.paid_currency,
            CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
            CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isRefunded} THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
