@@ -18,6 +18,9 @@ interface PageRow {
   readonly last: string[] | null;
 }
 
+/** SQL: older rows are purged. `$1` is the retention in milliseconds. */
+const KEPT_SINCE = `now() - $1 * interval '1 millisecond'`;
+
 /** Deletes old rows that nothing references, by their `created_at`. */
 export class PurgeRows implements PurgeStep {
   readonly kind: PurgedKind;
@@ -65,7 +68,8 @@ export function settledMoney(schema: string): Rows {
   const isHeld = `r.handling = 'settled' AND (
             SELECT true FROM ${schema}.payment_attempt a
              WHERE a.provider = r.provider AND a.reference = r.reference AND a.merchant_account = r.merchant_account)`;
-  const condition = `${isSettled(schema, 'r')} AND (${isHeld}) IS NOT TRUE`;
+  const isRecent = `r.resolved_at >= ${KEPT_SINCE}`;
+  const condition = `${isSettled(schema, 'r')} AND (${isHeld}) IS NOT TRUE AND (${isRecent}) IS NOT TRUE`;
   return { kind: 'settledMoney', table: `${schema}.unmatched_payment`, key, condition };
 }
 
@@ -81,7 +85,7 @@ function pageSql({ table, key, condition }: Rows, does: 'delete' | 'count'): str
   return `
     WITH page AS MATERIALIZED (
       SELECT ${names}, r.ctid AS place,
-             r.created_at < now() - $1 * interval '1 millisecond' AND ${condition} AS is_due
+             r.created_at < ${KEPT_SINCE} AND ${condition} AS is_due
         FROM ${table} r WHERE (${names}) > (${after}) ORDER BY ${names} LIMIT ${PAGE_SIZE}),
     held AS MATERIALIZED (
       SELECT r.ctid AS place FROM ${table} r

@@ -214,6 +214,18 @@ describe('purging data that finished long ago', () => {
     expect(await purge({ settledMoneyMs: 10 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 1 });
   });
 
+  it('counts from when a person settled the money, who may have been wrong', async () => {
+    const insert = `INSERT INTO ${SCHEMA}.unmatched_payment
+       (id, provider, reference, amount, currency, evidence, reason, handling, created_at, resolved_at)
+       VALUES (gen_random_uuid(), 'fake', $1, 5, 'EUR', '{}', 'unknown-order', 'settled', now() - interval '1000 days',
+               now() - $2 * interval '1 day')`;
+    await sql(insert, 'settled-yesterday', 1);
+    await sql(insert, 'settled-long-ago', 20);
+    expect(await purge({ settledMoneyMs: 10 * DAY_MS }).runOnce()).toMatchObject({ settledMoney: 1 });
+    const left = await sql(`SELECT reference FROM ${SCHEMA}.unmatched_payment WHERE reference LIKE 'settled-%'`);
+    expect(left).toEqual([{ reference: 'settled-yesterday' }]);
+  });
+
   it('purges idempotency keys by their age, in pages', async () => {
     await sql(
       `INSERT INTO ${SCHEMA}.idempotency_key (scope, key, fingerprint, response, created_at)
