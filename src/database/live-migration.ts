@@ -20,22 +20,42 @@ interface LiveIndex {
   readonly on: string;
 }
 
+/** Each process that was killed beside an index may have left one statement at the server that undoes our work. */
+const TRIES = 10;
+/** undefined_object, deadlock_detected, and what the server says of an index that goes while it is looked at. */
+const BESIDE_OTHERS = ['42704', '40P01', 'XX000'];
+
 /**
  * Creates an index without blocking writes. In a transaction, where PostgreSQL cannot do that, it creates it in the usual
  * way: a host may run our migrations in one transaction with its own.
+ *
+ * The statements of a process that was killed go on at the server: it may still build the index, or drop it as we are about
+ * to. So what counts is the index that is there in the end.
  */
-export async function createIndexLive(
-  runner: QueryRunner,
-  schema: string,
-  { name, table, on }: LiveIndex,
-): Promise<void> {
+export async function createIndexLive(runner: QueryRunner, schema: string, index: LiveIndex): Promise<void> {
+  const { name, table, on } = index;
   if (runner.isTransactionActive) return void (await runner.query(`CREATE INDEX ${name} ON ${schema}.${table} ${on}`));
-  const broken = (await runner.query(
-    `SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = $1 AND c.relname = $2 AND NOT i.indisvalid`,
+  for (let tries = 1; ; tries++) {
+    try {
+      // It would be maintained, and never used.
+      if ((await validityOf(runner, schema, name)) === false)
+        await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${name}`);
+      await runner.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${schema}.${table} ${on}`);
+      if (await validityOf(runner, schema, name)) return;
+      if (tries >= TRIES)
+        throw new Error(`the index ${schema}.${name} was not valid after ${TRIES} tries; start again`);
+    } catch (error) {
+      if (tries >= TRIES || !BESIDE_OTHERS.includes(String((error as { code?: unknown }).code))) throw error;
+    }
+  }
+}
+
+/** Undefined: there is no such index. */
+async function validityOf(runner: QueryRunner, schema: string, name: string): Promise<boolean | undefined> {
+  const [index] = (await runner.query(
+    `SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+       JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
     [schema, name],
-  )) as unknown as unknown[];
-  // Left behind by a process that died. It would be maintained, and never used.
-  if (broken.length > 0) await runner.query(`DROP INDEX CONCURRENTLY ${schema}.${name}`);
-  await runner.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${schema}.${table} ${on}`);
+  )) as unknown as { valid: boolean }[];
+  return index?.valid;
 }
