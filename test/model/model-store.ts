@@ -308,7 +308,9 @@ export class ModelStore {
     this.stock.commit(orderId);
     const isRest = ({ reason, handling }: UnmatchedRow): boolean =>
       handling === 'waiting' || (handling === 'kept' && reason === 'amount-mismatch');
-    this.unmatched.handle((row) => row.orderId === orderId && isRest(row), 'completed');
+    const settled = this.lock(orderId).attempts.filter(({ status }) => status === 'SETTLED');
+    const isSettled = (row: UnmatchedRow): boolean => settled.some((attempt) => isSameRow(attempt, row));
+    this.unmatched.handle((row) => row.orderId === orderId && isRest(row) && !isSettled(row), 'completed');
   }
 
   private append(order: LockedOrder, from: OrderStatus, cause?: TransitionCause): void {

@@ -93,14 +93,18 @@ function transitionSql(schema: string, effect: StockEffect | 'none', writesEvent
             SELECT 1 FROM ${schema}.payment_attempt a
              WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'))`;
   const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
-  // Partial payments wait for the rest or for a person, and now the rest has arrived. By the given ids, to help the
-  // planner.
+  // Partial payments wait for the rest or for a person, and now the rest has arrived. What was settled is no part of the
+  // price: its row tells that it is at the provider all the same. By the given ids, to help the planner.
   const completed = `,
     completed AS (
       UPDATE ${schema}.unmatched_payment p SET handling = 'completed'
        WHERE p.order_id = ANY($1::text[])
          AND (p.handling = 'waiting' OR (p.handling = 'kept' AND p.reason = 'amount-mismatch'))
-         AND EXISTS (SELECT 1 FROM moved WHERE moved.id = p.order_id))`;
+         AND EXISTS (SELECT 1 FROM moved WHERE moved.id = p.order_id)
+         AND NOT EXISTS (
+           SELECT 1 FROM ${schema}.payment_attempt a
+            WHERE a.provider = p.provider AND a.reference = p.reference AND a.merchant_account = p.merchant_account
+              AND a.status = 'SETTLED'))`;
   // `= ANY` in addition to the join: with the join alone, the planner scans all orders, 6 ms per batch at 40,000 rows.
   return `
     WITH step AS (

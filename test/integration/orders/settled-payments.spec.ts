@@ -177,6 +177,17 @@ describe('a payment that a person has settled', () => {
     expect(await refundsOf(orderId)).toEqual([]);
   });
 
+  it('that was only reported stays shown after its provider confirms it, although its order is paid then', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('s-told') });
+    await desk.report(orderId, 's-told', 999);
+    await settlePayment('s-told', 'amount-mismatch');
+    await desk.confirm(orderId, 's-told', 999);
+    expect(await desk.rowsOf('s-told')).toEqual(['amount-mismatch kept']);
+    await desk.confirm(orderId, 's-instead', 1_999);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    expect(await desk.rowsOf('s-told')).toEqual(['amount-mismatch kept']);
+  });
+
   it('lets a parked order close', async () => {
     const orderId = await desk.placed({ merchantId: 'parker' });
     await desk.confirm(orderId, 's-parked', 1_000);
