@@ -2,8 +2,9 @@ import { plainRow } from './plain-row';
 import { type Queryable } from './transaction';
 import { UnusableTransactionError } from './unusable-transaction-error';
 
-/** What only the host may send. */
-export const ENDING = /^\s*(START TRANSACTION|BEGIN|COMMIT|END|ABORT|PREPARE TRANSACTION|ROLLBACK(?!\s+TO\b))\b/i;
+/** What only the host may send, perhaps behind comments. */
+export const ENDING =
+  /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(START TRANSACTION|BEGIN|COMMIT|END|ABORT|PREPARE TRANSACTION|ROLLBACK(?!\s+TO\b))\b/i;
 
 /** @throws for a statement that would begin or end a transaction */
 export function assertNotEnding(sql: string): void {

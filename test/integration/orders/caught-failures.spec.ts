@@ -116,13 +116,16 @@ describe('a statement that failed in a listener, which caught its error', () => 
     await client.query('ROLLBACK');
   });
 
-  it.each(['COMMIT', 'ROLLBACK', 'BEGIN'])('cannot be worked around by %s', async (statement) => {
-    const id = `with-${statement}`;
-    write = (tx) => tx.query(statement);
-    await expect(place(id)).rejects.toThrow('only its owner may begin or end a transaction');
-    await expect(shop.dataSource.transaction((tx) => place(id, tx))).rejects.toThrow('begin or end');
-    expect(await exists(id)).toBe(false);
-  });
+  it.each(['COMMIT', 'ROLLBACK', 'BEGIN', '/* of\n a proxy */ COMMIT', '-- done\n ROLLBACK'])(
+    'cannot be worked around by %j',
+    async (statement) => {
+      const id = `with-${statement.replaceAll(/\W/g, '-')}`;
+      write = (tx) => tx.query(statement);
+      await expect(place(id)).rejects.toThrow('only its owner may begin or end a transaction');
+      await expect(shop.dataSource.transaction((tx) => place(id, tx))).rejects.toThrow('begin or end');
+      expect(await exists(id)).toBe(false);
+    },
+  );
 });
 
 describe('a transaction of our own', () => {
