@@ -24,7 +24,8 @@ export class ContestedRows {
     const isNamed = `p.provider = n.provider AND p.reference = n.reference AND p.merchant_account = n.account
              AND p.order_id = n.order_id`;
     const isClaim = `p.reason = 'attempt-mismatch'`;
-    const isOutdated = `p.reason = 'overpaid' AND p.source = 'report'`;
+    const isUnneeded = `p.reason IN ('late', 'surplus')`;
+    const isOutdated = `(${isUnneeded} OR p.reason = 'overpaid' AND p.source = 'report')`;
     const named = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[])
                AS n(provider, reference, account, order_id, amount, currency)`;
     const unresolved = 'resolved_at = NULL, resolved_by = NULL, resolution = NULL';
@@ -37,7 +38,7 @@ export class ContestedRows {
              AND (${isClaim} AND p.amount = n.amount AND p.currency = n.currency OR ${isOutdated})`;
     this.neededSql = `
       UPDATE ${table} p SET handling = 'adopted' FROM ${named}
-       WHERE ${isNamed} AND ${isOpen} AND p.reason IN ('late', 'surplus')`;
+       WHERE ${isNamed} AND ${isOpen} AND ${isUnneeded}`;
     this.lostSql = `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
@@ -69,8 +70,8 @@ export class ContestedRows {
   }
 
   /**
-   * Closes refused reports of payments that their own order now has, and what reports said was too much of them. A claim
-   * to another amount stays.
+   * Closes refused reports of payments that their own order now has and needs, and what told a person that it does not, or
+   * that a report stated too much. A claim to another amount stays.
    */
   async close(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     await tx.query(this.closeSql, parameters(payments));

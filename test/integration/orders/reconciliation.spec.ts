@@ -72,6 +72,18 @@ describe('the look-up of payments', () => {
     expect(await attemptsOf(id)).toEqual(['lie PAID', 'truth PAID']);
   });
 
+  it('closes the row of a report that is needed after it was confirmed', async () => {
+    const id = await placed({ attempt: attempt('doubted') });
+    await report(id, 'doubted');
+    await confirm(id, 'stray');
+    await reconcile(shop, id);
+    const openOf = async () =>
+      (await shop.unmatched.list({ limit: 1_000 })).flatMap((row) => (row.orderId === id ? [row.reference] : []));
+    expect(await openOf()).toEqual(['doubted']);
+    await confirm(id, 'doubted');
+    expect(await openOf()).toEqual(['stray']);
+  });
+
   it('closes nothing while only a report pays the order', async () => {
     const id = await placed({ attempt: attempt('needed') });
     await report(id, 'needed');
