@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { stretched } from '../harness/machine-load';
 
 const repository = join(__dirname, '../..');
 const rules = join(__dirname, 'dependency-rules.cjs');
@@ -10,7 +11,7 @@ function cruise(directory: string): { output: string; status: number | null } {
   const run = spawnSync(process.execPath, [cruiser, 'src', 'packages', '--config', rules, '--output-type', 'err'], {
     cwd: directory,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: stretched(60_000),
   });
   return { output: run.stdout + run.stderr, status: run.status };
 }
