@@ -10,7 +10,13 @@ import {
   type UnmatchedMoney,
   type UnmatchedReason,
 } from '../../src/orders/unmatched/unmatched-money';
-import { canTakeMoney, isOtherPayment, type PaymentAttempt, type PaymentNames } from '../../src/orders/payment-attempt';
+import {
+  accountOfAttempt,
+  canTakeMoney,
+  isOtherPayment,
+  type PaymentAttempt,
+  type PaymentNames,
+} from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
 import { type ActionContext } from '../../src/orders/transition-cause';
 import { type LatePath } from './late-path';
@@ -45,8 +51,8 @@ export function bookNotified(world: World, late: LatePath, told: Money, by: Acti
 function confirm(world: World, late: LatePath, told: Money, by: ActionContext): boolean {
   const known = findNotified(world, told);
   if (!known || (world.wiring.asksAboutClaims && isLinkedByReport(known, told))) return false;
-  const { orderId, merchantAccount } = known;
-  bookPayment(world, late, { ...told, merchantAccount }, { orderId, by });
+  const merchantAccount = told.merchantAccount ?? accountOfAttempt(known);
+  bookPayment(world, late, { ...told, merchantAccount }, { orderId: known.orderId, by });
   return true;
 }
 

@@ -101,7 +101,8 @@ function look(shop: Shop, money: Money): boolean {
 /** The order was erased or purged after it had refunded the payment. */
 function tellOfRefund({ world: { store, agenda } }: Shop, { provider, reference, merchantAccount }: Money): boolean {
   const names = { provider, reference, merchantAccount, transactionId: null };
-  const refunded = store.handled.find(names).find(({ fate }) => fate === 'refunded');
+  const handled = [names, { ...names, merchantAccount: null }].flatMap((one) => store.handled.find(one));
+  const refunded = handled.find(({ fate }) => fate === 'refunded');
   if (!refunded || refunded.amount === null || refunded.currency === null) return false;
   const { orderId, amount, currency } = refunded;
   const why = { reason: 'refund-failed', handling: 'kept', evidence: {}, now: agenda.now } as const;

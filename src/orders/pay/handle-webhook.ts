@@ -178,7 +178,8 @@ export class HandleWebhook {
    */
   private async tellOfRefund(names: PaymentNames): Promise<void> {
     const { store, dataSource } = this.deps;
-    const { handled } = await store.samePayments(dataSource, [names]);
+    // Its attempt may have been registered without an account. To look in vain costs less than money that nobody sees.
+    const { handled } = await store.samePayments(dataSource, [names, { ...names, merchantAccount: null }]);
     const refunded = handled.find(({ fate }) => fate === 'refunded');
     if (!refunded || refunded.amount === null || refunded.currency === null) return;
     const { orderId, amount, currency } = refunded;

@@ -187,14 +187,18 @@ describe('a refund that fails after it succeeded', () => {
     expect(askedFor(reference)).toHaveLength(1);
   });
 
-  it('is told to a person although its order, whose attempt had no account at first, was purged', async () => {
-    const id = await refunded('f-resolved');
-    const resolve = `UPDATE ${SCHEMA}.payment_attempt SET resolved_account = 'm1' WHERE order_id = $1`;
-    await desk.shop.dataSource.query(resolve, [id]);
-    await purgeOrder(desk, id);
-    await post(desk, { type: 'STATUS_CHANGED', reference: 'f-resolved', merchantAccount: 'm1', evidence: {} });
-    expect(await desk.openOf('f-resolved')).toMatchObject([{ reason: 'refund-failed', merchantAccount: 'm1' }]);
-  });
+  it.each(['m1', null])(
+    'is told although its attempt had no account at first, and %s when it was purged',
+    async (account) => {
+      const reference = `f-resolved-${account}`;
+      const id = await refunded(reference);
+      const resolve = `UPDATE ${SCHEMA}.payment_attempt SET resolved_account = $2 WHERE order_id = $1`;
+      await desk.shop.dataSource.query(resolve, [id, account]);
+      await purgeOrder(desk, id);
+      await post(desk, { type: 'STATUS_CHANGED', reference, merchantAccount: 'm1', evidence: {} });
+      expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', merchantAccount: 'm1' }]);
+    },
+  );
 
   it('is told to a person although its order, which keeps the rest of the payment, was erased', async () => {
     const id = await desk.placed({ merchantId: 'refunder', attempt: desk.attempt('f-excess') });
