@@ -44,17 +44,17 @@ export class Delivery {
     return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
   }
 
-  /** How often its handler has failed: the broker's count, or where it keeps none, ours since it arrived. */
+  /** @internal How often its handler has failed: the broker's count, or where it keeps none, ours since it arrived. */
   get failures(): number {
     return this.deliveries ?? this.failed;
   }
 
-  /** Was returned before, and nobody has counted: a classic queue only marks that. */
+  /** @internal Was returned before, and nobody has counted: a classic queue only marks that. */
   get isUncounted(): boolean {
     return this.isRedelivered && this.deliveries === undefined;
   }
 
-  /** Its handler has failed, and it is tried again without being returned. */
+  /** @internal Its handler has failed, and it is tried again without being returned. */
   countFailure(): void {
     this.failed += 1;
   }
