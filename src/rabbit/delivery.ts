@@ -44,9 +44,12 @@ export class Delivery {
     return counts.filter((count) => typeof count === 'number').sort((a, b) => b - a)[0];
   }
 
-  /** @internal How often its handler has failed: the broker's count, or where it keeps none, ours since it arrived. */
+  /**
+   * @internal How often its handler has failed: the broker's count, or where it keeps none, ours since it arrived. That it was
+   * returned before counts as once.
+   */
   get failures(): number {
-    return this.deliveries ?? this.failed;
+    return this.deliveries ?? this.failed + (this.isRedelivered ? 1 : 0);
   }
 
   /** @internal Was returned before, and nobody has counted: a classic queue only marks that. */

@@ -139,10 +139,9 @@ export class RabbitServer extends Server implements CustomTransportStrategy {
       const isReady = await kept.isThere();
       const isFault = isReady && verdict.type === 'redeliver';
       if (isFault && !command.delivery.isUncounted) return this.redeliver(command.delivery, kept);
-      const alone = (): Promise<boolean> =>
-        kept.keepAlone(command.delivery, isFault ? faultPauseMs(command.delivery) : pauseMs);
+      const aloneMs = isFault ? faultPauseMs(command.delivery) : pauseMs;
       if (isFault) command.delivery.countFailure();
-      const isOurs = await (isReady ? alone() : kept.keep(command.delivery));
+      const isOurs = await (isReady ? kept.keepAlone(command.delivery, aloneMs) : kept.keep(command.delivery));
       if (!isOurs) return;
       wasReady = isReady;
     }

@@ -3,6 +3,9 @@ import { type Channel, type ChannelModel, connect, type ConsumeMessage } from 'a
 import { until } from '../support/engine';
 import { bodyOf, conformance, PREFIX } from './running-service';
 
+/** A command that fails is tried six times, with pauses of 31 s in all, before its sender hears so. */
+const ANSWER_MS = 60_000;
+
 /** A program that sends commands and waits for the answers, by RabbitMQ's direct reply-to. */
 export class AskingClient {
   readonly answers: ConsumeMessage[] = [];
@@ -35,7 +38,7 @@ export class AskingClient {
 
   async messageFor(correlationId: string): Promise<ConsumeMessage> {
     const find = () => this.answers.find(({ properties }) => properties.correlationId === correlationId);
-    await until(() => find() !== undefined);
+    await until(() => find() !== undefined, ANSWER_MS);
     return find() as ConsumeMessage;
   }
 
