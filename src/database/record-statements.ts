@@ -7,7 +7,8 @@ export interface StatementRecorder {
   readonly runner: QueryRunner;
 }
 
-const READS = /^\s*(?:SELECT|WITH)\b/i;
+/** Statements of migrations that change nothing. */
+export const READS = /^\s*(?:SELECT|WITH)\b/i;
 
 /**
  * Runs `write` and returns the statements that it would send, with their values in the text, instead of sending them.

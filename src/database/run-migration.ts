@@ -4,7 +4,7 @@ import { SystemClock } from '../clock';
 import { present } from '../errors';
 import { ownTransaction } from './own-transaction';
 import { isLockTimeout } from './database-errors';
-import { isLive, type LiveMigration } from './live-migration';
+import { applyLive, isLive, type LiveMigration } from './live-migration';
 import { LockedTablesError } from './locked-tables-error';
 import { type Migration, nameOf, recordMigration } from './migrations-table';
 import { onOwnConnection } from './on-own-connection';
@@ -65,7 +65,7 @@ async function runLive(dataSource: DataSource, migration: LiveMigration, name: s
     logger.warn(`${name} builds an index, and waits for older transactions; see pg_stat_progress_create_index`),
   );
   try {
-    await onOwnConnection(dataSource, 0, (runner) => migration.up(runner));
+    await onOwnConnection(dataSource, 0, (runner) => applyLive(runner, migration));
   } catch (error) {
     throw isLockTimeout(error) ? new LockedTablesError(name, error) : error;
   } finally {

@@ -1,10 +1,14 @@
 import { type DataSource, type QueryRunner } from 'typeorm';
-import { createIndexLive } from '../../../src/database/live-migration';
+import { applyLive, createIndexLive, type LiveMigration } from '../../../src/database/live-migration';
 import { hangUp, type PooledClient } from '../../../src/database';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 
-const INDEX = { name: 'book_title', table: 'book', on: '(title)' };
+const MIGRATION: LiveMigration = {
+  isLive: true,
+  up: (runner) => createIndexLive(runner, 'public', { name: 'book_title', table: 'book', on: '(title)' }),
+  down: (runner) => runner.query('DROP INDEX public.book_title') as Promise<never>,
+};
 
 describe('an index that is created live', () => {
   let database: TestDatabase;
@@ -46,7 +50,7 @@ describe('an index that is created live', () => {
 
     const killed: Promise<void>[] = [];
     for (const runner of runners) {
-      killed.push(createIndexLive(runner, 'public', INDEX));
+      killed.push(applyLive(runner, MIGRATION));
       await until(async () => (await validity()).length === 1);
       await until(async () => (await atServer('DROP INDEX%book_title%')) === killed.length - 1);
     }
@@ -56,7 +60,7 @@ describe('an index that is created live', () => {
       hangUp(client, new Error('killed'));
     }
     await Promise.allSettled(killed);
-    const done = createIndexLive(last, 'public', INDEX);
+    const done = applyLive(last, MIGRATION);
     await until(async () => (await atServer('DROP INDEX%book_title%')) === runners.length);
     await old.commitTransaction();
     await old.release();
