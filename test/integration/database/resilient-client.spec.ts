@@ -1,5 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
-import { isDatabaseUnavailable, ResilientClient } from '../../../src/database';
+import { SystemClock } from '../../../src/clock';
+import { isDatabaseUnavailable, ResilientClient, retryWhileUnavailable } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { stretched } from '../../harness/machine-load';
 
@@ -112,11 +113,12 @@ describe('a client of the service', () => {
       expect(isDatabaseUnavailable(failure)).toBe(true);
     });
 
-    it('says that the password is wrong, which waiting does not cure', async () => {
+    it('says that the password is wrong, for which a start does not wait', async () => {
       const client = ofServers((url) => (url.password = 'wrong'));
       const failure = await client.connect().catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: '28P01' });
-      expect(isDatabaseUnavailable(failure)).toBe(false);
+      const start = retryWhileUnavailable(new SystemClock(), () => Promise.reject(failure as Error));
+      await expect(start).rejects.toBe(failure);
     });
   });
 });
