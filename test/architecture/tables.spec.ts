@@ -32,6 +32,7 @@ const COMPOSED = {
   'operations/doctor/server-examination.ts': 'names in a remedy the table that PostgreSQL has reported',
   'orders/migrations/create-orders.ts': 'drops the tables that it creates',
   'orders/migrations/identify-payments.ts': 'takes back what it changes in three tables of orders',
+  'orders/migrations/index-early-money.ts': 'drops the indexes that it creates',
   'orders/migrations/index-orders.ts': 'drops the indexes that it creates',
   'orders/retention/purge-orders.ts': 'deletes from five tables of orders alike',
 };

@@ -125,11 +125,8 @@ export class ModelStore {
   samePayments(names: PaymentNames & Pick<Money, 'secondOf'>): SamePayments {
     const isMeant = (one: PaymentAttempt): boolean =>
       isSameAttempt(one, names) || isNamed(one, names) || (isBooked(one) && isSamePayment(one, names));
-    const isUnowned = ({ source, reason, handling, reference }: UnmatchedRow): boolean =>
-      source === 'provider' &&
-      reason === 'unknown-order' &&
-      handling === 'kept' &&
-      (names.secondOf !== undefined || [names.reference, names.transactionId].includes(reference));
+    const isUnowned = ({ source, reason, handling }: UnmatchedRow): boolean =>
+      source === 'provider' && reason === 'unknown-order' && handling === 'kept';
     const rows = this.unmatched.all().filter((row) => isUnowned(row) && isSamePayment(row, names));
     return {
       attempts: this.all().flatMap(({ attempts }) => attempts.filter(isMeant)),

@@ -41,6 +41,9 @@ export class FindSamePayments {
     const columns = `a.provider = n.provider AND (n.account = '' OR ${account} IN ('', n.account))`;
     const isBooked = `a.status IN (${BOOKED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
     const attempts = `${schema}.payment_attempt a WHERE ${columns}`;
+    const unowned = `${schema}.unmatched_payment p
+           WHERE p.provider = n.provider AND (n.account = '' OR p.merchant_account IN ('', n.account))
+                 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept'`;
     // All in one order, and counted, because some libraries cannot read the type void.
     this.lockSql = `
       SELECT count(pg_advisory_xact_lock(key))::int AS count FROM (
@@ -59,10 +62,11 @@ export class FindSamePayments {
           SELECT ${ATTEMPT_COLUMNS} FROM ${attempts} AND a.transaction_id = n.transaction AND ${isBooked}
           OFFSET 0) x) found) AS attempts, (
         SELECT json_agg(DISTINCT to_jsonb(p)) FROM ${NAMED}, LATERAL (
-          SELECT ${UNOWNED_COLUMNS} FROM ${schema}.unmatched_payment p
-           WHERE p.provider = n.provider AND p.reference IN (n.reference, n.transaction)
-                 AND (n.account = '' OR p.merchant_account IN ('', n.account))
-                 AND p.source = 'provider' AND p.reason = 'unknown-order' AND p.handling = 'kept' OFFSET 0) p) AS unowned,
+          SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.reference IN (n.reference, n.transaction)
+          UNION ALL
+          SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.evidence->>'transactionId' = n.reference
+          UNION ALL
+          SELECT ${UNOWNED_COLUMNS} FROM ${unowned} AND p.evidence->>'transactionId' = n.transaction OFFSET 0) p) AS unowned,
         (${handledSql(schema)}) AS handled`;
   }
 

@@ -285,6 +285,13 @@ describe('money that was reported before its order or its attempt existed', () =
       expect(await rowsOf('reported-after')).toEqual(['unknown-order adopted']);
     });
 
+    it('pays the order whose report has the own id of the provider, and leaves no row open', async () => {
+      const id = await place();
+      await notifiedFirst('own-id');
+      expect(await pay(id, 't-own-id')).toMatchObject({ outcome: 'paid' });
+      expect(await rowsOf('own-id')).toEqual(['unknown-order adopted']);
+    });
+
     it('stays where it is if a report only names it as the transaction of an own attempt', async () => {
       const id = await place('own-of-liar');
       await notifiedFirst('of-somebody');

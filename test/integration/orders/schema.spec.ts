@@ -2,6 +2,7 @@ import { type EntityManager, type MigrationInterface } from 'typeorm';
 import { inventoryMigrations } from '../../../src/inventory';
 import { orderMigrations } from '../../../src/orders';
 import { ORDER_STATUSES } from '../../../src/orders/order-status';
+import { FindSamePayments } from '../../../src/orders/sql/find-same-payments';
 import { LockOrders } from '../../../src/orders/sql/lock-orders';
 import { fill, newOrder, openShop, SCHEMA, type Shop } from './shop';
 
@@ -38,6 +39,10 @@ describe('the tables of orders and inventory', () => {
     expect(plan).toContain('payment_attempt_order');
     expect(plan).toContain('unmatched_payment_early');
     expect(plan).not.toContain('Seq Scan');
+    const names = [{ provider: 'fake', reference: 'many-1', merchantAccount: null, transactionId: 't-1' }];
+    const same = await explained((tx) => new FindSamePayments(SCHEMA).execute(tx, names));
+    expect(same).toContain('unmatched_payment_named');
+    expect(same).not.toContain('Seq Scan');
   });
 
   it('accepts every status that the code defines, and no other', async () => {
