@@ -45,12 +45,12 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** The schemas of our tables in this process. */
-const ownSchemas = new Set<string>();
+/** Finds the tables of our schemas in this process, by schema. */
+const ownTables = new Map<string, RegExp>();
 
 /** From now on, what the database says about tables of this schema is about ours. */
 export function nameOwnSchema(schema: string): void {
-  ownSchemas.add(schema);
+  ownTables.set(schema, new RegExp(`(?<![\\w.])"?${schema}"?\\.`));
 }
 
 /**
@@ -74,7 +74,7 @@ export function isLoginRefused(error: unknown): boolean {
 /** True when our tables are not as this release needs them, or the database user lacks a right to them. */
 export function isSchemaUnusable(error: unknown): boolean {
   const texts = chain(error).map(({ query }) => (typeof query === 'string' ? query : ''));
-  const isOurs = [...ownSchemas].some((schema) => texts.some((text) => text.includes(`${schema}.`)));
+  const isOurs = [...ownTables.values()].some((tables) => texts.some((text) => tables.test(text)));
   return isOurs && codesOf(error).some((code) => UNUSABLE_STATES.includes(code));
 }
 

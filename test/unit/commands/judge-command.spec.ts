@@ -27,6 +27,7 @@ describe('judgeCommand', () => {
     ['tries again after a deadlock', deadlock, 99, again],
     ['requests redelivery after an unexpected error', bug, 0, redeliver],
     ['requests redelivery after a missing table of somebody else', table('shop.orders'), 0, redeliver],
+    ['requests redelivery after one of a schema whose name ends alike', table('my_order_timeout.orders'), 0, redeliver],
     ['requests redelivery after the fifth unexpected error', bug, 4, redeliver],
     ['parks after the sixth', bug, 5, parked('HANDLER_FAILED', 'TypeError: x is undefined', isFault)],
     ['parks a thrown string too', 'odd', 5, parked('HANDLER_FAILED', 'odd', isFault)],
