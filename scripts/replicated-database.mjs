@@ -1,6 +1,7 @@
 // node scripts/replicated-database.mjs [--directory D]
 // A throw-away PostgreSQL primary and its synchronous standby. One JSON line per event on stdout, one command per line on
-// stdin: kill-primary, stop-primary, start-primary, kill-standby, promote, rejoin. It ends with its owner, as stack/throw-away.mjs does.
+// stdin: kill-primary, stop-primary, start-primary, kill-standby, promote, rejoin. It ends with its owner, as
+// stack/throw-away.mjs does.
 import { main } from './setup/main.mjs';
 import { showProgress } from './setup/progress.mjs';
 import { obtainPostgres } from './stack/postgres-installation.mjs';

@@ -73,9 +73,10 @@ export function isLoginRefused(error: unknown): boolean {
 
 /** True when our tables are not as this release needs them, or the database user lacks a right to them. */
 export function isSchemaUnusable(error: unknown): boolean {
+  // First: most errors are about something else, and the texts are long.
+  if (!codesOf(error).some((code) => UNUSABLE_STATES.includes(code))) return false;
   const texts = chain(error).map(({ query }) => (typeof query === 'string' ? query : ''));
-  const isOurs = [...ownTables.values()].some((tables) => texts.some((text) => tables.test(text)));
-  return isOurs && codesOf(error).some((code) => UNUSABLE_STATES.includes(code));
+  return [...ownTables.values()].some((tables) => texts.some((text) => tables.test(text)));
 }
 
 function isAway({ code, name, message, severity }: ErrorLike): boolean {

@@ -23,8 +23,8 @@ export interface Cancellation {
  * - `cancelling`: attempts must be closed at their providers first, or money must be refunded. The order is CLOSING and
  *   becomes CANCELLED, or PAID if the buyer pays before that.
  * - `ORDER_HAS_MONEY`: the order has enough money, or a part that is not refunded automatically: only a report vouches
- *   for it, its attempt was not registered, another order counts on it, too, or the buyer's bank takes it back. Or confirmed money that names the order
- *   waits for a person. Nothing was changed.
+ *   for it, its attempt was not registered, another order counts on it, too, or the buyer's bank takes it back. Or
+ *   confirmed money that names the order waits for a person. Nothing was changed.
  */
 export type CancelOrderResult =
   | { readonly outcome: 'cancelled' | 'cancelling' | 'already-cancelled'; readonly order: OrderView }

@@ -44,6 +44,7 @@ export class ContestedRows {
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
     // Other reasons are about payments that an order has booked. A notification of an attempt names no order.
     const isWaiting = `p.source = 'provider' AND p.reason IN ('unknown-order', 'attempt-mismatch', 'invalid-amount') AND ${isOpen}`;
+    // An account that is not known may be any.
     const account = 'COALESCE(a.resolved_account, a.merchant_account)';
     this.confirmedSql = `
       SELECT provider, reference, merchant_account FROM ${table} p
@@ -51,7 +52,6 @@ export class ContestedRows {
       UNION
       SELECT p.provider, p.reference, p.merchant_account FROM ${schema}.payment_attempt a
         JOIN ${table} p ON p.provider = a.provider AND p.reference = a.reference
-       -- An account that is not known may be any.
        WHERE a.order_id = $1 AND ${isWaiting}
              AND ('' IN (p.merchant_account, ${account}) OR p.merchant_account = ${account})`;
     this.chargedBackSql = `

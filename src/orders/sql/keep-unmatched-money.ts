@@ -16,8 +16,8 @@ import {
  * Stores unmatched money with its event, once per payment and reason, because reports are repeated. It sends another
  * event if money that waited for the rest is left to a person, if an equally or more trusted source states another
  * amount, and if a person had settled another amount or a mere report, if a chargeback that was settled goes on, or if a
- * refund fails once more. If an order is named later, it is added. A second payment under one reference is stored under its transaction id; its evidence has the
- * reference.
+ * refund fails once more. If an order is named later, it is added. A second payment under one reference is stored under its
+ * transaction id; its evidence has the reference.
  */
 export class KeepUnmatchedMoney {
   private readonly sql: string;
