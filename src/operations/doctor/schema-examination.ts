@@ -81,7 +81,7 @@ export class SchemaExamination {
     for (const { kind, pending, parked } of counts) {
       this.notes.fact(`timeouts of ${kind}`, `${pending} pending, ${parked} parked`);
       if (parked === 0) continue;
-      const remedy = `See why: order-timeout parked list timeouts --kind ${kind} (docs/runbook.md, "A timeout is parked").`;
+      const remedy = `See why: order-timeout parked list timeouts --about ${kind} (docs/runbook.md, "A timeout is parked").`;
       this.notes.warning('parked-timeouts', `${parked} timeouts of ${kind} are parked and wait for a person.`, remedy);
     }
     for (const [kind, seconds] of await oldestOverdue(dataSource, schema)) {
