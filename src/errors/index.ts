@@ -1,5 +1,6 @@
 export { assertNever } from './assert-never';
 export { CodedError } from './coded-error';
+export { FailureLog } from './failure-log';
 export { present } from './present';
 export { validInstant } from './valid-instant';
 export { withoutUndefined } from './without-undefined';

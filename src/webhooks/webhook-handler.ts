@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Clock } from '../clock';
+import { FailureLog } from '../errors';
 import { DONE, type DueTimeout, LOOK_UP, type TimeoutHandlerBatch, type TimeoutOutcome } from '../timeouts';
 import { judgeResponse, type WebhookVerdict } from './judge-response';
 import { type ResolvedEndpoint } from './resolve-webhook-options';
@@ -11,17 +12,16 @@ const JITTER = 0.1;
 
 /** Sends the events of one endpoint, as look-ups: outside any transaction, under a lease. */
 export class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
-  private readonly logger: Logger;
+  private readonly failures: FailureLog;
   private readonly signer: WebhookSigner;
   private readonly client: WebhookClient;
-  private isFailing = false;
 
   constructor(
     endpoint: ResolvedEndpoint,
     private readonly retryDelaysMs: readonly number[],
     private readonly clock: Clock,
   ) {
-    this.logger = new Logger(`Webhook:${endpoint.name}`);
+    this.failures = new FailureLog(new Logger(`Webhook:${endpoint.name}`));
     this.signer = new WebhookSigner(endpoint.secrets);
     this.client = new WebhookClient(endpoint);
   }
@@ -46,16 +46,9 @@ export class WebhookHandler implements TimeoutHandlerBatch<WebhookVerdict> {
         if (signal.aborted) throw error;
         return { type: 'failed', reason: error instanceof Error ? error.message : String(error) };
       });
-    this.note(verdict, eventId);
+    if (verdict.type === 'delivered') this.failures.worked(`accepts events again, first ${eventId}`);
+    else this.failures.failed(`event ${eventId} was not accepted: ${verdict.reason}`);
     return verdict;
-  }
-
-  /** Logs the first failure and the first success after it: a dead endpoint has thousands. */
-  private note(verdict: WebhookVerdict, eventId: string): void {
-    const isFailing = verdict.type !== 'delivered';
-    if (isFailing && !this.isFailing) this.logger.warn(`event ${eventId} was not accepted: ${verdict.reason}`);
-    if (!isFailing && this.isFailing) this.logger.log(`accepts events again, first ${eventId}`);
-    this.isFailing = isFailing;
   }
 
   private outcomeOf({ answer, attempts }: DueTimeout<WebhookVerdict>): TimeoutOutcome {

@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { Logger } from '@nestjs/common';
 import { type Clock } from '../../clock';
+import { FailureLog } from '../../errors';
 import { inSpan } from '../../tracing';
 import { type PaymentAttemptRef } from '../payment-attempt-ref';
 import { type NotificationReader } from '../payment-notification';
@@ -41,6 +43,7 @@ export class ResilientProvider implements PaymentProvider {
   private pausedSince = 0;
   private readonly slots: CallSlots;
   private readonly breaker: ProviderBreaker;
+  private readonly failures: FailureLog;
 
   /** @throws InvalidOptionsError with every invalid option. */
   constructor(
@@ -54,6 +57,7 @@ export class ResilientProvider implements PaymentProvider {
     this.rate = new MerchantRateLimit(clock, this.options);
     this.slots = new CallSlots(clock, this.options.concurrency, this.options.queueLimit);
     this.breaker = new ProviderBreaker(clock, this.options);
+    this.failures = new FailureLog(new Logger(`Provider:${inner.name}`), this.options.breakerThreshold);
   }
 
   /** Not limited, because reading a notification makes no call. */
@@ -152,35 +156,42 @@ export class ResilientProvider implements PaymentProvider {
     try {
       return await call();
     } catch (error) {
-      return unknown(`call failed: ${describe(error)}`);
+      return failedCall(error);
     } finally {
       slot.release();
     }
   }
 
-  private noted<T>(outcome: T): T {
-    if (isUntrusted(outcome)) this.observer?.untrusted(this.name, 'answer', outcome.reason);
-    return outcome;
-  }
-
   /** One call with its time-out. Throws only if the caller gave up or the provider threw. */
   private async timed<T>(signal: AbortSignal, call: Call<T>): Promise<T | UnknownOutcome> {
     const { timeoutMs } = this.options;
-    const result = await withDeadline(this.clock, timeoutMs, signal, call);
-    if (result.type === 'value') return this.noted(result.value);
+    const result = await withDeadline(this.clock, timeoutMs, signal, call).catch((error: unknown) => {
+      this.note(failedCall(error));
+      throw error;
+    });
     if (result.type === 'aborted') throw new CallAbandonedError();
-    return { ...unknown(`no answer within ${timeoutMs} ms`), outage: true };
+    return this.note(
+      result.type === 'value' ? result.value : { ...unknown(`no answer within ${timeoutMs} ms`), outage: true },
+    );
+  }
+
+  /** What needs a person is a clear answer. */
+  private note<T>(outcome: T): T {
+    if (!isUnknown(outcome) || outcome.needsPerson) this.failures.worked('answers again');
+    else this.failures.failed(`begins to fail: ${outcome.reason}`);
+    if (isUnknown(outcome) && outcome.untrusted) this.observer?.untrusted(this.name, 'answer', outcome.reason);
+    return outcome;
   }
 }
 
-function isUntrusted(outcome: unknown): outcome is UnknownOutcome {
-  return typeof outcome === 'object' && outcome !== null && 'untrusted' in outcome && outcome.untrusted === true;
+function isUnknown(outcome: unknown): outcome is UnknownOutcome {
+  return typeof outcome === 'object' && outcome !== null && 'type' in outcome && outcome.type === 'UNKNOWN';
 }
 
 function unknown(reason: string, retryAfterMs?: number): UnknownOutcome {
   return retryAfterMs === undefined ? { type: 'UNKNOWN', reason } : { type: 'UNKNOWN', reason, retryAfterMs };
 }
 
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function failedCall(error: unknown): UnknownOutcome {
+  return unknown(`call failed: ${error instanceof Error ? error.message : String(error)}`);
 }

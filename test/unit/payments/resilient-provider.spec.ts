@@ -1,4 +1,5 @@
 import { getMaxListeners } from 'node:events';
+import { Logger } from '@nestjs/common';
 import { InvalidOptionsError } from '../../../src/errors';
 import {
   ResilientProvider,
@@ -94,6 +95,56 @@ describe('ResilientProvider', () => {
     expect(await answer).toMatchObject({ type: 'UNKNOWN' });
     expect(clock.pendingTimers).toBe(0);
     expect(provider.breakerState).toBe('closed');
+  });
+
+  describe('logs', () => {
+    const lines: string[] = [];
+
+    beforeEach(() => {
+      lines.length = 0;
+      jest.spyOn(Logger.prototype, 'log').mockImplementation((line: string) => void lines.push(`log: ${line}`));
+      jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: string) => void lines.push(`warn: ${line}`));
+    });
+
+    afterEach(() => jest.restoreAllMocks());
+
+    it.each([
+      ['does not answer', down, 'status 503'],
+      ['throws', throws, 'call failed: socket hang up'],
+      ['hangs', hangs, 'no answer within 5000 ms'],
+      ['says nothing clear', puzzled, 'odd status'],
+    ])('once that it begins to fail, and once that it answers again, if it %s', async (_, answer, reason) => {
+      const { clock, script, ask } = resilient({ breakerOpenMs: 1 });
+      script.answer = answer;
+      for (let i = 0; i < 10; i++) {
+        const asked = ask();
+        await clock.advance(5_001);
+        await asked;
+      }
+      expect(lines).toEqual([`warn: begins to fail: ${reason}`]);
+      script.answer = open;
+      for (let i = 0; i < 3; i++) await ask();
+      expect(lines).toEqual([`warn: begins to fail: ${reason}`, 'log: answers again']);
+    });
+
+    it('nothing of single failures, and of calls that it never made or that their caller gave up', async () => {
+      const { clock, script, provider, ask } = resilient();
+      for (let i = 0; i < 10; i++) {
+        script.answer = i % 3 === 0 ? open : down;
+        await ask();
+      }
+      script.answer = hangs;
+      for (let i = 0; i < 5; i++) {
+        const caller = new AbortController();
+        const asked = ask(caller.signal);
+        await clock.advance(10);
+        caller.abort();
+        await asked;
+      }
+      provider.restrict({ paused: true });
+      for (let i = 0; i < 5; i++) await ask();
+      expect(lines).toEqual([]);
+    });
   });
 
   describe('circuit breaker', () => {
