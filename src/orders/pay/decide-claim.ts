@@ -6,6 +6,7 @@ import { isUndecided } from '../order-status';
 import { type SamePayments } from '../sql/find-same-payments';
 import { type UnownedMoney } from '../sql/lock-orders';
 import {
+  canTakeMoney,
   isBooked,
   isOtherPayment,
   isSameAttempt,
@@ -76,6 +77,15 @@ function yields(holder: PaymentAttempt, money: Money): boolean {
 export function mayReassign(holder: PaymentAttempt, money: Money): boolean {
   const yields = money.source === 'provider' ? yieldsToProvider(holder) : isUnconfirmed(holder);
   return yields && !isSameAttempt(holder, money);
+}
+
+/**
+ * Pure: whether this attempt of another order goes with the payment that a person assigns. Its order holds no money by it,
+ * and the provider has confirmed money under its reference, which can be paid once.
+ */
+export function isGivenUp(holder: PaymentAttempt, money: Money): boolean {
+  const isEmpty = canTakeMoney(holder) || holder.status === 'CLOSED';
+  return isEmpty && money.source === 'provider' && isSameAttempt(holder, money);
 }
 
 /** Pure: the payments that pay the order, or will with others. None if the order has ended without being paid. */

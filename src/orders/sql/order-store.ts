@@ -42,6 +42,7 @@ export class OrderStore {
   /** Rows of unmatched money about payments that two orders have. */
   readonly contested: ContestedRows;
   private readonly statusSql: string;
+  private readonly moveSql: string;
   private readonly closeSql: string;
   private readonly holdSql: string;
   private readonly readSql: string;
@@ -72,6 +73,14 @@ export class OrderStore {
           FROM unnest($1::text[], $2::text[], $3::text[]) AS k(provider, reference, account)
          WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
                AND a.status = ANY($5::text[])
+        RETURNING 1)
+      SELECT count(*)::int AS count FROM moved`;
+    this.moveSql = `
+      WITH moved AS (
+        UPDATE ${schema}.payment_attempt a SET order_id = $5, updated_at = now()
+          FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(provider, reference, account, order_id)
+         WHERE a.provider = k.provider AND a.reference = k.reference AND a.merchant_account = k.account
+               AND a.order_id = k.order_id AND a.paid_amount IS NULL
         RETURNING 1)
       SELECT count(*)::int AS count FROM moved`;
     this.readSql = `SELECT ${ORDER_COLUMNS} FROM ${schema}.orders o WHERE o.id = $1`;
@@ -222,6 +231,16 @@ export class OrderStore {
     return this.inventory.reserveAgain(tx, orderId);
   }
 
+  /** Gives attempts that hold no money to another order. Both orders are locked. */
+  async moveAttempts(tx: EntityManager, attempts: readonly PaymentAttempt[], orderId: string): Promise<void> {
+    const [found] = await tx.query<{ count: number }[]>(this.moveSql, [
+      ...attemptKeys(attempts),
+      attempts.map((attempt) => attempt.orderId),
+      orderId,
+    ]);
+    if (found?.count !== attempts.length) throw new Error(`an attempt that order ${orderId} takes over has changed`);
+  }
+
   /** Records on attempts where their money is. Throws if the table of transitions does not allow it, which is a bug. */
   async setAttemptStatus(
     tx: EntityManager,
@@ -229,13 +248,19 @@ export class OrderStore {
     status: Extract<AttemptStatus, 'REFUNDING' | 'REFUNDED'>,
   ): Promise<void> {
     const [found] = await tx.query<{ count: number }[]>(this.statusSql, [
-      keys.map(({ provider }) => provider),
-      keys.map(({ reference }) => reference),
-      keys.map(({ merchantAccount }) => merchantAccount ?? ''),
+      ...attemptKeys(keys),
       status,
       ATTEMPT_STATUSES.filter((from) => canMoveAttempt(from, status)),
     ]);
     const moved = found?.count ?? 0;
     if (moved !== keys.length) throw new Error(`${moved} of ${keys.length} payment attempts could become ${status}`);
   }
+}
+
+function attemptKeys(keys: readonly AttemptKey[]): string[][] {
+  return [
+    keys.map(({ provider }) => provider),
+    keys.map(({ reference }) => reference),
+    keys.map(({ merchantAccount }) => merchantAccount ?? ''),
+  ];
 }

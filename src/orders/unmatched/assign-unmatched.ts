@@ -2,7 +2,11 @@ import { type PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-new-order';
 import { bookMoney } from '../pay/book-money';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
+import { isGivenUp } from '../pay/decide-claim';
 import { moneyOf } from '../pay/money-of';
+import { isUndecided } from '../order-status';
+import { paymentTimeout } from '../order-timeouts';
+import { type PaymentAttempt } from '../payment-attempt';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
@@ -33,6 +37,11 @@ export type AssignUnmatchedResult =
   | { readonly outcome: 'rejected'; readonly code: 'ORDER_NOT_FOUND' }
   | { readonly outcome: 'rejected'; readonly code: 'UNMATCHED_PAYMENT_NOT_FOUND' }
   | ({ readonly outcome: 'rejected' } & AssignmentRefusal);
+
+interface Why {
+  readonly by: ActionContext;
+  readonly reason: string;
+}
 
 /**
  * Books an unmatched payment on the order that a person names. The usual rules apply: it pays the order, is late, or is
@@ -78,14 +87,39 @@ export class AssignUnmatched {
     const same = await this.transaction.store.samePayments(tx, [money]);
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
-    if (decision.type === 'assign') return this.assign(locked, payment, { by, reason });
+    if (decision.type === 'assign') {
+      const others = same.attempts.filter((other) => other.orderId !== order.id && isGivenUp(other, money));
+      await this.giveUp(locked, payment, others, { by, reason });
+      return this.assign(locked, payment, { by, reason });
+    }
     return { outcome: 'already-assigned', order: await this.transaction.view(tx, order.id) };
+  }
+
+  /** An order that registered the reference without having its money loses the attempt, and may close without it. */
+  private async giveUp(
+    { tx, order: { id: to } }: LockedOrderContext,
+    payment: UnmatchedPayment,
+    given: readonly PaymentAttempt[],
+    why: Why,
+  ): Promise<void> {
+    if (given.length === 0) return;
+    const { store, scheduler } = this.transaction;
+    const losers = [...new Set(given.map(({ orderId }) => orderId))];
+    const { orders } = await store.lock(tx, losers, 'wait');
+    await store.moveAttempts(tx, given, to);
+    for (const order of orders.values()) {
+      const own = given.filter(({ orderId }) => orderId === order.id);
+      const lost = own.map(({ provider, reference }) => ({ provider, reference }));
+      await this.amend.execute(tx, order, {}, { ...why, evidence: { lost, to } });
+      if (isUndecided(order.status)) await scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
+    }
+    for (const { id } of await this.rows.twins(tx, payment.id, 'kept')) await this.rows.resolve(tx, id, 'adopted', why);
   }
 
   private async assign(
     { tx, order }: LockedOrderContext,
     payment: UnmatchedPayment,
-    why: { readonly by: ActionContext; readonly reason: string },
+    why: Why,
   ): Promise<AssignUnmatchedResult> {
     await this.rows.resolve(tx, payment.id, 'adopted', why);
     await this.amend.execute(tx, order, {}, { ...why, evidence: evidenceOfUnmatched(payment) });

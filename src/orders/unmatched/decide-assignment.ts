@@ -1,5 +1,5 @@
 import { bookMoney, type Money } from '../pay/book-money';
-import { mayReassign } from '../pay/decide-claim';
+import { isGivenUp, mayReassign } from '../pay/decide-claim';
 import { LIMITS } from '../limits';
 import { type LockedOrder } from '../order';
 import { type UnmatchedHandling, type UnmatchedReason } from './unmatched-money';
@@ -13,7 +13,7 @@ export type AssignmentRefusal =
   /** It belongs to an order already, which does not need it. */
   | { readonly code: 'UNMATCHED_PAYMENT_HAS_ORDER'; readonly unmatchedReason: UnmatchedReason }
   | { readonly code: 'UNMATCHED_PAYMENT_HANDLED'; readonly handling: UnmatchedHandling }
-  /** Another order has the attempt, or has the same payment and the provider confirms that. */
+  /** Another order has the same payment, and the provider confirms that, or has an attempt which may be paid for it. */
   | { readonly code: 'PAYMENT_TAKEN' }
   /** The order cannot take this amount or currency. */
   | {
@@ -59,7 +59,8 @@ export function decideAssignment(
     return refuse(isSettled ? { code: 'UNMATCHED_PAYMENT_HANDLED', handling: 'settled' } : { code: 'PAYMENT_TAKEN' });
   }
   const others = attempts.filter(({ orderId }) => orderId !== order.id);
-  if (others.some((other) => !mayReassign(other, money))) return refuse({ code: 'PAYMENT_TAKEN' });
+  if (others.some((other) => !mayReassign(other, money) && !isGivenUp(other, money)))
+    return refuse({ code: 'PAYMENT_TAKEN' });
   if (currency !== order.currency || amount < 1 || amount > LIMITS.money) {
     return refuse({ code: 'PAYMENT_NOT_BOOKABLE', amount, currency, orderCurrency: order.currency });
   }

@@ -270,6 +270,60 @@ describe('money that was reported before its order or its attempt existed', () =
       expect(await rowsOf('waited-assigned')).toEqual(['unknown-order adopted', 'attempt-mismatch adopted']);
     });
 
+    describe('that a person assigns to another order than the one that registered its reference', () => {
+      const wrongly = async (reference: string) => {
+        await waitedFor(reference, 16);
+        const wrong = await place(reference);
+        await confirm(wrong, reference);
+        const [first, second] = (await shop.unmatched.list({ limit: 1_000 })).filter(
+          (row) => row.reference === reference,
+        );
+        return { wrong, right: await place(), rows: [first?.id ?? '', second?.id ?? ''] as const };
+      };
+      const assignTo = (orderId: string, id: string) =>
+        shop.assign.execute({ id, orderId, reason: 'the receipt names it' }, { by: { actor: 'anna' } });
+
+      it.each([
+        ['unknown-order', 0],
+        ['attempt-mismatch', 1],
+      ] as const)('pays that one, by its row %s, and lets the wrong order close', async (reason, index) => {
+        const reference = `wrongly-${reason}`;
+        const { wrong, right, rows } = await wrongly(reference);
+        expect(await assignTo(right, rows[index])).toMatchObject({ outcome: 'assigned', booked: 'paid' });
+        expect([await statusOf(right), await attemptsOf(right)]).toEqual(['PAID', [`${reference} PAID`]]);
+        expect([await attemptsOf(wrong), await rowsOf(reference)]).toEqual([
+          [],
+          ['unknown-order adopted', 'attempt-mismatch adopted'],
+        ]);
+        expect((await shop.history.execute(wrong)).at(-1)).toMatchObject({
+          actor: 'anna',
+          reason: 'the receipt names it',
+          evidence: { lost: [attempt(reference)], to: right },
+        });
+        await shop.dataSource.query(`UPDATE ${SCHEMA}.orders SET expires_at = now() WHERE id = $1`, [wrong]);
+        expect(await settleWhatIsDue(wrong)).toEqual([{ type: 'done' }]);
+        expect(await statusOf(wrong)).toBe('CLOSED');
+        expect(await confirm(wrong, reference)).toMatchObject({ outcome: 'attempt-mismatch' });
+        expect(await assignTo(wrong, rows[0])).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+      });
+
+      it('stays with the order that booked it meanwhile', async () => {
+        const { wrong, right, rows } = await wrongly('wrongly-booked');
+        await assignTo(wrong, rows[0]);
+        expect(await assignTo(right, rows[1])).toMatchObject({ code: 'UNMATCHED_PAYMENT_HANDLED' });
+        expect([await statusOf(wrong), await statusOf(right)]).toEqual(['PAID', 'PENDING']);
+      });
+
+      it('does not leave its order by a mere report', async () => {
+        const wrong = await place('only-reported');
+        const right = await place();
+        await pay(right, 'only-reported');
+        const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter((one) => one.reference === 'only-reported');
+        expect(await assignTo(right, row?.id ?? '')).toMatchObject({ code: 'PAYMENT_TAKEN' });
+        expect(await attemptsOf(wrong)).toEqual(['only-reported OPEN']);
+      });
+    });
+
     it('does not pay an order by a mere report, either', async () => {
       await waitedFor('waited-reported', 16);
       const id = await place();

@@ -156,9 +156,18 @@ describe('an assignment', () => {
   });
 
   it('is rejected for a payment of another order', () => {
-    const elsewhere = attempt({ orderId: 'o-2' });
-    const decision = decideAssignment(order(), unmatched(), money(), { attempts: [elsewhere], handled: [] });
-    expect(decision).toEqual({ type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } });
+    const elsewhere = (changes: Partial<PaymentAttempt>, told = money()) =>
+      decideAssignment(order(), unmatched(), told, {
+        attempts: [attempt({ orderId: 'o-2', ...changes })],
+        handled: [],
+      });
+    const refused = { type: 'refuse', refusal: { code: 'PAYMENT_TAKEN' } };
+    expect(elsewhere({ status: 'PAID', paidSource: 'provider' })).toEqual(refused);
+    expect(elsewhere({ status: 'DUPLICATE' })).toEqual(refused);
+    // What only a report states may be wrong, so the attempt may still be paid for its order.
+    expect(elsewhere({}, money({ source: 'report' }))).toEqual(refused);
+    for (const status of ['CREATED', 'OPEN', 'UNKNOWN', 'CLOSED'] as const)
+      expect(elsewhere({ status })).toEqual({ type: 'assign' });
   });
 
   it('ends neither a settlement nor what became of the payment before', () => {
