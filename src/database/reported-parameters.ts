@@ -18,16 +18,16 @@ export class ReportedParameters {
     });
   }
 
-  /** The server says that the session takes writes. False also if the server or a pooler does not report it. */
-  get saysWritable(): boolean {
-    return REPORTED.every((name) => this.values.get(name) === 'off');
-  }
-
-  /** Whether the session takes writes. Costs a round trip only if the server or a pooler does not report it. */
-  async isWritable(client: ClientBase): Promise<boolean> {
+  /** Whether the server says that the session takes writes. Undefined if a pooler does not pass it on. */
+  get saysWritable(): boolean | undefined {
     const values = REPORTED.map((name) => this.values.get(name));
     if (values.includes('on')) return false;
-    if (this.saysWritable) return true;
+    return values.includes(undefined) ? undefined : true;
+  }
+
+  /** Whether the session takes writes. Costs a round trip only if a pooler does not report it. */
+  async isWritable(client: ClientBase): Promise<boolean> {
+    if (this.saysWritable !== undefined) return this.saysWritable;
     const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
     return rows[0]?.transaction_read_only === 'off';
   }

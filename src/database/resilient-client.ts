@@ -5,7 +5,7 @@ import { NoAnswerError } from './no-answer-error';
 import { ReadOnlySessionError } from './read-only-session-error';
 import { ReportedParameters } from './reported-parameters';
 import { parseServerUrls } from './server-urls';
-import { WritableServer } from './writable-server';
+import { takesWrites, WritableServer } from './writable-server';
 
 /** Limit for a pool that sets none: it would wait forever. */
 const CONNECT_MS = 10_000;
@@ -125,13 +125,18 @@ export class ResilientClient extends Client {
     } else {
       // At once, before the caller releases it: the pool discards a client that is ending.
       void this.end().catch(() => undefined);
-      // Else only its own transaction is read-only.
-      if (isReadOnly(error) && !this.reported.saysWritable)
-        this.hangUpBeside(
-          ({ isInTransaction }) => !isInTransaction,
-          () => new ReadOnlySessionError(),
-        );
+      if (isReadOnly(error)) void this.leaveReadOnlyServer();
     }
+  }
+
+  /** Not if only its own transaction or session is read-only. Behind a pooler no session says so: a new one is asked. */
+  private async leaveReadOnlyServer(): Promise<void> {
+    const { saysWritable } = this.reported;
+    if (saysWritable ?? (await takesWrites(this.config, this))) return;
+    this.hangUpBeside(
+      ({ isInTransaction }) => !isInTransaction,
+      () => new ReadOnlySessionError(),
+    );
   }
 
   /** The pool notices only those that fail, so they get an error; each its own: urllib marks it, and only once. */

@@ -62,6 +62,14 @@ class UnusableServer extends Error {
   }
 }
 
+/** Whether a new session of this server takes writes; not if there is none to be had. */
+export function takesWrites(config: ClientConfig, { host, port }: ServerAddress): Promise<boolean> {
+  return whenWritable(Object.assign(new Client(config), { host, port })).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function whenWritable(client: Client): Promise<ServerAddress> {
   client.on('error', () => undefined);
   const reported = new ReportedParameters(client.connection);

@@ -35,14 +35,22 @@ describe('when a statement on another connection fails, a client', () => {
   const say = (client: ResilientClient, parameterName: string, parameterValue: string): boolean =>
     client.connection.emit('parameterStatus', { parameterName, parameterValue });
 
-  /** Whether `client` is cut when a statement of `failing` fails with `error`. */
-  async function isCut(client: ResilientClient, error: Error, prepare?: (failing: ResilientClient) => void) {
+  /** Whether `client` is cut when a statement of `failing` fails with `error`. A new session says `readOnly` of itself. */
+  async function isCut(
+    client: ResilientClient,
+    error: Error,
+    { prepare, readOnly: ofNew = 'on' }: { prepare?: (failing: ResilientClient) => void; readOnly?: 'on' | 'off' } = {},
+  ) {
     const cut = jest.spyOn(client.connection.stream, 'destroy').mockReturnThis();
-    (jest.spyOn(Client.prototype, 'query') as jest.SpyInstance).mockRejectedValue(error);
+    (jest.spyOn(Client.prototype, 'connect') as jest.SpyInstance).mockResolvedValue(undefined);
+    (jest.spyOn(Client.prototype, 'query') as jest.SpyInstance)
+      .mockRejectedValueOnce(error)
+      .mockResolvedValue({ rows: [{ transaction_read_only: ofNew }] });
     const failing = make(SERVER);
     jest.spyOn(failing.connection.stream, 'destroy').mockReturnThis();
     prepare?.(failing);
     await expect(failing.query('SELECT 1')).rejects.toBe(error);
+    await new Promise(setImmediate);
     return cut.mock.calls.length > 0;
   }
 
@@ -76,17 +84,22 @@ describe('when a statement on another connection fails, a client', () => {
     },
   );
 
+  it('stays behind a pooler, which says nothing, when a new session takes writes', async () => {
+    expect(await isCut(await connected(), readOnly(), { readOnly: 'off' })).toBe(false);
+    expect(await isCut(await connected(), readOnly(), { readOnly: 'on' })).toBe(true);
+  });
+
   it('stays when the other one’s server takes writes, and only its transaction does not', async () => {
     const client = await connected();
     const takesWrites = (failing: ResilientClient): void => {
       say(failing, 'in_hot_standby', 'off');
       say(failing, 'default_transaction_read_only', 'off');
     };
-    expect(await isCut(client, readOnly(), takesWrites)).toBe(false);
+    expect(await isCut(client, readOnly(), { prepare: takesWrites })).toBe(false);
     const takesNone = (failing: ResilientClient): void => {
       takesWrites(failing);
       say(failing, 'default_transaction_read_only', 'on');
     };
-    expect(await isCut(client, readOnly(), takesNone)).toBe(true);
+    expect(await isCut(client, readOnly(), { prepare: takesNone })).toBe(true);
   });
 });
