@@ -53,7 +53,7 @@ export class PathRecovery {
 
   /** Notes a run of the sweep with timeouts whose wake-ups should have come. Returns true when there is something to `examine`. */
   missed(kind: string, count: () => number): boolean {
-    if (!this.suspicion.missed(kind) || this.isSuspect) return false;
+    if (this.isSuspect) return false;
     this.questioned.set(kind, count);
     return true;
   }
@@ -69,9 +69,12 @@ export class PathRecovery {
     const unsent = await this.unsent.countOverdue(dataSource, kinds);
     const queues = kinds.map((kind) => client.names.workQueue(kind));
     const waiting = await countWaiting(client, this.clock, queues).catch(() => 0);
-    const count = missed.reduce((sum, [, each]) => sum + each(), 0);
-    if (unsent + waiting >= count) this.suspicion.excuse(kinds);
-    else this.suspect(`wake-ups keep going missing (${count} of ${kinds.join(', ')} in the last run of the sweep)`);
+    const left = missed.map(([kind, count]) => ({ kind, count: count() })).filter(({ count }) => count > 0);
+    const count = left.reduce((sum, each) => sum + each.count, 0);
+    if (unsent + waiting >= count) return;
+    const names = left.map(({ kind }) => kind);
+    if (this.suspicion.missed(names))
+      this.suspect(`wake-ups keep going missing (${count} of ${names.join(', ')} in the last run of the sweep)`);
   }
 
   /** Declares everything again, sends a message through, publishes what is pending again, and then trusts the path. */

@@ -1,8 +1,6 @@
 import { type Clock } from '../../clock';
 
-/** Two runs of a sweep with missed wake-ups within this time make the path suspect. */
-const WINDOW_MS = 600_000;
-/** For this long after it was cleared, one run is enough. */
+/** For this long after it was cleared, one run of a sweep with missed wake-ups is enough. */
 const PROBATION_MS = 3_600_000;
 /** How long a path that fails again stays suspect at least; doubled each time. */
 const FIRST_HOLD_MS = 600_000;
@@ -14,7 +12,8 @@ const LONGEST_HOLD_MS = 7_200_000;
  * time, so that neither republications nor late timeouts go on forever.
  */
 export class PathSuspicion {
-  private readonly missedAt = new Map<string, number>();
+  /** Kinds whose wake-ups one run of a sweep has missed. */
+  private readonly missedBefore = new Set<string>();
   private sinceMs: number | undefined;
   private clearedMs = -Infinity;
   private relapses = 0;
@@ -31,12 +30,16 @@ export class PathSuspicion {
     return this.isSuspect ? this.reason : undefined;
   }
 
-  /** Notes that a run of the sweep found timeouts whose wake-ups did not come. Returns true when that looks like a fault of the path. */
-  missed(kind: string): boolean {
-    const nowMs = this.clock.monotonic();
-    const before = this.missedAt.get(kind) ?? -Infinity;
-    this.missedAt.set(kind, nowMs);
-    return nowMs - before <= WINDOW_MS || nowMs - this.clearedMs <= PROBATION_MS;
+  /**
+   * Notes a run of the sweep with missed wake-ups that nothing explains. Returns true when that looks like a fault of the
+   * path: at the second run of a kind, however much later. Wake-ups that were lost together are missed one by one, each at
+   * its own deadline, while later ones arrive.
+   */
+  missed(kinds: readonly string[]): boolean {
+    const isFault =
+      this.clock.monotonic() - this.clearedMs <= PROBATION_MS || kinds.some((kind) => this.missedBefore.has(kind));
+    for (const kind of kinds) this.missedBefore.add(kind);
+    return isFault;
   }
 
   /** Makes the path suspect, or replaces the reason. Returns whether it was not suspect before. */
@@ -48,11 +51,6 @@ export class PathSuspicion {
     return true;
   }
 
-  /** Forgets missed wake-ups that were not the fault of the path. */
-  excuse(kinds: readonly string[]): void {
-    for (const kind of kinds) this.missedAt.delete(kind);
-  }
-
   /** Clears the path, unless it has to stay suspect for longer. Returns whether it is cleared now. */
   clear(): boolean {
     if (this.sinceMs === undefined) return true;
@@ -60,7 +58,7 @@ export class PathSuspicion {
     if (nowMs - this.sinceMs < this.holdMs()) return false;
     this.sinceMs = undefined;
     this.clearedMs = nowMs;
-    this.missedAt.clear();
+    this.missedBefore.clear();
     return true;
   }
 

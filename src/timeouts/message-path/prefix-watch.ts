@@ -2,7 +2,15 @@ import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { type Clock } from '../../clock';
 import { ownTransaction } from '../../database';
-import { type ChannelModel, type PrefixOwner, readPrefixOwner, takePrefix, type TopologyNames } from '../../rabbit';
+import {
+  BrokerInspection,
+  type ChannelModel,
+  type PrefixOwner,
+  readPrefixOwner,
+  removeTopology,
+  takePrefix,
+  type TopologyNames,
+} from '../../rabbit';
 import { type EngineSettings } from './engine-settings';
 import { type WakeUpRepublisher, type RepublicationAnswer } from './wake-up-republisher';
 
@@ -20,6 +28,7 @@ const QUIET_S = 30;
 /** Instances that still use the plugin during a deployment have this many seconds to follow. */
 const LEFT_S = 3_600;
 const LOST = 'the broker is another one than before, or has lost its data';
+const LEFT = 'the exchange of the plugin is deleted, with what was handed to it after the transport was changed';
 
 /** Checks whether the broker still has the pending wake-ups, and whether another service uses the prefix. */
 export class PrefixWatch {
@@ -44,7 +53,7 @@ export class PrefixWatch {
     );
   }
 
-  /** Returns true when what is pending is to be published again, because the broker has lost it. */
+  /** Returns true when what is pending is to be published again, because the broker has lost it or it is deleted here. */
   async inspect(connection: ChannelModel): Promise<boolean> {
     const { dataSource, settings, names } = this.deps;
     this.databaseId ??= await settings.databaseId(dataSource);
@@ -57,8 +66,8 @@ export class PrefixWatch {
     if (!isTaken) await takePrefix(connection, names, this.databaseId);
     if (!isKnown) await settings.write(dataSource, 'owned-prefix', names.prefix);
     this.hasOwned = true;
-    await this.removeLeft(connection);
-    return isLost;
+    const isRemoved = await this.removeLeft(connection);
+    return isLost || isRemoved;
   }
 
   private async notice(owner: PrefixOwner, connection: ChannelModel): Promise<boolean> {
@@ -98,15 +107,22 @@ export class PrefixWatch {
     if (isNew) this.logger.error(this.rivalry);
   }
 
-  /** Deletes the plugin's exchange an hour after another transport took over, because RabbitMQ 4.3 warns of it. */
-  private async removeLeft(connection: ChannelModel): Promise<void> {
-    if (this.isLeftRemoved) return;
-    const { dataSource, settings, names } = this.deps;
+  /**
+   * Deletes the plugin's exchange an hour after another transport took over, because RabbitMQ 4.3 warns of it. Only the first
+   * instance to change its transport published everything again, and the others used the exchange until they followed.
+   */
+  private async removeLeft(connection: ChannelModel): Promise<boolean> {
+    if (this.isLeftRemoved) return false;
+    const { dataSource, settings, names, republication } = this.deps;
     const name = await settings.read(dataSource, 'delay-transport');
-    if (name === 'delayed-exchange' || ((await settings.age(dataSource, 'message-path')) ?? 0) < LEFT_S) return;
-    const channel = await connection.createChannel();
-    channel.on('error', () => undefined);
-    await channel.deleteExchange(names.delayed);
+    if (name === 'delayed-exchange' || ((await settings.age(dataSource, 'message-path')) ?? 0) < LEFT_S) return false;
+    const isThere = await new BrokerInspection(connection).hasExchange(names.delayed);
+    if (isThere) {
+      // First: if this process dies in between, the next one does both.
+      await republication.request({ cause: LEFT, quietS: QUIET_S });
+      await removeTopology(connection, { queues: [], exchanges: [names.delayed] });
+    }
     this.isLeftRemoved = true;
+    return isThere;
   }
 }

@@ -53,6 +53,50 @@ describe('the owner of a prefix', () => {
     expect(one.rivalry).toBeUndefined();
   });
 
+  describe('an hour after another transport took over from the plugin', () => {
+    const leave = async (name: string): Promise<void> => {
+      await databases[0]?.dataSource.query(
+        `INSERT INTO order_timeout.engine_setting (name, value, changed_at)
+         VALUES ('delay-transport', $1, now()), ('message-path', 'p.v1', now() - interval '61 minutes')`,
+        [name],
+      );
+    };
+    const declareLeft = async (): Promise<void> => {
+      const channel = await connection.createChannel();
+      await channel.assertExchange('p.v1.delayed', 'direct');
+      await channel.close();
+    };
+    const isLeftThere = async (): Promise<boolean> => {
+      const channel = await connection.createChannel();
+      channel.on('error', () => undefined);
+      return channel.checkExchange('p.v1.delayed').then(
+        () => true,
+        () => false,
+      );
+    };
+
+    it('publishes what instances handed to its exchange meanwhile, and deletes it, once for all of them', async () => {
+      await leave('ladder');
+      await declareLeft();
+      const [one, two] = [watchOf(databases[0]), watchOf(databases[0])];
+      expect(await one.inspect(connection)).toBe(true);
+      expect(await isLeftThere()).toBe(false);
+      expect([await two.inspect(connection), await one.inspect(connection)]).toEqual([false, false]);
+    });
+
+    it('publishes nothing if the broker has no such exchange', async () => {
+      await leave('ladder');
+      expect(await watchOf(databases[0]).inspect(connection)).toBe(false);
+    });
+
+    it('keeps the exchange while it is in use', async () => {
+      await leave('delayed-exchange');
+      await declareLeft();
+      expect(await watchOf(databases[0]).inspect(connection)).toBe(false);
+      expect(await isLeftThere()).toBe(true);
+    });
+  });
+
   it('tells a prefix that was used before from one that another service uses now', async () => {
     const [ours, theirs] = [watchOf(databases[0]), watchOf(databases[1])];
     await ours.inspect(connection);
