@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type PaymentAttemptRef, type QueryOutcome } from '../../../../src/payments';
 import { anAttempt } from '../an-attempt';
@@ -200,6 +204,17 @@ describe('StripeProvider.query', () => {
     const outcome = await query(INTENT, 302, '', { location: `${stripe.baseUrl}/v1/payment_intents/${reference}` });
     expect(outcome).toMatchObject({ type: 'UNKNOWN', outage: true });
     expect(stripe.sent).toHaveLength(1);
+  });
+
+  it('reads no answer that is longer than 2 MiB once it is decompressed', async () => {
+    const long = gzipSync(JSON.stringify(anIntent()).padEnd(8 * 1_024 * 1_024));
+    const server = createServer((_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(long));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const outcome = await stripe.provider({ baseUrl }).query(INTENT, AbortSignal.timeout(10_000));
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+    expect(outcome).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching(/longer than 2097152/) as unknown });
   });
 
   it('gives up after its own time-out', async () => {
