@@ -89,8 +89,9 @@ function isReplayed(headers: Record<string, unknown>): boolean {
   return headers['idempotent-replayed'] === 'true';
 }
 
-/** The message of fetch is only "fetch failed"; its cause says why. */
+/** The messages are only "fetch failed" and "Failed to read the response body"; what they wrap says why. */
 function causeOf(detail: unknown): string | undefined {
   if (!(detail instanceof Error)) return undefined;
-  return detail.cause instanceof Error ? detail.cause.message || detail.cause.name : detail.message;
+  const cause = 'exception' in detail ? detail.exception : detail.cause;
+  return cause instanceof Error ? cause.message || cause.name : detail.message;
 }

@@ -208,7 +208,9 @@ describe('StripeProvider.query', () => {
 
   it('reads no answer that is longer than 2 MiB once it is decompressed', async () => {
     const long = gzipSync(JSON.stringify(anIntent()).padEnd(8 * 1_024 * 1_024));
-    const server = createServer((_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(long));
+    const server = createServer(
+      (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(long),
+    );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const outcome = await stripe.provider({ baseUrl }).query(INTENT, AbortSignal.timeout(10_000));
