@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type LookupFunction, isIP } from 'node:net';
+import { addAbortSignal } from 'node:stream';
 import { mayReach } from './address-rule';
 import { guardedLookup } from './guarded-lookup';
 import { type ResolvedEndpoint } from './resolve-webhook-options';
@@ -15,6 +16,8 @@ export interface WebhookResponse {
 
 /** More than a receiver has to say. The rest is not downloaded. */
 const MAX_ANSWER_BYTES = 65_536;
+/** For the rest of an answer. A new connection costs less than one that a receiver never lets go. */
+const MAX_DRAIN_MS = 1_000;
 
 /** Sends requests to one endpoint, over connections of its own that are kept open. */
 export class WebhookClient {
@@ -66,28 +69,26 @@ export class WebhookClient {
 
 function answerTo(request: ClientRequest, body: string): Promise<WebhookResponse> {
   return new Promise((resolve, reject) => {
-    let isAnswered = false;
     request.on('response', (response) => {
-      isAnswered = true;
       const { statusCode: status = 0, headers } = response;
-      drain(response, () => resolve({ status, retryAfter: headers['retry-after'] }));
+      // The status counts even if the rest of the answer never comes.
+      resolve({ status, retryAfter: headers['retry-after'] });
+      drain(response);
     });
     request.on('error', reject);
-    request.on('close', () => {
-      // An unrequested protocol upgrade closes the connection without a response or an error.
-      if (!isAnswered) reject(new Error('the connection was closed without an answer'));
-    });
+    // An unrequested protocol upgrade closes the connection without a response or an error.
+    request.on('close', () => reject(new Error('the connection was closed without an answer')));
     request.end(body);
   });
 }
 
-/** Lets the connection be used again. The status counts even if the rest of the answer never comes. */
-function drain(response: IncomingMessage, then: () => void): void {
+/** Lets the connection be used again. */
+function drain(response: IncomingMessage): void {
   let bytes = 0;
   response.on('data', (chunk: Uint8Array) => {
     bytes += chunk.byteLength;
     if (bytes > MAX_ANSWER_BYTES) response.destroy();
   });
-  response.on('error', then);
-  response.on('close', then);
+  response.on('error', () => undefined);
+  addAbortSignal(AbortSignal.timeout(MAX_DRAIN_MS), response);
 }
