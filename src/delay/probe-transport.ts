@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, SystemClock, withTimeout } from '../clock';
-import { type Channel, type ChannelModel, type ConfirmChannel } from '../rabbit';
+import { type Channel, type ChannelModel, type ConfirmChannel, endConnection } from '../rabbit';
 import { type DelayTransport } from './delay-transport';
 
 /**
@@ -28,10 +28,7 @@ export interface ProbeOptions {
 const DELAY_MS = 50;
 /** A ladder waits for at least one unit. A probe of an hour is not worth its answer. */
 const LONGEST_DELAY_MS = 10_000;
-/**
- * A broker that refuses closes a connection within milliseconds. A connection to a broker that does not respond is left
- * to its heartbeat.
- */
+/** A broker that refuses closes a connection within milliseconds. One with an alarm never does. */
 const CLOSE_MS = 1_000;
 /** Arguments of a queue for messages that arrive after the probe has ended, so that they are not parked. */
 const SINK = { 'x-message-ttl': 1_000, 'x-expires': 3_600_000 };
@@ -61,8 +58,13 @@ export async function probeTransport(
   const opening = Promise.resolve().then(open);
   const asking = opening.then((connection) => ask(connection, { transport, delayMs, options, clock, progress }));
   const result = await withTimeout(clock, delayMs + timeoutMs, asking.catch(judge), undefined);
-  const closing = opening.then((connection) => connection.close()).catch(() => undefined);
-  await withTimeout(clock, CLOSE_MS, closing, undefined);
+  const closing = opening.then((connection) => endConnection(clock, connection, connection.close(), CLOSE_MS));
+  await withTimeout(
+    clock,
+    2 * CLOSE_MS,
+    closing.catch(() => undefined),
+    undefined,
+  );
   return result ?? judgeSilence(progress, timeoutMs);
 }
 

@@ -1,9 +1,19 @@
-import { type ChannelModel } from 'amqplib';
+import { type Channel, type ChannelModel } from 'amqplib';
+import { inTime, SystemClock } from '../clock';
 import { type ExpectedExchange, type ExpectedQueue } from './expected-topology';
 import { onChannel, refusalOf } from './on-channel';
 
+const ACCESS_REFUSED = 403;
 const NOT_FOUND = 404;
 const PRECONDITION_FAILED = 406;
+const ANSWER_MS = 5_000;
+
+/** A queue without a leader, a stuck broker, and one that blocks publishers do not answer. */
+export class BrokerSilentError extends Error {
+  constructor() {
+    super(`the broker does not answer within ${ANSWER_MS / 1_000} s`);
+  }
+}
 
 /** What a passive declaration tells of a queue. */
 export interface QueueFacts {
@@ -17,6 +27,8 @@ export interface QueueFacts {
  * compares a declaration with the existing object.
  */
 export class BrokerInspection {
+  private readonly clock = new SystemClock();
+
   /** @param connection is left open. */
   constructor(private readonly connection: ChannelModel) {}
 
@@ -31,16 +43,16 @@ export class BrokerInspection {
     return this.properties.version ?? '';
   }
 
-  /** Undefined: there is no such queue. */
+  /** Undefined: there is no such queue. @throws BrokerSilentError, as every other question does */
   queue(name: string): Promise<QueueFacts | undefined> {
-    return onChannel(this.connection, async (channel) => {
+    return this.ask(async (channel) => {
       const { messageCount, consumerCount } = await channel.checkQueue(name);
       return { messages: messageCount, consumers: consumerCount };
     }).catch((error: unknown) => refusalOf(error, NOT_FOUND, undefined));
   }
 
   hasExchange(name: string): Promise<boolean> {
-    return onChannel(this.connection, (channel) => channel.checkExchange(name)).then(
+    return this.ask((channel) => channel.checkExchange(name)).then(
       () => true,
       (error: unknown) => refusalOf(error, NOT_FOUND, false),
     );
@@ -57,11 +69,45 @@ export class BrokerInspection {
     return this.difference((channel) => channel.assertExchange(name, type, options));
   }
 
-  private difference(declare: Parameters<typeof onChannel>[1]): Promise<string | undefined> {
-    return onChannel(this.connection, declare).then(
+  /** Why our user may not consume the queue, in the broker's words. RabbitMQ refuses the priority after it looked at the rights. */
+  consumeRefusal(name: string): Promise<string | undefined> {
+    return this.refusal((channel) => channel.consume(name, () => undefined, { arguments: { 'x-priority': 'none' } }));
+  }
+
+  /**
+   * The same for publishing: RabbitMQ refuses the expiration after it looked at the rights. Use a connection for it alone:
+   * under an alarm, the broker reads nothing else of this one.
+   */
+  publishRefusal(exchange: string): Promise<string | undefined> {
+    return this.refusal(
+      (channel) =>
+        new Promise((_, reject) => {
+          channel.once('error', reject);
+          channel.publish(exchange, 'refused', Buffer.alloc(0), { expiration: 'never' });
+        }),
+    );
+  }
+
+  private refusal(work: (channel: Channel) => Promise<unknown>): Promise<string | undefined> {
+    return this.ask(work).then(
+      () => undefined,
+      (error: unknown) => {
+        const { code } = error as { readonly code?: unknown };
+        if (code === NOT_FOUND || code === PRECONDITION_FAILED) return undefined;
+        return refusalOf(error, ACCESS_REFUSED, sentenceOf(error));
+      },
+    );
+  }
+
+  private difference(declare: (channel: Channel) => Promise<unknown>): Promise<string | undefined> {
+    return this.ask(declare).then(
       () => undefined,
       (error: unknown) => refusalOf(error, PRECONDITION_FAILED, sentenceOf(error)),
     );
+  }
+
+  private ask<T>(work: (channel: Channel) => Promise<T>): Promise<T> {
+    return inTime(this.clock, ANSWER_MS, onChannel(this.connection, work), () => new BrokerSilentError());
   }
 
   private get properties(): { readonly product?: string; readonly version?: string } {
@@ -72,5 +118,5 @@ export class BrokerInspection {
 /** The broker's sentence in amqplib's message, such as `inequivalent arg 'x-overflow' for queue …`. */
 function sentenceOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return /PRECONDITION_FAILED - ([^"]*)/.exec(message)?.[1] ?? message;
+  return /(?:PRECONDITION_FAILED|ACCESS_REFUSED) - ([^"]*)/.exec(message)?.[1] ?? message;
 }

@@ -14,8 +14,16 @@ export interface ServiceProcess {
 
 /** Starts src/main.ts with exactly this environment (and PATH). @param folder where src is: here, or another release */
 export function startServiceProcess(env: Record<string, string>, folder = root): ServiceProcess {
-  const args = ['-r', compile, join(folder, 'src/main.ts')];
-  const child = spawn(process.execPath, args, { cwd: folder, env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
+  return startProgram([join(folder, 'src/main.ts')], env, folder);
+}
+
+/** Starts any other program of the sources. @param args its file, and its own arguments */
+export function startProgram(args: readonly string[], env: Record<string, string>, folder = root): ServiceProcess {
+  const child = spawn(process.execPath, ['-r', compile, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: 'pipe',
+  });
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));

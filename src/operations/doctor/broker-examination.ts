@@ -1,21 +1,41 @@
-import { Ladder } from '../../delay';
+import { SystemClock } from '../../clock';
+import {
+  asksTheBroker,
+  DelayedExchange,
+  type DelayTransport,
+  type DelayTransportSetting,
+  isProbeable,
+  Ladder,
+  type LadderOptions,
+  type ProbeResult,
+  probeTransport,
+} from '../../delay';
 import {
   BrokerInspection,
   BrokerLoginRefusedError,
+  BrokerSilentError,
   type ChannelModel,
+  endConnection,
   expectedTopology,
   type ExpectedQueue,
+  type RabbitClient,
   readPrefixOwner,
+  servicePermissions,
 } from '../../rabbit';
-import { type BrokerDependencies } from './broker-dependencies';
 import { type Notes } from './notes';
-import { TransportExamination } from './transport-examination';
 
 /** The first release with everything that the ladder needs. */
 const OLDEST = [3, 10];
+const CLOSE_MS = 1_000;
+/** What a sentence about a denied right names if it is the exchange of answers to commands. */
+const DEFAULT_EXCHANGE = "exchange 'amq.default'";
 
 /** Looks at the broker over AMQP. Changes nothing, except that a test message goes through the delay transport. */
 export class BrokerExamination {
+  /** What the broker refused our user, in its words. */
+  private readonly refused = new Set<string>();
+  private readonly clock = new SystemClock();
+
   constructor(
     private readonly deps: BrokerDependencies,
     private readonly notes: Notes,
@@ -25,12 +45,22 @@ export class BrokerExamination {
   async run(): Promise<boolean> {
     const connection = await this.connect();
     if (!connection) return false;
-    try {
-      await this.inspect(connection);
-    } finally {
-      await connection.close().catch(() => undefined);
-    }
+    await this.on(connection, () => this.inspect(connection));
     return true;
+  }
+
+  /** A broker that is frozen or has an alarm does not close connections, and an open one would keep the process alive. */
+  private async on(connection: ChannelModel, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } finally {
+      await endConnection(
+        this.clock,
+        connection,
+        Promise.resolve().then(() => connection.close()),
+        CLOSE_MS,
+      );
+    }
   }
 
   private async connect(): Promise<ChannelModel | undefined> {
@@ -63,16 +93,65 @@ export class BrokerExamination {
     const { notes, deps } = this;
     const inspection = new BrokerInspection(connection);
     notes.fact('broker', inspection.product);
-    if (inspection.product.startsWith('RabbitMQ')) this.checkVersion(inspection.version);
-    await notes.examine('prefix', () => this.owner(connection));
+    const isRabbit = inspection.product.startsWith('RabbitMQ');
+    if (isRabbit) this.checkVersion(inspection.version);
+    await this.examine('prefix', () => this.owner(connection));
     let isDeclared = true;
-    await notes.examine('exchanges', async () => {
+    await this.examine('exchanges', async () => {
       isDeclared = await this.exchanges(inspection);
     });
-    await notes.examine('queues', () => this.queues(inspection));
-    await notes.examine('parked messages', () => this.parked(inspection));
-    const transport = new TransportExamination(deps, notes, inspection);
+    await this.examine('queues', () => this.queues(inspection));
+    await this.examine('parked messages', () => this.parked(inspection));
+    const transport = new TransportExamination(deps, notes, inspection, this.refused);
     await notes.examine('delay transport', () => transport.run(isDeclared));
+    if (isRabbit) await notes.examine('rights to publish', () => this.publishing());
+    this.permissions();
+  }
+
+  /** Without a right, an examination ends, and the finding says which one. */
+  private examine(what: string, examination: () => Promise<void>): Promise<void> {
+    return this.notes.examine(what, async () => {
+      try {
+        await examination();
+      } catch (error) {
+        const refusal = refusalIn(error);
+        if (refusal === undefined) throw error;
+        this.refused.add(refusal);
+      }
+    });
+  }
+
+  /** What no question about an exchange tells: a service without this right publishes nothing. */
+  private async publishing(): Promise<void> {
+    const { client } = this.deps;
+    const { exchanges } = expectedTopology(client.names, client.options.queueType, []);
+    const connection = await client.temporaryConnection();
+    await this.on(connection, async () => {
+      const inspection = new BrokerInspection(connection);
+      for (const name of [...exchanges.map((exchange) => exchange.name), '']) {
+        this.note(await inspection.publishRefusal(name));
+      }
+    });
+  }
+
+  private note(refusal: string | undefined): void {
+    if (refusal !== undefined) this.refused.add(refusal);
+  }
+
+  private permissions(): void {
+    const answers = [...this.refused].filter((each) => each.includes(DEFAULT_EXCHANGE));
+    const others = [...this.refused].filter((each) => !answers.includes(each));
+    const { configure, write, read } = servicePermissions(this.deps.client.names);
+    const remedy = `Run: rabbitmqctl set_permissions -p VHOST USER '${configure}' '${write}' '${read}' (docs/security.md).`;
+    if (others.length > 0) {
+      const more = others.length > 3 ? `; and ${others.length - 3} more` : '';
+      const seen = `The broker refuses: ${others.slice(0, 3).join('; ')}${more}.`;
+      this.notes.error('broker-permissions', seen, remedy);
+    }
+    if (answers.length > 0) {
+      const seen = `The broker refuses: ${answers.join('; ')}. So commands get no answers.`;
+      this.notes.warning('broker-permissions', seen, remedy);
+    }
   }
 
   private checkVersion(version: string): void {
@@ -120,9 +199,20 @@ export class BrokerExamination {
   private async queues(inspection: BrokerInspection): Promise<void> {
     const { client, kinds } = this.deps;
     const { queues } = expectedTopology(client.names, client.options.queueType, kinds);
-    for (const queue of [...queues, ...this.delayQueues]) await this.queue(inspection, queue);
-    for (const kind of kinds) await this.consumers(inspection, client.names.workQueue(kind));
-    await this.consumers(inspection, client.names.commands);
+    const consumed = [...kinds.map((kind) => client.names.workQueue(kind)), client.names.commands];
+    for (const queue of [...queues, ...this.delayQueues])
+      await this.inTime(queue.name, () => this.queue(inspection, queue));
+    for (const name of consumed) await this.inTime(name, () => this.consumers(inspection, name));
+  }
+
+  /** After the first silent queue, the others are not asked: if the broker is stuck, each would take as long. */
+  private async inTime(name: string, question: () => Promise<void>): Promise<void> {
+    await question().catch((error: unknown) => {
+      if (!(error instanceof BrokerSilentError)) throw error;
+      const seen = `The queue ${name} does not answer.`;
+      this.notes.error('queue-silent', seen, 'See docs/runbook.md, "A queue does not serve".');
+      throw error;
+    });
   }
 
   /** Those of the ladder are declared only where it is used. */
@@ -151,6 +241,7 @@ export class BrokerExamination {
       return this.notes.warning('queue-missing', seen, 'Start an instance: it declares the queue.');
     }
     this.notes.fact(`queue ${name}`, `${facts.messages} messages, ${facts.consumers} consumers`);
+    if (inspection.product.startsWith('RabbitMQ')) this.note(await inspection.consumeRefusal(name));
     if (facts.consumers > 0) return;
     const seen = `Nothing consumes the queue ${name} (${facts.messages} messages).`;
     const remedy =
@@ -165,6 +256,109 @@ export class BrokerExamination {
     const remedy = 'See why: order-timeout parked list messages (docs/runbook.md, "Parked messages").';
     this.notes.warning('parked-messages', `The queue ${parked} holds ${messages} messages.`, remedy);
   }
+}
+
+/** Sends a message through the delay transport, and waits for it. */
+class TransportExamination {
+  constructor(
+    private readonly deps: BrokerDependencies,
+    private readonly notes: Notes,
+    private readonly inspection: BrokerInspection,
+    /** Gathers what the broker refused our user. */
+    private readonly refused: Set<string>,
+  ) {}
+
+  /** @param isDeclared whether the exchanges that every instance declares are there */
+  async run(isDeclared: boolean): Promise<void> {
+    const { transport, client } = this.deps;
+    if (transport === 'none') return this.notes.fact('delay transport', 'none');
+    if (!isDeclared) return this.notes.skip('delay transport', 'its exchanges are not declared');
+    const asks = asksTheBroker(transport, client.options.urls);
+    const plugin = asks ? await this.probe(new DelayedExchange(client.names), true) : undefined;
+    if (plugin?.type === 'works') return this.notes.fact('delay transport', 'delayed-exchange');
+    if (plugin && (transport === 'delayed-exchange' || plugin.type === 'unknown')) return this.pluginFinding(plugin);
+    this.notes.fact('delay transport', 'ladder');
+    await this.ladder();
+  }
+
+  private async ladder(): Promise<void> {
+    const { client, ladder: options, horizonMs } = this.deps;
+    const ladder = new Ladder(client.names, { ...options, horizonMs, queueType: client.options.queueType });
+    const missing: string[] = [];
+    for (const name of ladder.exchanges) if (!(await this.inspection.hasExchange(name))) missing.push(name);
+    if (missing.length > 0) return this.missing(missing);
+    if (!isProbeable(ladder)) return this.notes.skip('a message through the ladder', 'one unit is longer than 10 s');
+    const result = await this.probe(ladder, false);
+    if (result.type !== 'works') this.pathFinding(result);
+  }
+
+  /** At-least-once dead-lettering without its exchange stalls, and holds up everything behind it. */
+  private missing(names: readonly string[]): void {
+    const seen = `The ladder lacks the exchange ${names.join(', ')}, so wake-ups that wait in it stall.`;
+    const remedy = 'Restart an instance: it declares the ladder again (docs/runbook.md, "Wake-ups are missed").';
+    this.notes.error('dead-letters-stall', seen, remedy);
+  }
+
+  /** @param declares whether the transport is declared first, which tells whether the broker knows its type */
+  private probe(transport: DelayTransport, declares: boolean): Promise<ProbeResult> {
+    const { client, probeMs } = this.deps;
+    const prepare = declares ? {} : { prepare: async () => undefined };
+    const options = { prefix: client.names.prefix, timeoutMs: probeMs, ...prepare };
+    return probeTransport(() => client.temporaryConnection(), transport, options);
+  }
+
+  private pluginFinding(probe: Exclude<ProbeResult, { type: 'works' }>): void {
+    const where = 'docs/runbook.md, "Delayed-message plugin disabled or upgraded"';
+    switch (probe.type) {
+      case 'absent':
+        return this.notes.error(
+          'delayed-exchange-missing',
+          'DELAY_TRANSPORT is delayed-exchange, and the broker does not know the exchange type x-delayed-message.',
+          `Enable the plugin on every node, or set DELAY_TRANSPORT=auto (${where}).`,
+        );
+      case 'unusable':
+        return this.notes.error(
+          'delayed-exchange-unusable',
+          `The delayed exchange does not work: ${probe.reason}.`,
+          `Disable and enable the plugin, or set DELAY_TRANSPORT=ladder (${where}).`,
+        );
+      case 'unknown':
+        return this.pathFinding(probe);
+    }
+  }
+
+  private pathFinding(probe: Exclude<ProbeResult, { type: 'works' }>): void {
+    const reason = 'reason' in probe ? probe.reason : 'the broker does not know its exchange type';
+    const refusal = refusalIn(reason);
+    if (refusal !== undefined) return void this.refused.add(refusal);
+    if (reason.includes('alarm')) {
+      const remedy =
+        'Free memory or disk on the broker; until then it takes no messages (rabbitmqctl list_alarms is empty again).';
+      return this.notes.error('broker-alarm', `The broker is blocked: ${reason}.`, remedy);
+    }
+    const remedy = 'See docs/runbook.md, "Wake-ups are missed"; the sweep handles timeouts until then.';
+    this.notes.error('message-path', `A message does not get through the delay transport: ${reason}.`, remedy);
+  }
+}
+
+/** What the examinations of the broker need. */
+export interface BrokerDependencies {
+  /** Not started: it only opens connections. */
+  readonly client: RabbitClient;
+  /** Kinds whose wake-ups need a work queue. */
+  readonly kinds: readonly string[];
+  /** Id of the database; undefined: unknown. */
+  readonly databaseId: string | undefined;
+  readonly transport: DelayTransportSetting;
+  readonly ladder: Pick<LadderOptions, 'base' | 'unitMs'>;
+  readonly horizonMs: number;
+  /** How long a message may take beyond its delay, milliseconds. */
+  readonly probeMs: number;
+}
+
+/** Which right is lacking, in the broker's words. */
+function refusalIn(error: unknown): string | undefined {
+  return /ACCESS_REFUSED - ([^"]*)/.exec(error instanceof Error ? error.message : String(error))?.[1];
 }
 
 function capitalized(text: string): string {

@@ -1,12 +1,9 @@
 import { type DataSource } from 'typeorm';
 import { ManagementApi, type RabbitClient } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
-import { type BrokerDependencies } from './broker-dependencies';
-import { BrokerExamination } from './broker-examination';
-import { DOCTOR_LIMITS, type DoctorLimits } from './doctor-limits';
-import { type DoctorReport } from './finding';
+import { type BrokerDependencies, BrokerExamination } from './broker-examination';
 import { ManagementExamination } from './management-examination';
-import { Notes } from './notes';
+import { DOCTOR_LIMITS, type DoctorLimits, type DoctorReport, Notes } from './notes';
 import { type MigrationFact, SchemaExamination } from './schema-examination';
 import { ServerExamination } from './server-examination';
 

@@ -1,10 +1,14 @@
-import { type DoctorReport, type Finding, type Unchecked } from './finding';
+import { inTime, SystemClock } from '../../clock';
+
+/** Of one examination. Each question has a shorter limit of its own where the answer is likely to stay away. */
+const LIMIT_MS = 30_000;
 
 /** Gathers what the examinations find. */
 export class Notes {
   private readonly findings: Finding[] = [];
   private readonly unchecked: Unchecked[] = [];
   private readonly facts: Record<string, string | number> = {};
+  private readonly clock = new SystemClock();
 
   fact(name: string, value: string | number): void {
     this.facts[name] = value;
@@ -23,10 +27,10 @@ export class Notes {
     this.unchecked.push({ what, why });
   }
 
-  /** Runs one examination. If it fails, the others are still worth knowing. */
+  /** Runs one examination. If it fails or takes too long, the others are still worth knowing. */
   async examine(what: string, examination: () => Promise<void>): Promise<void> {
     try {
-      await examination();
+      await inTime(this.clock, LIMIT_MS, examination(), () => new Error(`no answer within ${LIMIT_MS / 1_000} s`));
     } catch (error) {
       this.skip(what, error instanceof Error ? error.message : String(error));
     }
@@ -40,3 +44,62 @@ export class Notes {
     return { status: worst?.severity ?? 'ok', findings, facts: this.facts, unchecked: this.unchecked };
   }
 }
+
+/** How bad a finding is. `error`: something does not work. `warning`: it will not for long, or only by luck. */
+export type Severity = 'error' | 'warning';
+
+/** One thing that is wrong. */
+export interface Finding {
+  /** Stable across releases, for example `queue-arguments`. */
+  readonly id: string;
+  readonly severity: Severity;
+  /** What was seen, with the values. */
+  readonly seen: string;
+  /** What to do. */
+  readonly remedy: string;
+}
+
+/** Something that could not be looked at. */
+export interface Unchecked {
+  readonly what: string;
+  readonly why: string;
+}
+
+/** What the doctor has found. */
+export interface DoctorReport {
+  /** `warning`, `error`: the worst of the findings. */
+  readonly status: 'ok' | Severity;
+  readonly findings: readonly Finding[];
+  /** What was seen and is in order, by name. */
+  readonly facts: Readonly<Record<string, string | number>>;
+  readonly unchecked: readonly Unchecked[];
+}
+
+/** From where on something is a finding. */
+export interface DoctorLimits {
+  /** Difference between the clocks of host and database, milliseconds. */
+  readonly clockMs: number;
+  /** Age of a transaction, seconds. */
+  readonly transactionS: number;
+  readonly deadRows: number;
+  /** Dead rows for each live one. */
+  readonly deadShare: number;
+  /** How long the most overdue timeout has been waiting, seconds. */
+  readonly overdueS: number;
+  /** Age of the oldest message that should be on the broker, seconds. */
+  readonly outboxS: number;
+  /** How long a message may take through the delay transport beyond its delay, milliseconds. */
+  readonly probeMs: number;
+}
+
+/** The limits of the alerts in docs/runbook.md, where it has one. */
+export const DOCTOR_LIMITS: DoctorLimits = {
+  clockMs: 1_000,
+  transactionS: 60,
+  // Vacuum begins at 1,000 dead rows and 1 % of the table, so these tables have far fewer while it keeps up.
+  deadRows: 20_000,
+  deadShare: 0.2,
+  overdueS: 30,
+  outboxS: 60,
+  probeMs: 5_000,
+};

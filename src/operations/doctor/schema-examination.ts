@@ -2,8 +2,7 @@ import { type DataSource } from 'typeorm';
 import { findPieces } from '../../orders';
 import { Outbox } from '../../outbox';
 import { assertTables, countTimeouts, MissingRightsError, MissingTablesError, oldestOverdue } from '../../timeouts';
-import { type DoctorLimits } from './doctor-limits';
-import { type Notes } from './notes';
+import { type DoctorLimits, type Notes } from './notes';
 
 /** A migration of this release, or one that only the schema knows. */
 export interface MigrationFact {

@@ -1,7 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
-import { type Notes } from './notes';
-import { type DoctorLimits } from './doctor-limits';
+import { type DoctorLimits, type Notes } from './notes';
 
 interface ServerDependencies {
   readonly dataSource: DataSource;

@@ -8,6 +8,7 @@ import { takePrefix, TopologyNames } from '../../../src/rabbit';
 import { OwnBroker } from '../../harness/servers/own-broker';
 import { managementUrl, runCommand, runJson } from '../../support/command-line';
 import { onServer, type TestDatabase, urlOf } from '../../support/database';
+import { startProgram } from '../../support/service-process';
 import { until } from '../../support/engine';
 import { type TestVhost } from '../../support/rabbit-vhost';
 import { environmentOf, openService, PREFIX } from '../running-service';
@@ -109,16 +110,50 @@ describe('the doctor finds', () => {
       expect(JSON.stringify(report)).not.toContain('wrong-secret');
     });
 
-    it('3. a user without rights on the prefix', async () => {
+    const ALL = '^order-timeout\\.v1\\.';
+
+    /** What the doctor finds for a user with these rights and no others. */
+    async function examineAs(rights: Record<'configure' | 'write' | 'read', string>): Promise<Examined> {
       const user = `limited-${randomUUID()}`;
       await vhost.manage('PUT', `/users/${user}`, { password: 'limited', tags: '' });
-      const rights = { configure: '^other', write: '^other', read: '.*' };
       await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, rights);
       const report = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
       await vhost.manage('DELETE', `/users/${user}`);
-      expect(await seen('broker-permissions', report)).toContain(user);
+      return report;
+    }
+
+    it('3. a user without rights on the prefix', async () => {
+      const report = await examineAs({ configure: '^other', write: '^other', read: '.*' });
+      expect(await seen('broker-permissions', report)).toContain('limited-');
       const wanted = `set_permissions -p VHOST USER '^order-timeout\\.v1\\.' '^(amq\\.default$|order-timeout\\.v1\\.)'`;
       expect(report.findings.find(({ id }) => id === 'broker-permissions')?.remedy).toContain(wanted);
+    });
+
+    it.each([
+      ['publish events', { write: `^amq\\.default$|${ALL}(?!events$)` }, `exchange '${names.events}'`],
+      ['consume', { read: `${ALL}(?!commands$|work\\.)` }, `queue '${names.workQueue('order.payment')}'`],
+      ['declare what it shares with others', { configure: `${ALL}(?!parked$)` }, `'${names.parked}'`],
+    ])('24. a user who may not %s', async (_, rights, what) => {
+      const report = await examineAs({ configure: ALL, write: `^amq\\.default$|${ALL}`, read: ALL, ...rights });
+      expect(report.code).toBe(2);
+      expect(await seen('broker-permissions', report)).toContain(what);
+    });
+
+    it('25. a user who may not answer commands, as a warning', async () => {
+      const report = await examineAs({ configure: ALL, write: ALL, read: ALL });
+      expect(await seen('broker-permissions', report)).toContain('So commands get no answers.');
+      expect(report.findings.find(({ id }) => id === 'broker-permissions')?.severity).toBe('warning');
+    });
+
+    it('says nothing of rights to a user who has them, and takes no message', async () => {
+      const queue = names.workQueue('order.payment');
+      await onBroker(async (channel) => channel.sendToQueue(queue, Buffer.from('{}'), { persistent: true }));
+      const report = await examineAs({ configure: ALL, write: `^amq\\.default$|${ALL}`, read: ALL });
+      expect(report.findings.map(({ id }) => id)).not.toContain('broker-permissions');
+      await onBroker(async (channel) => {
+        const message = await channel.get(queue, { noAck: true });
+        expect(message && message.fields).toMatchObject({ redelivered: false });
+      });
     });
 
     it('4. a required plugin that is missing', async () => {
@@ -181,13 +216,29 @@ describe('the doctor finds', () => {
       expect(await seen('events-without-queue', report)).toContain(names.events);
     });
 
-    it('12. a broker without memory or disk', async () => {
+    it('12. a queue that does not answer, a broker without memory or disk, and ends', async () => {
       const broker = await OwnBroker.open({ profile: 'plain' });
       try {
-        await broker.fillDisk();
         const where = { RABBITMQ_URLS: broker.amqpUrl, RABBITMQ_MANAGEMENT_URL: broker.managementUrl };
-        await until(async () => (await examine(where)).findings.some(({ id }) => id === 'broker-alarm'), 30_000);
-        expect(await seen('broker-alarm', await examine(where))).toContain('disk');
+        const service = await openSilentService(where);
+        await service.stop();
+        const queue = names.workQueue('order.payment');
+        await broker.suspendQueue(queue);
+        expect(await seen('queue-silent', await examine(where))).toContain(queue);
+        await broker.resumeQueue(queue);
+        await broker.fillMemory();
+        await broker.fillDisk();
+        const alarms = async (): Promise<unknown> => (await examine(where)).findings.map(({ seen: what }) => what);
+        await until(async () => JSON.stringify(await alarms()).includes('memory and disk'), 30_000);
+        // A process of its own: in this one, nobody would see what keeps it alive.
+        const { child, output, exited } = startProgram(['src/cli/main.ts', 'doctor', '--json'], service.environment);
+        const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
+        const code = await exited;
+        clearTimeout(timer);
+        await service.drop();
+        const report = JSON.parse(output.stdout) as DoctorReport;
+        expect(code).toBe(2);
+        expect(await seen('broker-alarm', { ...report, code: 2 })).toContain('accepts no messages');
       } finally {
         await broker.close();
       }

@@ -91,6 +91,11 @@ export class OwnBroker extends OwnServer {
     await this.setDiskLimit(NORMAL_BYTES);
   }
 
+  /** The alarm lasts until the broker ends. */
+  async fillMemory(): Promise<void> {
+    await this.eval('ok = vm_memory_monitor:set_vm_memory_high_watermark({absolute, 1}).');
+  }
+
   /** The queue's process answers nobody; its messages stay. @returns whether there is such a queue. */
   async suspendQueue(name: string): Promise<boolean> {
     return (await this.onQueue(name, 'sys:suspend(Pid)')) === 'ok';
