@@ -56,7 +56,7 @@ export { OrderPolicies } from './order-policies';
 export { Orders } from './orders';
 export { type OrderPolicy, type OrderPolicyOptions, POLICIES, POLICY_WORDS } from './order-policy-options';
 export { ORDER_STATUSES, type OrderStatus } from './order-status';
-export { findPieces } from './read/find-pieces';
+export { findFailingProviders, findPieces, findUndecided } from './read/find-pieces';
 export { openAttemptProviders } from './close/open-attempt-providers';
 export { type UnmatchedHandling, type UnmatchedReason } from './unmatched/unmatched-money';
 export {

@@ -3,7 +3,7 @@ export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
 export { noteFirstLookUp } from './migrations/note-first-look-up';
 export { oldestOverdue } from './sweeping/oldest-overdue';
-export { oldestUndecided } from './sweeping/oldest-undecided';
+export { oldestUndecided, undecidedTimeouts } from './sweeping/oldest-undecided';
 export { ParkedTimeouts } from './parked-timeouts';
 export {
   type DueTimeout,

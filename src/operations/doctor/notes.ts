@@ -86,6 +86,10 @@ export interface DoctorLimits {
   readonly deadShare: number;
   /** How long the most overdue timeout has been waiting, seconds. */
   readonly overdueS: number;
+  /** How long a provider has not told what became of an order, seconds. */
+  readonly providerS: number;
+  /** Time since the deadline of an order that is not decided, seconds. */
+  readonly undecidedS: number;
   /** Age of the oldest message that should be on the broker, seconds. */
   readonly outboxS: number;
   /** How long a message may take through the delay transport beyond its delay, milliseconds. */
@@ -100,6 +104,9 @@ export const DOCTOR_LIMITS: DoctorLimits = {
   deadRows: 20_000,
   deadShare: 0.2,
   overdueS: 30,
+  // The third look-up is 4 s after the first one.
+  providerS: 10,
+  undecidedS: 3_600,
   outboxS: 60,
   probeMs: 5_000,
 };

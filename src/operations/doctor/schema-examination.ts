@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { findPieces } from '../../orders';
+import { findFailingProviders, findPieces, findUndecided } from '../../orders';
 import { Outbox } from '../../outbox';
 import { assertTables, countTimeouts, MissingRightsError, MissingTablesError, oldestOverdue } from '../../timeouts';
 import { type DoctorLimits, type Notes } from './notes';
@@ -42,6 +42,7 @@ export class SchemaExamination {
     await notes.examine('timeouts', () => this.timeouts());
     await notes.examine('outbox', () => this.outbox());
     await notes.examine('orders', () => this.orders());
+    await notes.examine('look-ups', () => this.lookUps());
     return true;
   }
 
@@ -102,6 +103,22 @@ export class SchemaExamination {
       const seen = `Stock is reserved for ${withoutOrder.count} orders that do not exist or have ended (${withoutOrder.ids.join(', ')}).`;
       this.notes.error('reservations-without-order', seen, `Release the stock (${where}).`);
     }
+  }
+
+  private async lookUps(): Promise<void> {
+    const { dataSource, schema, limits } = this.deps;
+    for (const failing of await findFailingProviders(dataSource, schema, limits.providerS)) {
+      const { provider, count, seconds, reason } = failing;
+      const seen = `The provider ${provider} has not told for ${Math.round(seconds)} s what became of ${count} orders: ${reason ?? 'no reason is known'}.`;
+      const remedy = `Look whether it is down, and whether its keys are right. The orders wait until it answers (docs/runbook.md, "A provider is down").`;
+      this.notes.warning('provider-failing', seen, remedy);
+    }
+    const undecided = await findUndecided(dataSource, schema, limits.undecidedS);
+    if (!undecided) return;
+    const { count, orderId, seconds, reason } = undecided;
+    const seen = `${count} orders are undecided long after their deadline, the oldest for ${Math.round(seconds)} s (${orderId}: ${reason ?? 'no reason is known'}).`;
+    const remedy = `Look at its payments: order-timeout orders show ${orderId} (docs/runbook.md, "An order stays undecided").`;
+    this.notes.warning('orders-undecided', seen, remedy);
   }
 
   private async outbox(): Promise<void> {

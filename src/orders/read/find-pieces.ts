@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { ownQuery } from '../../database';
 import { reservedOrderIds } from '../../inventory';
-import { timeoutExists } from '../../timeouts';
+import { timeoutExists, undecidedTimeouts } from '../../timeouts';
 import { ORDER_PAYMENT } from '../order-timeouts';
 
 /** Orders with the same piece missing. */
@@ -36,4 +36,46 @@ export async function findPieces(dataSource: DataSource, schema: string): Promis
                          WHERE o.id = held.id AND o.status NOT IN ('CLOSED', 'CANCELLED', 'CLOSED_REFUNDED'))`,
   );
   return { withoutTimeout, withoutOrder };
+}
+
+/** Orders that are past their deadline and still looked up. */
+export interface Waiting {
+  readonly count: number;
+  /** Of the order that has waited for longest. */
+  readonly seconds: number;
+  readonly reason: string | null;
+}
+
+/** Orders that were due `seconds` ago or earlier. Undefined: there is none. */
+export async function findUndecided(
+  dataSource: DataSource,
+  schema: string,
+  seconds: number,
+): Promise<(Waiting & { readonly orderId: string }) | undefined> {
+  const [found] = await ownQuery<(Waiting & { orderId: string })[]>(
+    dataSource,
+    `SELECT (count(*) OVER ())::int AS count, t.key AS "orderId", t.last_error AS reason,
+            extract(epoch FROM now() - t.due_at)::float8 AS seconds
+       FROM ${undecidedTimeouts(schema, `'${ORDER_PAYMENT}'`)} t
+      WHERE t.due_at <= now() - $1 * interval '1 second' ORDER BY t.due_at LIMIT 1`,
+    [seconds],
+  );
+  return found;
+}
+
+/** Providers that have given no usable answer about an order for `seconds`, although they are asked. By name. */
+export function findFailingProviders(
+  dataSource: DataSource,
+  schema: string,
+  seconds: number,
+): Promise<(Waiting & { readonly provider: string })[]> {
+  return ownQuery(
+    dataSource,
+    `SELECT a.provider, count(DISTINCT t.key)::int AS count, (array_agg(a.evidence ->> 'reason' ORDER BY t.asked_since))[1] AS reason,
+            max(extract(epoch FROM now() - t.asked_since))::float8 AS seconds
+       FROM ${undecidedTimeouts(schema, `'${ORDER_PAYMENT}'`)} t
+       JOIN ${schema}.payment_attempt a ON a.order_id = t.key AND a.status = 'UNKNOWN'
+      WHERE t.asked_since <= now() - $1 * interval '1 second' GROUP BY a.provider ORDER BY a.provider`,
+    [seconds],
+  );
 }

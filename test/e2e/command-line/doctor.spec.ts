@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Channel, connect } from 'amqplib';
 import { DataSource } from 'typeorm';
-import { type DoctorReport } from '../../../src/operations';
+import { type DoctorReport, type Finding } from '../../../src/operations';
 import { takePrefix, TopologyNames } from '../../../src/rabbit';
 import { OwnBroker } from '../../harness/servers/own-broker';
 import { managementUrl, runCommand, runJson } from '../../support/command-line';
@@ -12,7 +12,7 @@ import { startProgram } from '../../support/service-process';
 import { until } from '../../support/engine';
 import { type TestVhost } from '../../support/rabbit-vhost';
 import { environmentOf, openService, PREFIX } from '../running-service';
-import { openSilentService } from './silent-service';
+import { openSilentService, type SilentService } from './silent-service';
 
 type Examined = DoctorReport & { readonly code: number };
 
@@ -47,6 +47,47 @@ describe('order-timeout doctor', () => {
     );
     expect(people.out).toMatch(/^broker +RabbitMQ \d/m);
     expect(people.out).toContain('0 errors, 0 warnings');
+  });
+});
+
+describe('the doctor finds in an outage of a provider', () => {
+  let service: SilentService;
+
+  beforeAll(async () => {
+    service = await openSilentService({
+      HTTP_PAYMENT_PROVIDER_NAME: 'acme',
+      HTTP_PAYMENT_PROVIDER_URL: 'http://127.0.0.1:1',
+      HTTP_PAYMENT_PROVIDER_SECRET: randomUUID(),
+    });
+  });
+
+  afterAll(() => service.drop());
+
+  it('26. the provider, and orders that have been undecided for an hour', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      ids.push(await service.place({ paymentWindowMs: 1_000, attempt: { provider: 'acme', reference: `p-${i}` } }));
+    }
+    const finding = async (id: string): Promise<Finding | undefined> => {
+      const { findings } = await runJson<DoctorReport>(service.environment, 'doctor');
+      return findings.find((one) => one.id === id);
+    };
+    await until(async () => (await finding('provider-failing')) !== undefined, 60_000);
+    expect(await finding('provider-failing')).toMatchObject({
+      severity: 'warning',
+      seen: expect.stringMatching(
+        /^The provider acme has not told for \d+ s what became of 2 orders: .*ECONNREFUSED/,
+      ) as string,
+    });
+    expect(await finding('orders-undecided')).toBeUndefined();
+    await service.database.dataSource.query(
+      `UPDATE order_timeout.timeout SET due_at = now() - interval '2 hours' WHERE kind = 'order.payment' AND key = $1`,
+      [ids[0]],
+    );
+    expect(await finding('orders-undecided')).toMatchObject({
+      severity: 'warning',
+      seen: expect.stringMatching(new RegExp(`^1 orders .* 72\\d\\d s .*${ids[0]}`)) as string,
+    });
   });
 });
 
