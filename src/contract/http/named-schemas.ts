@@ -33,7 +33,7 @@ import { problemSchemas } from './problem-schemas';
 /** Every body, by the name of its type in generated clients. */
 export const NAMED_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   NewOrder: newOrderSchema,
-  NewOrderLine: newOrderSchema.shape.lines.element,
+  NewOrderLine: newOrderSchema.shape.lines.unwrap().element,
   NewOrders: newOrdersSchema,
   NewAttempt: newAttemptSchema,
   ReportedPayment: reportedPaymentSchema,

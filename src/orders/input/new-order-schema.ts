@@ -22,7 +22,8 @@ const shapeOf = <F extends Fields, A extends z.ZodType>(of: F, attempt: A) => ({
       z.strictObject({ sku: of.sku, quantity: of.quantity, unitAmount: of.unitAmount }),
       'must be an array of {sku, quantity, unitAmount}; it may be empty',
     )
-    .max(LIMITS.lines, atMost(LIMITS.lines)),
+    .max(LIMITS.lines, atMost(LIMITS.lines))
+    .optional(),
   autoClose: of.flag.optional(),
   metadata: metadataSchema.optional(),
   attempt: attempt.optional(),

@@ -51,8 +51,8 @@ export interface NewOrder {
   readonly expiresAt?: Date | undefined;
   readonly graceMs?: number | undefined;
   readonly reminderOffsetsMs?: readonly number[] | undefined;
-  /** Stock to reserve. May be empty. */
-  readonly lines: readonly NewOrderLine[];
+  /** Stock to reserve. @default [] */
+  readonly lines?: readonly NewOrderLine[] | undefined;
   /** @default true */
   readonly autoClose?: boolean | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;

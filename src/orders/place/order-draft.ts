@@ -1,7 +1,7 @@
 import { type Order } from '../order';
 import { orderFingerprint } from './order-fingerprint';
 import { type OrderPolicies } from '../order-policies';
-import { type NewOrder } from './new-order';
+import { type NewOrder, type NewOrderLine } from './new-order';
 import { withAccount } from '../pay/with-account';
 import { type PaymentProviders } from '../../payments';
 import { type ActionContext } from '../transition-cause';
@@ -13,6 +13,7 @@ export interface OrderDraft {
   readonly id: string;
   readonly merchantId: string;
   readonly amount: bigint;
+  readonly lines: readonly NewOrderLine[];
   /** Absent if the order specifies an absolute deadline. */
   readonly windowMs: number | undefined;
   readonly autoClose: boolean;
@@ -38,6 +39,7 @@ export function draftOrder(input: NewOrder, by: ActionContext, { policies, provi
     id: input.id,
     merchantId,
     amount: BigInt(input.amount),
+    lines: input.lines ?? [],
     windowMs: input.expiresAt ? undefined : (input.paymentWindowMs ?? policy.paymentWindowMs),
     autoClose: input.autoClose ?? true,
     graceMs: policies.graceMs(merchantId, input.attempt?.provider, input.graceMs),

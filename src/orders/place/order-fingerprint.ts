@@ -3,9 +3,9 @@ import { type NewOrder } from './new-order';
 
 /** Equal for equal content, whatever the order of its keys. Distinguishes a repeated request from a conflicting one. */
 export function orderFingerprint(order: NewOrder): string {
-  const { merchantId = 'default', autoClose = true } = order;
+  const { merchantId = 'default', autoClose = true, lines = [] } = order;
   // The key identifies the request and is not part of its content.
-  const withDefaults = { ...order, merchantId, autoClose, idempotencyKey: undefined };
+  const withDefaults = { ...order, merchantId, autoClose, lines, idempotencyKey: undefined };
   return createHash('sha256').update(canonical(withDefaults)).digest('base64url');
 }
 

@@ -91,7 +91,7 @@ export class PlaceDrafts {
     place: (tx: EntityManager) => Promise<T>,
     lockLimitMs: number | undefined,
   ): Promise<T> {
-    const skus = drafts.flatMap(({ input }) => input.lines.map(({ sku }) => sku));
+    const skus = drafts.flatMap(({ lines }) => lines.map(({ sku }) => sku));
     return reserveInTransaction({ ...this.deps, skus, lockLimitMs }, place);
   }
 
@@ -122,16 +122,16 @@ export class PlaceDrafts {
       drafts.filter((draft) => !inserted.has(draft.id)),
     );
     for (const { draft, order } of placed) {
-      const { attempt, lines, metadata = null } = draft.input;
+      const { attempt, metadata = null } = draft.input;
       const attempts = attempt ? [draftAttempt(order, attempt, order.createdAt)] : [];
-      const lineViews = lines.map((line) => ({ ...line, unitAmount: Number(line.unitAmount) }));
+      const lineViews = draft.lines.map((line) => ({ ...line, unitAmount: Number(line.unitAmount) }));
       const view = toView(order, lineViews, attempts, metadata, order.createdAt);
       results.set(draft.id, { outcome: 'placed', id: draft.id, order: view });
     }
     // Last, because these goods are locked from here to the commit.
     await this.reserve(
       tx,
-      placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.input.lines })),
+      placed.map(({ draft }) => ({ orderId: draft.id, merchantId: draft.merchantId, lines: draft.lines })),
     );
     return results;
   }

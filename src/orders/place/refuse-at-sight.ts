@@ -48,12 +48,12 @@ export class RefuseAtSight {
   }
 
   private async unfitOf(manager: EntityManager, drafts: readonly OrderDraft[]): Promise<Map<string, PlaceRejection>> {
-    const skus = new Set(drafts.flatMap(({ input }) => input.lines.map(({ sku }) => sku)));
+    const skus = new Set(drafts.flatMap(({ lines }) => lines.map(({ sku }) => sku)));
     const levels = await this.inventory.read(manager, [...skus]);
     const available = new Map(levels.map((level) => [level.sku, level.available]));
     const owners = new Map(levels.flatMap(({ sku, merchantId }) => (merchantId ? [[sku, merchantId] as const] : [])));
     // Checked one by one: an order may be rejected for another reason, and then takes nothing from the next ones.
-    const unfit = drafts.flatMap(({ id, merchantId, input: { lines } }) =>
+    const unfit = drafts.flatMap(({ id, merchantId, lines }) =>
       selectUnfit([{ orderId: id, merchantId, lines }], available, owners),
     );
     return new Map(unfit.map((demand) => [demand.orderId, stockRejection(demand)]));

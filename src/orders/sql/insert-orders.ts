@@ -122,7 +122,7 @@ function eventIn(
 }
 
 function lineJson(draft: OrderDraft): object[] {
-  return draft.input.lines.map((line, index) => ({
+  return draft.lines.map((line, index) => ({
     order_id: draft.id,
     line_no: index + 1,
     sku: line.sku,

@@ -100,7 +100,8 @@ describe('the limits of the input', () => {
       fc.asyncProperty(arbitraryOrder, async (fields) => {
         const given = toModuleOrder({ id: newId(), ...fields }) as unknown as NewOrder;
         if (!isAccepted(() => checkNewOrders([given]))) return;
-        for (const { sku } of given.lines) await shop.inventory.setStock(shop.dataSource.manager, sku, LIMITS.stock);
+        for (const { sku } of given.lines ?? [])
+          await shop.inventory.setStock(shop.dataSource.manager, sku, LIMITS.stock);
         const [result] = await shop.place.execute([given]);
         const outcome = result?.outcome === 'rejected' ? result.code : (result?.outcome ?? 'none');
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;

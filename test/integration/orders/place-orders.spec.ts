@@ -107,11 +107,20 @@ describe('placing orders on PostgreSQL', () => {
     expect((await timeoutsOf(shop, order.id)).map((timeout) => timeout.kind)).toEqual(['order.payment']);
   });
 
+  it('reserves nothing for an order without lines, absent or empty, which are the same request', async () => {
+    const { lines: _, ...order } = newOrder(soon);
+    expect(await shop.place.execute([order])).toMatchObject([{ outcome: 'placed', order: { lines: [] } }]);
+    expect(await shop.place.execute([{ ...order, lines: [] }])).toMatchObject([{ outcome: 'replayed' }]);
+    expect(await countOf('order_line', order.id)).toBe(0);
+  });
+
   it('replays the same request, and rejects another one with the same id', async () => {
     const order = newOrder(soon);
     const before = await stockOf(shop, 'apple');
     await shop.place.execute([order]);
-    expect(await shop.place.execute([{ ...order, lines: [...order.lines] }])).toMatchObject([{ outcome: 'replayed' }]);
+    expect(await shop.place.execute([{ ...order, lines: [...(order.lines ?? [])] }])).toMatchObject([
+      { outcome: 'replayed' },
+    ]);
     expect(await shop.place.execute([{ ...order, amount: 2_000 }])).toMatchObject([
       { outcome: 'rejected', code: 'ORDER_EXISTS' },
     ]);

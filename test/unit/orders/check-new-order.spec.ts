@@ -48,8 +48,12 @@ describe('orders given to the module API', () => {
     ['an id with a blank', { id: 'a b' }, 'id must be 1 to 64 letters'],
     ['a merchant id that is too long', { merchantId: 'm'.repeat(99) }, 'merchantId must be 1 to 64 letters'],
     ['a currency in small letters', { currency: 'euro' }, 'currency must be an ISO 4217 code of three capital letters, e.g. "EUR" (got "euro")'], // prettier-ignore
-    ['missing lines', { lines: undefined }, 'lines must be an array'],
-    ['too many lines', { lines: Array(101).fill(good.lines[0]) }, 'lines must have at most 100 entries'],
+    ['lines that are no array', { lines: null }, 'lines must be an array'],
+    [
+      'too many lines',
+      { lines: Array(101).fill({ sku: 'a', quantity: 1, unitAmount: 1 }) },
+      'lines must have at most 100 entries',
+    ],
     ['a negative quantity', { lines: [{ sku: 'a', quantity: -2, unitAmount: 1 }] }, 'lines.0.quantity must be'],
     ['a sku with NUL', { lines: [{ sku: 'a\0', quantity: 1, unitAmount: 1 }] }, 'lines.0.sku must be text'],
     ['two deadlines', { paymentWindowMs: 1, expiresAt: new Date() }, 'give either expiresAt or paymentWindowMs'],

@@ -1,13 +1,13 @@
 import { type NewOrder } from '../../../src/orders/place/new-order';
 import { orderFingerprint } from '../../../src/orders/place/order-fingerprint';
 
-const base: NewOrder = {
+const base = {
   id: 'o-1',
   amount: 10,
   currency: 'EUR',
   lines: [{ sku: 'a', quantity: 1, unitAmount: 10 }],
   metadata: { a: 1, b: { c: [1, 2], d: null } },
-};
+} satisfies NewOrder;
 
 describe('the fingerprint of an order', () => {
   it.each<[string, NewOrder]>([
@@ -26,6 +26,7 @@ describe('the fingerprint of an order', () => {
     ['lines', { ...base, lines: [...base.lines, ...base.lines] }],
     ['metadata', { ...base, metadata: { a: 1, b: { c: [2, 1], d: null } } }],
     ['attempt', { ...base, attempt: { provider: 'p', reference: 'r' } }],
+    ['no lines', { ...base, lines: [] }],
   ])('changes with the %s', (_, other) => {
     expect(orderFingerprint(other)).not.toBe(orderFingerprint(base));
   });
