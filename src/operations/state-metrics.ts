@@ -14,6 +14,7 @@ export class StateMetrics {
   private readonly parked: Gauge<'kind'>;
   private readonly overdue: Gauge<'kind'>;
   private readonly undecided: Gauge<'kind'>;
+  private readonly paused: Gauge<'what'>;
   private readonly unmatched: Gauge;
   /** The read that the gauges of one scrape share. */
   private look: Promise<void> | undefined;
@@ -47,6 +48,7 @@ export class StateMetrics {
       'order_timeout_undecided_oldest_seconds',
       'Seconds since the deadline of the oldest timeout that is still being looked up; absent without one',
     );
+    this.paused = byLabel('what', 'order_timeout_paused', '1 for each kind and each provider that is paused');
   }
 
   /** A scrape collects all gauges at once. The first one reads the state, and the others wait for it. */
@@ -78,6 +80,8 @@ export class StateMetrics {
     const { broker, messagePath, transport } = this.state.now();
     this.brokerUp?.set(broker === 'up' ? 1 : 0);
     this.messagePathUp?.set(messagePath === 'up' ? 1 : 0);
+    this.paused.reset();
+    for (const what of this.state.paused) this.paused.set({ what }, 1);
     this.transport.reset();
     if (transport) this.transport.set({ name: transport }, 1);
   }

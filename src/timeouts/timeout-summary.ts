@@ -27,6 +27,7 @@ export interface ParkedPage {
 export interface DueCounts {
   /** By minute from now on, `minutes` of them. */
   readonly byMinute: readonly number[];
+  /** Those whose deadline has passed, also if they are tried again later. */
   readonly overdue: number;
 }
 
@@ -57,15 +58,18 @@ export class TimeoutSummary {
 
   /** @internal For tests: $1 kind, $2 minutes. The first row is what is overdue. */
   get dueSql(): string {
-    const between = (from: string, to: string, limit: number): string => `
+    const counted = (condition: string, order: string, limit: number): string => `
       (SELECT count(*)::int FROM (
-         SELECT 1 FROM ${this.schema}.timeout t
-          WHERE t.kind = $1 AND t.state = 'pending' AND t.next_attempt_at > ${from} AND t.next_attempt_at <= ${to}
-          ORDER BY t.next_attempt_at LIMIT ${limit}) counted)`;
+         SELECT 1 FROM ${this.schema}.timeout t WHERE t.kind = $1 AND t.state = 'pending' AND ${condition}
+          ORDER BY t.${order} LIMIT ${limit}) counted)`;
+    const between = (from: string, to: string, limit: number): string =>
+      counted(`t.next_attempt_at > ${from} AND t.next_attempt_at <= ${to}`, 'next_attempt_at', limit);
+    const isLater = 't.next_attempt_at > t.due_at AND t.due_at <= now() AND t.next_attempt_at > now()';
+    const overdue = [between(`'-infinity'`, 'now()', COUNT_LIMIT), counted(isLater, 'due_at', COUNT_LIMIT)];
     const at = (minute: string): string => `now() + ${minute} * interval '1 minute'`;
     return `
       SELECT m AS minute,
-             CASE WHEN m < 0 THEN ${between(`'-infinity'`, 'now()', COUNT_LIMIT)}
+             CASE WHEN m < 0 THEN LEAST(${overdue.join(' + ')}, ${COUNT_LIMIT})
                   ELSE ${between(at('m'), at('(m + 1)'), MINUTE_LIMIT)} END AS count
         FROM generate_series(-1, $2::int - 1) m ORDER BY m`;
   }

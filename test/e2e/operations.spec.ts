@@ -63,6 +63,21 @@ describe('health and metrics', () => {
     const [, seconds] = /order_timeout_undecided_oldest_seconds\{kind="order.payment"\} (\S+)/.exec(text) ?? [];
     expect(Math.floor(Number(seconds) / 86_400)).toBe(3);
   });
+
+  it('tells what an operator has paused, and forgets what is resumed', async () => {
+    const paused = async (): Promise<string[]> =>
+      [...(await get('/metrics').expect(200)).text.matchAll(/order_timeout_paused\{what="(.+)"\} 1/g)].map(
+        ([, what = '']) => what,
+      );
+    const name = 'control:provider:maintained';
+    const pause = { by: 'anna', reason: 'maintenance', at: new Date().toISOString() };
+    expect(await paused()).toEqual([]);
+    const insert = 'INSERT INTO order_timeout.engine_setting (name, value) VALUES ($1, $2)';
+    await service.database.dataSource.query(insert, [name, JSON.stringify({ pause })]);
+    await until(async () => (await paused()).join() === 'provider:maintained');
+    await service.database.dataSource.query('DELETE FROM order_timeout.engine_setting WHERE name = $1', [name]);
+    await until(async () => (await paused()).length === 0);
+  });
 });
 
 describe('a database that becomes unavailable', () => {

@@ -14,6 +14,7 @@ const TRACES = [
   'order_timeout_away_total',
   'order_timeout_overdue_oldest_seconds',
   'order_timeout_undecided_oldest_seconds',
+  'order_timeout_paused',
   'order_timeout_provider_breaker == 2',
   'rabbitmq_detailed_queue_messages{queue="order-timeout.v1.parked"}',
   '1 - order_timeout_database_up',

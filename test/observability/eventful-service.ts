@@ -21,6 +21,7 @@ export async function openEventfulService(): Promise<EventfulService> {
   await load.open();
   load.start();
   const incidents = new Incidents(stage);
+  await incidents.pausedKind();
   await incidents.forgedAnswer();
   await incidents.providerAway();
   await incidents.latePayment();

@@ -50,6 +50,15 @@ export class Incidents {
     await this.untilRow(`SELECT 1 WHERE NOT EXISTS (SELECT FROM order_timeout.timeout WHERE key = 'lost')`);
   }
 
+  /** An operator pauses a kind that this shop does not use. */
+  async pausedKind(): Promise<void> {
+    const pause = { by: 'anna', reason: 'maintenance', at: new Date().toISOString() };
+    await this.stage.database.dataSource.query(
+      'INSERT INTO order_timeout.engine_setting (name, value) VALUES ($1, $2)',
+      ['control:kind:order.reminder', JSON.stringify({ pause })],
+    );
+  }
+
   async unreadableMessage(): Promise<void> {
     const connection = await connect(this.stage.broker.amqpUrl);
     const channel = await connection.createConfirmChannel();

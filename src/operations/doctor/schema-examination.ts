@@ -87,7 +87,8 @@ export class SchemaExamination {
     for (const [kind, seconds] of await oldestOverdue(dataSource, schema)) {
       if (seconds < limits.overdueS) continue;
       const seen = `The most overdue timeout of ${kind} has been waiting for ${Math.round(seconds)} s.`;
-      const remedy = 'No instance runs, or all are too slow (docs/runbook.md, "Timeouts are overdue").';
+      const remedy =
+        'No instance runs, all are too slow, or an operator has paused the kind or its provider (docs/runbook.md, "Timeouts are overdue").';
       this.notes.error('timeouts-overdue', seen, remedy);
     }
   }

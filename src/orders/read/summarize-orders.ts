@@ -14,7 +14,7 @@ export interface OrderSummary {
   readonly isPartial: boolean;
   /** PENDING orders by the minute of their deadline, from now on. */
   readonly dueByMinute: ReadonlyMap<number, number>;
-  /** PENDING orders whose deadline has passed. */
+  /** PENDING and CLOSING orders whose deadline has passed. */
   readonly overdue: number;
 }
 
@@ -62,7 +62,7 @@ export class SummarizeOrders {
              (count(*) FILTER (WHERE status = 'CLOSING'))::int AS closing,
              (count(*) FILTER (WHERE status = 'PAID' AND ${isRecent}))::int AS "paid24h",
              (count(*) FILTER (WHERE status = 'CLOSED' AND ${isRecent}))::int AS "closed24h",
-             (count(*) FILTER (WHERE ${isOpen} AND expires_at <= now()))::int AS overdue,
+             (count(*) FILTER (WHERE (${isOpen} OR status = 'CLOSING') AND expires_at <= now()))::int AS overdue,
              (SELECT json_object_agg(minute, orders) FROM (
                 SELECT floor(extract(epoch FROM expires_at - now()) / 60)::int AS minute, count(*) AS orders
                   FROM newest

@@ -58,6 +58,11 @@ export class Controls {
     return this.inForce.get(subject) ?? NO_CONTROL;
   }
 
+  /** The kinds and providers that are paused. */
+  get paused(): readonly string[] {
+    return [...this.inForce].flatMap(([subject, { pause }]) => (pause ? [subject] : []));
+  }
+
   /** Whether timeouts of this kind must wait. */
   isPaused(kind: string): boolean {
     return this.of(`kind:${kind}`).pause !== null;

@@ -15,8 +15,8 @@ export class SettlementQueries {
   readonly park: string;
 
   constructor(schema: string) {
-    const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent, t.asked_since,
-      t.lease IS NOT NULL AS leased,
+    const columns = `t.key, t.generation::text AS generation, t.due_at, t.attempts, t.payload, t.traceparent,
+      CASE WHEN ${WAS_ASKED} THEN t.asked_since END AS asked_since, t.lease IS NOT NULL AS leased,
       (extract(epoch FROM t.next_attempt_at - now()) * 1000)::float8 AS remaining_ms`;
     // $1 kind, $2 keys, $3 generations (null: any). A row that another transaction holds is reported as busy.
     this.lockByKeys = lockSql(
@@ -61,7 +61,7 @@ export class SettlementQueries {
       UPDATE ${schema}.timeout t
          SET attempts = w.attempts, lease = NULL, last_error = w.reason,
              next_attempt_at = now() + w.after_ms * interval '1 millisecond',
-             asked_since = CASE WHEN NOT w.unasked THEN t.asked_since END
+             asked_since = CASE WHEN w.unasked THEN ${UNASKED} ELSE t.asked_since END
         FROM unnest($2::text[], $3::bigint[], $4::int[], $5::text[], $6::float8[], $7::boolean[])
           AS w(key, generation, attempts, reason, after_ms, unasked) ${match} ${returning}`;
     this.reschedule = `
@@ -75,11 +75,15 @@ export class SettlementQueries {
   }
 }
 
+/** Written if a timeout could not be looked up, because its provider is paused. Like all times before the deadline, it does not count. */
+const UNASKED = `'epoch'::timestamptz`;
+const WAS_ASKED = 't.asked_since >= t.due_at';
+
 /**
  * Moved by the time in which the row was due and nobody took it. An instance of the release before moves `due_at` without
  * this time, which is then too early to be true.
  */
-const ASKED_SINCE = `CASE WHEN t.asked_since >= t.due_at
+const ASKED_SINCE = `CASE WHEN ${WAS_ASKED}
   THEN t.asked_since + GREATEST(clock_timestamp() - t.next_attempt_at, interval '0') ELSE clock_timestamp() END`;
 
 /** Not `= 'pending'`: of the partial index by due time the planner would read all rows of the kind. */

@@ -17,6 +17,7 @@ interface State {
   readonly kinds: readonly { kind: string; paused: boolean; pause: unknown; overdueOldestSeconds: number | null }[];
   readonly providers: readonly object[];
   readonly broker: { readonly messagePath: string };
+  readonly due: { readonly overdue: number };
 }
 
 describe.each(['with a broker', 'without a broker'])('an operator %s', (situation) => {
@@ -78,7 +79,7 @@ describe.each(['with a broker', 'without a broker'])('an operator %s', (situatio
     expect(await operator.post('providers/posting/pause', { reason })).toMatchObject({
       ...{ status: 200, body: { name: 'posting', paused: true, pause: PAUSE, limitPerSecond: null } },
     });
-    await place('asked', 0, { attempt: { provider: 'posting', reference: 'asked' } });
+    await place('asked', 0, { merchantId: 'a', attempt: { provider: 'posting', reference: 'asked' } });
     await until(async () => (await statusOf('asked')) === 'CLOSING');
     const waiting = async () => {
       const [row] = await host.database.dataSource.query<{ last_error: string | null; attempts: number }[]>(
@@ -89,6 +90,11 @@ describe.each(['with a broker', 'without a broker'])('an operator %s', (situatio
     };
     await until(async () => (await waiting())?.last_error?.includes('an operator has paused the provider') ?? false);
     expect(await waiting()).toMatchObject({ attempts: 0 });
+    // It is tried every few seconds meanwhile, and is still overdue.
+    await until(async () => ((await kindOf())?.overdueOldestSeconds ?? 0) >= 6);
+    expect((await state()).due.overdue).toBe(1);
+    const ofMerchant = await host.signIn(KEYS.ofA);
+    expect((await ofMerchant.get('overview')).body).toMatchObject({ due: { overdue: 1 }, orders: { closing: 1 } });
     await operator.post('providers/posting/resume', { reason }).expect(200);
     await until(async () => (await statusOf('asked')) === 'CLOSED');
   });
