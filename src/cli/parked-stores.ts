@@ -9,6 +9,8 @@ export const PARKED_PLACES = ['timeouts', 'messages', 'outbox'] as const;
 
 export type ParkedPlace = (typeof PARKED_PLACES)[number];
 
+const PAGE_SIZE = 500;
+
 /** Something that is parked. */
 export interface ParkedEntry {
   /** By which it is retried or discarded. */
@@ -22,6 +24,8 @@ export interface ParkedEntry {
 
 /** What is parked at one place. */
 export interface ParkedStore {
+  /** How many are listed or changed by one call. The queue of messages has no pages: a call takes all of it. */
+  readonly pageSize: number;
   /** @param after the id of the last entry of the previous page */
   list(limit: number, after?: string): Promise<readonly ParkedEntry[]>;
   /** Returns how many were parked. */
@@ -53,6 +57,7 @@ export async function withParkedStore<T>(
 function timeoutStore(parked: ParkedTimeouts): ParkedStore {
   const refs = (ids: readonly string[]): TimeoutRef[] => ids.map(parseTimeout);
   return {
+    pageSize: PAGE_SIZE,
     list: async (limit, after) => {
       const found = await parked.list({ limit, ...(after === undefined ? {} : { after: parseTimeout(after) }) });
       return found.map((one) => ({ id: nameOf(one), about: one.kind, reason: one.lastError, details: one }));
@@ -64,6 +69,7 @@ function timeoutStore(parked: ParkedTimeouts): ParkedStore {
 
 function outboxStore(rows: ParkedRows): ParkedStore {
   return {
+    pageSize: PAGE_SIZE,
     list: async (limit, after) => {
       const found = await rows.list({ limit, ...(after === undefined ? {} : { after }) });
       return found.map((one) => ({ id: one.id, about: one.routingKey, reason: one.reason, details: one }));
@@ -73,11 +79,10 @@ function outboxStore(rows: ParkedRows): ParkedStore {
   };
 }
 
-/** The queue has no pages: it is always read from its beginning. */
 function messageStore(messages: ParkedMessages): ParkedStore {
   return {
-    list: async (limit, after) => {
-      if (after !== undefined) return [];
+    pageSize: Infinity,
+    list: async (limit) => {
       const found = await messages.list(limit);
       const why = (code: string | null, reason: string | null): string | null => (code ? `${code}: ${reason}` : reason);
       return found.map((one) => ({

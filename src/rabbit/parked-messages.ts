@@ -63,9 +63,10 @@ export class ParkedMessages {
    * @throws CommandQueueMissingError
    */
   async retry(chosen: ChosenMessages): Promise<number> {
+    const ids = new Set(chosen);
     let count = 0;
     await this.walk(Infinity, async (channel, message) => {
-      if (!isChosen(chosen, message) || isWakeUp(message)) return;
+      if (!ids.has(idOf(message)) || isWakeUp(message)) return;
       await this.send(channel, message);
       channel.ack(message);
       count++;
@@ -75,9 +76,10 @@ export class ParkedMessages {
 
   /** Deletes messages for good. Returns how many there were. */
   async discard(chosen: ChosenMessages): Promise<number> {
+    const ids = new Set(chosen);
     let count = 0;
     await this.walk(Infinity, async (channel, message) => {
-      if (!isChosen(chosen, message)) return;
+      if (!ids.has(idOf(message))) return;
       channel.ack(message);
       count++;
     });
@@ -120,17 +122,18 @@ export class ParkedMessages {
   }
 }
 
-function isChosen(chosen: ChosenMessages, { properties }: GetMessage): boolean {
-  return chosen.includes(String(properties.messageId ?? ''));
+function idOf({ properties }: GetMessage): string {
+  return String(properties.messageId ?? '');
 }
 
-function read({ fields, properties, content }: GetMessage): ParkedMessage {
+function read(message: GetMessage): ParkedMessage {
+  const { fields, properties, content } = message;
   const text = (name: string): string | null => {
     const value: unknown = properties.headers?.[name];
     return typeof value === 'string' ? value : null;
   };
   return {
-    id: String(properties.messageId ?? ''),
+    id: idOf(message),
     routingKey: fields.routingKey,
     code: text('x-ot-error-code'),
     reason: text('x-ot-error-reason'),

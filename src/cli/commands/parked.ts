@@ -23,7 +23,6 @@ interface ChangeOptions extends CommonOptions {
 
 type Action = 'retry' | 'discard';
 
-const PAGE = 500;
 const HEAD = ['id', 'about', 'reason'];
 const DONE = { retry: 'retried', discard: 'discarded' } as const;
 
@@ -84,18 +83,29 @@ interface Change {
 function change(cli: Cli, context: INestApplicationContext, { action, place, ids, options }: Change): Promise<Report> {
   if (ids.length > 0 === (options.all ?? false)) throw new CommandRefusedError('name what you mean, or give --all');
   return withParkedStore(context, place, async (store) => {
-    const found = (await listAll(store, Infinity, options.about)).filter(({ id }) => options.all || ids.includes(id));
+    const parked = await listAll(store, Infinity, options.about);
+    const found = options.all ? parked : named(ids, parked, place);
     if (action === 'discard' && !options.force) refuseOrders(place, found);
     if (options.dryRun) return toReport(action, place, found, undefined);
     const progress = startProgress(cli.terminal, place, found.length);
     let count = 0;
-    for (let from = 0; from < found.length; from += PAGE) {
-      count += await store[action](found.slice(from, from + PAGE).map(({ id }) => id));
-      progress.at(from + PAGE);
+    for (let from = 0; from < found.length; from += store.pageSize) {
+      count += await store[action](found.slice(from, from + store.pageSize).map(({ id }) => id));
+      progress.at(from + store.pageSize);
     }
     progress.stop();
     return toReport(action, place, found, count);
   });
+}
+
+/** A mistyped id must not look like work that is done. */
+function named(ids: readonly string[], parked: readonly ParkedEntry[], place: ParkedPlace): ParkedEntry[] {
+  const known = new Set(parked.map(({ id }) => id));
+  const unknown = ids.filter((id) => !known.has(id));
+  if (unknown.length === 0) return parked.filter(({ id }) => ids.includes(id));
+  throw new CommandRefusedError(
+    `not parked there: ${unknown.join(', ')}; nothing was changed, see order-timeout parked list ${place}`,
+  );
 }
 
 /** Nothing else would ever close these orders, or release their stock. */
@@ -112,12 +122,13 @@ function refuseOrders(place: ParkedPlace, found: readonly ParkedEntry[]): void {
 }
 
 async function listAll(store: ParkedStore, limit: number, about: string | undefined): Promise<ParkedEntry[]> {
+  const size = about === undefined ? Math.min(limit, store.pageSize) : store.pageSize;
   let found: ParkedEntry[] = [];
   for (let after: string | undefined; ;) {
-    const page = await store.list(Math.min(limit === Infinity ? PAGE : limit, PAGE), after);
+    const page = await store.list(size, after);
     found = found.concat(page.filter((entry) => about === undefined || entry.about === about));
     after = page.at(-1)?.id;
-    if (page.length < PAGE || after === undefined || found.length >= limit) return found.slice(0, limit);
+    if (page.length < size || found.length >= limit) return found.slice(0, limit);
   }
 }
 

@@ -189,6 +189,60 @@ describe('order-timeout', () => {
         expect((await json<Failed>('parked', 'retry', 'timeouts')).error.message).toContain('--all');
       });
 
+      it.each(['retry', 'discard'])(
+        'names what it should %s and does not find, and changes nothing',
+        async (action) => {
+          await park('watch-4');
+          for (const [place, ...ids] of [
+            ['timeouts', 'order.late-watch/watch-4', 'order.late-watch/nothing', 'malformed'],
+            ['messages', 'm-0'],
+            ['outbox', '00000000-0000-7000-8000-00000000000f', 'malformed'],
+          ] as const) {
+            const refused = await json<Failed>('parked', action, place, ...ids);
+            expect(refused).toMatchObject({ code: 2, error: { code: 'ORDER_TIMEOUT/COMMAND_REFUSED' } });
+            expect(refused.error.message).toContain(ids.filter((id) => !id.endsWith('watch-4')).join(', '));
+            expect(refused.error.message).not.toContain('watch-4');
+          }
+          expect(await stateOf('watch-4')).toBe('parked');
+          await json('parked', 'discard', 'timeouts', 'order.late-watch/watch-4');
+        },
+      );
+
+      it('finds those of one kind behind a full page of others', async () => {
+        await sql(`INSERT INTO order_timeout.timeout (kind, key, generation, due_at, next_attempt_at, state)
+                   SELECT kind, n::text, 1, now(), now(), 'parked' FROM (VALUES ('order.late-watch', 600), ('order.last', 3))
+                     AS given(kind, most), generate_series(1, most) n`);
+        const listed = async (...args: string[]): Promise<unknown[]> =>
+          (await json<{ timeouts: unknown[] }>('parked', 'list', 'timeouts', ...args)).timeouts;
+        expect(await listed('--about', 'order.late-watch', '--limit', '2')).toHaveLength(2);
+        expect(await listed('--about', 'order.late-watch')).toHaveLength(100);
+        expect(await listed('--about', 'order.late-watch', '--limit', '550')).toHaveLength(550);
+        expect(await listed('--about', 'order.last')).toHaveLength(3);
+        expect((await json<Count>('parked', 'discard', 'timeouts', '--all')).count).toBe(603);
+      });
+
+      it('finds messages about one command behind others, and changes all of more than 500', async () => {
+        const connection = await connect(service.vhost.url);
+        const channel = await connection.createConfirmChannel();
+        for (let n = 0; n < 602; n++) {
+          const body = Buffer.from('{"orderId":"never-placed"}');
+          channel.publish(`${PREFIX}.parked`, n < 600 ? 'order.paid' : 'order.extended', body, { messageId: `p-${n}` });
+        }
+        await channel.waitForConfirms();
+        await connection.close();
+        const { messages } = await json<{ messages: unknown[] }>(
+          'parked',
+          'list',
+          'messages',
+          '--about',
+          'order.extended',
+        );
+        expect(messages).toHaveLength(2);
+        const args = ['messages', '--all', '--about', 'order.paid'];
+        expect((await json<Count>('parked', 'discard', ...args)).count).toBe(600);
+        expect((await json<Count>('parked', 'discard', 'messages', '--all')).count).toBe(2);
+      });
+
       it('sends a parked command again, and it is carried out', async () => {
         const connection = await connect(service.vhost.url);
         const channel = await connection.createConfirmChannel();
