@@ -66,7 +66,7 @@ export class RabbitClient {
     this.parked = new ParkedQueue(this.publisher, this.names, clock);
     // On a channel of its own: the broker closes it if our user may not publish to the default exchange.
     this.replyPublisher = this.publisherOn(this.publishing, () => Promise.resolve());
-    this.replies = new ReplySender(this.replyPublisher, this.names, clock);
+    this.replies = new ReplySender(this.replyPublisher, this.names, options.replyPrefixes, clock);
   }
 
   /** False: there is no broker, and none is ever connected to. */

@@ -9,6 +9,11 @@ export interface RabbitOptions {
   readonly urls: readonly string[];
   /** Prefix of every exchange and queue name. @default 'order-timeout.v1' */
   readonly prefix?: string;
+  /**
+   * Beginnings of the names of queues that may get answers to commands, besides direct reply-to and queues named by the
+   * broker. @default []
+   */
+  readonly replyPrefixes?: readonly string[];
   /** @default 'quorum' */
   readonly queueType?: QueueType;
   /** The most unconfirmed publications at once. More only costs memory (measured: no gain above 500). @default 500 */
@@ -28,6 +33,7 @@ export type ResolvedRabbitOptions = Required<RabbitOptions>;
 export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOptions {
   return Object.freeze({
     prefix: 'order-timeout.v1',
+    replyPrefixes: [],
     queueType: 'quorum',
     publishWindow: 500,
     confirmTimeoutMs: 15_000,
@@ -41,6 +47,7 @@ export function resolveRabbitOptions(options: RabbitOptions): ResolvedRabbitOpti
 const RABBIT_OPTIONS: readonly string[] = Object.keys({
   urls: true,
   prefix: true,
+  replyPrefixes: true,
   queueType: true,
   publishWindow: true,
   confirmTimeoutMs: true,
@@ -50,7 +57,7 @@ const RABBIT_OPTIONS: readonly string[] = Object.keys({
 
 /** Finds everything that is wrong with the options. Never repeats URLs, because they contain passwords. */
 export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
-  const { urls, prefix, queueType } = options;
+  const { urls, prefix, queueType, replyPrefixes } = options;
   const badUrls = urls.filter((url) => !/^amqps?:\/\//.test(url)).length;
   const ranges = [
     ['publishWindow', 1, 10_000],
@@ -64,6 +71,9 @@ export function findRabbitProblems(options: ResolvedRabbitOptions): string[] {
     ...(urls.length === 0 ? ['rabbit.urls must name at least one amqp:// or amqps:// URL'] : []),
     ...(badUrls > 0 ? [`${badUrls} of rabbit.urls do not start with amqp:// or amqps://`] : []),
     ...(PREFIX.test(prefix) ? [] : ['rabbit.prefix must consist of letters, digits, ".", "_", and "-"']),
+    ...(Array.isArray(replyPrefixes) && replyPrefixes.every((one) => typeof one === 'string' && one !== '')
+      ? []
+      : ['rabbit.replyPrefixes must be a list of texts that are not empty']),
     ...(['quorum', 'classic'].includes(queueType) ? [] : ['rabbit.queueType must be "quorum" or "classic"']),
     ...outside.map(
       ([name, min, max]) => `rabbit.${name} must be an integer from ${min} to ${max} (got ${options[name]})`,

@@ -18,6 +18,8 @@ const NAME = /^[^\p{Cc}\p{Cs}\uFFFD]+$/u;
 
 /** RabbitMQ puts this in front of the address of a client that uses direct reply-to. */
 const DIRECT = 'amq.rabbitmq.reply-to.';
+/** And this in front of the name of a queue that it has named itself. No client may declare such a name. */
+const NAMED_BY_BROKER = 'amq.gen-';
 
 type Reply = Omit<Publication, 'messageId'>;
 
@@ -36,6 +38,7 @@ export class ReplySender {
   constructor(
     private readonly publisher: Pick<ConfirmedPublisher, 'publish'>,
     private readonly names: TopologyNames,
+    private readonly replyPrefixes: readonly string[],
     private readonly clock: Clock,
   ) {
     this.reminder = new Reminder(clock);
@@ -43,7 +46,7 @@ export class ReplySender {
 
   /**
    * Why no answer may go where the sender wants it. A sender that may only send commands must not be able to publish
-   * wake-ups or parked messages through us. Undefined: the sender wants none, or it may have one there.
+   * wake-ups or parked messages through us, nor messages for other programs of the vhost. Undefined: the sender wants none, or it may have one there.
    */
   problemOf({ replyTo }: Delivery): ParkReason | undefined {
     if (replyTo === undefined) return undefined;
@@ -52,6 +55,11 @@ export class ReplySender {
       return refuse(`must be the name of a queue, 1 to ${MAX_NAME} bytes of UTF-8 without control characters`);
     if (replyTo.startsWith(`${this.names.prefix}.`))
       return refuse(`"${replyTo}" is a name of the service; use a queue of your own, or amq.rabbitmq.reply-to`);
+    if (![DIRECT, NAMED_BY_BROKER, ...this.replyPrefixes].some((prefix) => replyTo.startsWith(prefix)))
+      return refuse(
+        `may not name the queue "${replyTo}"; use amq.rabbitmq.reply-to, a queue that the broker names, or one whose name ` +
+          'begins with an entry of RABBITMQ_REPLY_PREFIXES (rabbit.replyPrefixes)',
+      );
     return undefined;
   }
 

@@ -90,6 +90,7 @@ export const configSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'must be letters, digits, ".", "_" or "-"')
     .default('order-timeout.v1'),
+  RABBITMQ_REPLY_PREFIXES: list.default([]),
   RABBITMQ_QUEUE_TYPE: oneOf(['quorum', 'classic']).default('quorum'),
   DELAY_TRANSPORT: oneOf(['auto', 'delayed-exchange', 'ladder', 'none']).default('auto'),
   LADDER_BASE: integer(2, 100).optional(),

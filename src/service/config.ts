@@ -11,6 +11,7 @@ import { type TrustedProxies } from './read-trusted-proxies';
 interface BrokerConfig {
   readonly urls: readonly string[];
   readonly prefix: string;
+  readonly replyPrefixes: readonly string[];
   readonly queueType: QueueType;
 }
 
@@ -145,7 +146,8 @@ function retentionOf(settings: Settings): RetentionOptions {
 
 function brokerOf(settings: Settings): BrokerConfig | undefined {
   const { RABBITMQ_URLS: urls, RABBITMQ_PREFIX: prefix, RABBITMQ_QUEUE_TYPE: queueType } = settings;
-  return urls.length > 0 ? { urls, prefix, queueType } : undefined;
+  const replyPrefixes = settings.RABBITMQ_REPLY_PREFIXES;
+  return urls.length > 0 ? { urls, prefix, replyPrefixes, queueType } : undefined;
 }
 
 function toConfig(settings: Settings, orders: OrderPolicyOptions): ServiceConfig {

@@ -109,29 +109,29 @@ describe('answers to commands', () => {
 
   it('are dropped when nobody waits anymore, and the command stands', async () => {
     const order = anOrder();
-    client.send('order.placed', order, { replyTo: 'gone' });
+    client.send('order.placed', order, { replyTo: 'amq.gen-gone' });
     await until(async () => (await countOf(order.id)) === 1);
     // Runs after the command before it, which has the same order.
     expect(await ask('order.cancelled', { orderId: order.id })).toMatchObject({ outcome: 'cancelled' });
     expect(service.parked).toEqual([]);
-    client.send('order.cancelled', { orderId: 'ghost' }, { replyTo: 'gone', messageId: 'refused-in-vain' });
+    client.send('order.cancelled', { orderId: 'ghost' }, { replyTo: 'amq.gen-gone', messageId: 'refused-in-vain' });
     await until(() => service.parked.length === 1);
     expect(service.parked[0]?.properties.headers).toMatchObject({ 'x-ot-error-code': 'ORDER_NOT_FOUND' });
   });
 
-  it.each([`${PREFIX}.work.order.payment`, `${PREFIX}.parked`, `${PREFIX}.commands`, 'a\u0000b', 'a\uFFFDb'])(
-    'never go to %j, whose command is parked instead of run',
-    async (replyTo) => {
-      const order = anOrder();
-      client.send('order.placed', order, { replyTo });
-      await until(() => service.parked.length > 0);
-      expect(service.parked[0]?.properties.headers).toMatchObject({ 'x-ot-error-code': 'INVALID_REPLY_TO' });
-      // Runs after the command before it, which has the same order.
-      expect(await ask('order.read', { orderId: order.id })).toMatchObject({ error: { code: 'ORDER_NOT_FOUND' } });
-      expect(service.parked).toHaveLength(1);
-      expect(await countOf(order.id)).toBe(0);
-    },
-  );
+  it.each([
+    ...[`${PREFIX}.work.order.payment`, `${PREFIX}.parked`, `${PREFIX}.commands`, 'a\u0000b', 'a\uFFFDb'],
+    ...['billing', 'order-timeout.v2.commands'],
+  ])('never go to %j, whose command is parked instead of run', async (replyTo) => {
+    const order = anOrder();
+    client.send('order.placed', order, { replyTo });
+    await until(() => service.parked.length > 0);
+    expect(service.parked[0]?.properties.headers).toMatchObject({ 'x-ot-error-code': 'INVALID_REPLY_TO' });
+    // Runs after the command before it, which has the same order.
+    expect(await ask('order.read', { orderId: order.id })).toMatchObject({ error: { code: 'ORDER_NOT_FOUND' } });
+    expect(service.parked).toHaveLength(1);
+    expect(await countOf(order.id)).toBe(0);
+  });
 
   it('are sent again if the service loses the command after the answer', async () => {
     const order = anOrder();

@@ -61,7 +61,7 @@ const command: fc.Arbitrary<Command> = fc.record({
       appId: shortText,
       type: shortText,
       correlationId: shortText,
-      replyTo: shortText,
+      replyTo: fc.oneof(fc.constant('amq.gen-gone'), shortText),
       priority: fc.nat(255),
       timestamp: fc.constantFrom(0, 1, 2 ** 31, 2 ** 52),
     },

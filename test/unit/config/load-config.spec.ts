@@ -28,6 +28,7 @@ describe('loadConfig', () => {
       rabbit: {
         urls: ['amqp://a:secret-password@one', 'amqps://two'],
         prefix: 'order-timeout.v1',
+        replyPrefixes: [],
         queueType: 'quorum',
       },
       transport: 'auto',

@@ -16,7 +16,7 @@ function setup(outcomes: readonly PublishOutcome[], properties: object, answer: 
     return [outcomes[Math.min(published.length, outcomes.length) - 1] ?? 'unknown'];
   };
   const delivery = deliveryOn(recordingChannel().channel, properties);
-  const sender = new ReplySender({ publish }, new TopologyNames('ot'), clock);
+  const sender = new ReplySender({ publish }, new TopologyNames('ot'), ['q', 'ot.'], clock);
   const sent = sender.send(delivery, answer);
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 250) {
@@ -59,6 +59,9 @@ describe('the answer to a command', () => {
   it.each([
     ['ot.parked', 'is a name of the service'],
     ['ot.work.order.payment', 'is a name of the service'],
+    ['other', 'may not name the queue "other"'],
+    ['amq.rabbitmq.other', 'may not name the queue'],
+    ['order-timeout.v2.commands', 'RABBITMQ_REPLY_PREFIXES'],
     ['a\u0000b', 'must be the name of a queue'],
     ['a\uFFFDb', 'must be the name of a queue'],
     ['é'.repeat(128), 'must be the name of a queue'],
@@ -68,19 +71,21 @@ describe('the answer to a command', () => {
     expect(problem).toMatchObject({ code: 'INVALID_REPLY_TO', reason: expect.stringContaining(reason) as string });
   });
 
-  it('may go to a queue whose name only begins like ours', () => {
-    expect(setup([], { replyTo: 'other' }).problem).toBeUndefined();
+  it.each(['amq.gen-0b1c', 'amq.rabbitmq.reply-to.g1h2', 'q', 'queue'])('may go to %j', (replyTo) => {
+    expect(setup([], { replyTo }).problem).toBeUndefined();
   });
 
   it('is dropped at once if its queue is gone, which is no reason for a warning', async () => {
-    const { published, sent } = setup(['returned'], { replyTo: 'gone' });
+    const { published, sent } = setup(['returned'], { replyTo: 'q.gone' });
     expect([await sent, published.length]).toEqual([false, 1]);
     expect(warned).not.toHaveBeenCalled();
   });
 
   it('is dropped with a warning if its queue takes nothing', async () => {
-    expect(await setup(['nacked'], { replyTo: 'full' }).sent).toBe(false);
-    expect(warned).toHaveBeenCalledWith('dropped an answer to the queue "full" (nacked); the command is not affected');
+    expect(await setup(['nacked'], { replyTo: 'q.full' }).sent).toBe(false);
+    expect(warned).toHaveBeenCalledWith(
+      'dropped an answer to the queue "q.full" (nacked); the command is not affected',
+    );
   });
 
   it('is sent again while the broker is away, under another id', async () => {

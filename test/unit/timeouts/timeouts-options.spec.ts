@@ -65,6 +65,7 @@ describe('the options of TimeoutsModule', () => {
     ['another protocol', { rabbit: { urls: ['amqp://a', 'http://b'] } }, '1 of rabbit.urls'],
     ['a prefix with a wildcard', { rabbit: { urls: ['amqp://a'], prefix: 'a.#' } }, 'rabbit.prefix'],
     ['an empty prefix', { rabbit: { urls: ['amqp://a'], prefix: '' } }, 'rabbit.prefix'],
+    ['a reply prefix that every queue has', { rabbit: { urls: ['amqp://a'], replyPrefixes: [''] } }, 'replyPrefixes'],
     ['an unknown queue type', { rabbit: { urls: ['amqp://a'], queueType: 'stream' } }, 'rabbit.queueType'],
     ['SQL for a schema', { schema: 'public; DROP' }, 'schema'],
     ['a schema in capitals', { schema: 'Shop' }, 'schema'],
