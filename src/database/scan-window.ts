@@ -33,6 +33,8 @@ const OVERLAP_MS = 1_000;
 const PAST_PAUSE_MS = 1_000;
 const PAST_SHARE = 0.02;
 const MOST_CREDIT_MS = 200;
+/** A read that took seconds, for example of a slow disk, must not keep rows that appear in the past waiting for minutes. */
+const MOST_DEBT_MS = 500;
 /** A slice of the past that costs less may be wider, one that costs more should be narrower. */
 const CHEAP_MS = 10;
 const DEAR_MS = 50;
@@ -47,8 +49,8 @@ const LEAST_GROWTH = 1.05;
  * PostgreSQL cannot remove the index entries of rows that are gone, and a scan from the beginning reads all of them: 0.6 µs
  * each, 233 ms at 400 000. So a scan begins shortly before the last one that came to the end. Rows that
  * appear before that point, from transactions that took longer than the overlap, or because they were locked, are found in
- * the past. It is read in slices, back to its beginning, for at most 2 % of the time. At the start nothing is known,
- * so the first reading of the past is not limited.
+ * the past. It is read in slices, back to its beginning, for at most 2 % of the time, but at least every 25 s. At the start
+ * nothing is known, so the first reading of the past is not limited.
  */
 export class ScanWindow {
   private floorMs: number | undefined;
@@ -89,7 +91,7 @@ export class ScanWindow {
   /** The range could not be read, perhaps because it takes longer than a statement may. */
   failed(range: ScanRange, costMs: number): void {
     if (!this.round || !range.isPast) return;
-    this.creditMs -= costMs;
+    this.spend(costMs);
     this.round.widthMs = narrower(this.round.widthMs, 16);
     if (!this.round.isBegun) this.firstWidthMs = this.round.widthMs;
   }
@@ -108,8 +110,12 @@ export class ScanWindow {
     return this.isFirstRound || this.creditMs >= 0;
   }
 
+  private spend(costMs: number): void {
+    this.creditMs = Math.max(this.creditMs - costMs, -MOST_DEBT_MS);
+  }
+
   private passed(range: ScanRange, costMs: number): void {
-    this.creditMs -= costMs;
+    this.spend(costMs);
     const { round } = this;
     // Another reader came to its end first.
     if (!round || range.until !== textOf(round.untilMs)) return;

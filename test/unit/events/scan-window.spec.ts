@@ -107,6 +107,25 @@ describe('the window of a scan in the order of time', () => {
     expect(table.entriesRead * ENTRY_MS).toBeLessThan(0.04 * turns * SCAN_MS + 50);
   });
 
+  it.each(['is slow', 'fails'])(
+    'reads the past again within half a minute after one read of it %s for long',
+    (what) => {
+      const { clock, window } = new Table();
+      const begin = (): ScanRange | undefined => window.past(clock.monotonic());
+      const first = begin();
+      if (first) window.read(first, { costMs: 1 });
+      clock.advance(1_000);
+      const slow = begin();
+      if (!slow) throw new Error('the past is not read');
+      if (what === 'fails') window.failed(slow, 5_000);
+      else window.read(slow, { costMs: 5_000 });
+      clock.advance(20_000);
+      expect(begin()).toBeUndefined();
+      clock.advance(10_000);
+      expect(begin()).toMatchObject({ isPast: true });
+    },
+  );
+
   it('finds every row in bounded time: committed late, due long ago, after the clock was set back', () => {
     const row = fc.record({
       insertedAt: fc.integer({ min: 0, max: 60_000 }),
