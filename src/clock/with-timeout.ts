@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock } from './clock';
 
 /**
@@ -13,6 +14,8 @@ export async function withTimeout<T>(
 ): Promise<T> {
   const inTime = new AbortController();
   const abort = (): void => inTime.abort();
+  // Many waits share one stop signal. Node reports more than ten listeners as a leak.
+  if (signal) setMaxListeners(0, signal);
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
   try {

@@ -1,3 +1,4 @@
+import { getMaxListeners } from 'node:events';
 import { withTimeout } from '../../../src/clock';
 import { ManualClock } from '../delay/manual-clock';
 
@@ -23,5 +24,14 @@ describe('withTimeout', () => {
     const clock = new ManualClock();
     await expect(withTimeout(clock, 100, Promise.reject(new Error('no')), 'otherwise')).rejects.toThrow('no');
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('lets many wait with one signal, without a warning of a leak', async () => {
+    const [clock, controller] = [new ManualClock(), new AbortController()];
+    const wait = () => withTimeout(clock, 100, new Promise<string>(() => undefined), 'otherwise', controller.signal);
+    const waits = Array.from({ length: 16 }, wait);
+    expect(getMaxListeners(controller.signal)).toBe(0);
+    controller.abort();
+    expect(new Set(await Promise.all(waits))).toEqual(new Set(['otherwise']));
   });
 });

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { type FactoryProvider, Logger } from '@nestjs/common';
 import { EventPattern } from '@nestjs/microservices';
 import { PATTERN_EXTRAS_METADATA } from '@nestjs/microservices/constants';
@@ -44,9 +43,7 @@ class FakeQueue {
 
   consume(plan: Plan): unknown {
     this.plan = plan;
-    const { signal: stopped } = new AbortController();
-    setMaxListeners(0, stopped);
-    return { stopped };
+    return { stopped: new AbortController().signal };
   }
 
   get oldestMs(): number {
