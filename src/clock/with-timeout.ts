@@ -15,7 +15,7 @@ export async function withTimeout<T>(
   const inTime = new AbortController();
   const abort = (): void => inTime.abort();
   // Many waits share one stop signal. Node reports more than ten listeners as a leak.
-  if (signal) setMaxListeners(0, signal);
+  if (signal) setMaxListeners(Infinity, signal);
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
   try {
