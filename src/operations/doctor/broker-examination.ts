@@ -275,10 +275,18 @@ class TransportExamination {
     if (!isDeclared) return this.notes.skip('delay transport', 'its exchanges are not declared');
     const asks = asksTheBroker(transport, client.options.urls);
     const plugin = asks ? await this.probe(new DelayedExchange(client.names), true) : undefined;
-    if (plugin?.type === 'works') return this.notes.fact('delay transport', 'delayed-exchange');
+    if (plugin?.type === 'works') return this.archivedPlugin();
     if (plugin && (transport === 'delayed-exchange' || plugin.type === 'unknown')) return this.pluginFinding(plugin);
     this.notes.fact('delay transport', 'ladder');
     await this.ladder();
+  }
+
+  private archivedPlugin(): void {
+    this.notes.fact('delay transport', 'delayed-exchange');
+    const seen = 'Wake-ups wait in the delayed-message plugin, which is archived and does not run on RabbitMQ 4.3.';
+    const remedy =
+      'Before you upgrade the broker to 4.3, set DELAY_TRANSPORT=ladder (docs/runbook.md, "Upgrade to RabbitMQ 4.3").';
+    this.notes.warning('delayed-exchange-archived', seen, remedy);
   }
 
   private async ladder(): Promise<void> {

@@ -48,6 +48,15 @@ describe('order-timeout doctor', () => {
     expect(people.out).toMatch(/^broker +RabbitMQ \d/m);
     expect(people.out).toContain('0 errors, 0 warnings');
   });
+
+  it('warns that wake-ups wait in the plugin, which is archived', async () => {
+    const service = await openSilentService({ DELAY_TRANSPORT: 'auto' }, 'plugin');
+    const { code, findings, facts } = await runJson<Examined>(service.environment, 'doctor');
+    await service.drop();
+    expect(facts['delay transport']).toBe('delayed-exchange');
+    expect(findings.map(({ id }) => id)).toContain('delayed-exchange-archived');
+    expect(code).toBe(1);
+  });
 });
 
 describe('the doctor finds in an outage of a provider', () => {

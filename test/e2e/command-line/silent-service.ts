@@ -22,8 +22,11 @@ export interface SilentService {
   drop(): Promise<void>;
 }
 
-export async function openSilentService(changed: Record<string, string> = {}): Promise<SilentService> {
-  const [database, vhost] = await Promise.all([createDatabase(), createVhost()]);
+export async function openSilentService(
+  changed: Record<string, string> = {},
+  broker: 'plain' | 'plugin' = 'plain',
+): Promise<SilentService> {
+  const [database, vhost] = await Promise.all([createDatabase(), createVhost(broker)]);
   const environment = { ...environmentOf(database.url, vhost.url), ...changed };
   const config = loadConfig(environment);
   const app = await createService(config);
