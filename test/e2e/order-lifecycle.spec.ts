@@ -104,6 +104,35 @@ describe('the life of an order, through HTTP', () => {
     expect(body.code).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
+  it('refuses an idempotency key where a repetition would change more, and takes it where none does', async () => {
+    const order = anOrder();
+    const { body: placed } = await service.call('post', '/orders', order).expect(201);
+    const { body: stock } = await service.call('get', '/inventory/apple').expect(200);
+    const send = (method: 'post' | 'put', path: string, body: object) =>
+      service.call(method, path, body).set('Idempotency-Key', 'k2');
+    const extended = await send('post', `/orders/${order.id}/extend`, { byMs: 60_000 }).expect(400);
+    expect(extended.body).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_UNSUPPORTED',
+      detail: expect.stringContaining('send expiresAt instead of byMs') as string,
+    });
+    const added = await send('put', '/inventory/apple', { add: 5 }).expect(400);
+    expect(added.body).toMatchObject({
+      code: 'IDEMPOTENCY_KEY_UNSUPPORTED',
+      detail: expect.stringContaining('send onHand with expected instead of add') as string,
+    });
+    const { body: same } = await service.call('get', `/orders/${order.id}`).expect(200);
+    expect(same.expiresAt).toBe(placed.expiresAt);
+    await service.call('get', '/inventory/apple').expect(200, stock);
+
+    const expiresAt = new Date(Date.parse(placed.expiresAt) + 60_000).toISOString();
+    const { body: first } = await send('post', `/orders/${order.id}/extend`, { expiresAt }).expect(200);
+    const { body: second } = await send('post', `/orders/${order.id}/extend`, { expiresAt }).expect(200);
+    expect([first.expiresAt, second.expiresAt]).toEqual([expiresAt, expiresAt]);
+    await send('put', '/inventory/apple', { onHand: stock.onHand, expected: stock.onHand }).expect(200);
+    await send('post', `/orders/${order.id}/cancel`, {}).expect(200);
+    await send('post', `/orders/${order.id}/cancel`, {}).expect(200);
+  });
+
   it('moves the deadline both ways, and switches auto-close off and on', async () => {
     const order = anOrder();
     const { body: placed } = await service.call('post', '/orders', order).expect(201);

@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders } from 'node:http';
+import { HttpProblem } from './http-problem';
 import { type MerchantScope } from './merchant-scope';
 
 /** The fields of a request that are read. They are the same in Express and Fastify. */
@@ -22,4 +23,15 @@ export interface ApiRequest {
 export function headerOf({ headers }: ApiRequest, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * Refuses a key that would promise what this request cannot keep: its repetition changes something again.
+ *
+ * @param instead what to send, which may be repeated
+ */
+export function refuseIdempotencyKey({ headers }: ApiRequest, instead: string): void {
+  if (headers['idempotency-key'] === undefined) return;
+  const reason = `this request takes effect each time, with an Idempotency-Key too; ${instead}, or leave the header out`;
+  throw new HttpProblem('IDEMPOTENCY_KEY_UNSUPPORTED', reason);
 }

@@ -1,9 +1,10 @@
-import { Body, Controller, Get, Inject, Param, Put, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Put, Req, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
 import { ChangeStock, Inventory, type StockLevel, StockOwners } from '../../inventory';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../../timeouts';
 import { fields } from '../../orders/input';
 import { InputPipe, rejectStock, skuNotFound, type StockChange, stockChangeSchema } from '../input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { type ApiRequest, refuseIdempotencyKey } from './api-request';
 import { CallerScope } from './caller-scope.decorator';
 import { HttpProblem } from './http-problem';
 import { type MerchantScope } from './merchant-scope';
@@ -34,7 +35,9 @@ export class InventoryController {
     @Param('sku', sku) id: string,
     @Body(new InputPipe(stockChangeSchema)) { merchantId, ...change }: StockChange,
     @CallerScope() scope: MerchantScope,
+    @Req() request: ApiRequest,
   ): Promise<StockLevel> {
+    if (change.add !== undefined) refuseIdempotencyKey(request, 'send onHand with expected instead of add');
     const owner = scope.merchantFor(merchantId);
     const outcome = await this.changing.execute(id, change, owner);
     if (outcome.type === 'set') return outcome.level;

@@ -1,4 +1,15 @@
-import { Body, Controller, HttpCode, Param, Post, Res, UseFilters, UseGuards, VERSION_NEUTRAL } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  HttpCode,
+  Param,
+  Post,
+  Req,
+  Res,
+  UseFilters,
+  UseGuards,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import {
   type ActionContext,
   type MarkPaidResult,
@@ -11,6 +22,7 @@ import {
 import { accepted, autoCloseSchema, cancellationSchema, InputPipe, RequestRejectedError } from '../input';
 import { fields, newAttemptSchema, newDeadlineSchema, reportedPaymentSchema } from '../../orders/input';
 import { ApiKeyGuard, RequireScope } from './api-key.guard';
+import { type ApiRequest, refuseIdempotencyKey } from './api-request';
 import { ByCaller } from './by-caller.decorator';
 import { OrderScopeGuard } from './order-scope.guard';
 import { ProblemFilter } from './problem.filter';
@@ -65,7 +77,9 @@ export class OrderActionsController {
     @Param('id', orderId) id: string,
     @Body(new InputPipe(newDeadlineSchema)) deadline: Omit<NewDeadline, 'orderId'>,
     @ByCaller() by: ActionContext,
+    @Req() request: ApiRequest,
   ): Promise<OrderView> {
+    if (deadline.byMs !== undefined) refuseIdempotencyKey(request, 'send expiresAt instead of byMs');
     return accepted(id, await this.orders.extendDeadline({ ...deadline, orderId: id }, { by })).order;
   }
 

@@ -4,6 +4,7 @@ import { type RejectionCode } from '../input';
 type TransportCode =
   | 'INVALID_JSON'
   | 'INVALID_REQUEST'
+  | 'IDEMPOTENCY_KEY_UNSUPPORTED'
   | 'UNAUTHORIZED'
   | 'FORBIDDEN'
   | 'CROSS_SITE_REQUEST'
@@ -29,6 +30,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = {
   ACTOR_MISSING: { status: 400, title: 'Nobody is named who acts' },
   INVALID_JSON: { status: 400, title: 'The body is not valid JSON' },
   INVALID_REQUEST: { status: 400, title: 'The request cannot be read' },
+  IDEMPOTENCY_KEY_UNSUPPORTED: { status: 400, title: 'This change cannot be protected by an idempotency key' },
   UNAUTHORIZED: { status: 401, title: 'A valid API key is required' },
   FORBIDDEN: { status: 403, title: 'The API key may not do this' },
   CROSS_SITE_REQUEST: { status: 403, title: 'The request does not come from the operator page' },

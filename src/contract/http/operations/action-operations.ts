@@ -25,14 +25,18 @@ export const actionOperations: Operations = {
     id: 'extendDeadline',
     summary: 'Extend or shorten the deadline',
     description:
-      'With `byMs`, each repetition moves the deadline again. Send `expiresAt` if a request may be sent twice.',
+      'With `byMs`, each repetition moves the deadline again, so an `Idempotency-Key` with it is refused. Send `expiresAt` if ' +
+      'a request may be sent twice.',
     body: newDeadlineSchema,
     answers: { 200: { description: 'The order', schema: orderAnswer } },
-    problems: refusalsOf<ExtendDeadlineResult>({
-      ORDER_NOT_FOUND: true,
-      ORDER_NOT_PENDING: true,
-      DEADLINE_OUT_OF_RANGE: true,
-    }),
+    problems: [
+      'IDEMPOTENCY_KEY_UNSUPPORTED',
+      ...refusalsOf<ExtendDeadlineResult>({
+        ORDER_NOT_FOUND: true,
+        ORDER_NOT_PENDING: true,
+        DEADLINE_OUT_OF_RANGE: true,
+      }),
+    ],
   },
   'POST /orders/:id/cancel': {
     ...byShop,

@@ -14,7 +14,9 @@ export const stockOperations: Operations = {
     scopes: ['inventory:write'],
     body: stockChangeSchema,
     answers: { 200: { description: 'The stock', schema: stockAnswer } },
-    problems: ['STOCK_BELOW_RESERVED', 'STOCK_CHANGED', 'STOCK_TOO_LARGE'],
+    description:
+      'Each repetition of `add` adds again, so an `Idempotency-Key` with it is refused. Send `onHand` with `expected` if a request may be sent twice.',
+    problems: ['IDEMPOTENCY_KEY_UNSUPPORTED', 'STOCK_BELOW_RESERVED', 'STOCK_CHANGED', 'STOCK_TOO_LARGE'],
   },
   'GET /inventory/:sku': {
     ...common,
