@@ -114,6 +114,16 @@ export function isContention(error: unknown): boolean {
   return codesOf(error).some((code) => CONTENTION.has(code));
 }
 
+/** True when the server has no room for what is written. */
+export function isDiskFull(error: unknown): boolean {
+  return codesOf(error).includes('53100');
+}
+
+/** True when the server, or the session, takes no writes. */
+export function isReadOnly(error: unknown): boolean {
+  return codesOf(error).some((code) => code === '25006' || code === 'ORDER_TIMEOUT/DATABASE_READ_ONLY');
+}
+
 /** True when the database user lacks a right. */
 export function isPermissionDenied(error: unknown): boolean {
   return codesOf(error).includes('42501');

@@ -1,4 +1,4 @@
-export { assertTables } from './startup/assert-tables';
+export { assertTables, rehearseWrite } from './startup/assert-tables';
 export { createTimeouts } from './migrations/create-timeouts';
 export { indexUndecided } from './migrations/index-undecided';
 export { noteFirstLookUp } from './migrations/note-first-look-up';

@@ -15,11 +15,11 @@ export class Notes {
   }
 
   error(id: string, seen: string, remedy: string): void {
-    this.findings.push({ id, severity: 'error', seen, remedy });
+    this.add({ id, severity: 'error', seen, remedy });
   }
 
   warning(id: string, seen: string, remedy: string): void {
-    this.findings.push({ id, severity: 'warning', seen, remedy });
+    this.add({ id, severity: 'warning', seen, remedy });
   }
 
   /** `what` could not be looked at. */
@@ -34,6 +34,12 @@ export class Notes {
     } catch (error) {
       this.skip(what, error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** Two examinations may meet the same thing. */
+  private add(finding: Finding): void {
+    const isKnown = this.findings.some(({ id, seen }) => id === finding.id && seen === finding.seen);
+    if (!isKnown) this.findings.push(finding);
   }
 
   /** Errors first. */

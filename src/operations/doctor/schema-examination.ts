@@ -1,8 +1,11 @@
 import { type DataSource } from 'typeorm';
+import { isDiskFull, isReadOnly } from '../../database';
 import { findFailingProviders, findPieces, findUndecided } from '../../orders';
 import { Outbox } from '../../outbox';
-import { assertTables, countTimeouts, MissingRightsError, MissingTablesError, oldestOverdue } from '../../timeouts';
+import { countTimeouts, MissingRightsError, oldestOverdue, rehearseWrite } from '../../timeouts';
 import { type DoctorLimits, type Notes } from './notes';
+import { type OwnTablesFacts, readOwnTables } from './own-tables';
+import { readOnlyFinding } from './server-examination';
 
 /** A migration of this release, or one that only the schema knows. */
 export interface MigrationFact {
@@ -30,15 +33,15 @@ export class SchemaExamination {
   /** Returns whether our tables can be read. */
   async run(): Promise<boolean> {
     const { notes } = this;
-    await notes.examine('migrations', () => this.migrations());
     let isUsable = false;
-    await notes.examine('rights', async () => {
-      isUsable = await this.rights();
+    await notes.examine('tables', async () => {
+      isUsable = await this.tables();
     });
     if (!isUsable) {
       notes.skip('timeouts, outbox, and orders', 'the tables cannot be used');
       return false;
     }
+    await notes.examine('writing', () => this.writing());
     await notes.examine('timeouts', () => this.timeouts());
     await notes.examine('outbox', () => this.outbox());
     await notes.examine('orders', () => this.orders());
@@ -46,33 +49,69 @@ export class SchemaExamination {
     return true;
   }
 
-  private async migrations(): Promise<void> {
+  private async tables(): Promise<boolean> {
+    const { schema } = this.deps;
+    const facts = await readOwnTables(this.deps.dataSource, schema);
+    if (!facts.isThere) {
+      const seen = `The database "${facts.database}" has no schema "${schema}".`;
+      const remedy = 'Correct DATABASE_URL or DATABASE_SCHEMA if the tables are elsewhere, or restore a backup.';
+      this.notes.error('schema-missing', seen, remedy);
+    }
+    // It reads one of our tables, so a right may be missing.
+    let isComplete = true;
+    await this.notes.examine('migrations', async () => {
+      isComplete = await this.migrations();
+    });
+    // Pending migrations say so already.
+    if (isComplete && facts.missing.length > 0) {
+      const seen = `Schema "${schema}" lacks ${facts.missing.join(', ')}, although all migrations were run.`;
+      const remedy = 'Undo the change if it was renamed, or restore it from a backup. Migrations do not repair it.';
+      this.notes.error('tables-missing', seen, remedy);
+    }
+    this.rights(facts);
+    return isComplete && facts.missing.length === 0 && facts.isOpen && facts.lacking.length === 0;
+  }
+
+  /** Returns whether all of them were run. */
+  private async migrations(): Promise<boolean> {
     const all = await this.deps.migrations();
     const pending = all.filter(({ state }) => state === 'pending').map(({ name }) => name);
     this.notes.fact('migrations', `${all.length - pending.length} run, ${pending.length} pending`);
     if (pending.length > 0) {
       const seen = `Schema "${this.deps.schema}" lacks the migrations ${pending.join(', ')}.`;
       const remedy = 'Run: order-timeout migrations run, as the owner of the tables (docs/migrations.md).';
-      return this.notes.error('migrations-pending', seen, remedy);
+      this.notes.error('migrations-pending', seen, remedy);
+      return false;
     }
     await this.deps.assertMigrated().catch((error: unknown) => {
       this.notes.error('schema-newer', sentenceOf(error), 'Deploy the release that migrated it (docs/migrations.md).');
     });
+    return true;
   }
 
-  private async rights(): Promise<boolean> {
+  private rights({ user, isThere, isOpen, lacking }: OwnTablesFacts): void {
+    if (!isThere || (isOpen && lacking.length === 0)) return;
+    const error = MissingRightsError.toUse(this.deps.schema, user, isOpen ? lacking.join(', ') : 'USAGE');
+    const [seen = '', remedy = ''] = sentenceOf(error).split('; run as ');
+    this.notes.error('database-rights', `${seen}.`, `Run as ${remedy}`);
+  }
+
+  private async writing(): Promise<void> {
     const { dataSource, schema } = this.deps;
-    try {
-      await assertTables(dataSource, schema, 'all');
-      return true;
-    } catch (error) {
-      // Pending migrations say so already.
-      if (error instanceof MissingTablesError) return false;
-      if (!(error instanceof MissingRightsError)) throw error;
-      const [seen = '', remedy = ''] = sentenceOf(error).split('; run as ');
-      this.notes.error('database-rights', `${seen}.`, `Run as ${remedy}`);
-      return false;
-    }
+    await rehearseWrite(dataSource, schema).catch((error: unknown) => {
+      const why = sentenceOf(error);
+      const where = 'docs/runbook.md, "The database is unavailable"';
+      if (isReadOnly(error)) return readOnlyFinding(this.notes);
+      if (isDiskFull(error)) {
+        const remedy = `Free space on the disk of the database server. The service then continues by itself (${where}).`;
+        return this.notes.error('database-disk-full', `The database server has no disk space left: ${why}.`, remedy);
+      }
+      this.notes.error(
+        'database-refuses-writes',
+        `The database refuses to write: ${why}.`,
+        `Remove the cause (${where}).`,
+      );
+    });
   }
 
   private async timeouts(): Promise<void> {

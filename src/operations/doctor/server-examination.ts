@@ -59,9 +59,7 @@ export class ServerExamination {
   private async server(): Promise<void> {
     const [server] = await this.query<{ version: string; isReadOnly: boolean }>(SERVER);
     this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
-    if (!server?.isReadOnly) return;
-    const remedy = 'Name all servers in DATABASE_URL, or promote this one (docs/database.md, "Failover").';
-    this.notes.error('database-read-only', 'The database server takes no writes.', remedy);
+    if (server?.isReadOnly) readOnlyFinding(this.notes);
   }
 
   /** The database's time lies between the moments of the question and of the answer. */
@@ -128,6 +126,11 @@ export class ServerExamination {
   private query<T>(sql: string, values?: unknown[]): Promise<T[]> {
     return ownQuery<T[]>(this.deps.dataSource, sql, values);
   }
+}
+
+export function readOnlyFinding(notes: Notes): void {
+  const remedy = 'Name all servers in DATABASE_URL, or promote this one (docs/database.md, "Failover").';
+  notes.error('database-read-only', 'The database server takes no writes.', remedy);
 }
 
 interface Session {

@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../../database';
+import { ownQuery, rehearse } from '../../database';
 import { MissingRightsError } from './missing-rights-error';
 import { MissingTablesError } from './missing-tables-error';
 
@@ -61,4 +61,16 @@ export async function assertTables(dataSource: DataSource, schema: string, which
   const lacking = wanted.filter(({ granted }) => !granted).map(({ name, privilege }) => `${privilege} on ${name}`);
   if (first.usage && lacking.length === 0) return;
   throw MissingRightsError.toUse(schema, first.user, first.usage ? lacking.join(', ') : 'USAGE');
+}
+
+/**
+ * Writes 64 kB and rolls them back: a question does not show that the disk is full.
+ *
+ * @throws what the database says
+ */
+export async function rehearseWrite(dataSource: DataSource, schema: string): Promise<void> {
+  await rehearse(dataSource, (tx) =>
+    tx.query(`INSERT INTO ${schema}.engine_setting (name, value)
+      SELECT gen_random_uuid()::text, string_agg(md5(random()::text), '') FROM generate_series(1, 2048)`),
+  );
 }
