@@ -6,19 +6,19 @@ export class UnsentWakeUps {
   constructor(private readonly schema: string) {}
 
   /**
-   * How many overdue wake-ups of these kinds there are, at most 10 000. Those that the broker has refused before do not
+   * How many overdue wake-ups of these kinds there are, at most 100 000 in all. Those that the broker has refused before do not
    * count: that is a fault of the path. Rows that the relay has claimed count: their lease ends within 5 minutes.
    */
-  async countOverdue(dataSource: DataSource, kinds: readonly string[]): Promise<number> {
-    const [row] = await ownQuery<{ rows: number }[]>(
+  async countOverdue(dataSource: DataSource, kinds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await ownQuery<{ kind: string; rows: number }[]>(
       dataSource,
-      `SELECT count(*)::int AS rows FROM (
-         SELECT 1 FROM ${this.schema}.outbox
+      `SELECT kind, count(*)::int AS rows FROM (
+         SELECT routing_key AS kind FROM ${this.schema}.outbox
           WHERE route = 'wake-up' AND routing_key = ANY($1) AND deliver_at <= now() AND attempts < 2
-            AND available_at <= now() + interval '5 minutes' LIMIT 10000) AS unsent`,
+            AND available_at <= now() + interval '5 minutes' LIMIT 100000) AS unsent GROUP BY kind`,
       [kinds],
     );
-    return row?.rows ?? 0;
+    return new Map(rows.map(({ kind, rows: count }) => [kind, count]));
   }
 
   /** How many the relay may take within a second, at most `limit`. What was just written waits for up to 0.25 s and counts. */

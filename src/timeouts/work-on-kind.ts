@@ -40,6 +40,6 @@ export function workOnKind(
     isClock: () => path.state !== 'up',
     missed: path.missed.bind(path, processor.kind),
   };
-  const deps = { processor, dataSource, upcomingSql, options: options.sweep, observer, concurrency, ...watched };
+  const deps = { processor, dataSource, upcomingSql, options: options.sweep, concurrency, ...watched };
   return { processor, sweep: new Sweep(deps, clock) };
 }

@@ -57,7 +57,7 @@ describe('a broker that stalls', () => {
     await until(async () => (await metric('order_timeout_overdue_oldest_seconds')) > 0);
     expect(await causeOfClosing(stalled)).toBe('sweep');
     expect(await metric('order_timeout_overdue_oldest_seconds')).toBe(0);
-    expect(await metric('order_timeout_missed_wake_ups_total')).toBe(1);
+    await until(async () => (await metric('order_timeout_missed_wake_ups_total')) === 1);
     expect((await service.call('get', '/health/ready')).body.status).toBe('ready');
   });
 });

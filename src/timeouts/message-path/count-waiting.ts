@@ -4,13 +4,12 @@ import { withTemporaryConnection } from './with-temporary-connection';
 
 const ANSWER_MS = 10_000;
 
-/** How many messages are ready in those of these queues that anybody consumes. @throws when the broker cannot be asked. */
-export function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number> {
+/** How many messages are ready in each of these queues; 0 if nobody consumes it. @throws when the broker cannot be asked. */
+export function countWaiting(client: RabbitClient, clock: Clock, queues: readonly string[]): Promise<number[]> {
   return withTemporaryConnection(client, clock, ANSWER_MS, async (connection) => {
     const channel = await connection.createChannel();
     channel.on('error', () => undefined);
     const answers = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
-    const consumed = answers.filter(({ consumerCount }) => consumerCount > 0);
-    return consumed.reduce((sum, { messageCount }) => sum + messageCount, 0);
+    return answers.map(({ consumerCount, messageCount }) => (consumerCount > 0 ? messageCount : 0));
   });
 }

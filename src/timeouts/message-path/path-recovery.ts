@@ -6,6 +6,7 @@ import { type RabbitClient } from '../../rabbit';
 import { countWaiting } from './count-waiting';
 import { PathSuspicion } from './path-suspicion';
 import { type WakeUpRepublisher } from './wake-up-republisher';
+import { type TimeoutObserver } from '../timeout-observer';
 import { type TransportSwitch } from './transport-switch';
 
 interface RecoveryDependencies {
@@ -14,6 +15,7 @@ interface RecoveryDependencies {
   readonly schema: string;
   readonly switch: Pick<TransportSwitch, 'restore'>;
   readonly republication: WakeUpRepublisher;
+  readonly observer: Pick<TimeoutObserver, 'wakeUpsMissed'>;
 }
 
 /** From the first attempt to the second; doubled after each, as an attempt declares the whole ladder. */
@@ -58,23 +60,28 @@ export class PathRecovery {
     return true;
   }
 
-  /** Looks for another explanation: the wake-ups were not sent yet, wait in the work queue, or have come meanwhile. */
+  /**
+   * Looks for another explanation: the wake-ups were not sent yet, wait in the work queue, or have come meanwhile. Only the
+   * others count as missed.
+   */
   async examine(): Promise<void> {
-    const missed = [...this.questioned];
-    if (missed.length === 0) return;
+    const questioned = [...this.questioned];
+    if (questioned.length === 0) return;
     this.questioned.clear();
-    const kinds = missed.map(([kind]) => kind);
-    const { client, dataSource } = this.deps;
+    const kinds = questioned.map(([kind]) => kind);
+    const { client, dataSource, observer } = this.deps;
     // In the order of their way: what moves on meanwhile is seen twice and not missed.
     const unsent = await this.unsent.countOverdue(dataSource, kinds);
     const queues = kinds.map((kind) => client.names.workQueue(kind));
-    const waiting = await countWaiting(client, this.clock, queues).catch(() => 0);
-    const left = missed.map(([kind, count]) => ({ kind, count: count() })).filter(({ count }) => count > 0);
-    const count = left.reduce((sum, each) => sum + each.count, 0);
-    if (unsent + waiting >= count) return;
-    const names = left.map(({ kind }) => kind);
-    if (this.suspicion.missed(names))
-      this.suspect(`wake-ups keep going missing (${count} of ${names.join(', ')} in the last run of the sweep)`);
+    const waiting = await countWaiting(client, this.clock, queues).catch(() => []);
+    const missed = questioned
+      .map(([kind, count], at) => ({ kind, count: count() - (unsent.get(kind) ?? 0) - (waiting[at] ?? 0) }))
+      .filter(({ count }) => count > 0);
+    for (const { kind, count } of missed) observer.wakeUpsMissed(kind, count);
+    const what = missed.map(({ kind, count }) => `${count} of ${kind}`).join(', ');
+    if (what) this.logger.warn(`wake-ups were lost or are stalled at the broker, and the sweep took over: ${what}`);
+    if (this.suspicion.missed(missed.map(({ kind }) => kind)))
+      this.suspect(`wake-ups keep going missing (${what} in the last run of the sweep)`);
   }
 
   /** Declares everything again, sends a message through, publishes what is pending again, and then trusts the path. */

@@ -36,8 +36,8 @@ export class PathSuspicion {
    * its own deadline, while later ones arrive.
    */
   missed(kinds: readonly string[]): boolean {
-    const isFault =
-      this.clock.monotonic() - this.clearedMs <= PROBATION_MS || kinds.some((kind) => this.missedBefore.has(kind));
+    const isProbation = this.clock.monotonic() - this.clearedMs <= PROBATION_MS;
+    const isFault = kinds.some((kind) => isProbation || this.missedBefore.has(kind));
     for (const kind of kinds) this.missedBefore.add(kind);
     return isFault;
   }

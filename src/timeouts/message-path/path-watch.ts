@@ -7,12 +7,14 @@ import { PathRecovery } from './path-recovery';
 import { PrefixWatch } from './prefix-watch';
 import { type RepublicationProgress, WakeUpRepublisher } from './wake-up-republisher';
 import { withTemporaryConnection } from './with-temporary-connection';
+import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedTimeoutsOptions } from '../timeouts-options';
 import { type TransportSwitch } from './transport-switch';
 
 interface WatchDependencies {
   readonly client: RabbitClient;
   readonly options: ResolvedTimeoutsOptions;
+  readonly observer: TimeoutObserver;
   readonly switch: Pick<TransportSwitch, 'path' | 'reconsider' | 'restore'>;
 }
 
@@ -45,14 +47,14 @@ export class PathWatch {
     private readonly deps: WatchDependencies,
     private readonly clock: Clock,
   ) {
-    const { client, options } = deps;
+    const { client, options, observer } = deps;
     const { dataSource, schema, horizonMs } = options;
     const settings = new EngineSettings(schema);
     const republication = new WakeUpRepublisher(dataSource, settings, schema, horizonMs);
     this.republication = republication;
     this.record = new PathRecord(dataSource, settings, republication, schema);
     this.prefix = new PrefixWatch({ dataSource, settings, republication, names: client.names }, clock);
-    this.recovery = new PathRecovery({ ...options, client, switch: deps.switch, republication }, clock);
+    this.recovery = new PathRecovery({ ...options, client, observer, switch: deps.switch, republication }, clock);
     this.loop = new PollingLoop(clock, {
       name: 'message-path',
       limitMs: STUCK_MS,

@@ -40,7 +40,7 @@ export class OverduePages {
    * @throws if the database does not answer.
    */
   async settlePage(range: ScanRange | undefined, marginMs: number, cause: TimeoutCause): Promise<SweptPage> {
-    if (this.deps.isPaused()) return { rows: 0, missed: 0, next: undefined };
+    if (this.deps.isPaused()) return { rows: 0, next: undefined };
     const nowMs = this.deps.databaseClock.nowMs() - marginMs;
     const current = range ?? this.window.past(nowMs) ?? this.window.recent(nowMs);
     const selection = new OverdueSelection({ range: current, marginMs, cause }, this.deps);
@@ -49,7 +49,7 @@ export class OverduePages {
     const last = rows.length === this.deps.pageSize ? positionOf(rows.at(-1)) : undefined;
     const left = this.window.read(current, { last, costMs });
     const next = left ?? (current.isPast ? (this.window.past(nowMs) ?? this.window.recent(nowMs)) : undefined);
-    return { rows: rows.length, missed: rows.filter(({ leased }) => !leased).length, next };
+    return { rows: rows.length, next };
   }
 
   private async settleSelection(selection: OverdueSelection, range: ScanRange, cause: TimeoutCause): Promise<void> {

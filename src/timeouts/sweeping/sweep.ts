@@ -1,9 +1,7 @@
-import { Logger } from '@nestjs/common';
 import { type DataSource } from 'typeorm';
 import { ownQuery, type ScanRange } from '../../database';
 import { type Clock, PollingLoop } from '../../clock';
 import { type TimeoutProcessor } from '../timeout-processor';
-import { type TimeoutObserver } from '../timeout-observer';
 import { type ResolvedSweepOptions } from '../timeouts-options';
 
 interface SweepDependencies {
@@ -12,7 +10,6 @@ interface SweepDependencies {
   /** Statement that lists what is due soon: $1 kind, $2 within ms, $3 limit. */
   readonly upcomingSql: string;
   readonly options: ResolvedSweepOptions;
-  readonly observer: TimeoutObserver;
   /** Pages handled side by side. */
   readonly concurrency: number;
   /** True while no broker wakes us: then the sweep is the clock. */
@@ -46,7 +43,6 @@ const WARY_INTERVAL_MS = 5_000;
  * instances share the work by themselves: each page is locked with SKIP LOCKED, so no two see the same row.
  */
 export class Sweep {
-  private readonly logger: Logger;
   private readonly loop: PollingLoop;
   private readonly held = new Set<string>();
   private lastFullMs = -Infinity;
@@ -55,7 +51,6 @@ export class Sweep {
   private caughtUp = false;
   /** The message path is up and has had the first go: what is found overdue now has missed its wake-up. */
   private isSecond = false;
-  private missed = 0;
   /** What is overdue after a pause has missed no wake-up. */
   private wasPaused = false;
 
@@ -63,7 +58,6 @@ export class Sweep {
     private readonly deps: SweepDependencies,
     private readonly clock: Clock,
   ) {
-    this.logger = new Logger(`Sweep:${deps.processor.kind}`);
     this.loop = new PollingLoop(clock, {
       name: `sweep:${deps.processor.kind}`,
       runOnce: (signal) => this.tick(signal),
@@ -141,7 +135,7 @@ export class Sweep {
     this.deps.processor.overdue.begin();
     // The first run catches up with what became due while nobody was running, so it leaves no margin.
     const { rows, hasMore } = await this.runOnce(this.isSecond ? this.deps.options.marginMs : 0, signal);
-    this.reportMissed();
+    if (this.isSecond) this.reportMissed();
     // Only now: a run that failed has to be made up for at the next tick.
     this.lastFullMs = startedMs;
     this.hasMore = hasMore;
@@ -158,13 +152,8 @@ export class Sweep {
   }
 
   private reportMissed(): void {
-    if (this.missed === 0) return;
-    const { observer, processor } = this.deps;
-    observer.wakeUpsMissed(processor.kind, this.missed);
-    const count = processor.overdue.end();
+    const count = this.deps.processor.overdue.end();
     if (count() > 0) this.deps.missed(count);
-    this.logger.warn(`took over ${this.missed} overdue timeouts whose wake-ups were lost or are stalled at the broker`);
-    this.missed = 0;
   }
 
   private async sweepPages(
@@ -181,7 +170,6 @@ export class Sweep {
       }
       const page = await this.deps.processor.sweepPage(range, marginMs);
       rows += page.rows;
-      if (this.isSecond) this.missed += page.missed;
       range = page.next;
       if (!range) return { rows, hasMore: false };
     }

@@ -3,8 +3,6 @@ import { type ScanRange } from '../../database';
 /** A locked page of overdue rows, as the sweep asks for it. */
 export interface SweptPage {
   readonly rows: number;
-  /** Rows among them that no lease explains: a wake-up should have brought them long before. */
-  readonly missed: number;
   /** What to read next; undefined: this was the last page. */
   readonly next: ScanRange | undefined;
 }

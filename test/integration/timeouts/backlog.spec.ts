@@ -4,6 +4,7 @@ import {
   type DueTimeout,
   TimeoutHandler,
   type TimeoutHandlerBatch,
+  TimeoutObservers,
   type TimeoutOutcome,
 } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
@@ -14,13 +15,17 @@ import { stretched } from '../../harness/machine-load';
 const KIND = 'burst';
 const COUNT = 1_000;
 const PREFETCH = 300;
+const LARGE = 6_000;
 
 @TimeoutHandler(KIND, { prefetch: PREFETCH, batchSize: 50 })
 class Burst implements TimeoutHandlerBatch {
   readonly seen: DueTimeout[] = [];
+  /** How long a batch takes. */
+  batchMs = 0;
 
   async handleBatch(due: readonly DueTimeout[]): Promise<TimeoutOutcome[]> {
     this.seen.push(...due);
+    if (this.batchMs > 0) await new Promise((resolve) => setTimeout(resolve, this.batchMs));
     return due.map(() => DONE);
   }
 }
@@ -66,4 +71,28 @@ describe('more due at once than deliveries fit into the process', () => {
     expect(handler.seen.every((due) => due.cause === 'message' && due.dueAt.getTime() <= Date.now())).toBe(true);
     await engine.close();
   });
+
+  it('does not count as lost wake-ups when the sweep helps, in one instance or in two', async () => {
+    const handlers = [new Burst(), new Burst()];
+    for (const handler of handlers) handler.batchMs = 100;
+    const options = { transport: 'ladder', sweep: { marginMs: 1_000, intervalMs: 500 } } as const;
+    for (const count of [1, 2]) {
+      const running = handlers.slice(0, count).map((handler) => startEngine(database, vhost.url, [handler], options));
+      const engines = await Promise.all(running);
+      const missed: number[] = [];
+      for (const { engine, module } of engines) {
+        await until(() => engine.isMessagePathUp);
+        module.get(TimeoutObservers).add({ wakeUpsMissed: (_kind, rows) => void missed.push(rows) });
+      }
+      const dueAt = new Date(Date.now() + stretched(2_500));
+      const requests = Array.from({ length: LARGE }, (_, n) => ({ kind: KIND, key: `l-${count}-${n}`, dueAt }));
+      await database.dataSource.transaction(async (tx) => engines[0]?.scheduler.schedule(requests, { tx }));
+      const done = () => engines.flatMap(({ settled }) => settled.rows);
+      await until(() => done().length >= LARGE, 60_000);
+      expect(done().some(({ due }) => due.cause === 'sweep')).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await Promise.all(engines.map((engine) => engine.close()));
+      expect(missed).toEqual([]);
+    }
+  }, 120_000);
 });

@@ -13,6 +13,7 @@ function setup() {
   const clock = new ManualClock();
   /** `onAsked` runs while the broker is asked. */
   const state = { unsent: 0, ready: 0, consumers: 1, onAsked: (): void => undefined };
+  const counted: [kind: string, count: number][] = [];
   const channel = Object.assign(new EventEmitter(), {
     checkQueue: async () => {
       state.onAsked();
@@ -21,13 +22,14 @@ function setup() {
   });
   const connection = { createChannel: async () => channel, close: async () => undefined };
   const client = { names: new TopologyNames('p'), temporaryConnection: async () => connection };
-  const dataSource = dataSourceStub({}, async () => [{ rows: state.unsent }]);
+  const dataSource = dataSourceStub({}, async () => [{ kind: 'k', rows: state.unsent }]);
   const recovery = new PathRecovery(
     {
       client: client as unknown as RabbitClient,
       ...{ dataSource, schema: 'order_timeout' },
       switch: { restore: async () => ({ type: 'works' }) },
       republication: {} as WakeUpRepublisher,
+      observer: { wakeUpsMissed: (kind, count) => void counted.push([kind, count]) },
     },
     clock,
   );
@@ -42,7 +44,7 @@ function setup() {
     clock.advance(apartMs);
     return miss(count);
   };
-  return { state, miss, missTwice };
+  return { state, counted, miss, missTwice };
 }
 
 describe('a path whose wake-ups are missed', () => {
@@ -93,5 +95,17 @@ describe('a path whose wake-ups are missed', () => {
     let count = 3;
     state.onAsked = () => void (count = 0);
     expect(await missTwice(() => count)).toBe(false);
+  });
+
+  it('counts what nothing explains, and nothing else', async () => {
+    const { state, counted, miss } = setup();
+    Object.assign(state, { unsent: 4, ready: 3 });
+    await miss(() => 7);
+    await miss(() => 9);
+    await miss(() => 5, 'other');
+    expect(counted).toEqual([
+      ['k', 2],
+      ['other', 2],
+    ]);
   });
 });
