@@ -1,4 +1,6 @@
+import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
+import { BrokerInspection } from './broker-inspection';
 import { declareParkedQueue } from './declare-parked-queue';
 import { workQueueArguments } from './queue-arguments';
 import { type ResolvedRabbitOptions } from './rabbit-options';
@@ -18,6 +20,7 @@ export async function declareBase(
   await channel.bindQueue(names.parked, names.parked, '');
   // Messages without a work queue are parked and visible instead of dropped.
   await channel.assertExchange(names.work, 'direct', { durable: true, alternateExchange: names.parked });
+  await tellOfLostBindings(model, names);
   await channel.assertExchange(names.events, 'topic', { durable: true });
   await channel.assertExchange(names.commands, 'topic', { durable: true });
 }
@@ -47,4 +50,17 @@ export async function declareCommandQueue(
   await channel.assertQueue(names.commands, { durable: true, arguments: workQueueArguments(queueType, names) });
   await channel.bindQueue(names.commands, names.commands, '#');
   return names.commands;
+}
+
+/**
+ * Other programs bind their queues to the exchange of events, and only they can do so again. A broker that is new, or has
+ * lost its data, does not have our prefix either (see `PrefixOwner`).
+ */
+async function tellOfLostBindings(model: ChannelModel, names: TopologyNames): Promise<void> {
+  const broker = new BrokerInspection(model);
+  if ((await broker.hasExchange(names.events)) || !(await broker.hasExchange(names.owner))) return;
+  new Logger('Topology').warn(
+    `the exchange "${names.events}" was deleted and is declared again without its bindings: no events reach your queues; ` +
+      'bind your queues to it again',
+  );
 }

@@ -32,6 +32,7 @@ function setup(transport: DelayTransportSetting, urls = ['amqp://one'], ladder: 
         const isRefused = type === 'x-delayed-message' && broker.plugin === 'absent';
         if (isRefused) throw Object.assign(new Error(`unknown exchange type 'x-delayed-message'`), { code: 406 });
       },
+      checkExchange: async () => undefined,
       assertQueue: async () => undefined,
       bindExchange: async () => undefined,
       close: async () => undefined,
