@@ -46,4 +46,4 @@ export {
   TIMEOUTS_OPTIONS,
   type TimeoutsOptions,
 } from './timeouts-options';
-export { RESOLVED_TIMEOUTS_OPTIONS } from './timeouts.providers';
+export { openTimeouts, RESOLVED_TIMEOUTS_OPTIONS } from './timeouts.providers';

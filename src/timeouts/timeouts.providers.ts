@@ -22,12 +22,15 @@ const clock: Provider = { provide: CLOCK, useClass: SystemClock };
 const options: Provider = {
   provide: RESOLVED_TIMEOUTS_OPTIONS,
   inject: [TIMEOUTS_OPTIONS, CLOCK],
-  useFactory: async (raw: TimeoutsOptions, time: Clock) => {
-    const resolved = resolveTimeoutsOptions(raw);
-    await openConnection(resolved, time);
-    return resolved;
-  },
+  useFactory: openTimeouts,
 };
+
+/** The options in full, with a connection that is open. */
+export async function openTimeouts(raw: TimeoutsOptions, time: Clock): Promise<ResolvedTimeoutsOptions> {
+  const resolved = resolveTimeoutsOptions(raw);
+  await openConnection(resolved, time);
+  return resolved;
+}
 
 const rabbit: Provider = {
   provide: RabbitClient,

@@ -1,11 +1,12 @@
+import { type Clock, CLOCK } from '../../clock';
 import { ORDER_TIMEOUT_OPTIONS, RAW_ORDER_TIMEOUT_OPTIONS, resolveOrderTimeoutOptions } from '../../module';
 import { type OrderTimeoutOptions, type ResolvedOrderTimeoutOptions } from '../../module';
 import { type PaymentProvider, PaymentProviders } from '../../payments';
 import {
   DRIVEN_BY_TESTS,
+  openTimeouts,
   RAW_TIMEOUTS_OPTIONS,
   RESOLVED_TIMEOUTS_OPTIONS,
-  resolveTimeoutsOptions,
   type TimeoutsOptions,
 } from '../../timeouts';
 import { ScriptedPaymentProvider } from '../payments/scripted-payment-provider';
@@ -33,8 +34,8 @@ export function overrideModule(builder: ModuleBuilder, { schema, payments = [] }
     inject: [RAW_ORDER_TIMEOUT_OPTIONS],
   });
   builder.overrideProvider(RESOLVED_TIMEOUTS_OPTIONS).useFactory({
-    factory: (raw: TimeoutsOptions) => resolveTimeoutsOptions({ ...raw, ...change }),
-    inject: [RAW_TIMEOUTS_OPTIONS],
+    factory: (raw: TimeoutsOptions, clock: Clock) => openTimeouts({ ...raw, ...change }, clock),
+    inject: [RAW_TIMEOUTS_OPTIONS, CLOCK],
   });
   builder.overrideProvider(PaymentProviders).useFactory({
     factory: ({ providers }: ResolvedOrderTimeoutOptions) => scripted(providers, payments),

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { type DynamicModule, Injectable } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { type EntityManager } from 'typeorm';
 import {
@@ -284,6 +284,27 @@ describe('the test kit', () => {
       await other.get(TimeoutScheduler).schedule([{ kind: 'parcel', key: 'p', afterMs: MINUTE_MS }]);
       await OrderTimeoutTestKit.from(other).runUntilDue({ kind: 'parcel', key: 'p' });
       expect(other.get(Parcels).seen).toEqual(['p']);
+      await other.close();
+    });
+
+    it.each<[string, () => DynamicModule]>([
+      ['OrderTimeoutModule.forRoot', () => OrderTimeoutModule.forRoot({ database: database.url, rabbit })],
+      [
+        'OrderTimeoutModule.forRootAsync',
+        () => OrderTimeoutModule.forRootAsync({ useFactory: () => ({ database: { url: database.url }, rabbit }) }),
+      ],
+      ['TimeoutsModule.forRoot', () => TimeoutsModule.forRoot({ database: database.url, rabbit })],
+      [
+        'TimeoutsModule.forRootAsync',
+        () => TimeoutsModule.forRootAsync({ useFactory: () => ({ database: database.url, rabbit }) }),
+      ],
+    ])('connects by the URL that %s is given, without a DataSource', async (_, ours) => {
+      const builder = Test.createTestingModule({ imports: [ours()], providers: [Parcels] });
+      const other = await OrderTimeoutTestKit.override(builder).compile();
+      await other.init();
+      await other.get(TimeoutScheduler).schedule([{ kind: 'parcel', key: 'u', afterMs: MINUTE_MS }]);
+      await OrderTimeoutTestKit.from(other).runUntilDue({ kind: 'parcel', key: 'u' });
+      expect(other.get(Parcels).seen).toEqual(['u']);
       await other.close();
     });
 
