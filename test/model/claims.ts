@@ -17,11 +17,17 @@ import {
   type PaymentAttempt,
   type PaymentNames,
 } from '../../src/orders/payment-attempt';
-import { isCertain, isElsewhere, isOnlyClaimed, settledReports } from '../../src/orders/unmatched/note-unmatched-money';
+import {
+  disputedOf,
+  isCertain,
+  isElsewhere,
+  isOnlyClaimed,
+  settledReports,
+} from '../../src/orders/unmatched/note-unmatched-money';
 import { isOpen } from '../../src/orders/unmatched/unmatched-payment';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
 import { type SamePayments } from '../../src/orders/sql/find-same-payments';
-import { isHandled, isSettledBefore } from '../../src/orders/sql/handled-payments';
+import { isHandled, isSettledBefore, wasElsewhere } from '../../src/orders/sql/handled-payments';
 import { type UnmatchedReason } from '../../src/orders/unmatched/unmatched-money';
 import { type UnmatchedRow } from './unmatched-table';
 import { type World } from './world';
@@ -50,7 +56,12 @@ export class Claims {
     const isNeeded = neededPayments(booking.after).includes(booking.holder);
     if (isOutranked && money.isAssigned) {
       this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
-    } else if (decision === 'disputed' || (isOutranked && (isSettled || !isNeeded))) keep('attempt-mismatch');
+    } else if (
+      decision === 'disputed' ||
+      wasElsewhere(same.handled, money, order.id) ||
+      (isOutranked && (isSettled || !isNeeded))
+    )
+      keep('attempt-mismatch');
     this.tellOfSettled(order, booking.after);
     if (!isSettled) return 'ours';
     keep('unknown-order');
@@ -73,9 +84,12 @@ export class Claims {
     const { store } = this.world;
     const payments = neededPayments(order).filter(isCertain);
     if (order.status !== 'PAID' || payments.length === 0) return;
-    const known = payments.flatMap((payment) => store.samePayments(payment).attempts);
+    const found = payments.map((payment) => store.samePayments(payment));
+    const known = found.flatMap(({ attempts }) => attempts);
+    const handled = found.flatMap((one) => one.handled);
     this.contest(known.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one]))));
-    const own = payments.filter((payment) => isOnlyClaimed(payment, known));
+    const isAlone = (one: PaymentAttempt): boolean => !wasElsewhere(handled, { ...one, source: 'provider' }, order.id);
+    const own = payments.filter((payment) => isOnlyClaimed(payment, known) && isAlone(payment));
     for (const { orderId, paidAmount, paidCurrency, ...key } of own) {
       const isAnswered = (row: UnmatchedRow): boolean =>
         isClaimOf(row, orderId, key) &&
@@ -143,9 +157,8 @@ export class Claims {
     }
     this.tellOfSettled(before, after);
     const known = found.flatMap(({ attempts }) => attempts);
-    const needed = neededPayments(after);
-    const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, known);
-    const disputed = after.attempts.filter((attempt) => isElsewhere(attempt, known) && !isClear(attempt));
+    const contested = money.filter((one, index) => wasElsewhere(found[index]?.handled ?? [], one, after.id));
+    const disputed = disputedOf(after, known, contested);
     const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
     store.keepUnmatched(disputed.map((attempt) => unmatchedFromAttempt(attempt, why)));
   }

@@ -6,7 +6,7 @@ import { unmatchedMoney } from './money-of';
 import { isBooked, isClaim } from '../payment-attempt';
 import { type LockedOrderContext } from '../order-transaction';
 import { type LockedOrder } from '../order';
-import { type HandledPayment, isHandled, isSettledBefore } from '../sql/handled-payments';
+import { type HandledPayment, isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import { type SamePayments } from '../sql/find-same-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type UnmatchedReason } from '../unmatched/unmatched-money';
@@ -54,7 +54,11 @@ export class ClaimPayment {
     const isOutranked = decision === 'outranks';
     if (isOutranked && money.isAssigned) {
       await this.unmatched.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
-    } else if (decision === 'disputed' || (isOutranked && (isSettled || !isRightful(booking)))) {
+    } else if (
+      decision === 'disputed' ||
+      wasElsewhere(same.handled, money, order.id) ||
+      (isOutranked && (isSettled || !isRightful(booking)))
+    ) {
       await this.keep(claim, 'attempt-mismatch');
     }
     await this.unmatched.tellOfSettled(order, booking.after, { tx, by, now });

@@ -58,6 +58,15 @@ export function isSettledBefore(handled: readonly HandledPayment[], money: Claim
   return money.source === 'provider' && fates.length > 0 && fates.every((fate) => fate === 'settled');
 }
 
+/**
+ * Whether the provider confirms a payment that another order had, too, before it was erased or purged. A mere report did
+ * not take it from this order, but a person must find out whose money it is.
+ */
+export function wasElsewhere(handled: readonly HandledPayment[], money: Claimed, orderId: string): boolean {
+  const others = handled.filter((one) => one.fate !== 'settled' && one.orderId !== orderId);
+  return money.source === 'provider' && money.isAssigned !== true && others.some((one) => isMeant(one, money));
+}
+
 function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
   return handled.filter((one) => isMeant(one, money) && (one.fate === 'settled' || isTold(one, money)));
 }

@@ -7,7 +7,7 @@ import { namesOfMoney, unownedOf } from '../pay/unowned-money';
 import { type LockedOrder } from '../order';
 import { reconcileTimeout } from '../order-timeouts';
 import { type SamePayments } from '../sql/find-same-payments';
-import { isHandled, isSettledBefore } from '../sql/handled-payments';
+import { isHandled, isSettledBefore, wasElsewhere } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type LockedBatch } from '../sql/lock-orders';
 import {
@@ -55,7 +55,7 @@ export class NoteUnmatchedMoney {
   ): Promise<void> {
     const money = asked.flatMap(({ findings }) => paymentsFound(findings));
     if (money.length === 0) return;
-    const { attempts, unowned } = await this.store.samePayments(tx, money);
+    const { attempts, unowned, handled } = await this.store.samePayments(tx, money);
     const settled = asked.flatMap(({ after }) => after.attempts.filter(({ status }) => status === 'SETTLED'));
     // What an order has as settled stays shown to a person.
     const isNeeded = (one: PaymentNames): boolean =>
@@ -69,9 +69,11 @@ export class NoteUnmatchedMoney {
       const found = paymentsFound(findings);
       const isLater = ({ orderId }: PaymentAttempt): boolean => (turns.get(orderId) ?? 0) > turn;
       const others = [...attempts.filter((one) => !isLater(one)), ...unchanged.filter(isLater)];
+      const holders = others.filter((other) => found.some((one) => holds(other, one)));
       return disputedOf(
         after,
-        others.filter((other) => found.some((one) => holds(other, one))),
+        holders,
+        found.filter((one) => wasElsewhere(handled, one, after.id)),
       );
     });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
@@ -129,11 +131,12 @@ export class NoteUnmatchedMoney {
   async outrank(order: LockedOrder, context: Context): Promise<void> {
     const payments = neededPayments(order).filter(isCertain);
     if (order.status !== 'PAID' || payments.length === 0) return;
-    const { attempts } = await this.store.samePayments(context.tx, payments);
+    const { attempts, handled } = await this.store.samePayments(context.tx, payments);
     const claims = attempts.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one])));
     await this.contest(claims, context);
-    // What another order has for certain, too, stays shown to a person.
-    const own = payments.filter((payment) => isOnlyClaimed(payment, attempts));
+    // What another order has for certain, too, or had before it was erased or purged, stays shown to a person.
+    const isAlone = (one: PaymentAttempt): boolean => !wasElsewhere(handled, { ...one, source: 'provider' }, order.id);
+    const own = payments.filter((payment) => isOnlyClaimed(payment, attempts) && isAlone(payment));
     await this.store.contested.close(context.tx, own);
   }
 
@@ -237,10 +240,18 @@ export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentA
   return holdersElsewhere(payment, attempts).length > 0;
 }
 
-function disputedOf(order: LockedOrder, others: readonly PaymentAttempt[]): PaymentAttempt[] {
+/** @param contested what orders had, too, that were erased or purged since. */
+export function disputedOf(
+  order: LockedOrder,
+  others: readonly PaymentAttempt[],
+  contested: readonly PaymentNames[],
+): PaymentAttempt[] {
   const needed = neededPayments(order);
   const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, others);
-  return order.attempts.filter((attempt) => isElsewhere(attempt, others) && !isClear(attempt));
+  const isDisputed = (one: PaymentAttempt): boolean => isElsewhere(one, others) && !isClear(one);
+  const isContested = (one: PaymentAttempt): boolean =>
+    one.status === 'PAID' && contested.some((names) => isSamePayment(one, names));
+  return order.attempts.filter((attempt) => isDisputed(attempt) || isContested(attempt));
 }
 
 /** Pure: whether this payment is certain to be that of its order, and others have only claimed it. */

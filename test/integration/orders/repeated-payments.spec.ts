@@ -30,6 +30,11 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.statusOf(orderId)).toBe('PAID');
     return orderId;
   };
+  /** A report that does not name the transaction. */
+  const reportAlone = async (orderId: string, reference: string): Promise<void> => {
+    const report = { orderId, ...desk.attempt(reference), amount: 1_999, currency: 'EUR' };
+    expect(await desk.shop.markPaid.execute(report)).toMatchObject({ outcome: 'paid' });
+  };
   const settleRow = async (reference: string): Promise<string> => {
     const [{ id } = { id: 'none' }] = await desk.openOf(reference);
     const settlement = { id, reason: 'paid back by wire' };
@@ -70,6 +75,33 @@ describe('a payment whose order was erased or purged, or that was settled withou
     expect(await desk.openOf('r-claimed')).toEqual([]);
     await notify('r-claimed');
     expect(await desk.openOf('r-claimed')).toHaveLength(1);
+  });
+
+  it.each([
+    ['erased', erase],
+    ['purged', purge],
+  ])('that was reported under its two names is shown to a person if one order was %s', async (what, forget) => {
+    const [first, second] = [await desk.placed({ attempt: desk.attempt(`r-two-${what}`) }), await desk.placed()];
+    await reportAlone(first, `r-two-${what}`);
+    await reportAlone(second, `t-r-two-${what}`);
+    await forget(first);
+    expect(await desk.confirm(second, `r-two-${what}`)).toMatchObject({ outcome: 'already-paid' });
+    expect(await desk.openOf(`r-two-${what}`)).toMatchObject([{ reason: 'attempt-mismatch', orderId: second }]);
+    await settleRow(`r-two-${what}`);
+    await desk.confirm(second, `r-two-${what}`);
+    expect(await desk.rowsOf(`r-two-${what}`)).toEqual(['attempt-mismatch settled']);
+  });
+
+  it('that was only reported for an order is shown to a person if the look-up of another one finds it', async () => {
+    const claimant = await desk.placed();
+    await reportAlone(claimant, 't-r-looked-up');
+    await purge(claimant);
+    const orderId = await desk.placed({ attempt: desk.attempt('r-looked-up') });
+    desk.shop.provider.paid('r-looked-up');
+    await desk.expire(orderId);
+    await settleUntilDone(desk.shop, [orderId]);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    expect(await desk.openOf('r-looked-up')).toMatchObject([{ reason: 'attempt-mismatch', orderId }]);
   });
 
   it('that was settled as a mere report does not hide the word of its provider', async () => {
