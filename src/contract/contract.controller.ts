@@ -10,7 +10,8 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { HttpProblem, packageVersion, ProblemFilter } from '../api/http';
+import { HttpProblem, ProblemFilter } from '../api/http';
+import { packageVersion } from '../errors';
 import { HealthController } from '../operations';
 import { RESOLVED_TIMEOUTS_OPTIONS, type ResolvedTimeoutsOptions } from '../timeouts';
 import { asyncApiDocument } from './amqp/async-api-document';

@@ -1,8 +1,11 @@
 import { type DataSourceOptions } from 'typeorm';
+import { packageVersion } from '../errors';
 import { type ResolvedDatabaseOptions } from './database-options';
 import { PreparingClient } from './preparing-client';
 import { ResilientClient } from './resilient-client';
 
+/** How the sessions of an instance are called; the release follows, behind a slash. */
+export const APPLICATION = 'nestjs-order-timeout';
 /** Also limits the wait for a connection of the pool. Without it, requests wait forever while the pool is exhausted. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /**
@@ -24,7 +27,7 @@ export function connectionOptions({
     poolSize,
     entities: [],
     synchronize: false,
-    applicationName: 'nestjs-order-timeout',
+    applicationName: `${APPLICATION}/${packageVersion()}`,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
       Client: preparedStatements ? PreparingClient : ResilientClient,

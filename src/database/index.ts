@@ -55,7 +55,7 @@ export { lockPatienceOf, type LockPatience } from './lock-patience';
 export { joinStatements, joinTransaction, retryConflicts, runTransaction, type Tables } from './run-transaction';
 export { GROUP_COMMIT, GroupCommit } from './group-commit';
 export { onOwnConnection, STATEMENT_MS } from './on-own-connection';
-export { connectionOptions } from './connection-options';
+export { APPLICATION, connectionOptions } from './connection-options';
 export {
   type DatabaseOptions,
   findDatabaseProblems,

@@ -10,3 +10,4 @@ export { findOptionNameProblems } from './find-option-name-problems';
 export { findUnknownOptions } from './find-unknown-options';
 export { MissingPackageError } from './missing-package-error';
 export { ownValue } from './own-value';
+export { packageVersion } from './package-version';

@@ -21,6 +21,20 @@ const queues = z.array(
 const exchanges = z.array(z.object({ name: z.string(), policy: z.string().nullish() }));
 const policies = z.array(z.object({ name: z.string(), definition: policyDefinition }));
 const bindings = z.array(z.object({ destination: z.string(), destination_type: z.string() }));
+/** Empty lists where the plugin does not know it yet. */
+const consumers = z.array(
+  z.object({
+    queue: z.object({ name: z.string() }),
+    channel_details: z.union([z.object({ connection_name: z.string().optional() }), z.array(z.never())]),
+  }),
+);
+const connections = z.array(
+  z.object({
+    name: z.string(),
+    peer_host: z.string().optional(),
+    client_properties: z.union([z.object({ release: z.string().optional() }), z.array(z.never())]).optional(),
+  }),
+);
 const nodes = z.array(
   z.object({
     name: z.string(),
@@ -76,6 +90,25 @@ export class ManagementApi {
     const found = await this.get(`exchanges/${this.vhost}/${encodeURIComponent(exchange)}/bindings/source`, bindings);
     const names = found.filter(({ destination_type }) => destination_type === 'queue').map((each) => each.destination);
     return [...new Set(names)];
+  }
+
+  /** Who consumes a queue whose name is `wanted`: its address, and its release if it tells one. Each connection once. */
+  async consumersOf(
+    wanted: (queue: string) => boolean,
+  ): Promise<{ readonly host: string; readonly release?: string }[]> {
+    const consuming = await this.get(`consumers/${this.vhost}`, consumers);
+    const names = consuming
+      .filter(({ queue }) => wanted(queue.name))
+      .map(({ channel_details: details }) => ('connection_name' in details ? details.connection_name : undefined));
+    const all = await this.get(
+      `vhosts/${this.vhost}/connections?columns=name,peer_host,client_properties`,
+      connections,
+    );
+    return all.flatMap(({ name, peer_host: host = 'unknown', client_properties: properties }) => {
+      if (!names.includes(name) || properties === undefined || Array.isArray(properties)) return [];
+      const { release } = properties;
+      return [{ host, ...(release === undefined ? {} : { release }) }];
+    });
   }
 
   nodes(): Promise<z.output<typeof nodes>> {

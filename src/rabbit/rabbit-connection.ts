@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { connect, type AmqpConnectionManager } from 'amqp-connection-manager';
 import { type ChannelModel } from 'amqplib';
 import { type Clock } from '../clock';
+import { packageVersion } from '../errors';
 import { BrokerLoginRefusedError, REFUSED_PAUSE_S } from './broker-login-refused-error';
 import { endConnection } from './end-connection';
 import { undecodableHeaders } from './undecodable-headers';
@@ -44,7 +45,10 @@ export class RabbitConnection {
       heartbeatIntervalInSeconds: this.options.heartbeatSeconds,
       reconnectTimeInSeconds: PAUSE_S,
       connectionOptions: {
-        clientProperties: { connection_name: `${this.options.connectionName}:${this.purpose}` },
+        clientProperties: {
+          connection_name: `${this.options.connectionName}:${this.purpose}`,
+          release: packageVersion(),
+        },
         timeout: 10_000,
         noDelay: true,
       },

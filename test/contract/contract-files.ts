@@ -6,7 +6,7 @@ import { EVENTS } from '../../src/contract/amqp/events';
 import { type Messages } from '../../src/contract/amqp/message';
 import { REQUESTS } from '../../src/contract/amqp/requests';
 import { openApiDocument } from '../../src/contract/http/open-api-document';
-import { packageVersion } from '../../src/api/http/package-version';
+import { packageVersion } from '../../src/errors';
 import { jsonSchema } from '../../src/contract/schema/json-schemas';
 
 export const DOCS = join(__dirname, '../../docs');

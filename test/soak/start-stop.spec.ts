@@ -71,7 +71,7 @@ describe('starting and stopping again and again', () => {
 
   async function openConnections(): Promise<number> {
     const sql = `SELECT count(*)::int AS count FROM pg_stat_activity
-                  WHERE datname = current_database() AND application_name = 'nestjs-order-timeout'`;
+                  WHERE datname = current_database() AND application_name LIKE 'nestjs-order-timeout%'`;
     const [row] = await database.dataSource.query<{ count: number }[]>(sql);
     return row?.count ?? -1;
   }

@@ -15,7 +15,6 @@ export { OrdersController, type Placement } from './orders.controller';
 export { ParkedTimeoutsController } from './parked-timeouts.controller';
 export { type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { ProblemFilter } from './problem.filter';
-export { packageVersion } from './package-version';
 export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
 export { PaymentNotificationsController } from './payment-notifications.controller';

@@ -1,5 +1,5 @@
 import { type ListedQueue, type ManagementApi, type TopologyNames } from '../../rabbit';
-import { type Notes } from './notes';
+import { noteRelease, type Notes } from './notes';
 
 /** What each key of a policy does to our queues: docs/runbook.md, "Policies that break the path". */
 const HARM: Readonly<Record<string, string>> = {
@@ -31,6 +31,14 @@ export class ManagementExamination {
     await notes.examine('policies of exchanges', () => this.exchangePolicies());
     await notes.examine('listeners', () => this.listeners(listed));
     await notes.examine('alarms', () => this.alarms());
+    await notes.examine('releases of the instances', () => this.releases());
+  }
+
+  /** Only instances consume these queues. */
+  private async releases(): Promise<void> {
+    const { commands, work } = this.names;
+    const instances = await this.api.consumersOf((queue) => queue === commands || queue.startsWith(`${work}.`));
+    for (const { host, release } of instances) noteRelease(this.notes, release, host, 'broker');
   }
 
   private policies(ours: readonly ListedQueue[]): void {

@@ -1,4 +1,5 @@
 import { inTime, SystemClock } from '../../clock';
+import { packageVersion } from '../../errors';
 
 /** Of one examination. Each question has a shorter limit of its own where the answer is likely to stay away. */
 const LIMIT_MS = 30_000;
@@ -116,3 +117,19 @@ export const DOCTOR_LIMITS: DoctorLimits = {
   outboxS: 60,
   probeMs: 5_000,
 };
+
+/** @param release undefined: of a time when instances did not tell it @param where it is connected to */
+export function noteRelease(notes: Notes, release: string | undefined, host: string, where: string): void {
+  const own = packageVersion();
+  if (release !== undefined && !isOlder(release, own)) return;
+  const seen = `An instance of ${release === undefined ? 'an earlier release' : `release ${release}`} is connected to the ${where} from ${host}, beside release ${own}.`;
+  const remedy =
+    'Finish the rollout, or stop that instance: it may refuse what newer instances have written (docs/migrations.md, "Two releases side by side").';
+  notes.warning('older-instance', seen, remedy);
+}
+
+function isOlder(release: string, than: string): boolean {
+  const [a, b] = [release, than].map((version) => version.split(/[.-]/).slice(0, 3).map(Number));
+  const place = [0, 1, 2].find((index) => a?.[index] !== b?.[index]);
+  return place !== undefined && (a?.[place] ?? 0) < (b?.[place] ?? 0);
+}

@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
-import { ownQuery } from '../../database';
-import { type DoctorLimits, type Notes } from './notes';
+import { APPLICATION, ownQuery } from '../../database';
+import { type DoctorLimits, noteRelease, type Notes } from './notes';
 
 interface ServerDependencies {
   readonly dataSource: DataSource;
@@ -28,6 +28,11 @@ const SEES_ALL = `SELECT pg_has_role('pg_read_all_stats', 'USAGE') AS sees`;
 const CONNECTIONS = `
   SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS usable,
          (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`;
+/** Of the sessions of instances with a pool of our own. A host gives its sessions its own name. */
+const RELEASES = `
+  SELECT DISTINCT NULLIF(split_part(application_name, '/', 2), '') AS release, COALESCE(host(client_addr), 'an unknown host') AS host
+    FROM pg_stat_activity
+   WHERE datname = current_database() AND split_part(application_name, '/', 1) = '${APPLICATION}'`;
 const DEAD_ROWS = `
   SELECT relname AS "table", n_dead_tup::float8 AS dead, n_live_tup::float8 AS live,
          pg_total_relation_size(relid)::float8 AS bytes
@@ -54,6 +59,12 @@ export class ServerExamination {
     await notes.examine('transactions', () => this.transactions());
     await notes.examine('connections', () => this.connections());
     await notes.examine('dead rows', () => this.deadRows());
+    await notes.examine('releases', () => this.releases());
+  }
+
+  private async releases(): Promise<void> {
+    const found = await this.query<{ release: string | null; host: string }>(RELEASES);
+    for (const { release, host } of found) noteRelease(this.notes, release ?? undefined, host, 'database');
   }
 
   private async server(): Promise<void> {

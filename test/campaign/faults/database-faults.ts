@@ -11,7 +11,7 @@ export const terminateBackends: Fault = async ({ stage }, random, entry) => {
   const share = [1, 0.5, 0.2][random.between(0, 2)] ?? 1;
   const rows = await stage.database.query<{ ended: boolean }>(
     `SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
-      WHERE application_name = 'nestjs-order-timeout' AND random() < $1`,
+      WHERE application_name LIKE 'nestjs-order-timeout%' AND random() < $1`,
     [share],
   );
   entry.says = `${rows.length} sessions`;

@@ -9,7 +9,7 @@ export const turnReadOnly: Fault = async ({ stage, signal }, random, entry) => {
     stage.database.query(`ALTER DATABASE ${stage.database.name} SET default_transaction_read_only = ${value}`);
   const endSessions = (): Promise<unknown> =>
     stage.database.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'nestjs-order-timeout'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'nestjs-order-timeout%'`,
     );
   await setting('on');
   try {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'amqplib';
+import { DataSource } from 'typeorm';
 import { type DoctorReport, type Finding } from '../../../src/operations';
-import { runJson } from '../../support/command-line';
+import { managementUrl, runJson } from '../../support/command-line';
 import { until } from '../../support/engine';
+import { PREFIX } from '../running-service';
 import { openSilentService, type SilentService } from './silent-service';
 
 describe('the doctor finds in an outage of a provider', () => {
@@ -42,5 +45,47 @@ describe('the doctor finds in an outage of a provider', () => {
       severity: 'warning',
       seen: expect.stringMatching(new RegExp(`^1 orders .* 72\\d\\d s .*${ids[0]}`)) as string,
     });
+  });
+});
+
+describe('the doctor finds beside a service', () => {
+  let service: SilentService;
+
+  beforeAll(async () => {
+    service = await openSilentService();
+  });
+
+  afterAll(() => service.drop());
+
+  const olderInstances = async (): Promise<string[]> => {
+    const environment = { ...service.environment, RABBITMQ_MANAGEMENT_URL: managementUrl() };
+    const { findings } = await runJson<DoctorReport>(environment, 'doctor');
+    return findings.filter(({ id }) => id === 'older-instance').map(({ seen }) => seen);
+  };
+
+  it.each([
+    ['an earlier release', 'nestjs-order-timeout'],
+    ['release 0.1.9', 'nestjs-order-timeout/0.1.9'],
+  ])('30. %s on the database', async (release, applicationName) => {
+    expect(await olderInstances()).toEqual([]);
+    const old = await new DataSource({ type: 'postgres', url: service.database.url, applicationName }).initialize();
+    const found = await olderInstances();
+    await old.destroy();
+    expect(found).toEqual([expect.stringContaining(`An instance of ${release} is connected to the database from`)]);
+  });
+
+  it.each([
+    ['an earlier release', {}],
+    ['release 0.1.9', { release: '0.1.9' }],
+  ])('31. %s on the broker', async (release, clientProperties) => {
+    const old = await connect(service.vhost.url, { clientProperties });
+    const channel = await old.createChannel();
+    await channel.consume(`${PREFIX}.work.order.payment`, () => undefined);
+    let found: string[] = [];
+    // The plugin lists new connections within 5 s.
+    await until(async () => (found = await olderInstances()).length > 0, 30_000);
+    await old.close();
+    expect(found).toEqual([expect.stringContaining(`An instance of ${release} is connected to the broker from`)]);
+    await until(async () => (await olderInstances()).length === 0, 30_000);
   });
 });

@@ -42,7 +42,7 @@ describe('a module that is given the URL of a database', () => {
   const rabbit = () => ({ urls: [vhost.url], queueType: 'classic' as const });
   const connections = async (): Promise<number> => {
     const sql = `SELECT count(*)::int AS count FROM pg_stat_activity
-                  WHERE datname = current_database() AND application_name = 'nestjs-order-timeout'`;
+                  WHERE datname = current_database() AND application_name LIKE 'nestjs-order-timeout%'`;
     const [row] = await observer.query<{ count: number }[]>(sql);
     return row?.count ?? 0;
   };
