@@ -22,10 +22,11 @@ export function refundHandler(world: World): ModelHandler<RefundAnswer> {
       const decision = isConfirmed
         ? decideCheck(answer, waitedMs(due, agenda.now))
         : decideRefund(answer, waitedMs(due, agenda.now));
+      if (decision.type === 'failed') reopen(world, refund);
+      if (answer.type === 'REJECTED') tellOfFailure(world, refund);
       if (decision.type === 'retry') return decision;
       if (decision.type === 'refunded') finish(world, refund);
       if (decision.type !== 'failed') return DONE;
-      reopen(world, refund);
       return { type: 'retry', counted: true, reason: `the refund failed after it was done: ${decision.reason}` };
     },
     ask(due, errand, answered) {
@@ -51,7 +52,7 @@ function isOver({ store }: World, refund: RefundRow, isCheck: boolean): boolean 
   return refund.status !== 'REFUNDED' || refund.isPaidBack === true || !isCheck;
 }
 
-/** The money is back at the merchant. The refund is pending again, and a person is told. */
+/** The money is back at the merchant. The refund is pending again. */
 function reopen({ store, agenda, trace }: World, refund: RefundRow): void {
   refund.status = 'PENDING';
   store.setAttemptStatus(refund.orderId, [refund], 'REFUNDING');
@@ -60,7 +61,11 @@ function reopen({ store, agenda, trace }: World, refund: RefundRow): void {
   if (order.status === 'CLOSED_REFUNDED') {
     store.apply(transition(order, 'REFUNDING', { by: { cause: 'message' }, now: agenda.now }));
   }
-  const attempt = order.attempts.find((candidate) => isSameRow(candidate, refund));
+}
+
+/** A person is told. */
+function tellOfFailure({ store, agenda }: World, refund: RefundRow): void {
+  const attempt = store.lock(refund.orderId).attempts.find((candidate) => isSameRow(candidate, refund));
   const why = { reason: 'refund-failed', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
   if (attempt) store.keepUnmatched([unmatchedFromAttempt(attempt, why)]);
 }

@@ -71,15 +71,18 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     const decision = asked.isConfirmed
       ? decideCheck(answer, waitedMs(due, now))
       : decideRefund(answer, waitedMs(due, now));
-    if (decision.type === 'retry') return decision;
+    const isRejected = answer.type === 'REJECTED';
+    if (decision.type === 'retry' && !isRejected) return decision;
     if (decision.type === 'stands') return DONE;
     const order = orders.get(asked.refund.orderId);
     if (!order) return busyOutcome(due, now);
     const by = { cause: due.cause, traceparent: due.traceparent };
-    if (decision.type === 'failed') {
+    if (decision.type === 'failed')
       await this.reopen(tx, await this.currentOf(tx, order), asked, decision.reason, by, now);
+    if (isRejected) await this.tellOfFailure(tx, asked, answer.reason, by, now);
+    if (decision.type === 'retry') return decision;
+    if (decision.type === 'failed')
       return { type: 'retry', counted: true, reason: `the refund failed after it was done: ${decision.reason}` };
-    }
     const evidence = answer.type === 'REFUNDED' ? answer.evidence : {};
     await this.deps.refunds.finish(tx, asked.refund.number, { ...decision, evidence });
     await this.setAttemptStatus(tx, asked.refund, 'REFUNDED');
@@ -87,11 +90,11 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     return DONE;
   }
 
-  /** The money is back at the merchant. The refund is pending again, and a person is told. */
+  /** The money is back at the merchant. The refund is pending again. */
   private async reopen(
     tx: EntityManager,
     order: LockedOrder,
-    { refund, attempt }: AskableRefund,
+    { refund }: AskableRefund,
     says: string,
     by: ActionContext,
     now: Date,
@@ -103,9 +106,20 @@ export class RefundPayments implements TimeoutHandlerBatch<RefundAnswer> {
     await this.setAttemptStatus(tx, refund, 'REFUNDING');
     if (order.status === 'CLOSED_REFUNDED')
       await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, evidence, details: { reason } }));
-    const what = isOfExcess(refund) ? 'excess-refund-failed' : reason;
-    const failed = unmatchedFromAttempt(attempt, { reason: what, handling: 'kept', now, traceparent: by.traceparent });
-    await store.keepUnmatched(tx, [{ ...failed, amount: refund.amount, evidence }]);
+  }
+
+  /** Tells a person, who may pay the buyer back by other means. Repeated calls of one failure change nothing. */
+  private async tellOfFailure(
+    tx: EntityManager,
+    { refund, attempt }: AskableRefund,
+    says: string,
+    { traceparent }: ActionContext,
+    now: Date,
+  ): Promise<void> {
+    const reason = isOfExcess(refund) ? 'excess-refund-failed' : 'refund-failed';
+    const failed = unmatchedFromAttempt(attempt, { reason, handling: 'kept', now, traceparent });
+    const evidence = { refundNumber: refund.number, says };
+    await this.deps.store.keepUnmatched(tx, [{ ...failed, amount: refund.amount, evidence }]);
   }
 
   /** An attempt whose excess goes back stays PAID by the rest. */

@@ -8,7 +8,7 @@ export type UnmatchedReason =
   | 'attempt-mismatch'
   | 'amount-mismatch'
   | 'currency-mismatch'
-  /** The provider had confirmed its refund, and then returned the money to the merchant. */
+  /** The provider rejects its refund, or had confirmed it and then returned the money to the merchant. */
   | 'refund-failed'
   /** The same, of the refund of what was too much. The rest of the payment may have a refund of its own. */
   | 'excess-refund-failed'
@@ -30,7 +30,7 @@ export const WHOLE_PAYMENT_REASONS = [
 /** The reasons of rows about money that an attempt of the order holds, all of it or a part. */
 export const HELD_MONEY_REASONS = [...WHOLE_PAYMENT_REASONS, 'overpaid'] as const satisfies readonly UnmatchedReason[];
 
-/** The reasons of rows about refunds that failed after they were done. */
+/** The reasons of rows about refunds that failed. */
 export const FAILED_REFUND_REASONS = [
   'refund-failed',
   'excess-refund-failed',

@@ -145,6 +145,55 @@ describe('a refund that fails after it succeeded', () => {
     }
   });
 
+  describe('or was never done', () => {
+    const rejected = { type: 'retry', counted: true, reason: `the provider rejects the refund: ${FAILED.reason}` };
+
+    it('is told to a person once, who records that the buyer was paid back otherwise', async () => {
+      const id = await desk.placed();
+      await desk.shop.cancel.execute({ orderId: id });
+      desk.shop.provider.answerRefund('f-never', FAILED);
+      await notified(desk.shop, id, 'f-never');
+      const seen = await countEvents(id);
+      for (const round of [1, 2]) expect([round, await run(id)]).toEqual([round, rejected]);
+      expect(await eventsAfter(id, seen)).toEqual(['order.payment_late refund-failed']);
+      const [row, ...others] = await desk.openOf('f-never');
+      expect(row).toMatchObject({
+        reason: 'refund-failed',
+        orderId: id,
+        amount: 1_999,
+        evidence: { says: FAILED.reason },
+      });
+      expect(others).toEqual([]);
+      await desk.shop.unmatched.settle({ id: row?.id ?? '', reason: 'wire 4712' }, { by: { actor: 'anna' } });
+      const asked = askedFor('f-never').length;
+      expect(await run(id)).toEqual({ type: 'done' });
+      expect(askedFor('f-never')).toHaveLength(asked);
+      expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+      expect((await eventsOf(desk.shop, id)).at(-1)?.body).toMatchObject({ refundId: 'wire 4712' });
+    });
+
+    it('needs nobody if the provider refunds it after all', async () => {
+      const id = await desk.placed();
+      await desk.shop.cancel.execute({ orderId: id });
+      desk.shop.provider.answerRefund('f-later', FAILED);
+      await notified(desk.shop, id, 'f-later');
+      expect(await run(id)).toEqual(rejected);
+      expect(await desk.openOf('f-later')).toHaveLength(1);
+      desk.shop.provider.answerRefund('f-later', undefined);
+      expect(await run(id)).toEqual({ type: 'done' });
+      expect([await desk.statusOf(id), await desk.openOf('f-later')]).toEqual(['CLOSED_REFUNDED', []]);
+    });
+
+    it('has a reason of its own if it was too much of a payment that its order keeps', async () => {
+      desk.shop.provider.answerRefund('f-over', FAILED);
+      const id = await desk.placed({ merchantId: 'refunder', attempt: desk.attempt('f-over') });
+      await desk.confirm(id, 'f-over', 2_500);
+      expect(await run(id)).toEqual(rejected);
+      expect(await desk.openOf('f-over')).toMatchObject([{ reason: 'excess-refund-failed', amount: 501 }]);
+      expect(await desk.statusOf(id)).toBe('PAID');
+    });
+  });
+
   it('ends when a person settles it, and then the provider is never asked for it again', async () => {
     const id = await refunded('f-wire');
     desk.shop.provider.answerRefund('f-wire', FAILED);

@@ -52,10 +52,15 @@ function checkUnmatched(facts: OrderFacts): Violation[] {
   return [other(`unmatched payments [${found.join(', ')}] instead of [${expected.join(', ')}]`)];
 }
 
-function impliedUnmatched({ stored, history, refunds }: OrderFacts): string[] {
+function impliedUnmatched({ stored, history, refunds, order }: OrderFacts): string[] {
   const isRevived = history.some(({ from, to }) => from === 'CLOSED' && to === 'PAID');
   const reason = stored?.status === 'PAID' ? 'surplus' : 'late';
-  return [...(isRevived ? ['late/revived'] : []), ...refunds.map(() => `${reason}/refunding`)];
+  const rejected = order.plan.payments.filter(({ rejectRefunds = 0 }) => rejectRefunds > 0);
+  return [
+    ...(isRevived ? ['late/revived'] : []),
+    ...refunds.map(() => `${reason}/refunding`),
+    ...rejected.map(() => 'refund-failed/refunding'),
+  ];
 }
 
 /** No buyer loses a millisecond of the time that he was promised. */
