@@ -12,7 +12,7 @@ const NAMED = /(?:(?<![\w./@"'<-])order-timeout|dist\/cli\/main\.js) ([a-z-][^\n
 /** What may follow a command in a text: the end of its quotation, a redirection, an explanation. */
 const END = /[`()|>;"]|, |\.(?: |$)|\s#|' \+|\\n/;
 /** What starts like a command and is none. */
-const NO_COMMANDS = ['order-timeout cannot start: x', 'order-timeout operator session'];
+const NO_COMMANDS = ['order-timeout cannot start: any-value', 'order-timeout operator session'];
 
 interface Told {
   readonly command: string;
@@ -30,8 +30,9 @@ function readTexts(): { readonly name: string; readonly text: string }[] {
 /** Without the quotation mark that ends the string which the command is in. */
 const unquoted = (text: string): string => (text.split("'").length % 2 === 0 ? text.replace(/'$/, '') : text);
 
-/** A value that is filled in stands for one word. */
-const filledIn = (text: string): string => text.replaceAll(/\$\{[^}]*\}|<[a-z]+>/g, 'x');
+/** Stands for a value that is filled in later. */
+const ANY = 'any-value';
+const filledIn = (text: string): string => text.replaceAll(/\$\{[^}]*\}|<[a-z]+>/g, ANY);
 
 const commands: Told[] = readTexts().flatMap(({ name, text }) =>
   [...filledIn(text).matchAll(NAMED)].map(([, rest = '']) => {
@@ -60,6 +61,9 @@ async function problemOf(command: string): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError) || error.exitCode === 0) return undefined;
+    // What is filled in is one of the choices.
+    const [, choice] = new RegExp(`value '${ANY}' is invalid .* Allowed choices are (\\w+)`).exec(said) ?? [];
+    if (choice !== undefined) return problemOf(command.replace(ANY, choice));
     // A sentence may name a command without its arguments.
     if (/^[a-z -]+$/.test(command) && !command.includes(' --') && /^error: (missing|required)/.test(said))
       return undefined;
