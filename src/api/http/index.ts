@@ -17,6 +17,7 @@ export { type ProblemCode, PROBLEMS } from './problem-catalogue';
 export { ProblemFilter } from './problem.filter';
 export { pathOf } from './path-of';
 export { findRateLimitProblems, type RateLimitOptions, RateLimits } from './rate-limits';
+export { remoteNetworkOf } from './remote-network-of';
 export { PaymentNotificationsController } from './payment-notifications.controller';
 export { TimeoutOperatorController } from './timeout-operator.controller';
 export { UnmatchedScope } from './unmatched-scope';

@@ -7,7 +7,7 @@ import { remoteNetworkOf } from './remote-network-of';
 export interface RateLimitOptions {
   /** Requests per second with one API key; 0 for no limit. @default 1000 */
   readonly perKey?: number;
-  /** Requests per second from one address without a valid key; 0 for no limit. @default 20 */
+  /** Requests, and attempts to sign in, per second from one address without a valid key; 0 for no limit. @default 20 */
   readonly failuresPerAddress?: number;
   /** Notifications per second from one address without a valid signature; 0 for no limit. @default 20 */
   readonly forgeriesPerAddress?: number;
@@ -30,7 +30,7 @@ export function findRateLimitProblems(options: RateLimitOptions): string[] {
 }
 
 /**
- * Refuses requests above the limits. Only failures count against an address: behind a proxy, the shop and its payment
+ * Refuses requests above the limits. Except at signing in, only failures count against an address: behind a proxy, the shop and its payment
  * providers may share the address of an attacker, so a valid key or signature is never refused for others' failures.
  */
 export class RateLimits {
@@ -56,6 +56,20 @@ export class RateLimits {
   /** Counts a request without a known key. @throws HttpProblem RATE_LIMITED instead of an answer about the key. */
   async fail(request: ApiRequest): Promise<void> {
     await take(this.failures, remoteNetworkOf(request), 'too many requests without a valid key');
+  }
+
+  /**
+   * Counts an attempt to sign in before its key is tried, so that guesses above the limit learn nothing. One that succeeds
+   * does not count.
+   *
+   * @throws HttpProblem RATE_LIMITED, for the right key too.
+   */
+  async signIn<T>(request: ApiRequest, tryKey: () => T | undefined): Promise<T | undefined> {
+    const key = `sign-in ${remoteNetworkOf(request)}`;
+    await take(this.failures, key, 'too many attempts to sign in without a valid key');
+    const found = tryKey();
+    if (found !== undefined) await this.failures?.reward(key);
+    return found;
   }
 
   /**

@@ -1,10 +1,9 @@
-import { Body, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Logger, Post, Req, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { z } from 'zod';
-import { present } from '../../errors';
+import { packageVersion, present } from '../../errors';
 import { InputPipe } from '../input';
-import { packageVersion } from '../../errors';
-import { HttpProblem, RateLimits } from '../http';
+import { HttpProblem, RateLimits, remoteNetworkOf } from '../http';
 import { RequireRole } from './operator.guard';
 import { OperatorController } from './operator-controller.decorator';
 import { type OperatorRole } from './operator-keys';
@@ -30,6 +29,8 @@ const signInSchema = z.strictObject({ key: z.string().min(1, 'must not be empty'
 /** Signs in and out. */
 @OperatorController('api/session')
 export class SessionController {
+  private readonly logger = new Logger(SessionController.name);
+
   constructor(
     private readonly sessions: OperatorSessions,
     private readonly limits: RateLimits,
@@ -44,11 +45,12 @@ export class SessionController {
     @Req() request: OperatorRequest,
     @Res({ passthrough: true }) response: object,
   ): Promise<SessionView> {
-    const begun = this.sessions.begin(key);
+    const begun = await this.limits.signIn(request, () => this.sessions.begin(key));
     if (begun === undefined) {
-      await this.limits.fail(request);
+      this.logger.warn(`somebody at ${remoteNetworkOf(request)} failed to sign in: the operator key is unknown`);
       throw new HttpProblem('UNAUTHORIZED', 'the operator key is unknown');
     }
+    this.logger.log(`operator "${begun.session.operator.name}" signed in from ${remoteNetworkOf(request)}`);
     this.answerCookie(request, response, begun.token);
     return toView(begun.session);
   }

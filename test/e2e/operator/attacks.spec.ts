@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { KEYS, type OperatorHost, openOperatorHost, PAGE, type SignedIn } from './operator-host';
 import { OperatorKeys } from '../../../src/api/operator/operator-keys';
 import { OperatorSessions } from '../../../src/api/operator/operator-sessions';
@@ -30,6 +31,30 @@ describe.each(['express', 'fastify'] as const)('on %s, an attacker', (adapter) =
       expect((await host.send('post', `${API}/session`, body)).status).toBe(400);
     const guess = (at: number) => host.send('post', `${API}/session`, { key: `guess ${at}` });
     expect(await firstThat(guess, ({ status }) => status === 429)).toBeDefined();
+  });
+
+  it('does not learn amid many guesses which key is right, and leaves a line in the log', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'log').mockImplementation();
+    const warned = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    const signIn = (key: string) => host.send('post', `${API}/session`, { key });
+    const refused = async (at: number): Promise<boolean> => {
+      const { status } = await signIn(at < 40 ? `guess ${at}` : KEYS.all);
+      return at >= 40 && status === 429;
+    };
+    await firstThat(
+      () => signIn('guess'),
+      ({ status }) => status === 401,
+    );
+    await firstThat(refused, (isRefused) => isRefused);
+    expect(warned).toHaveBeenCalledWith(expect.stringMatching(/^somebody at [\d.:]+ failed to sign in: .*unknown/));
+    await firstThat(
+      () => signIn(KEYS.all),
+      ({ status }) => status === 200,
+    );
+    expect(logged).toHaveBeenCalledWith(expect.stringMatching(/^operator "boss" signed in from [\d.:]+$/));
+    expect(JSON.stringify([warned.mock.calls, logged.mock.calls])).not.toMatch(/guess|key-of/);
+    logged.mockRestore();
+    warned.mockRestore();
   });
 
   it.each<[string, (token: string) => string]>([
