@@ -1,3 +1,4 @@
+import { storableText } from '../database';
 import { activeTraceparent } from '../tracing';
 
 /** What caused a transition of an order: a caller, a timeout, or an operator. */
@@ -20,9 +21,10 @@ export interface ActionContext extends Actor {
 
 /**
  * The context of a call of the module API: what the caller says. Without a cause, it is the API; without a trace, the span
- * that is active.
+ * that is active. A NUL in the name of the actor, which PostgreSQL cannot hold, is left out: it must not refuse a payment.
  */
 export function contextOf(by: Partial<ActionContext> = {}): ActionContext {
-  const { cause = 'api', traceparent = activeTraceparent() } = by;
-  return traceparent === undefined ? { ...by, cause } : { ...by, cause, traceparent };
+  const { cause = 'api', traceparent = activeTraceparent(), actor } = by;
+  const named = actor === undefined ? { ...by, cause } : { ...by, cause, actor: storableText(actor) };
+  return traceparent === undefined ? named : { ...named, traceparent };
 }

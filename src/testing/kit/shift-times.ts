@@ -12,7 +12,10 @@ export async function shiftTimes(dataSource: DataSource, schema: string, ms: num
   await ownTransaction(dataSource, (tx) => tx.query(shiftSql(schema, ms)), { lockMs: LOCK_MS });
 }
 
-/** Read from the catalog, so no table is forgotten. The triggers would keep the history from being changed. */
+/**
+ * Columns are read from the catalog, so no table is forgotten. A payment watch has its start in its payload. The triggers
+ * would keep the history from being changed.
+ */
 function shiftSql(schema: string, ms: number): string {
   const has = (what: string): string => `EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND ${what})`;
   return `
@@ -31,5 +34,10 @@ function shiftSql(schema: string, ms: number): string {
         EXECUTE format('UPDATE %s SET %s', moved.name, moved.changes);
         IF moved.is_guarded THEN EXECUTE format('ALTER TABLE %s ENABLE TRIGGER USER', moved.name); END IF;
       END LOOP;
+      UPDATE ${schema}.timeout
+         SET payload = payload || jsonb_build_object('since', to_char(
+               ((payload ->> 'since')::timestamptz - interval '${ms} milliseconds') AT TIME ZONE 'UTC',
+               'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+       WHERE kind = 'order.late-watch' AND payload ? 'since';
     END $$`;
 }

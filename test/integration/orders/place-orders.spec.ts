@@ -27,7 +27,7 @@ describe('placing orders on PostgreSQL', () => {
   it('writes order, lines, stock, history, deadline, and reminder, and returns the order', async () => {
     const before = await stockOf(shop, 'apple');
     const order = newOrder({ ...soon, metadata: { cart: 7 }, attempt: { provider: 'fake', reference: 'first' } });
-    const [result] = await shop.place.execute([order], { by: { cause: 'command', actor: 'shop-1' } });
+    const [result] = await shop.place.execute([order], { by: { cause: 'command', actor: 'shop\0-1' } });
     const stored = await shop.readOrder.execute(order.id);
     expect(result).toEqual({ outcome: 'placed', id: order.id, order: stored });
     expect(stored).toMatchObject({

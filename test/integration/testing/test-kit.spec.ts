@@ -120,6 +120,21 @@ describe('the test kit', () => {
       }
     });
 
+    it('moves the start of a payment watch, which its look-ups count from', async () => {
+      await place('o-1', { attempt: { provider: 'bank', reference: 'r' } });
+      await orders.cancel({ orderId: 'o-1' });
+      const startOf = async (): Promise<number> => {
+        const [row] = await database.dataSource.query<{ since: string }[]>(
+          `SELECT payload ->> 'since' AS since FROM order_timeout.timeout WHERE kind = 'order.late-watch'`,
+        );
+        return Date.parse(row?.since ?? '');
+      };
+      await kit.runDue();
+      const before = await startOf();
+      await kit.advanceTime(90_000);
+      expect(await startOf()).toBe(before - 90_000);
+    });
+
     it('keeps the history from being changed afterward', async () => {
       await place('o-1');
       await kit.advanceTime(1);
