@@ -1,6 +1,12 @@
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { isBooked, isSameAttempt, isUnconfirmed, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import {
+  isBooked,
+  isSameAttempt,
+  isSameRow,
+  isUnconfirmed,
+  type PaymentAttempt,
+} from '../../src/orders/payment-attempt';
 import { checkUnits } from './check-units';
 import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';
@@ -117,6 +123,9 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   // A report stated less than what was paid, so the excess seemed to be a part.
   const isOverpaid = open.some(({ reason, orderId }) => reason === 'overpaid' && orderId === order.id);
   if (isOverpaid && order.attempts.some(isUnconfirmed)) return true;
+  // A person had settled it as a mere report, so it counts as no money. The list says that the provider has confirmed it.
+  const isTheWord = ({ source, handling }: UnmatchedRow): boolean => source === 'provider' && handling === 'kept';
+  if (attempt.status === 'SETTLED') return open.some((row) => isTheWord(row) && isSameRow(row, attempt));
   const ofEnded = order.status === 'PAID' ? policy.surplusPayment : policy.latePayment;
   // What nobody had registered, or nobody but the shop vouches for, or another order claims or claimed, waits for a person under every policy.
   const isClaimed = shop.liars.size > 0 || world.store.bookedElsewhere(order.id, attempt).length > 0;
