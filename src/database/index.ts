@@ -29,6 +29,7 @@ export {
   RECORD_TABLES,
   timestampOf,
 } from './migrations-table';
+export { NewerSchemaError } from './newer-schema-error';
 export { refuseNewerSchema } from './refuse-newer-schema';
 export { ownTransaction } from './own-transaction';
 export { type TransactionOptions } from './transaction-options';

@@ -1,7 +1,15 @@
-import { type DynamicModule, Inject, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { assertBesideFactory } from './assert-beside-factory';
-import { CLOCK, type Clock } from '../clock';
+import { CLOCK, type Clock, PollingLoop } from '../clock';
 import { assertMigrated } from './assert-migrated';
 import { migrateTarget } from './migrate';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
@@ -42,7 +50,7 @@ import {
   TimeoutEngine,
   TimeoutsModule,
 } from '../timeouts';
-import { retryWhileUnavailable } from '../database';
+import { NewerSchemaError, retryWhileUnavailable } from '../database';
 import { Webhooks } from '../webhooks';
 import { routePrefix } from './route-prefix';
 
@@ -60,13 +68,17 @@ const HTTP_CONTROLLERS = [
 
 const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, RequestsController];
 
+/** How often an instance looks whether a newer release has migrated the schema. */
+const LOOK_MS = 5_000;
+
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
  * `app.connectMicroservice({ strategy: app.get(RabbitServer) })`.
  */
 @Module({})
-export class OrderTimeoutModule implements OnModuleInit {
+export class OrderTimeoutModule implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(OrderTimeoutModule.name);
+  private readonly watch: PollingLoop;
 
   /** @internal Nest creates it. */
   constructor(
@@ -81,6 +93,8 @@ export class OrderTimeoutModule implements OnModuleInit {
     modules: ModulesContainer,
   ) {
     refuseSecondImport(modules, OrderTimeoutModule);
+    const runOnce = (): Promise<boolean> => this.stepAside();
+    this.watch = new PollingLoop(clock, { name: 'release', runOnce, intervalMs: () => LOOK_MS });
   }
 
   static forRoot(options: OrderTimeoutModuleOptions): DynamicModule {
@@ -104,6 +118,29 @@ export class OrderTimeoutModule implements OnModuleInit {
     this.webhooks.register();
     await retryWhileUnavailable(this.clock, () => this.prepareTables());
     await retryWhileUnavailable(this.clock, () => this.webhooks.registerRemoved());
+  }
+
+  onApplicationBootstrap(): void {
+    if (!this.timeouts.isDormant && !this.timeouts.isDrivenByTests) this.watch.start();
+  }
+
+  /** Does not wait: a pool of a host may not answer. */
+  onModuleDestroy(): void {
+    void this.watch.stop();
+  }
+
+  /**
+   * Stops the engine when a newer release, which this one cannot work with, has migrated the schema: the process is then not
+   * ready, and the newer release does the work. It would only fail, and wear out timeouts and commands.
+   */
+  private async stepAside(): Promise<boolean> {
+    const { dataSource, schema } = this.timeouts;
+    const problem = await assertMigrated(dataSource, schema).catch((error: unknown) => error);
+    if (!(problem instanceof NewerSchemaError)) return false;
+    this.logger.error(`this instance stops its work: ${problem.message}`);
+    void this.watch.stop();
+    await this.engine.stop();
+    return false;
   }
 
   private registerListeners(): void {

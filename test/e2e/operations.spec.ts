@@ -5,7 +5,15 @@ import { TcpProxy } from '../harness/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';
-import { anOrder, type Call, callerOf, environmentOf, openService, type RunningService } from './running-service';
+import {
+  anOrder,
+  type Call,
+  callerOf,
+  environmentOf,
+  openService,
+  PREFIX,
+  type RunningService,
+} from './running-service';
 
 describe('health and metrics', () => {
   let service: RunningService;
@@ -77,6 +85,42 @@ describe('health and metrics', () => {
     await until(async () => (await paused()).join() === 'provider:maintained');
     await service.database.dataSource.query('DELETE FROM order_timeout.engine_setting WHERE name = $1', [name]);
     await until(async () => (await paused()).length === 0);
+  });
+});
+
+describe('a schema that a newer release migrates', () => {
+  let service: RunningService;
+
+  beforeAll(async () => {
+    service = await openService();
+  });
+
+  afterAll(() => service.close());
+
+  const record = (table: string, columns: string, values: string[]): Promise<unknown> =>
+    service.database.dataSource.query(
+      `INSERT INTO order_timeout.${table} (${columns}) VALUES (${values.map((_, at) => `$${at + 1}`).join(', ')})`,
+      values,
+    );
+  const ready = (): Call => service.call('get', '/health/ready', undefined, null);
+  const consumers = async (): Promise<number> => {
+    type Queue = { readonly name: string; readonly consumers?: number };
+    const queues = await service.vhost.manage<Queue[]>('GET', `/queues/${service.vhost.name}`);
+    const working = queues.filter(({ name }) => name.startsWith(`${PREFIX}.work.`));
+    return working.reduce((sum, queue) => sum + (queue.consumers ?? 0), 0);
+  };
+
+  it('is left to that release by an instance that cannot work with it, and not by one that can', async () => {
+    const known = 'RenameUnmatchedPayment1765400001200';
+    await record('order_timeout_compatible_migrations', 'name, compatible_since', ['Fits9000000000000', known]);
+    // Twice the time in which it looks.
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    expect((await ready()).body.status).toBe('ready');
+    expect(await consumers()).toBeGreaterThan(0);
+    await record('order_timeout_migrations', '"timestamp", name', ['9000000000001', 'Other9000000000001']);
+    await until(async () => (await ready()).status === 503);
+    expect((await ready()).body).toMatchObject({ status: 'not-ready', engine: 'starting-or-stopping' });
+    await until(async () => (await consumers()) === 0);
   });
 });
 
