@@ -75,6 +75,7 @@ const policies = z
 export const configSchema = z.object({
   PORT: integer(0, 65_535).default(3_000),
   HOST: z.string().default('0.0.0.0'),
+  PUBLISHED_ADDRESS: z.string().optional(),
   TRUST_PROXY: z.string().transform(readTrustedProxies).optional(),
   OPERATOR_KEYS: list.superRefine(checkOperatorKeys).default([]),
   API_KEYS: z.string(required).pipe(list).superRefine(checkApiKeys),

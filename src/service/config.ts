@@ -107,7 +107,28 @@ function problemsAcross(settings: Settings): string[] {
     ...ladder.map((problem) => `ladder: ${problem}`),
     ...(needsBroker ? [`DELAY_TRANSPORT ${transport} needs a broker, but RABBITMQ_URLS is "none"`] : []),
     ...halves.map(([one, other]) => `${one} and ${other} must be set together`),
+    ...findPublishedSecrets(settings),
   ];
+}
+
+/** What docker-compose.yml has until others are set: the SHA-256 of "local-key", and passwords in URLs. */
+const PUBLISHED = [
+  ['API_KEYS', 'dba73d3fcb67907054ce8317378a14b30da1b86b75803e9ba66f18efd9bef09e', 'set API_KEYS to keys of your own'],
+  ['DATABASE_URL', ':local-postgres@', 'set OT_POSTGRES_PASSWORD (docs/docker.md says how to change it later)'],
+  ['RABBITMQ_URLS', ':local-service@', 'set OT_SERVICE_PASSWORD'],
+] as const;
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/;
+
+/** Anybody knows these. A container cannot see where its port is published, so it is told. */
+function findPublishedSecrets(settings: Settings): string[] {
+  const address = settings.PUBLISHED_ADDRESS ?? settings.HOST;
+  if (LOOPBACK.test(address)) return [];
+  const found = PUBLISHED.filter(([name, secret]) => String(settings[name]).includes(secret));
+  return found.map(
+    ([name, , remedy]) =>
+      `${name} has the default of docker-compose.yml, which everybody knows, and the service is reached on ${address}; ` +
+      remedy,
+  );
 }
 
 function toPolicies(settings: z.output<typeof policySchema>): OrderPolicyOptions {

@@ -27,10 +27,12 @@ describe('the settings of docker-compose.yml', () => {
     const given = Object.fromEntries(
       Object.entries(samples).map(([name, value]) => [OWN_NAMES.includes(name) ? `OT_${name}` : name, value]),
     );
-    const output = await inShell("docker compose --profile '*' config --format json", { ...given, OT_PORT: '3000' });
+    // The file publishes this port on this address, so they must be valid.
+    const valid = { OT_PORT: '3000', OT_PUBLISHED_ADDRESS: '127.0.0.2' };
+    const output = await inShell("docker compose --profile '*' config --format json", { ...given, ...valid });
     const { services } = JSON.parse(output) as { services: Record<string, { environment: Record<string, string> }> };
     for (const name of ['service', 'service-plain', 'service-cluster'])
-      expect(services[name]?.environment).toEqual({ ...samples, PORT: '3000' });
+      expect(services[name]?.environment).toEqual({ ...samples, PORT: '3000', PUBLISHED_ADDRESS: '127.0.0.2' });
   });
 
   it('take other passwords for the first start', async () => {
@@ -113,7 +115,14 @@ describe('the settings of docker-compose.yml', () => {
   });
 });
 
-const OWN_NAMES: readonly string[] = ['PORT', 'HOST', 'DATABASE_URL', 'RABBITMQ_URLS', 'NODE_OPTIONS'];
+const OWN_NAMES: readonly string[] = [
+  'PORT',
+  'HOST',
+  'DATABASE_URL',
+  'RABBITMQ_URLS',
+  'NODE_OPTIONS',
+  'PUBLISHED_ADDRESS',
+];
 
 async function managementStatus(user: string, password: string): Promise<number> {
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

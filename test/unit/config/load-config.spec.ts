@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadCommandConfig } from '../../../src/service/command-config';
 import { loadConfig } from '../../../src/service/config';
 import { OrderPolicies } from '../../../src/orders';
 import { InvalidOptionsError } from '../../../src/errors';
@@ -90,6 +93,46 @@ describe('loadConfig', () => {
     expect(loadConfig({ ...minimal, PORT: '', HORIZON_MS: '' })).toMatchObject({
       http: { port: 3_000 },
       horizonMs: 86_400_000,
+    });
+  });
+
+  describe('with the key and passwords of docker-compose.yml', () => {
+    const compose = readFileSync(join(__dirname, '../../../docker-compose.yml'), 'utf8');
+    const published = (variable: string) => new RegExp(`\\$\\{${variable}:-([^}]+)\\}`).exec(compose)?.[1] ?? '';
+    const defaults = {
+      API_KEYS: published('API_KEYS'),
+      DATABASE_URL: `postgresql://shop:${published('OT_POSTGRES_PASSWORD')}@postgres:5432/order_timeout`,
+      RABBITMQ_URLS: `amqp://service:${published('OT_SERVICE_PASSWORD')}@rabbitmq:5672`,
+    };
+
+    it.each([
+      { HOST: '127.0.0.1' },
+      { HOST: 'localhost' },
+      { HOST: '::1' },
+      { PUBLISHED_ADDRESS: '127.0.0.1' },
+      { PUBLISHED_ADDRESS: '[::1]' },
+    ])('starts on %j', (address) => {
+      expect(problemsOf({ ...defaults, ...address })).toEqual([]);
+    });
+
+    it.each([
+      {},
+      { HOST: '0.0.0.0' },
+      { HOST: '::' },
+      { HOST: '10.0.0.1' },
+      { HOST: '127.0.0.1.example' },
+      { HOST: '127.0.0.1', PUBLISHED_ADDRESS: '0.0.0.0' },
+    ])('refuses %j, and names each variable to set', (address) => {
+      const problems = problemsOf({ ...defaults, ...address });
+      expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['API_KEYS', 'DATABASE_URL', 'RABBITMQ_URLS']);
+      expect(problems.join()).toContain('set OT_POSTGRES_PASSWORD');
+      expect(problems.join()).not.toContain('local-postgres');
+      expect(problemsOf({ ...minimal, ...address })).toEqual([]);
+    });
+
+    it('lets a command run anywhere', () => {
+      const environment = { ...defaults, PUBLISHED_ADDRESS: '0.0.0.0' };
+      expect(() => loadCommandConfig(environment, ['DATABASE_URL', 'RABBITMQ_URLS'])).not.toThrow();
     });
   });
 
