@@ -128,7 +128,13 @@ describe('the doctor finds', () => {
       await vhost.manage('PUT', `/users/${user}`, { password: 'limited', tags: '' });
       await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, rights);
       const report = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
+      for (const { remedy } of report.findings.filter(({ id }) => id === 'broker-permissions')) {
+        const [, configure, write, read] = /set_permissions -p VHOST USER '(.*)' '(.*)' '(.*)'/.exec(remedy) ?? [];
+        await vhost.manage('PUT', `/permissions/${vhost.name}/${user}`, { configure, write, read });
+      }
+      const after = await examine({ RABBITMQ_URLS: otherLogin(user, 'limited') });
       await vhost.manage('DELETE', `/users/${user}`);
+      expect(after.findings.map(({ id }) => id)).not.toContain('broker-permissions');
       return report;
     }
 
@@ -286,8 +292,12 @@ describe('the doctor finds', () => {
       const url = new URL(database.url);
       [url.username, url.password] = [user, 'reader'];
       const report = await examine({ DATABASE_URL: url.href });
+      const remedies = report.findings.filter(({ id }) => id === 'database-rights').map(({ remedy }) => remedy);
+      for (const remedy of remedies) await sql(remedy.replace('Run as the owner of the tables: ', ''));
+      const after = await examine({ DATABASE_URL: url.href });
       await sql(`DROP OWNED BY ${user}`);
       await sql(`DROP ROLE ${user}`);
+      expect(after.findings.map(({ id }) => id)).not.toContain('database-rights');
       return report;
     }
 
