@@ -1,6 +1,7 @@
 import { SETTLED_HANDLINGS } from '../../src/orders/retention/settled-money';
 import { type AttemptKey, isSameRow } from '../../src/orders/payment-attempt';
 import {
+  FAILED_REFUND_REASONS,
   HELD_MONEY_REASONS,
   type UnmatchedHandling,
   type UnmatchedMoney,
@@ -145,7 +146,8 @@ function keptAgain(known: UnmatchedRow, told: Omit<UnmatchedRow, 'id'>): Change 
   const isEscalated = handling === 'waiting' && told.handling === 'kept';
   const isVouched = known.source === 'report' && told.source === 'provider';
   const isLeftAgain = (handling === 'adopted' || handling === 'completed') && told.handling === 'kept' && isHeld(known);
-  const isReopened = isLeftAgain || (handling === 'settled' && (isOther || isVouched));
+  const isFailedAgain = FAILED_REFUND_REASONS.some((reason) => reason === known.reason) && handling !== 'kept';
+  const isReopened = isLeftAgain || isFailedAgain || (handling === 'settled' && (isOther || isVouched));
   const isOfOrder = known.orderId === null || told.orderId === null || known.orderId === told.orderId;
   const isRestated = isOpen(known) && known.source === told.source && isOther && isOfOrder;
   const isConfirmed = isOpen(known) && isVouched;
