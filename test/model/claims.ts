@@ -121,8 +121,20 @@ export class Claims {
     trace.note(() => `${orderId} loses ${lost.map(({ reference }) => reference).join(', ')} to another order`);
     for (const claim of lost) store.putAttempt(released(order.status, claim));
     store.amend(orderId, {});
+    this.closeNeeded(orderId);
     if (isUndecided(order.status)) engine.schedule(paymentTimeout(orderId), agenda.now);
     else watch(orderId);
+  }
+
+  /** Closes what told a person that payments are not needed which pay their order now, instead of others. */
+  closeNeeded(orderId: string): void {
+    const { store } = this.world;
+    const order = store.lock(orderId);
+    const needed = order.status === 'PAID' ? neededPayments(order) : [];
+    const isUnneeded = ({ reason }: UnmatchedRow): boolean => reason === 'late' || reason === 'surplus';
+    const isAnswered = (row: UnmatchedRow): boolean =>
+      row.orderId === orderId && isOpen(row) && isUnneeded(row) && needed.some((one) => isSameRow(one, row));
+    store.unmatched.handle(isAnswered, 'adopted');
   }
 
   /** The findings without payments that another order has. */

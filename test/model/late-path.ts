@@ -99,7 +99,7 @@ export class LatePath {
   }
 
   /** The excess is part of a payment that the order needs, and is kept. */
-  private noteExcess(order: LockedOrder): void {
+  noteExcess(order: LockedOrder): void {
     const money = moneyReceived(order, order.attempts);
     if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
     if (!this.world.wiring.showsExcess) return;

@@ -102,6 +102,8 @@ function refundByOperator({ world, late }: Shop, { orderId, ...key }: PaymentAtt
   trace.note(() => `operator refunds ${key.reference} of ${orderId}, which is ${order.status} -> ${decision.type}`);
   if (decision.type !== 'refund' || late.claims.disputed([decision.attempt]).length > 0) return;
   late.beginRefunds([decision.attempt], 'operator');
+  late.claims.closeNeeded(orderId);
+  late.noteExcess(store.lock(orderId));
   const isOverdue = order.status === 'PENDING' && order.autoClose && agenda.now >= closesAt(order);
   if (order.status === 'CLOSING' || isOverdue) engine.schedule(paymentTimeout(orderId), agenda.now);
   late.enterRefunding(orderId, BY);

@@ -159,9 +159,12 @@ export class RefundPayment {
     const { transaction, unmatched } = this.deps;
     const context = { tx, by, now };
     const refunds = await unmatched.beginRefunds([attempt], 'operator', context);
-    const attempts = order.attempts.filter((one) => one !== attempt);
-    if (order.status === 'PAID')
-      await transaction.store.contested.closeNeeded(tx, neededPayments({ ...order, attempts }));
+    if (order.status === 'PAID') {
+      const after = { ...order, attempts: order.attempts.filter((one) => one !== attempt) };
+      await transaction.store.contested.closeNeeded(tx, neededPayments(after));
+      // A surplus payment that pays the order from now on may be more than its price.
+      await unmatched.handleExcess(after, context);
+    }
     // The rest may be nothing, so the closing decides again.
     if (isDue(order, now)) await transaction.scheduler.schedule([{ ...paymentTimeout(order.id), afterMs: 0 }], { tx });
     if (await unmatched.enterRefunding(order, refunds, context, reason)) return;

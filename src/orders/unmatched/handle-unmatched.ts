@@ -62,6 +62,19 @@ export class HandleUnmatched {
     }
   }
 
+  /** Handles what is too much of the payments that the order needs and keeps. Idempotent. */
+  async handleExcess(order: LockedOrder, context: LockedContext): Promise<void> {
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
+    const { attempt, excess } = money.overpaid;
+    const { tx, by, now } = context;
+    const isRefunded = await this.isExcessRefunded(order, attempt, tx);
+    const handling = isRefunded ? 'refunding' : 'kept';
+    const why = { reason: 'overpaid', handling, now, traceparent: by.traceparent } as const;
+    await this.deps.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
+    if (isRefunded) await this.begin([refundOfExcess(attempt, excess)], context);
+  }
+
   /**
    * Locks the stock for reviving these orders, and that of `others`, in one statement, so that two transactions with
    * many orders do not deadlock. Locks nothing if no order is revived.
@@ -178,19 +191,6 @@ export class HandleUnmatched {
     await this.deps.refunds.insert(tx, refunds, refunds[0]?.reason === 'operator' ? by.actor : undefined);
     const timeouts = refunds.map(({ number }) => ({ kind: PAYMENT_REFUND, key: number, afterMs: 0, ...traceOf(by) }));
     await this.deps.scheduler.schedule(timeouts, { tx });
-  }
-
-  /** The excess is part of a payment that the order needs and keeps. */
-  private async handleExcess(order: LockedOrder, context: LockedContext): Promise<void> {
-    const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type !== 'sufficient' || !money.overpaid) return;
-    const { attempt, excess } = money.overpaid;
-    const { tx, by, now } = context;
-    const isRefunded = await this.isExcessRefunded(order, attempt, tx);
-    const handling = isRefunded ? 'refunding' : 'kept';
-    const why = { reason: 'overpaid', handling, now, traceparent: by.traceparent } as const;
-    await this.deps.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
-    if (isRefunded) await this.begin([refundOfExcess(attempt, excess)], context);
   }
 
   /** It is refunded once, when it is first noticed for certain, and only if no other order counts on the money. */

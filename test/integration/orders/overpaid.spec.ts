@@ -77,6 +77,15 @@ describe('an order that is overpaid', () => {
     expect([await statusOf(id), await rowsOf(id)]).toEqual(['PAID', ['revives overpaid 30 kept']]);
   });
 
+  it('is told when an operator refunds the payment that paid it, and a larger one that was surplus is left', async () => {
+    const id = await ordered('keeper');
+    await pays(id, { exact: 100, larger: 250 });
+    expect(await rowsOf(id)).toEqual(['larger surplus 250 kept']);
+    const refund = { orderId: id, ...attempt('exact'), reason: 'the buyer called' };
+    expect(await shop.refund.execute(refund)).toMatchObject({ outcome: 'refunding', order: { status: 'PAID' } });
+    expect(await rowsOf(id)).toEqual(['larger surplus 250 adopted', 'larger overpaid 150 kept']);
+  });
+
   it('is told when only a report says so, and the amount of the provider replaces it', async () => {
     const id = await ordered();
     await shop.register.execute({ orderId: id, ...attempt('told') });
