@@ -11,7 +11,7 @@ import { checkUnits } from './check-units';
 import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';
 import { type Shop } from './shop';
-import { unitOf } from './truth';
+import { isAskedAbout, unitOf } from './truth';
 import { type UnmatchedRow } from './unmatched-table';
 
 /** What must not be, by the column of the table that it is counted in. */
@@ -83,8 +83,10 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
     });
   }
   const missing: Violation[] = [{ type: 'charged', text: `${order.id} is PAID, and only ${sum(held)} are there` }];
-  // A report that names another attempt of the order hides which of its payments is there.
-  const isThere = sum(held) >= order.amount || (order.attempts.some(isUnconfirmed) && hasPaid(shop, order));
+  // A report that names another attempt of the order hides which of its payments is there. So does one that names no
+  // transaction of several: the provider has told of a smaller one, and an open row asks how much is there.
+  const isHidden = order.attempts.some(isUnconfirmed) || hasOpenPart(shop, order);
+  const isThere = sum(held) + askedAbout(shop, order) >= order.amount || (isHidden && hasPaid(shop, order));
   const spent = held.filter(({ attempt }) => !isKept(shop, order, attempt));
   const surplus = spent.filter((one) => sum(spent.filter((other) => other !== one)) >= order.amount);
   return [
@@ -94,6 +96,18 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
       text: `${order.id} does not need ${attempt.reference}`,
     })),
   ];
+}
+
+function hasOpenPart({ world: { store } }: Shop, { id }: LockedOrder): boolean {
+  const isPart = (row: UnmatchedRow): boolean => row.reason === 'amount-mismatch' && row.source === 'provider';
+  return store.unmatched.open().some((row) => row.orderId === id && isPart(row));
+}
+
+/** What a person has paid back of the order's money, while an open row asks about it. */
+function askedAbout(shop: Shop, { attempts, currency }: LockedOrder): bigint {
+  const units = attempts.filter(({ status }) => status === 'PAID').map((attempt) => unitOf(shop, attempt));
+  const asked = [...new Set(units)].filter((unit) => unit?.currency === currency && isAskedAbout(shop, unit));
+  return asked.reduce((sum, unit) => sum + (unit?.paidBack ?? 0n), 0n);
 }
 
 /** Whether the buyer has really paid the order. */

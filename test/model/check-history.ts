@@ -1,8 +1,7 @@
 import { type LockedOrder } from '../../src/orders/order';
-import { isSameRow, type PaymentAttempt } from '../../src/orders/payment-attempt';
+import { isSameRow } from '../../src/orders/payment-attempt';
 import { canTransition } from '../../src/orders/order-status';
 import { type Violation } from './check-end';
-import { type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { paymentOf, unitOf } from './truth';
 
@@ -73,13 +72,9 @@ function checkInTime(shop: Shop, order: LockedOrder): Violation[] {
     if (payment && (shop.isAssigned(payment, order.id) || payment.units.some(({ paidBack }) => paidBack > 0n)))
       return [];
     // What was settled before the provider confirmed it is not money of its order until a person says so; a row asks for that.
-    if (order.attempts.some((one) => isSettledUnit(one, taken))) return [];
+    if (order.attempts.some((one) => one.status === 'SETTLED' && unitOf(shop, one) === taken)) return [];
     // What nobody had registered could not be asked about.
     if (!attempt.registered || !isEnough || taken.atMs >= begin.atMs) return [];
     return [{ type: 'unjust', text: `${reference} was paid in time, and ${order.id} is ${order.status}` }];
   });
-}
-
-function isSettledUnit({ status, transactionId }: PaymentAttempt, unit: Unit | undefined): boolean {
-  return status === 'SETTLED' && unit !== undefined && transactionId === unit.transactionId;
 }

@@ -4,7 +4,7 @@ import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
-import { stated, unitOf } from './truth';
+import { isAskedAbout, stated, unitOf } from './truth';
 
 /** One unit of money at a provider, and the payment that it came with. */
 interface Held {
@@ -74,7 +74,8 @@ function checkClaim(shop: Shop, held: Held, { order, attempt }: Claim, isVisible
   const isOffered = isLinked && hasRow(shop, held, 'unknown-order');
   if (isOffered) return [violation('twice', held, `pays ${order.id}, and a row offers it to another order`)];
   if (shop.liars.has(order.id)) return [];
-  const isShort = held.unit.held < (attempt.paidAmount ?? 0n) && !isUnconfirmed(attempt);
+  const isShort =
+    held.unit.held < (attempt.paidAmount ?? 0n) && !isUnconfirmed(attempt) && !isAskedAbout(shop, held.unit);
   return isShort ? [violation('twice', held, `pays ${order.id}, and was returned`)] : [];
 }
 

@@ -73,12 +73,12 @@ function assign(shop: Shop, { id }: UnmatchedRow, payment: ProviderPayment): voi
 function settle(shop: Shop, row: UnmatchedRow): void {
   const { store, agenda, trace } = shop.world;
   const unit = unitSeen(shop, row);
-  // Whose money it is, the order will show, or has shown. A report may name the payment by the provider's own id. The
-  // provider's console shows its merchant reference too, and the service cannot know that before the provider says so.
+  // Whose money it is, the order will show, or has shown. A report may name the payment by the provider's own id, or call
+  // its reference a transaction. The provider's console shows its merchant reference too, and the service cannot know that
+  // before the provider says so.
   const isAsked = row.reason === 'attempt-mismatch' || row.reason === 'invalid-amount';
-  const { reference } = paymentOf(shop, row)?.traits ?? row;
-  const names = [row, { ...row, reference }];
-  if (isAsked && unit && names.some((name) => store.ownerOf(name) !== undefined)) return;
+  const names = [row.reference, paymentOf(shop, row)?.traits.reference ?? row.transactionId ?? row.reference];
+  if (isAsked && unit && names.some((reference) => store.ownerOf({ ...row, reference }) !== undefined)) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;

@@ -7,6 +7,7 @@ type Named = AttemptKey & {
   readonly transactionId: string | null;
   readonly source?: PaidSource;
   readonly paidSource?: PaidSource | null;
+  readonly registered?: boolean;
 };
 
 /** What the provider really has under this name, or its own id; also after its reference was erased here. */
@@ -22,9 +23,17 @@ function isOwnId({ transactionId }: Unit, { reference }: AttemptKey): boolean {
 
 /** The money that these names mean: the first of the payment, if they do not name a transaction of it. */
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
-  const { units = [] } = paymentOf(shop, named) ?? {};
+  const { units = [] } = paymentOf(shop, named) ?? namedPayment(shop, named) ?? {};
   const unit = units.find((one) => one.transactionId === named.transactionId || isOwnId(one, named));
   return unit ?? stated(shop, named) ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
+}
+
+/**
+ * What a report calls a transaction may be the reference of a payment. A person looks for both in the console. An attempt
+ * that was registered is what its own reference says.
+ */
+function namedPayment({ world }: Shop, { transactionId, registered, ...key }: Named): ProviderPayment | undefined {
+  return transactionId === null || registered ? undefined : world.providerOf(key).find(transactionId);
 }
 
 /** The money that a shop has under a number of its own, see `reportPayment`. */
@@ -50,6 +59,17 @@ export function isNeeded(shop: Shop, unit: Unit): boolean {
   const { store } = shop.world;
   const paid = [...store.all(), ...store.purged].filter(({ status }) => status === 'PAID');
   return paid.some(({ attempts }) => attempts.some((one) => one.status === 'PAID' && unitOf(shop, one) === unit));
+}
+
+/**
+ * Whether a person has paid this money back past the provider, which the product cannot see, and an open row asks a person
+ * whether this very payment is there.
+ */
+export function isAskedAbout(shop: Shop, unit: Unit): boolean {
+  const isQuestion = ({ reason, source }: UnmatchedRow): boolean =>
+    reason === 'attempt-mismatch' && source === 'provider';
+  const asked = shop.world.store.unmatched.open().filter(isQuestion);
+  return unit.paidBack > 0n && asked.some((row) => unitOf(shop, row) === unit);
 }
 
 /** Whether this money is on its way back. */

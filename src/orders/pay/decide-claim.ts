@@ -17,8 +17,8 @@ import {
 } from '../payment-attempt';
 
 /**
- * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has had it, and the
- * provider's word shows that other orders have it, too.
+ * `outranks`: the order takes the payment, and other orders had only claimed it. `disputed`: the order has it, and a person
+ * must find out whether that is right: other orders have it, too, or a person may have settled it under another name.
  */
 export type ClaimDecision = 'taken' | 'outranks' | 'disputed' | 'refused';
 
@@ -45,11 +45,13 @@ export function decideClaim(
   const others = othersWith(order, money, known);
   const holders = others.filter((other) => isReport || isBooked(other) || isSameAttempt(other, money));
   if (!wasBooked && !money.isAssigned && unownedOf(money, known).some((one) => isTooOld(one, order))) return 'refused';
-  if (holders.length === 0) return 'taken';
+  if (holders.length === 0) return !wasBooked && isSecondOfSettled(order, money) ? 'disputed' : 'taken';
   const isOutranked = money.isAssigned
     ? holders.every((holder) => mayReassign(holder, money))
     : money.source === 'provider' && isRegistered(order, money) && holders.every((holder) => yields(holder, money));
-  if (isOutranked) return 'outranks';
+  // The person who has settled a false report may have paid this very payment back.
+  const isSettled = holders.some(({ status }) => status === 'SETTLED');
+  if (isOutranked) return isSettled && !money.isAssigned ? 'disputed' : 'outranks';
   if (!wasBooked) return 'refused';
   const isTwice = holders.some((holder) => isBooked(holder) && !isOtherPayment(holder, money));
   return money.source === 'provider' && isTwice ? 'disputed' : 'taken';
@@ -62,6 +64,13 @@ export function othersWith(
   { attempts }: Pick<SamePayments, 'attempts'>,
 ): PaymentAttempt[] {
   return attempts.filter((other) => other.orderId !== id && isSamePayment(other, money));
+}
+
+/** A settled report does not say which of several payments under its reference the person has settled. */
+function isSecondOfSettled({ attempts }: LockedOrder, { isAssigned, secondOf, ...money }: Money): boolean {
+  if (isAssigned || secondOf === undefined) return false;
+  const first = { ...money, reference: secondOf };
+  return attempts.some((one) => one.status === 'SETTLED' && isSameAttempt(one, first));
 }
 
 function isTooOld({ createdAt }: Pick<UnownedMoney, 'createdAt'>, order: LockedOrder): boolean {

@@ -19,7 +19,6 @@ import {
   isSameRow,
   type PaymentAttempt,
   type PaymentNames,
-  yieldsToProvider,
 } from '../payment-attempt';
 import { paymentsFound, withFindings } from '../lookup/with-findings';
 import { type LockedContext } from './locked-context';
@@ -254,9 +253,12 @@ export function disputedOf(
   return order.attempts.filter((attempt) => isDisputed(attempt) || isContested(attempt));
 }
 
-/** Pure: whether this payment is certain to be that of its order, and others have only claimed it. */
+/**
+ * Pure: whether this payment is certain to be that of its order, and others have only claimed it. If a person has settled
+ * such a claim, that person may have paid the money back.
+ */
 export function isOnlyClaimed(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): boolean {
-  return isCertain(payment) && holdersElsewhere(payment, attempts).every(yieldsToProvider);
+  return isCertain(payment) && holdersElsewhere(payment, attempts).every(isClaim);
 }
 
 function holdersElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAttempt[]): PaymentAttempt[] {

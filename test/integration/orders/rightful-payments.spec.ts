@@ -128,18 +128,29 @@ describe('the order that a payment belongs to', () => {
       await expectLost(claimant, 'early');
     });
 
-    it('pays the order that registered it, although a person has settled the report', async () => {
-      const claimant = await own('mine-settled', { merchantId: 'refunder', paymentWindowMs: 0 });
-      await settleUntilDone(shop, [claimant]);
-      await report(claimant, 'mine-settled', 1_999, 'theirs-settled');
-      await reconcile(shop, claimant);
-      const row = await rowOf(claimant);
-      await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'no such payment' }, { by: ANNA });
-      expect(await attemptsOf(claimant)).toEqual(['mine-settled SETTLED']);
-      const rightful = await own('theirs-settled', { merchantId: 'm1' });
-      expect(await confirm(rightful, 'theirs-settled')).toMatchObject({ outcome: 'paid' });
-      expect(await attemptsOf(claimant)).toEqual(['mine-settled SETTLED']);
-    });
+    it.each(['told', 'found'])(
+      'pays the order that registered it, although a person has settled the report, who is asked when it is %s',
+      async (how) => {
+        const [mine, theirs] = [`mine-settled-${how}`, `theirs-settled-${how}`];
+        const claimant = await own(mine, { merchantId: 'refunder', paymentWindowMs: 0 });
+        await settleUntilDone(shop, [claimant]);
+        await report(claimant, mine, 1_999, theirs);
+        await reconcile(shop, claimant);
+        const row = await rowOf(claimant);
+        await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'no such payment' }, { by: ANNA });
+        expect(await attemptsOf(claimant)).toEqual([`${mine} SETTLED`]);
+        const rightful = await own(theirs, { merchantId: 'm1', ...(how === 'found' ? { paymentWindowMs: 0 } : {}) });
+        if (how === 'told') expect(await confirm(rightful, theirs)).toMatchObject({ outcome: 'paid' });
+        else {
+          found(theirs, `t-${theirs}`);
+          expect(await settleUntilDone(shop, [rightful])).toEqual([{ type: 'done' }]);
+        }
+        expect(await attemptsOf(rightful)).toEqual([`${theirs} PAID`]);
+        // The person may have paid this very payment back.
+        expect(await rowsOf(rightful)).toEqual([`${theirs} attempt-mismatch kept`]);
+        expect(await attemptsOf(claimant)).toEqual([`${mine} SETTLED`]);
+      },
+    );
 
     it('is taken from an order that is paid in part by it, whose attempt may then take money again', async () => {
       const claimant = await own('mine-part', { merchantId: 'm2', amount: 4_000 });

@@ -299,13 +299,13 @@ describe('a second payment under one reference', () => {
       ]);
     });
 
-    it('is kept if a person has settled the first', async () => {
+    it('pays the order if a person has settled the first, who is asked which of them it was', async () => {
       const id = await ordered('settled', { merchantId: 'refunder' });
       await notify('settled', 'x-1', 30);
       await settleRow('settled');
       await notify('settled', 'x-2', 100);
       expect(await attemptsOf(id)).toEqual(['settled SETTLED 30', 'x-2 PAID 100']);
-      expect(await statusOf(id)).toBe('PAID');
+      expect([await statusOf(id), await rowsOf('x-2')]).toEqual(['PAID', ['x-2 attempt-mismatch 100 kept']]);
     });
 
     it('is late if the order was canceled, and a person refunds it by its own id', async () => {
