@@ -17,6 +17,8 @@ export async function shiftTimes(dataSource: DataSource, schema: string, ms: num
  * would keep the history from being changed.
  */
 function shiftSql(schema: string, ms: number): string {
+  const began = `to_char((payload ->> 'since')::timestamptz - interval '${ms} milliseconds', 'YYYY-MM-DD"T"HH24:MI:SS.MSTZH:TZM')`;
+  const watch = `CASE WHEN kind = 'order.late-watch' THEN payload || jsonb_build_object('since', ${began}) ELSE payload END`;
   const has = (what: string): string => `EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND ${what})`;
   return `
     DO $$
@@ -24,20 +26,16 @@ function shiftSql(schema: string, ms: number): string {
     BEGIN
       FOR moved IN
         SELECT c.oid::regclass AS name, ${has('NOT g.tgisinternal')} AS is_guarded,
-               string_agg(format('%1$I = %1$I - interval ''${ms} milliseconds''', a.attname), ', ') AS changes
+               string_agg(CASE a.attname WHEN 'payload' THEN $watch$payload = ${watch}$watch$
+                 ELSE format('%1$I = %1$I - interval ''${ms} milliseconds''', a.attname) END, ', ') AS changes
           FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
          WHERE c.relnamespace = '${schema}'::regnamespace AND c.relkind = 'r'
-           AND a.atttypid = 'timestamptz'::regtype AND a.attnum > 0 AND NOT a.attisdropped
+           AND (a.atttypid = 'timestamptz'::regtype OR a.attname = 'payload') AND a.attnum > 0 AND NOT a.attisdropped
          GROUP BY c.oid
       LOOP
         IF moved.is_guarded THEN EXECUTE format('ALTER TABLE %s DISABLE TRIGGER USER', moved.name); END IF;
         EXECUTE format('UPDATE %s SET %s', moved.name, moved.changes);
         IF moved.is_guarded THEN EXECUTE format('ALTER TABLE %s ENABLE TRIGGER USER', moved.name); END IF;
       END LOOP;
-      UPDATE ${schema}.timeout
-         SET payload = payload || jsonb_build_object('since', to_char(
-               ((payload ->> 'since')::timestamptz - interval '${ms} milliseconds') AT TIME ZONE 'UTC',
-               'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-       WHERE kind = 'order.late-watch' AND payload ? 'since';
     END $$`;
 }
