@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { assertBesideFactory } from './assert-beside-factory';
-import { CLOCK, type Clock, PollingLoop } from '../clock';
+import { CLOCK, type Clock, PollingLoop, withTimeout } from '../clock';
 import { assertMigrated } from './assert-migrated';
 import { migrateTarget } from './migrate';
 import { type OrderTimeoutExtras, type ResolvedOrderTimeoutOptions } from './order-timeout-options';
@@ -70,6 +70,7 @@ const AMQP_CONTROLLERS = [OrderCommandsController, StockCommandsController, Requ
 
 /** How often an instance looks whether a newer release has migrated the schema. */
 const LOOK_MS = 5_000;
+const LAST_LOOK_MS = 2_000;
 
 /**
  * Closes unpaid orders on time: the engine, orders, stock, and payments in one module. To consume AMQP commands, call
@@ -124,9 +125,9 @@ export class OrderTimeoutModule implements OnModuleInit, OnApplicationBootstrap,
     if (!this.timeouts.isDormant && !this.timeouts.isDrivenByTests) this.watch.start();
   }
 
-  /** Does not wait: a pool of a host may not answer. */
-  onModuleDestroy(): void {
-    void this.watch.stop();
+  /** Waits for a look that runs, but not for long: a pool of a host may not answer. */
+  async onModuleDestroy(): Promise<void> {
+    await withTimeout(this.clock, LAST_LOOK_MS, this.watch.stop(), undefined);
   }
 
   /**

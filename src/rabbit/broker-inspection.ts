@@ -52,10 +52,7 @@ export class BrokerInspection {
   }
 
   hasExchange(name: string): Promise<boolean> {
-    return this.ask((channel) => channel.checkExchange(name)).then(
-      () => true,
-      (error: unknown) => refusalOf(error, NOT_FOUND, false),
-    );
+    return this.inTime(hasExchange(this.connection, name));
   }
 
   /** How an existing queue differs from what is declared, in the broker's words. Undefined: it does not. */
@@ -107,12 +104,24 @@ export class BrokerInspection {
   }
 
   private ask<T>(work: (channel: Channel) => Promise<T>): Promise<T> {
-    return inTime(this.clock, ANSWER_MS, onChannel(this.connection, work), () => new BrokerSilentError());
+    return this.inTime(onChannel(this.connection, work));
+  }
+
+  private inTime<T>(answer: Promise<T>): Promise<T> {
+    return inTime(this.clock, ANSWER_MS, answer, () => new BrokerSilentError());
   }
 
   private get properties(): { readonly product?: string; readonly version?: string } {
     return (this.connection.connection as { serverProperties?: object }).serverProperties ?? {};
   }
+}
+
+/** Whether the broker has an exchange of this name. Does not end if the connection does. */
+export function hasExchange(model: ChannelModel, name: string): Promise<boolean> {
+  return onChannel(model, (channel) => channel.checkExchange(name)).then(
+    () => true,
+    (error: unknown) => refusalOf(error, NOT_FOUND, false),
+  );
 }
 
 /** The broker's sentence in amqplib's message, such as `inequivalent arg 'x-overflow' for queue …`. */

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
-import { BrokerInspection } from './broker-inspection';
+import { hasExchange } from './broker-inspection';
 import { declareParkedQueue } from './declare-parked-queue';
 import { workQueueArguments } from './queue-arguments';
 import { type ResolvedRabbitOptions } from './rabbit-options';
@@ -57,8 +57,7 @@ export async function declareCommandQueue(
  * lost its data, does not have our prefix either (see `PrefixOwner`).
  */
 async function tellOfLostBindings(model: ChannelModel, names: TopologyNames): Promise<void> {
-  const broker = new BrokerInspection(model);
-  if ((await broker.hasExchange(names.events)) || !(await broker.hasExchange(names.owner))) return;
+  if ((await hasExchange(model, names.events)) || !(await hasExchange(model, names.owner))) return;
   new Logger('Topology').warn(
     `the exchange "${names.events}" was deleted and is declared again without its bindings: no events reach your queues; ` +
       'bind your queues to it again',
