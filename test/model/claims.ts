@@ -19,6 +19,7 @@ import {
 } from '../../src/orders/payment-attempt';
 import {
   disputedOf,
+  isBesideSettled,
   isCertain,
   isElsewhere,
   isOnlyClaimed,
@@ -169,7 +170,8 @@ export class Claims {
     }
     this.tellOfSettled(before, after);
     const known = found.flatMap(({ attempts }) => attempts);
-    const contested = money.filter((one, index) => wasElsewhere(found[index]?.handled ?? [], one, after.id));
+    const wasOfOther = (one: Money, index: number): boolean => wasElsewhere(found[index]?.handled ?? [], one, after.id);
+    const contested = money.filter((one, index) => wasOfOther(one, index) || isBesideSettled(after, one));
     const disputed = disputedOf(after, known, contested);
     const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;
     store.keepUnmatched(disputed.map((attempt) => unmatchedFromAttempt(attempt, why)));

@@ -72,7 +72,7 @@ export class NoteUnmatchedMoney {
       return disputedOf(
         after,
         holders,
-        found.filter((one) => wasElsewhere(handled, one, after.id)),
+        found.filter((one) => wasElsewhere(handled, one, after.id) || isBesideSettled(after, one)),
       );
     });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
@@ -239,7 +239,7 @@ export function isElsewhere(payment: PaymentAttempt, attempts: readonly PaymentA
   return holdersElsewhere(payment, attempts).length > 0;
 }
 
-/** @param contested what orders had, too, that were erased or purged since. */
+/** @param contested what orders had, too, that were erased or purged since, or what a person may have settled. */
 export function disputedOf(
   order: LockedOrder,
   others: readonly PaymentAttempt[],
@@ -251,6 +251,11 @@ export function disputedOf(
   const isContested = (one: PaymentAttempt): boolean =>
     one.status === 'PAID' && contested.some((names) => isSamePayment(one, names));
   return order.attempts.filter((attempt) => isDisputed(attempt) || isContested(attempt));
+}
+
+/** Pure: whether a person has settled another payment under this reference, and may have paid back either of them. */
+export function isBesideSettled({ attempts }: LockedOrder, found: PaymentNames): boolean {
+  return attempts.some((one) => one.status === 'SETTLED' && areTwoPayments(one, found));
 }
 
 /**

@@ -289,6 +289,22 @@ describe('the order that a payment belongs to', () => {
     });
   });
 
+  it('is asked about if a report had mixed it up with another one, which a person has settled', async () => {
+    const id = await own('mixed-1');
+    await shop.register.execute({ orderId: id, ...attempt('mixed-2') });
+    await report(id, 'mixed-2', 1_000, 't-mixed-1');
+    const row = await rowOf(id);
+    await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire' }, { by: ANNA });
+    for (const reference of ['mixed-1', 'mixed-2']) found(reference, `t-${reference}`);
+    await expire(id);
+    await settleUntilDone(shop, [id]);
+    expect(await attemptsOf(id)).toEqual(['mixed-1 DUPLICATE', 'mixed-2 SETTLED', 't-mixed-2 PAID']);
+    expect([await statusOf(id), await rowsOf(id)]).toEqual([
+      'PAID',
+      ['mixed-2 amount-mismatch kept', 't-mixed-2 attempt-mismatch kept'],
+    ]);
+  });
+
   it('is told once: a row about its other name is closed when the provider names the attempt', async () => {
     const id = await own('own-name', { merchantId: 'refunder', paymentWindowMs: 0 });
     await settleUntilDone(shop, [id]);
