@@ -80,6 +80,9 @@ function settle(shop: Shop, row: UnmatchedRow): void {
   const names = [row.reference, paymentOf(shop, row)?.traits.reference ?? row.transactionId ?? row.reference];
   if (isAsked && unit && names.some((reference) => store.ownerOf({ ...row, reference }) !== undefined)) return;
   if (unit && (isNeeded(shop, unit) || (row.reason !== 'refund-failed' && isReturning(shop, unit)))) return;
+  // The console shows that the provider has taken the refund on after all.
+  const failed = [...store.refunds.values()].find((one) => isFailure(row, one));
+  if (failed && shop.world.providerOf(row).isRefunding(failed.number)) return;
   trace.note(() => `clerk settles ${row.reference} (${row.reason}, ${row.handling}), ${unit?.held ?? 0n} by wire`);
   if (unit) unit.paidBack += unit.held;
   for (const one of [row, ...store.unmatched.twins(row)]) {

@@ -131,6 +131,11 @@ export class ModelProvider {
     });
   }
 
+  /** Whether its console shows this refund as taken on. */
+  isRefunding(number: string): boolean {
+    return this.pending.has(number);
+  }
+
   /** src/payments/resilience/token-bucket.ts: how long to wait for a turn; undefined: longer than anybody waits. */
   private takeTurn(): number | undefined {
     const { calls } = this.traits;

@@ -68,6 +68,8 @@ export const LIVE: ReadonlySet<Dimension> = new Set<Dimension>([
   'accounts',
   'odd',
   'pause',
+  'eager',
+  'parts',
 ]);
 
 export type Dimension =
@@ -134,10 +136,11 @@ export function drawRunPlan(random: Random, startMs: number, draws: readonly Dim
     autoClose: random.chance(isLive('auto') ? 0.9 : 0.94),
     manyAttempts: isCrowded ? random.between(14, 18) : undefined,
     clerks: is('clerks', forgets ? 0.7 : 0.2),
-    eager: draws.includes('eager'),
+    // By a number that is drawn anyway, so that older seeds keep their worlds.
+    eager: draws.includes('eager') || (isLive('eager') && windowMs % 2 === 0),
     forgets,
     lies,
-    liesInPart: draws.includes('parts'),
+    liesInPart: draws.includes('parts') || (isLive('parts') && windowMs % 4 < 2),
     merchants: random.chance(0.5),
     openReferences: is('open', 0.08) && !lies,
     oddAmounts: is('odd', 0.03) ? 0.7 : 0,

@@ -4,7 +4,7 @@ import { tellOfFailedRefund } from './notifier';
 import { Processes, UNKNOWN_ACCOUNT } from './processes';
 import { placedWith } from './early-bird';
 import { OrderPolicies } from '../../src/orders/order-policies';
-import { type AttemptKey } from '../../src/orders/payment-attempt';
+import { type AttemptKey, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { type OrderPolicy } from '../../src/orders/order-policy-options';
 import {
   deadlineTimeouts,
@@ -118,8 +118,16 @@ export class Shop {
   }
 
   /** Notes that the reference of this payment has become a pseudonym here, under which it has no transaction id. */
-  rename(key: AttemptKey, pseudonym: string, transactionId: string | null): void {
-    const payment = this.providerOf(key).find(key.reference);
+  rename(
+    key: AttemptKey & Partial<Pick<PaymentAttempt, 'paidSource'>>,
+    pseudonym: string,
+    transactionId: string | null,
+  ): void {
+    const provider = this.providerOf(key);
+    // A report had made up a reference, and the provider or a person has confirmed the payment behind it.
+    const isConfirmed = key.paidSource === 'provider' && transactionId !== null;
+    const own = provider.find(key.reference);
+    const payment = isConfirmed && !own?.taken ? provider.find(transactionId) : own;
     if (!payment || this.pseudonyms.has(pseudonym)) return;
     this.pseudonyms.set(pseudonym, payment);
     const unit = payment.units.find((one) => one.transactionId === transactionId);

@@ -23,17 +23,24 @@ function isOwnId({ transactionId }: Unit, { reference }: AttemptKey): boolean {
 
 /** The money that these names mean: the first of the payment, if they do not name a transaction of it. */
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
-  const { units = [] } = paymentOf(shop, named) ?? namedPayment(shop, named) ?? {};
+  const own = paymentOf(shop, named);
+  const { units = [] } = (own?.taken ? own : namedPayment(shop, named)) ?? {};
   const unit = units.find((one) => one.transactionId === named.transactionId || isOwnId(one, named));
   return unit ?? stated(shop, named) ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
 }
 
 /**
- * What a report calls a transaction may be the reference of a payment. A person looks for both in the console. An attempt
- * that was registered is what its own reference says.
+ * What a report calls a transaction may be the reference of a payment. A person looks for both in the console: for the
+ * second if there is nothing under the first, and only if the provider has confirmed the payment where the first is known.
  */
-function namedPayment({ world }: Shop, { transactionId, registered, ...key }: Named): ProviderPayment | undefined {
-  return transactionId === null || registered ? undefined : world.providerOf(key).find(transactionId);
+function namedPayment(
+  { world }: Shop,
+  { transactionId, registered, source, paidSource, ...key }: Named,
+): ProviderPayment | undefined {
+  const provider = world.providerOf(key);
+  const isOwn = registered === true || provider.find(key.reference) !== undefined;
+  if (transactionId === null || (isOwn && (paidSource ?? source) !== 'provider')) return undefined;
+  return provider.find(transactionId);
 }
 
 /** The money that a shop has under a number of its own, see `reportPayment`. */
