@@ -23,10 +23,10 @@ function isOwnId({ transactionId }: Unit, { reference }: AttemptKey): boolean {
 
 /** The money that these names mean: the first of the payment, if they do not name a transaction of it. */
 export function unitOf(shop: Shop, named: Named): Unit | undefined {
-  const own = paymentOf(shop, named);
-  const { units = [] } = (own?.taken ? own : namedPayment(shop, named)) ?? {};
+  const { units = [] } = paymentOf(shop, named) ?? {};
   const unit = units.find((one) => one.transactionId === named.transactionId || isOwnId(one, named));
-  return unit ?? stated(shop, named) ?? shop.erasedUnit(named) ?? units[0] ?? unitOnBooks(shop, named);
+  const [meant] = namedPayment(shop, named)?.units ?? [];
+  return unit ?? stated(shop, named) ?? shop.erasedUnit(named) ?? meant ?? units[0] ?? unitOnBooks(shop, named);
 }
 
 /**
@@ -73,8 +73,8 @@ export function isNeeded(shop: Shop, unit: Unit): boolean {
  * whether this very payment is there.
  */
 export function isAskedAbout(shop: Shop, unit: Unit): boolean {
-  const isQuestion = ({ reason, source }: UnmatchedRow): boolean =>
-    reason === 'attempt-mismatch' && source === 'provider';
+  const isQuestion = ({ reason, handling, source }: UnmatchedRow): boolean =>
+    source === 'provider' && (reason === 'attempt-mismatch' || (reason === 'surplus' && handling === 'kept'));
   const asked = shop.world.store.unmatched.open().filter(isQuestion);
   return unit.paidBack > 0n && asked.some((row) => unitOf(shop, row) === unit);
 }
