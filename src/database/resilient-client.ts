@@ -68,9 +68,9 @@ export class ResilientClient extends Client {
   }
 
   private async connectTo(server: WritableServer): Promise<Client> {
-    // Half of the time at most, so that there is some left to connect.
-    const connectionTimeoutMillis = (this.config.connectionTimeoutMillis ?? CONNECT_MS) / 2;
-    const address = await server.find({ ...this.config, connectionTimeoutMillis });
+    const askedAt = performance.now();
+    const address = await server.find(this.config);
+    const openedAt = performance.now();
     Object.assign(this, address);
     this.on('error', () => server.forget(address));
     try {
@@ -78,11 +78,21 @@ export class ResilientClient extends Client {
       if (!(await this.reported.isWritable(this))) throw new ReadOnlySessionError();
       return this;
     } catch (error) {
-      server.forget(address);
+      if (!this.isCutShort(askedAt, openedAt)) server.forget(address);
       clients.delete(this);
       void this.end().catch(() => undefined);
       throw error;
     }
+  }
+
+  /**
+   * The search used up most of the pool's time. What was found is right all the same, and must stay, or no client would ever
+   * connect while a session takes more than half of the limit to start.
+   */
+  private isCutShort(askedAt: number, openedAt: number): boolean {
+    const limitMs = this.config.connectionTimeoutMillis ?? CONNECT_MS;
+    const now = performance.now();
+    return now - askedAt >= limitMs * 0.95 && now - openedAt < limitMs * 0.9;
   }
 
   /** It is not among the open clients before: its socket has no listener, so cutting it would end the process. */

@@ -12,6 +12,7 @@ export class TcpProxy {
   private readonly pairs = new Set<Pair>();
   private isHole = false;
   private isRefusing = false;
+  private delayMs = 0;
 
   private constructor(
     private readonly server: Server,
@@ -72,6 +73,11 @@ export class TcpProxy {
     this.isRefusing = false;
   }
 
+  /** The server hears the first word of each new connection so much later, as if the machine had no time to start a session. */
+  delay(ms: number): void {
+    this.delayMs = ms;
+  }
+
   /** Closes every connection, and the port. */
   async shut(): Promise<void> {
     this.hangUp();
@@ -115,7 +121,8 @@ export class TcpProxy {
       socket.on('error', () => undefined);
       socket.on('close', () => this.closed(pair, socket));
     }
-    client.pipe(peer);
+    if (this.delayMs === 0) client.pipe(peer);
+    else setTimeout(() => !pair.isDead && client.pipe(peer), this.delayMs);
     peer.pipe(client);
     if (this.isHole) this.deafen(pair);
   }

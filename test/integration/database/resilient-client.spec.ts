@@ -3,6 +3,7 @@ import { SystemClock } from '../../../src/clock';
 import { isDatabaseUnavailable, ResilientClient, retryWhileUnavailable } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { stretched } from '../../harness/machine-load';
+import { TcpProxy } from '../../harness/servers/tcp-proxy';
 
 /** Not events.once(): that would listen to errors too, which is what is tested. */
 const endOf = (client: PoolClient): Promise<void> => new Promise((resolve) => client.once('end', resolve));
@@ -103,6 +104,23 @@ describe('a client of the service', () => {
       expect(client.port).toBe(Number(new URL(database.url).port));
       await client.query('CREATE TEMPORARY TABLE t ()');
       await client.end();
+    });
+
+    it('connects to one whose sessions take most of the time that a connect may take', async () => {
+      const slow = await TcpProxy.open(database.url);
+      const limitMs = stretched(1_500);
+      slow.delay(limitMs * 0.7);
+      const { host } = new URL(slow.url);
+      const connectionString = `${slow.url.replace(host, `127.0.0.1:1,${host}`)}?target_session_attrs=read-write`;
+      const slowPool = new Pool({ connectionString, connectionTimeoutMillis: limitMs, Client: ResilientClient });
+      try {
+        // The search takes most of the first client's time.
+        await expect(slowPool.query('SELECT 1')).rejects.toThrow('timeout');
+        expect((await slowPool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+      } finally {
+        await slowPool.end();
+        await slow.shut();
+      }
     });
 
     it('says of each why it is of no use when none takes writes, and not the password', async () => {
