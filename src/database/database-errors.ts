@@ -20,6 +20,7 @@ const AWAY_CODES = new Set([
   'ORDER_TIMEOUT/DATABASE_NO_ANSWER',
   'ORDER_TIMEOUT/DATABASE_READ_ONLY',
   'ORDER_TIMEOUT/NO_WRITABLE_SERVER',
+  'ORDER_TIMEOUT/POOLED_SESSION',
 ]);
 /** The driver and TypeORM give these no code when the server ends the connection inside a transaction. */
 const AWAY_MESSAGE =

@@ -1,4 +1,5 @@
 import { type ClientConfig, DatabaseError } from 'pg';
+import { PooledSessionError } from './pooled-session-error';
 import { ResilientClient } from './resilient-client';
 
 /**
@@ -63,12 +64,19 @@ async function renamed(text: string, answer: Promise<unknown>): Promise<unknown>
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof DatabaseError && isOutdated(error)) names.delete(text);
-    throw error;
+    if (!(error instanceof DatabaseError)) throw error;
+    if (isOutdated(error)) names.delete(text);
+    throw NOT_OURS.includes(error.code ?? '') ? new PooledSessionError(error) : error;
   }
 }
 
-/** What it returns was changed by a migration, or somebody has deallocated it. */
+/**
+ * invalid_sql_statement_name, duplicate_prepared_statement: each connection prepares a name once, before it uses it, so
+ * another connection has the same session at times.
+ */
+const NOT_OURS = ['26000', '42P05'];
+
+/** What it returns was changed by a migration, or the session is another one. */
 function isOutdated({ code, routine }: DatabaseError): boolean {
   return code === '26000' || (code === '0A000' && routine === 'RevalidateCachedQuery');
 }

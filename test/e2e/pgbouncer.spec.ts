@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { isDatabaseUnavailable, PreparingClient } from '../../src/database';
 import { Pgbouncer } from '../harness/servers/pgbouncer';
 import { connectTo, onServer, serverUrl, urlOf } from '../support/database';
 import { until } from '../support/engine';
@@ -62,5 +63,28 @@ describe('the service behind PgBouncer, which pools by transaction', () => {
     const locks = `SELECT * FROM pg_locks WHERE locktype = 'advisory'
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     expect(await service.database.dataSource.query(locks)).toEqual([]);
+  });
+
+  it('makes prepared statements fail with the setting that is missing, and is no fault of the work', async () => {
+    const connectionString = bouncer.through(urlOf(DATABASE));
+    const [one, two] = [new PreparingClient({ connectionString }), new PreparingClient({ connectionString })];
+    await Promise.all([one.connect(), two.connect()]);
+    const ask = (client: PreparingClient): Promise<unknown> => client.query('SELECT $1::text', ['asked']);
+    const inTransaction = async (client: PreparingClient): Promise<unknown> => {
+      await client.query('START TRANSACTION');
+      return ask(client).catch((error: unknown) => error);
+    };
+    try {
+      await ask(one);
+      // The first to come gets the session on which the other has prepared the statement.
+      const failures = [await inTransaction(two), await inTransaction(one)];
+      expect(failures.map(String)).toEqual([
+        expect.stringMatching(/already exists.*PgBouncer.*DATABASE_PREPARED_STATEMENTS=off/),
+        expect.stringMatching(/does not exist.*PgBouncer.*DATABASE_PREPARED_STATEMENTS=off/),
+      ]);
+      expect(failures.map(isDatabaseUnavailable)).toEqual([true, true]);
+    } finally {
+      await Promise.all([one.end(), two.end()]);
+    }
   });
 });
