@@ -123,7 +123,7 @@ export class KeptChannel<C extends Channel> {
     // During a shutdown, do not wait for the answer, which may never come.
     void this.end(channel, this.isClosed ? 0 : CLOSE_MS);
     if (this.isClosed || this.connection.model !== model) return;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     if (this.failures.isDue(why)) this.logger.error(`could not be opened, retrying: ${why}`);
     this.reopenLater(model);
   }
@@ -136,4 +136,10 @@ export class KeptChannel<C extends Channel> {
     });
     this.reopenMs = Math.min(this.reopenMs * 2, LAST_REOPEN_MS);
   }
+}
+
+/** amqplib does not say whose limit it is. An instance opens fewer than ten channels a connection, some of them at times. */
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return reason.startsWith('No channels left') ? `${reason}; set channel_max of the broker to 16 or more` : reason;
 }

@@ -67,6 +67,12 @@ describe('a channel that cannot be opened', () => {
     expect(said).toHaveLength(2);
   });
 
+  it('is logged with the setting of the broker that allows too few', async () => {
+    reason = 'No channels left to allocate';
+    await passes(1);
+    expect(said[1]).toBe(`could not be opened, retrying: ${reason}; set channel_max of the broker to 16 or more`);
+  });
+
   it('is logged again for another reason', async () => {
     reason = 'NOT_FOUND';
     await passes(1);
