@@ -29,6 +29,8 @@ export interface ScannedPage {
 
 /** Rows carry the start time of their transaction. Those that commit within this time after it are found by the next scan. */
 const OVERLAP_MS = 1_000;
+/** On a stalled machine, reading the newest again may take this long. */
+const NEWEST_MS = 10_000;
 /** Limits for reading the past: how often, and which share of the time. */
 const PAST_PAUSE_MS = 1_000;
 const PAST_SHARE = 0.02;
@@ -54,6 +56,7 @@ const LEAST_GROWTH = 1.05;
  */
 export class ScanWindow {
   private floorMs: number | undefined;
+  private newestMs = Infinity;
   private round: { untilMs: number; widthMs: number; isBegun: boolean } | undefined;
   private firstWidthMs = Infinity;
   private roundBeganAtMs = -Infinity;
@@ -69,6 +72,16 @@ export class ScanWindow {
   recent(nowMs: number): ScanRange {
     this.floorMs ??= nowMs - OVERLAP_MS;
     return rangeOf({ sinceMs: this.floorMs, untilMs: Infinity, beganMs: nowMs, isPast: false });
+  }
+
+  /**
+   * What has become due since this was asked last, within ten seconds, whatever has been read otherwise. A page of it is
+   * enough: the rest is met in its turn.
+   */
+  newest(nowMs: number): ScanRange {
+    const sinceMs = Math.max(Math.min(this.newestMs, nowMs) - OVERLAP_MS, nowMs - NEWEST_MS);
+    this.newestMs = nowMs;
+    return rangeOf({ sinceMs, untilMs: Infinity, beganMs: nowMs, isPast: false });
   }
 
   /** The next slice of the past; undefined: not now. It stays the same until a reader has come to its end. */

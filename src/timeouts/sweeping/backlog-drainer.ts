@@ -13,7 +13,7 @@ interface BacklogDependencies {
     /** More would only wait behind something else, or nothing may begin. */
     readonly isSaturated: boolean;
   };
-  readonly pages: Pick<OverduePages, 'settlePage'>;
+  readonly pages: Pick<OverduePages, 'settlePage' | 'settleNewest'>;
 }
 
 /** If so many batches of due wake-ups wait, they come faster than they are settled. */
@@ -27,6 +27,9 @@ const BUDGET_MS = 20_000;
  * Behind a backlog, settles timeouts from the table, longest overdue first. Their wake-ups, received or still on the
  * broker, then find no row. So the broker's part, a third of the work of a burst, comes after the closings. The wake-ups
  * that wait at the end of a pass are settled before the next pass begins.
+ *
+ * Every second page is of what has only just fallen due: 50,000 orders that are brought due together take a minute, and the
+ * others must not wait for it.
  */
 export class BacklogDrainer {
   /** Wake-ups that waited when the last pass ended, and must be settled before the next one. */
@@ -40,11 +43,10 @@ export class BacklogDrainer {
   /** Settles what is overdue if there is a backlog. Call it before settling these wake-ups. Never rejects. */
   async workOff(items: readonly WorkItem[]): Promise<void> {
     this.leftByLastPass = Math.max(this.leftByLastPass - items.length, 0);
-    if (this.leftByLastPass > 0 || !this.isBehind() || items.some(isForOne)) return;
+    if (!this.isBehind() || items.some(isForOne)) return;
     const cause = items.some(({ wakeUp }) => wakeUp.cause === 'message') ? 'message' : 'sweep';
     // The settling of the wake-ups meets the same error and reports it.
     await this.read(cause).catch(() => undefined);
-    this.leftByLastPass = this.deps.queue.waiting;
   }
 
   private isBehind(): boolean {
@@ -52,8 +54,14 @@ export class BacklogDrainer {
     return pageSize >= LEAST_PAGE && this.deps.queue.waiting >= BATCHES_BEHIND * pageSize;
   }
 
-  /** Settles only what was overdue when it began, so that a row that is postponed meanwhile is not read again and again. */
   private async read(cause: TimeoutCause): Promise<void> {
+    await this.readNewest(cause);
+    if (this.leftByLastPass > 0) return;
+    await this.readAll(cause).finally(() => (this.leftByLastPass = this.deps.queue.waiting));
+  }
+
+  /** Settles only what was overdue when it began, so that a row that is postponed meanwhile is not read again and again. */
+  private async readAll(cause: TimeoutCause): Promise<void> {
     const beganAt = this.clock.monotonic();
     let range: ScanRange | undefined;
     for (
@@ -63,7 +71,12 @@ export class BacklogDrainer {
     ) {
       range = (await this.deps.pages.settlePage(range, passedMs, cause)).next;
       if (!range) return;
+      await this.readNewest(cause);
     }
+  }
+
+  private async readNewest(cause: TimeoutCause): Promise<void> {
+    if (!this.deps.queue.isSaturated) await this.deps.pages.settleNewest(cause);
   }
 }
 

@@ -52,6 +52,13 @@ export class OverduePages {
     return { rows: rows.length, next };
   }
 
+  /** Settles one page of what has fallen due since the last such page. @throws if the database does not answer. */
+  async settleNewest(cause: TimeoutCause): Promise<void> {
+    if (this.deps.isPaused()) return;
+    const range = this.window.newest(this.deps.databaseClock.nowMs());
+    await this.settleSelection(new OverdueSelection({ range, marginMs: 0, cause }, this.deps), range, cause);
+  }
+
   private async settleSelection(selection: OverdueSelection, range: ScanRange, cause: TimeoutCause): Promise<void> {
     try {
       this.lookUp(await this.deps.settler.settle(selection));

@@ -16,15 +16,26 @@ const KIND = 'burst';
 const COUNT = 1_000;
 const PREFETCH = 300;
 const LARGE = 6_000;
+/** A sweep that helps would take the place of the messages on a busy machine. */
+const LATE_SWEEP = { marginMs: 3_600_000 };
 
 @TimeoutHandler(KIND, { prefetch: PREFETCH, batchSize: 50 })
 class Burst implements TimeoutHandlerBatch {
   readonly seen: DueTimeout[] = [];
   /** How long a batch takes. */
   batchMs = 0;
+  private gate: Promise<void> | undefined;
+
+  /** No batch ends until the result is called. */
+  shut(): () => void {
+    let open = (): void => undefined;
+    this.gate = new Promise((resolve) => (open = resolve));
+    return open;
+  }
 
   async handleBatch(due: readonly DueTimeout[]): Promise<TimeoutOutcome[]> {
     this.seen.push(...due);
+    await this.gate;
     if (this.batchMs > 0) await new Promise((resolve) => setTimeout(resolve, this.batchMs));
     return due.map(() => DONE);
   }
@@ -49,9 +60,7 @@ describe('more due at once than deliveries fit into the process', () => {
   it('is worked off from the table before its deliveries, each timeout once, and leaves none of them behind', async () => {
     const channel = await direct.createChannel();
     const handler = new Burst();
-    // A sweep that helps would take the place of the messages on a busy machine.
-    const sweep = { marginMs: 3_600_000 };
-    const engine = await startEngine(database, vhost.url, [handler], { transport: 'ladder', sweep });
+    const engine = await startEngine(database, vhost.url, [handler], { transport: 'ladder', sweep: LATE_SWEEP });
     await until(() => engine.engine.isMessagePathUp);
     const dueAt = new Date(Date.now() + stretched(2_500));
     const requests = Array.from({ length: COUNT }, (_, n) => ({ kind: KIND, key: `b-${n}`, dueAt }));
@@ -94,5 +103,28 @@ describe('more due at once than deliveries fit into the process', () => {
       await Promise.all(engines.map((engine) => engine.close()));
       expect(missed).toEqual([]);
     }
+  }, 120_000);
+
+  it('does not keep waiting what falls due meanwhile', async () => {
+    const handler = new Burst();
+    const engine = await startEngine(database, vhost.url, [handler], { transport: 'ladder', sweep: LATE_SWEEP });
+    await until(() => engine.engine.isMessagePathUp);
+    const schedule = async (key: string, count: number, inMs: number): Promise<number> => {
+      const dueAt = new Date(Date.now() + inMs);
+      const requests = Array.from({ length: count }, (_, n) => ({ kind: KIND, key: `${key}-${n}`, dueAt }));
+      await database.dataSource.transaction((tx) => engine.scheduler.schedule(requests, { tx }));
+      return dueAt.getTime();
+    };
+    const open = handler.shut();
+    await schedule('together', LARGE, stretched(2_500));
+    await until(() => handler.seen.length > 0);
+    // Longer than what falls due together counts as new.
+    const laterAt = await schedule('later', 10, 2_500);
+    await until(() => Date.now() > laterAt);
+    open();
+    await engine.settled.done(LARGE + 10);
+    const turn = handler.seen.findLastIndex(({ key }) => key.startsWith('later'));
+    expect(turn).toBeLessThan(LARGE / 4);
+    await engine.close();
   }, 120_000);
 });

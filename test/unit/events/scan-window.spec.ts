@@ -88,6 +88,18 @@ describe('the window of a scan in the order of time', () => {
     expect(window.read(range, { last, costMs: 1 })).toEqual({ ...range, from: last });
   });
 
+  it.each([
+    [0, 1_000],
+    [300, 1_300],
+    [8_000, 9_000],
+    [60_000, 10_000],
+  ])('begins the newest where they were read %i ms before, and overlaps', (passedMs, wideMs) => {
+    const { clock, window } = new Table();
+    window.newest(0);
+    clock.advance(passedMs);
+    expect(window.newest(passedMs)).toMatchObject({ sinceMs: passedMs - wideMs, until: 'infinity', isPast: false });
+  });
+
   it('does not read dead rows again, apart from a slice of the past now and then', () => {
     const table = new Table();
     table.turn();

@@ -14,6 +14,7 @@ function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
   const clock = new ManualClock();
   const state = { waiting, overdue, isSaturated: false, pageMs: 0 };
   const pages: { after: string; overdueByMs: number; cause: TimeoutCause }[] = [];
+  const order: ('newest' | 'oldest')[] = [];
   const backlog = new BacklogDrainer(
     {
       pageSize,
@@ -21,6 +22,7 @@ function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
       pages: {
         settlePage: async (range, overdueByMs, cause) => {
           pages.push({ after: range?.from.key ?? '', overdueByMs, cause });
+          order.push('oldest');
           clock.advance(state.pageMs);
           const rows = Math.min(pageSize, state.overdue);
           state.overdue -= rows;
@@ -28,11 +30,12 @@ function setup({ waiting = 2 * PAGE, overdue = 0, pageSize = PAGE } = {}) {
           const rest = { from, until: 'infinity', beganMs: 0, sinceMs: 0, isPast: false };
           return { rows, missed: 0, next: rows === pageSize ? rest : undefined };
         },
+        settleNewest: async () => void order.push('newest'),
       },
     },
     clock,
   );
-  return { backlog, state, pages };
+  return { backlog, state, pages, order };
 }
 
 describe('a backlog', () => {
@@ -50,6 +53,14 @@ describe('a backlog', () => {
       { after: '150', overdueByMs: 0, cause: 'message' },
       { after: '50', overdueByMs: 0, cause: 'message' },
     ]);
+  });
+
+  it('is read in turns with what has just fallen due, also while the wake-ups of the last pass have their turn', async () => {
+    const { backlog, order } = setup({ overdue: 250 });
+    await backlog.workOff(items);
+    expect(order).toEqual(['newest', 'oldest', 'newest', 'oldest', 'newest', 'oldest']);
+    await backlog.workOff(items);
+    expect(order.slice(6)).toEqual(['newest']);
   });
 
   it.each([
@@ -105,15 +116,19 @@ describe('a backlog', () => {
   });
 
   it('is left while the worker may not begin anything', async () => {
-    const { backlog, state, pages } = setup({ overdue: 1_000 });
+    const { backlog, state, order } = setup({ overdue: 1_000 });
     state.isSaturated = true;
     await backlog.workOff(items);
-    expect(pages).toEqual([]);
+    expect(order).toEqual([]);
   });
 
   it('is left when it cannot be read: the wake-ups are looked at, and meet the fault themselves', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('unavailable'));
-    const plan = { pageSize: PAGE, queue: { waiting: 2 * PAGE, isSaturated: false }, pages: { settlePage: fail } };
+    const plan = {
+      pageSize: PAGE,
+      queue: { waiting: 2 * PAGE, isSaturated: false },
+      pages: { settlePage: fail, settleNewest: fail },
+    };
     await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });
 });
