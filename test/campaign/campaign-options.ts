@@ -2,11 +2,15 @@ import { parseArgs } from 'node:util';
 import { FAULT_KINDS, type FaultKind } from './faults/fault-kind';
 
 export const TRANSPORTS = ['ladder', 'delayed-exchange', 'none'] as const;
+export const QUEUE_TYPES = ['quorum', 'classic'] as const;
+export type QueueType = (typeof QUEUE_TYPES)[number];
 export type CampaignTransport = (typeof TRANSPORTS)[number];
 
 /** How one campaign is run. */
 export interface CampaignOptions {
   readonly transport: CampaignTransport;
+  /** Of every queue of the service. */
+  readonly queueType: QueueType;
   readonly orders: number;
   readonly faults: number;
   readonly seed: number;
@@ -31,6 +35,7 @@ export interface CampaignOptions {
 
 export const USAGE = `npm run test:faults [-- OPTIONS]
   --transport T    ladder (default), delayed-exchange, none
+  --queue-type T   quorum (default), classic
   --orders N       20000
   --faults N       300, spread over the time that the orders take
   --rate N         orders per second: 36, which two cores bear
@@ -52,6 +57,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
   const options = {
     ...{
       transport: text,
+      'queue-type': text,
       orders: text,
       faults: text,
       rate: text,
@@ -64,10 +70,13 @@ export function parseOptions(args: readonly string[], randomSeed: number): Campa
   };
   const { values } = parseArgs({ args: [...args], options });
   const transport = TRANSPORTS.find((name) => name === (values.transport ?? 'ladder'));
+  const queueType = QUEUE_TYPES.find((name) => name === (values['queue-type'] ?? 'quorum'));
+  if (!queueType) throw new TypeError(`--queue-type must be one of ${QUEUE_TYPES.join(', ')}`);
   if (!transport) throw new TypeError(`--transport must be one of ${TRANSPORTS.join(', ')}`);
   const isBrokerDead = values['broker-dead'] ?? false;
   return {
     transport,
+    queueType,
     isBrokerDead,
     orders: whole('orders', values.orders, defaultOrders(values.safety, isBrokerDead), 1),
     faults: isBrokerDead ? 0 : whole('faults', values.faults, 300, 0),

@@ -84,7 +84,7 @@ function wordsOf({ verdict, left, log }: CampaignResult): string[] {
 }
 
 function closing(result: CampaignResult, options: CampaignOptions): string {
-  const { transport, orders, faults, rate, instances, seed, only } = options;
+  const { transport, queueType, orders, faults, rate, instances, seed, only } = options;
   const flags = [
     options.isBrokerDead ? '--broker-dead' : `--faults ${faults}`,
     ...(only && !options.isBrokerDead ? [`--only ${only.join()}`] : []),
@@ -92,7 +92,7 @@ function closing(result: CampaignResult, options: CampaignOptions): string {
     ...(options.usesPgbouncer ? ['--pgbouncer'] : []),
     ...(options.hasBarePool ? ['--bare-pool'] : []),
   ].join(' ');
-  const command = `npm run test:faults -- --transport ${transport} --orders ${orders} ${flags} --rate ${rate} --instances ${instances} --seed ${seed}`;
+  const command = `npm run test:faults -- --transport ${transport} --queue-type ${queueType} --orders ${orders} ${flags} --rate ${rate} --instances ${instances} --seed ${seed}`;
   return `  ${hasPassed(result, options) ? 'PASS' : 'FAIL'} (seed ${seed}: ${command})\n`;
 }
 

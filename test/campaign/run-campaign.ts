@@ -51,9 +51,14 @@ const SAY_EVERY_MS = 15_000;
 export async function runCampaign(run: Run): Promise<CampaignResult> {
   const { options, signal, say } = run;
   const beganAt = performance.now();
-  const { transport, instances, isBrokerDead, keepsLogs, usesPgbouncer } = options;
+  const { transport, queueType, instances, isBrokerDead, keepsLogs, usesPgbouncer } = options;
   const patches = [...(options.hasBarePool ? [BARE_POOL] : []), ...(run.patches ?? [])];
-  const changes = { patches, environment: run.environment ?? {}, hasStandby: hasStandby(run), usesPgbouncer };
+  const changes = {
+    patches,
+    environment: { RABBITMQ_QUEUE_TYPE: queueType, ...run.environment },
+    hasStandby: hasStandby(run),
+    usesPgbouncer,
+  };
   const stage = await openStage({ transport, instances, isBrokerDead, keepsLogs, ...changes, signal });
   const events = new EventRecord();
   const load = new MachineLoad();

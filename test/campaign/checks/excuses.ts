@@ -73,6 +73,13 @@ export const EXCUSES: Readonly<Record<FaultKind, Excuse>> = {
   // It counts as over when the service must have noticed; see path-faults.ts.
   'path-that-drops': { afterMs: SWEEP_MS, stops: 'nothing', withinMs: 0 },
   'connection-killing-publish': { afterMs: SWEEP_MS, stops: 'nothing' },
+  'freeze-long': { afterMs: LEASE_MS, stops: 'everything' },
+  'refused-logins': { afterMs: AGAIN_MS, stops: 'everything' },
+  'connection-limit': { afterMs: AGAIN_MS, stops: 'everything' },
+  'missing-right': { afterMs: AGAIN_MS, stops: 'everything' },
+  'memory-alarm': { afterMs: SWEEP_MS, stops: 'nothing' },
+  'missing-permissions': { afterMs: SWEEP_MS, stops: 'nothing' },
+  'hasty-policy': { afterMs: SWEEP_MS, stops: 'nothing' },
 };
 
 /** A row of the outbox whose relay is gone waits for the end of its lease, as does one whose confirm never comes. */
@@ -104,4 +111,10 @@ export const EVENT_EXCUSES: Readonly<Partial<Record<FaultKind, EventExcuse>>> = 
   'promote-standby': AWAY,
   'two-releases': HELD_BY_THE_DEAD,
   'empty-broker': AWAY,
+  'freeze-long': HELD_BY_THE_DEAD,
+  'refused-logins': AWAY,
+  'connection-limit': AWAY,
+  'missing-right': AWAY,
+  'memory-alarm': AWAY,
+  'missing-permissions': AWAY,
 };

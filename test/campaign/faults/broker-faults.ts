@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
 import { LADDER, ladderQueues } from '../stage/ladder-names';
+import { SERVICE_LOGIN } from '../stage/service-login';
 import { type Fault, type Scene } from './fault';
 import { onChannel } from './on-channel';
 
@@ -59,6 +60,23 @@ export const raiseDiskAlarm: Fault = async ({ stage, signal }, random) => {
   } finally {
     await stage.broker.freeDisk();
   }
+};
+
+export const raiseMemoryAlarm: Fault = async ({ stage, signal }, random) => {
+  await stage.broker.fillMemory();
+  try {
+    await sleep(random.between(1_000, 6_000), undefined, { signal });
+  } finally {
+    await stage.broker.freeMemory();
+  }
+};
+
+/** The broker closes each channel that does something, with 403. */
+export const revokePermissions: Fault = async ({ stage, signal }, random, entry) => {
+  const ms = random.between(2_000, 15_000);
+  entry.says = `for ${ms} ms`;
+  await stage.broker.permit(SERVICE_LOGIN.username, '');
+  await sleep(ms, undefined, { signal }).finally(() => stage.broker.permit(SERVICE_LOGIN.username, '.*'));
 };
 
 async function exists(scene: Scene, queue: string): Promise<boolean> {

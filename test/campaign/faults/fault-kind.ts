@@ -37,6 +37,13 @@ export const FAULT_KINDS = [
   'empty-broker',
   'path-that-drops',
   'connection-killing-publish',
+  'freeze-long',
+  'refused-logins',
+  'connection-limit',
+  'missing-right',
+  'memory-alarm',
+  'missing-permissions',
+  'hasty-policy',
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -70,15 +70,29 @@ const FAULTS: Readonly<Record<FaultKind, Fault>> = {
   'empty-broker': path.replaceBroker,
   'path-that-drops': path.dropWakeUps,
   'connection-killing-publish': path.failPublishes,
+  'freeze-long': instance.freezeForLong,
+  'refused-logins': failover.refuseLogins,
+  'connection-limit': failover.limitConnections,
+  'missing-right': failover.revokeRight,
+  'memory-alarm': broker.raiseMemoryAlarm,
+  'missing-permissions': broker.revokePermissions,
+  'hasty-policy': path.hastenWakeUps,
 };
 
 /** What these break cannot be told apart from what another one breaks beside them. */
-const ALONE: readonly FaultKind[] = ['promote-standby', 'two-releases', 'empty-broker'];
+const ALONE: readonly FaultKind[] = [
+  ...(['promote-standby', 'two-releases', 'empty-broker'] as const),
+  // An instance that starts then takes it for a wrong setting, and ends.
+  ...(['refused-logins', 'missing-right'] as const),
+];
 
 /** Faults of one lane wait for each other: one cannot kill what is dead already. */
 const LANES: readonly (readonly FaultKind[])[] = [
-  ['kill-database', 'restart-database', 'read-only-failover'],
-  ['kill-broker', 'restart-broker', 'disk-alarm', 'purge-queue', 'delete-work-queue', 'delete-delay-exchange'],
+  ['kill-database', 'restart-database', 'read-only-failover', 'connection-limit'],
+  [
+    ...(['kill-broker', 'restart-broker', 'disk-alarm', 'memory-alarm', 'missing-permissions'] as const),
+    ...(['hasty-policy', 'purge-queue', 'delete-work-queue', 'delete-delay-exchange'] as const),
+  ],
   ['suspend-one-queue'],
   ['path-that-drops'],
   ['connection-killing-publish'],

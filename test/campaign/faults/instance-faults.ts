@@ -43,6 +43,9 @@ export const freezeShortly: Fault = (scene, random, entry) => freeze(scene, rand
 export const freezeBeyondLease: Fault = (scene, random, entry) =>
   freeze(scene, random, entry, BEYOND_LEASE_MIN_MS, BEYOND_LEASE_MAX_MS);
 
+/** The broker closes its connections meanwhile, and the database what it left open in a transaction. */
+export const freezeForLong: Fault = (scene, random, entry) => freeze(scene, random, entry, 61_000, 65_000);
+
 /** A wrong wall clock in one process for a while: minutes or hours, back or forth. */
 export const jumpClock: Fault = async ({ stage, signal }, random, entry) => {
   const instance = stage.instances[random.between(0, stage.instances.length - 1)];

@@ -3,6 +3,7 @@ import { type Random } from '../../harness/buyers/random';
 import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
 import { LADDER, ladderQueues } from '../stage/ladder-names';
 import { type Stage } from '../stage/open-stage';
+import { SERVICE_LOGIN } from '../stage/service-login';
 import { type Fault, type Scene } from './fault';
 import { onChannel } from './on-channel';
 
@@ -13,6 +14,8 @@ const DROPS_MIN_MS = 60_000;
 const DROPS_MAX_MS = 70_000;
 /** Queues of the ladder are used by publishers alone, which does not count as use. */
 const EXPIRE_MS = 1_000;
+/** Deadlines are seconds away. */
+const HASTY_MS = 200;
 const LOOK_MS = 200;
 const PATIENCE_MS = 60_000;
 /** A quorum queue of 3.10 whose broker is killed just after declaring it may stay without a leader for good. */
@@ -46,18 +49,31 @@ export const dropWakeUps: Fault = async (scene, random, entry) => {
   }
 };
 
-/** Another broker answers at the same address, and has never heard of us. What others had in it they have fetched before. */
-export const replaceBroker: Fault = async (scene) => {
+/** A policy of an operator for all queues lets wake-ups leave the ladder before their time. */
+export const hastenWakeUps: Fault = async ({ stage, signal }, random, entry) => {
+  const [rule, value] = random.next() < 0.5 ? (['message-ttl', HASTY_MS] as const) : (['max-length', 3] as const);
+  const ms = random.between(5_000, 20_000);
+  entry.says = `${rule} ${value} for ${ms} ms`;
+  await stage.broker.setPolicy(`^${stage.prefix}[.]delay`, rule, value);
+  await sleep(ms, undefined, { signal }).finally(() => stage.broker.dropPolicy(rule));
+};
+
+/**
+ * Another broker answers at the same address, or its virtual host was made anew, and it has never heard of us. What others had
+ * in it they have fetched before.
+ */
+export const replaceBroker: Fault = async (scene, random, entry) => {
   const { stage, link } = scene;
+  const isSame = random.next() < 0.5;
+  entry.says = isSame ? 'a new virtual host' : 'a new broker';
   const release = link.holdCommands();
   try {
     await untilFetched(scene, 'commands');
     // No more confirms for events that the subscriber would not get.
     stage.ways.broker.swallow();
     await untilFetched(scene, 'campaign-subscriber');
-    await stage.broker.kill();
-    stage.broker.wipe();
-    await stage.broker.start();
+    if (isSame) await stage.broker.replaceVhost([new URL(stage.amqpUrl).username, SERVICE_LOGIN.username]);
+    else await startEmpty(stage);
   } finally {
     stage.ways.broker.cut();
     stage.ways.broker.restore();
@@ -65,6 +81,13 @@ export const replaceBroker: Fault = async (scene) => {
   }
   await sleep(DECLARED_MS, undefined, { signal: scene.signal });
 };
+
+async function startEmpty({ broker }: Stage): Promise<void> {
+  await broker.kill();
+  broker.wipe();
+  await broker.start();
+  await broker.addUser(SERVICE_LOGIN);
+}
 
 /** The delayed exchange says that it is there, and every publish to it ends the connection with 541. */
 export const failPublishes: Fault = async ({ stage, signal }, random, entry) => {
@@ -113,8 +136,8 @@ const UNDELIVERED: Way = {
 
 const EXPIRED: Way = {
   says: 'a policy lets the queues of the ladder expire',
-  open: ({ stage }) => stage.broker.expireQueues(`^${stage.prefix}[.]delay`, EXPIRE_MS),
-  mend: ({ stage }) => stage.broker.dropPolicy(),
+  open: ({ stage }) => stage.broker.setPolicy(`^${stage.prefix}[.]delay`, 'expires', EXPIRE_MS),
+  mend: ({ stage }) => stage.broker.dropPolicy('expires'),
 };
 
 /** Resolves when everything in the queue has been taken and settled. @throws when that takes too long: then it must not be lost. */

@@ -50,6 +50,14 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   // It lasts more than a minute.
   'path-that-drops': 1,
   'connection-killing-publish': 5,
+  // So does this.
+  'freeze-long': 1,
+  'refused-logins': 3,
+  'connection-limit': 4,
+  'missing-right': 3,
+  'memory-alarm': 4,
+  'missing-permissions': 5,
+  'hasty-policy': 5,
 };
 
 const OF_THE_WAITING_ROOM: readonly FaultKind[] = [
@@ -90,6 +98,7 @@ function isPossible(kind: FaultKind, { transport, hasStandby, hasPreviousRelease
   if (kind === 'promote-standby') return hasStandby;
   if (kind === 'two-releases') return hasPreviousRelease;
   if (kind === 'connection-killing-publish') return transport === 'delayed-exchange';
+  if (kind === 'hasty-policy') return transport === 'ladder';
   return transport !== 'none' || !OF_THE_WAITING_ROOM.includes(kind);
 }
 

@@ -1,7 +1,6 @@
 /** Of every instance, beside its surroundings: the product's defaults wherever the campaign measures. */
 export const CAMPAIGN_ENVIRONMENT: Readonly<Record<string, string>> = {
   DATABASE_POOL_SIZE: '10',
-  RABBITMQ_QUEUE_TYPE: 'quorum',
   // Fewer queues, so that they are declared quickly; deadlines are 1 to 20 s.
   LADDER_BASE: '16',
   HORIZON_MS: '60000',

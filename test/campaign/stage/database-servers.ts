@@ -1,7 +1,9 @@
+import { Client } from 'pg';
 import { OwnServer } from '../../harness/servers/own-server';
 import { Pgbouncer } from '../../harness/servers/pgbouncer';
 import { ReplicatedDatabase } from '../../harness/servers/replicated-database';
 import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { asService, SERVICE_LOGIN } from './service-login';
 
 /** PostgreSQL as the service meets it: one server, or a primary and its standby. */
 export interface DatabaseServers {
@@ -15,6 +17,8 @@ export interface DatabaseServers {
   killPrimary(): Promise<void>;
   stopPrimary(): Promise<void>;
   startPrimary(): Promise<void>;
+  /** kill -9: commits of the primary wait for it. */
+  killStandby(): Promise<void>;
   /** The standby becomes the primary, once the primary is dead. */
   promote(): Promise<void>;
   /** The server that is down becomes the standby. */
@@ -36,11 +40,13 @@ export function startDatabases({ hasStandby, usesPgbouncer }: DatabaseWish): Pro
 async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
   const server = await OwnServer.openScript('database.mjs');
   const primaryUrl = server.text('databaseUrl');
-  const pooler = usesPgbouncer ? await Pgbouncer.open(primaryUrl) : undefined;
+  await addServiceRole(primaryUrl);
+  const pooler = usesPgbouncer ? await Pgbouncer.open(asService(primaryUrl)) : undefined;
   const way = await TcpProxy.open(pooler?.through(primaryUrl) ?? primaryUrl);
   const none = (): Promise<never> => Promise.reject(new Error('this run has no standby'));
   return {
-    ...{ primaryUrl, way, serviceUrl: way.through(primaryUrl), promote: none, rejoin: none },
+    ...{ primaryUrl, way, serviceUrl: way.through(asService(primaryUrl)) },
+    ...{ killStandby: none, promote: none, rejoin: none },
     killPrimary: () => server.kill(),
     stopPrimary: () => server.stop(),
     startPrimary: () => server.start(),
@@ -54,6 +60,7 @@ async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
 
 async function startBoth(): Promise<DatabaseServers> {
   const server = await ReplicatedDatabase.open();
+  await addServiceRole(server.primaryUrl);
   const ways = new Map<string, TcpProxy>();
   for (const url of server.urls) ways.set(url, await TcpProxy.open(url));
   return {
@@ -65,10 +72,11 @@ async function startBoth(): Promise<DatabaseServers> {
       if (!way) throw new Error(`no way leads to ${server.primaryUrl}`);
       return way;
     },
-    serviceUrl: severalHosts([...ways].map(([url, way]) => way.through(url))),
+    serviceUrl: severalHosts([...ways].map(([url, way]) => way.through(asService(url)))),
     killPrimary: () => server.killPrimary(),
     stopPrimary: () => server.stopPrimary(),
     startPrimary: () => server.startPrimary(),
+    killStandby: () => server.killStandby(),
     promote: () => server.promote(),
     rejoin: () => server.rejoin(),
     close: async () => {
@@ -76,6 +84,16 @@ async function startBoth(): Promise<DatabaseServers> {
       await server.close();
     },
   };
+}
+
+/** A user as the documentation advises: it owns its schema, and is no superuser. */
+async function addServiceRole(url: string): Promise<void> {
+  const { username, password } = SERVICE_LOGIN;
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`CREATE ROLE ${username} LOGIN PASSWORD '${password}'`);
+  await client.query(`GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${username}`);
+  await client.end();
 }
 
 /** As libpq has it: `postgres://user:password@host:port,host:port/database`. */

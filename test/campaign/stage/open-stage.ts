@@ -17,6 +17,7 @@ import { CAMPAIGN_ENVIRONMENT } from './campaign-environment';
 import { Database } from './database';
 import { type DatabaseServers, startDatabases } from './database-servers';
 import { Instance, type InstancePlan } from './instance';
+import { asService, SERVICE_LOGIN } from './service-login';
 
 /** Small, so that a message above it need not be large: RabbitMQ's own limit is 128 MiB, since 4.0 16 MiB. */
 const MAX_MESSAGE_BYTES = 1_048_576;
@@ -75,6 +76,7 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
   cleanUp.add('ending the broker', () => broker.close());
   cleanUp.add('ending the database', () => databases.close());
   const { amqpUrl } = broker;
+  await broker.addUser(SERVICE_LOGIN);
   if (setting.isBrokerDead) await broker.kill();
   const simulator = await SimulatorProcess.start({
     isBuilt: true,
@@ -96,7 +98,7 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
     ...serviceEnvironment({
       ...{ transport, prefix, apiKey },
       databaseUrl: databases.serviceUrl,
-      rabbitUrls: ways.broker.through(amqpUrl),
+      rabbitUrls: ways.broker.through(asService(amqpUrl)),
     }),
     ...simulator.environmentAt(ways.provider.through(simulator.url)),
     ...CAMPAIGN_ENVIRONMENT,
@@ -114,7 +116,7 @@ async function raise(setting: Setting, cleanUp: CleanUp): Promise<Omit<Stage, 'c
     // It may know fewer ways of naming several servers than this one.
     previous: async () => ({
       dist: await previous(),
-      environment: { DATABASE_URL: databases.way.through(databases.primaryUrl) },
+      environment: { DATABASE_URL: databases.way.through(asService(databases.primaryUrl)) },
     }),
   };
   const instances = await startInstances(setting.instances, fleet, cleanUp);

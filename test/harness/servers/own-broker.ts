@@ -6,8 +6,15 @@ import { OwnServer } from './own-server';
 
 /** What a healthy broker of the campaign has: rabbitmq-server.mjs. */
 const NORMAL_BYTES = 209_715_200;
+const NORMAL_MEMORY_BYTES = 1_073_741_824;
 /** More than any disk has. */
 const IMPOSSIBLE_BYTES = 10 ** 18;
+
+/** Of a user of the broker. */
+export interface Login {
+  readonly username: string;
+  readonly password: string;
+}
 
 interface BrokerPlan {
   /** `plugin`: with the delayed message exchange. */
@@ -91,9 +98,32 @@ export class OwnBroker extends OwnServer {
     await this.setDiskLimit(NORMAL_BYTES);
   }
 
-  /** The alarm lasts until the broker ends. */
   async fillMemory(): Promise<void> {
-    await this.eval('ok = vm_memory_monitor:set_vm_memory_high_watermark({absolute, 1}).');
+    await this.setMemoryLimit(1);
+  }
+
+  async freeMemory(): Promise<void> {
+    await this.setMemoryLimit(NORMAL_MEMORY_BYTES);
+  }
+
+  /** A user that may do everything in the virtual host. */
+  async addUser({ username, password }: Login): Promise<void> {
+    await this.eval(`rabbit_auth_backend_internal:add_user(<<"${username}">>, <<"${password}">>, <<"campaign">>).`);
+    await this.permit(username, '.*');
+  }
+
+  /** @param pattern what the user may configure, write, and read; empty: nothing. */
+  async permit(username: string, pattern: string): Promise<void> {
+    const rights = Array.from({ length: 3 }, () => `<<"${pattern}">>`).join(', ');
+    await this.eval(
+      `ok = rabbit_auth_backend_internal:set_permissions(<<"${username}">>, <<"/">>, ${rights}, <<"campaign">>).`,
+    );
+  }
+
+  /** Deletes the virtual host with all that is in it, which ends its connections, and makes a new one. */
+  async replaceVhost(users: readonly string[]): Promise<void> {
+    await this.eval('rabbit_vhost:delete(<<"/">>, <<"campaign">>), rabbit_vhost:add(<<"/">>, <<"campaign">>).');
+    for (const user of users) await this.permit(user, '.*');
   }
 
   /** The queue's process answers nobody; its messages stay. @returns whether there is such a queue. */
@@ -126,15 +156,15 @@ export class OwnBroker extends OwnServer {
     return [...keys.matchAll(/"([^"]+)"/g)].map(([, key = '']) => key);
   }
 
-  /** Queues whose names match expire when nobody consumes them. */
-  async expireQueues(pattern: string, afterMs: number): Promise<void> {
+  /** For queues whose names match: `expires` when nobody consumes them, and the others for their messages. */
+  async setPolicy(pattern: string, rule: 'expires' | 'message-ttl' | 'max-length', value: number): Promise<void> {
     await this.eval(
-      `ok = rabbit_policy:set(<<"/">>, <<"campaign">>, <<"${pattern}">>, [{<<"expires">>, ${afterMs}}], 9, <<"queues">>, <<"campaign">>).`,
+      `ok = rabbit_policy:set(<<"/">>, <<"${rule}">>, <<"${pattern}">>, [{<<"${rule}">>, ${value}}], 9, <<"queues">>, <<"campaign">>).`,
     );
   }
 
-  async dropPolicy(): Promise<void> {
-    await this.eval(`rabbit_policy:delete(<<"/">>, <<"campaign">>, <<"campaign">>).`);
+  async dropPolicy(rule: string): Promise<void> {
+    await this.eval(`rabbit_policy:delete(<<"/">>, <<"${rule}">>, <<"campaign">>).`);
   }
 
   /** Of the stand-in for the delayed exchange: each publish ends its connection with 541, as a plugin in trouble does. */
@@ -156,6 +186,10 @@ export class OwnBroker extends OwnServer {
          _ -> none
        end.`,
     );
+  }
+
+  private async setMemoryLimit(bytes: number): Promise<void> {
+    await this.eval(`ok = vm_memory_monitor:set_vm_memory_high_watermark({absolute, ${bytes}}).`);
   }
 
   private async setDiskLimit(bytes: number): Promise<void> {
