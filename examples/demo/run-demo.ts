@@ -1,3 +1,4 @@
+import { MachineLoad } from '../../test/harness/machine-load';
 import { type CleanUp } from '../../test/harness/servers/clean-up';
 import { measureSlowness, stretchPlan } from './buyers/machine-pace';
 import { type DemoPlan, planOrders } from './buyers/plan-orders';
@@ -38,11 +39,14 @@ export async function runDemo(run: Run): Promise<DemoReport> {
     output.write(`  other programs use the processor: deadlines and limits are ${slowness} times longer\n`);
   const plan = stretchPlan(planned, slowness);
   const startedAt = performance.now();
+  const load = new MachineLoad();
+  load.start();
+  run.cleanUp.add('measuring the load', async () => load.stop());
   const refusals = await perform(plan, theatre, run, slowness);
   const facts = await gatherFacts({ ...theatre, plan, refusals, wasKilled: options.faults, slowness });
   const seconds = (performance.now() - startedAt) / 1_000;
   signal.throwIfAborted();
-  return reportOn({ ...options, transportInUse: theatre.transportInUse, seconds }, facts);
+  return reportOn({ ...options, transportInUse: theatre.transportInUse, seconds, loadPerCore: load.highest }, facts);
 }
 
 /** @returns what the shops were refused. */

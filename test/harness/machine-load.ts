@@ -2,7 +2,7 @@ import { cpus, loadavg } from 'node:os';
 
 const EVERY_MS = 1_000;
 /** Processes that want to run, for each core: up to here a bound is the one of a quiet machine. */
-const BUSY_PER_CORE = 2;
+export const BUSY_PER_CORE = 2;
 /** Of what only has to happen at all. */
 const MOST = 20;
 /** Of what a run promises, however busy the machine was. */

@@ -22,6 +22,8 @@ export interface RunDetails {
   readonly orders: number;
   readonly faults: boolean;
   readonly seconds: number;
+  /** Processes that wanted to run, for each core, at the busiest moment. */
+  readonly loadPerCore: number;
 }
 
 /** The result of a run, ready to be shown. */

@@ -1,3 +1,4 @@
+import { BUSY_PER_CORE } from '../../../test/harness/machine-load';
 import { textTable } from '../../../test/harness/report/text-table';
 import { TERMINAL } from '../checking/facts';
 import { type CheckResult } from '../checking/invariant';
@@ -65,8 +66,16 @@ function checkLine({ says, holds, violations }: CheckResult): string {
   return [`  ${holds ? '✓' : '✗'} ${says}\n`, ...shown, ...(rest > 0 ? [`      … and ${rest} more\n`] : [])].join('');
 }
 
-function verdict({ passed, checks, orders, transportInUse, seconds, seed }: DemoReport): string {
-  const failed = checks.filter(({ holds }) => !holds).length;
-  const outcome = passed ? `all ${checks.length} invariants hold` : `${failed} of ${checks.length} invariants FAIL`;
-  return `  ${outcome}: ${orders} orders by ${transportInUse} in ${seconds.toFixed(0)} s (--seed ${seed})\n`;
+function verdict(report: DemoReport): string {
+  const { orders, transportInUse, seconds, seed } = report;
+  return `  ${outcomeOf(report)}: ${orders} orders by ${transportInUse} in ${seconds.toFixed(0)} s (--seed ${seed})\n`;
+}
+
+function outcomeOf({ checks, loadPerCore }: DemoReport): string {
+  const failed = checks.filter(({ holds }) => !holds);
+  if (failed.length === 0) return `all ${checks.length} invariants hold`;
+  const isOnlyLate = failed.every(({ name }) => name === 'in-time');
+  if (!isOnlyLate || loadPerCore <= BUSY_PER_CORE) return `${failed.length} of ${checks.length} invariants FAIL`;
+  const load = `the load per core was ${loadPerCore.toFixed(1)}, and ${BUSY_PER_CORE} are enough for it`;
+  return `all invariants hold but the time, on a busy machine (${load}; run it again when it is quiet)`;
 }
