@@ -127,8 +127,10 @@ function othersOf(
   known: PaymentAttempt | undefined,
   money: Money,
 ): PaymentAttempt[] {
-  // The provider may just have named the holder's other name.
-  const byNewName = attempts.filter((one) => isBooked(one) && isSamePayment(one, holder));
+  // The provider may just have named the holder's other name. Two rows of one reference may hold two payments.
+  const byNewName = attempts.filter(
+    (one) => isBooked(one) && isSamePayment(one, holder) && !isOtherPayment(one, holder),
+  );
   // Registered twice: with its account, and before that was known.
   const again = attempts.filter((one) => known && isSameAttempt(one, known) && isSameAttempt(one, money));
   const others = new Set([...booked, ...byNewName, ...again]);

@@ -138,24 +138,31 @@ describe('booking a payment', () => {
       { transactionId: 't-2', amount: 40n },
       { transactionId: 't-3', amount: 40n },
     ];
-    const told = fc.record({ payment: fc.constantFrom(...payments), isReport: fc.boolean() });
+    const told = fc.record({
+      payment: fc.constantFrom(...payments),
+      isReport: fc.boolean(),
+      merchantAccount: fc.constantFrom(null, 'm-1'),
+    });
+    // Registered before its account was known, with it, or both.
+    const registrations = fc.constantFrom([null], ['m-1'], [null, 'm-1'], ['m-1', null]);
     fc.assert(
-      fc.property(fc.array(told, { minLength: 1, maxLength: 12 }), (news) => {
+      fc.property(registrations, fc.array(told, { minLength: 1, maxLength: 12 }), (accounts, news) => {
         const end = news.reduce(
-          (before, { payment, isReport }) => {
+          (before, { payment, isReport, merchantAccount }) => {
             // The shop has ids of its own.
             const own = isReport ? { source: 'report' as const, transactionId: `shop-${payment.transactionId}` } : {};
-            return bookMoney(before, money({ ...payment, ...own })).after;
+            return bookMoney(before, money({ ...payment, merchantAccount, ...own })).after;
           },
-          order({ attempts: [attempt()] }),
+          order({ attempts: accounts.map((merchantAccount) => attempt({ merchantAccount })) }),
         );
         const confirmed = end.attempts.filter(({ paidSource }) => paidSource === 'provider');
         const expected = new Set(news.filter(({ isReport }) => !isReport).map(({ payment }) => payment));
         expect(confirmed.map(({ transactionId, paidAmount }) => `${transactionId} ${paidAmount}`).sort()).toEqual(
           [...expected].map(({ transactionId, amount }) => `${transactionId} ${amount}`).sort(),
         );
-        // All but the first are of no registered attempt, so nobody refunds them without a person.
-        expect(end.attempts.filter(({ registered }) => registered)).toHaveLength(1);
+        // All but one for each registration are of no registered attempt, so nobody refunds them without a person.
+        expect(end.attempts.filter(({ registered }) => registered)).toHaveLength(accounts.length);
+        if (accounts.length > 1) return;
         const isReported = end.attempts.some(({ paidSource }) => paidSource === 'report');
         expect(end.attempts).toHaveLength(Math.max(1, confirmed.length + Number(isReported && confirmed.length > 0)));
       }),
