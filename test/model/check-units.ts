@@ -4,7 +4,7 @@ import { type Violation } from './check-end';
 import { type ProviderPayment, type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { type UnmatchedRow } from './unmatched-table';
-import { isAskedAbout, stated, unitOf } from './truth';
+import { isAskedAbout, paymentOf, stated, unitOf } from './truth';
 
 /** One unit of money at a provider, and the payment that it came with. */
 interface Held {
@@ -102,10 +102,17 @@ function claimsOf(shop: Shop): ReadonlyMap<Unit, Claim[]> {
   return claims;
 }
 
-function isInOpenRow(shop: Shop, { unit }: Held): boolean {
+function isInOpenRow(shop: Shop, { payment, unit }: Held): boolean {
+  // The console shows of which transaction a refund has failed, even if the order was erased and the row does not say it.
+  const isItsFailure = (row: UnmatchedRow): boolean =>
+    unit.hasComeBack && row.reason === 'refund-failed' && paymentOf(shop, row) === payment && isAmountOf(row, unit);
   // A transaction id that the provider has stated names its money, whatever reference the row has.
-  return shop.world.store.unmatched.open().some((row) => unitOf(shop, row) === unit || stated(shop, row) === unit);
+  const isItsRow = (row: UnmatchedRow): boolean => unitOf(shop, row) === unit || stated(shop, row) === unit;
+  return shop.world.store.unmatched.open().some((row) => isItsRow(row) || isItsFailure(row));
 }
+
+const isAmountOf = (row: UnmatchedRow, unit: Unit): boolean =>
+  row.transactionId === null && BigInt(row.amount) === unit.held;
 
 function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boolean {
   return shop.world.store.unmatched.open().some((row) => row.reason === reason && unitOf(shop, row) === unit);

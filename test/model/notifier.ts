@@ -120,7 +120,9 @@ export function tellOfFailedRefund(shop: Shop, provider: string, payment: Provid
   agenda.after(delayMs + random.between(20, 800), () => {
     if (random.chance(0.3)) return tellOfFailedRefund(shop, provider, payment, round + 1);
     const merchantAccount = shop.accountOf(payment.owner);
-    look(shop, moneyOf({ provider, reference, merchantAccount }, payment.paidOutcome()));
+    // It names the transaction whose refund has failed.
+    const failed = payment.units.filter(({ hasComeBack }) => hasComeBack);
+    for (const unit of failed) look(shop, moneyOf({ provider, reference, merchantAccount }, payment.paidOutcome(unit)));
   });
 }
 
