@@ -10,6 +10,7 @@ import {
 import { checkUnits } from './check-units';
 import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';
+import { type Unit } from './provider-payment';
 import { type Shop } from './shop';
 import { isAskedAbout, unitOf } from './truth';
 import { type UnmatchedRow } from './unmatched-table';
@@ -58,9 +59,12 @@ function checkNames(shop: Shop, { id, attempts, isErased }: LockedOrder): Violat
 }
 
 /** What the provider really holds for an attempt, by currency. */
-export function heldFor(shop: Shop, attempt: PaymentAttempt): { amount: bigint; currency: string } {
+export function heldFor(
+  shop: Shop,
+  attempt: PaymentAttempt,
+): { amount: bigint; currency: string; unit: Unit | undefined } {
   const unit = unitOf(shop, attempt);
-  return { amount: unit?.held ?? 0n, currency: unit?.currency ?? '' };
+  return { amount: unit?.held ?? 0n, currency: unit?.currency ?? '', unit };
 }
 
 function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
@@ -88,7 +92,8 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
   const isHidden = order.attempts.some(isUnconfirmed) || hasOpenPart(shop, order);
   const isThere = sum(held) + askedAbout(shop, order) >= order.amount || (isHidden && hasPaid(shop, order));
   const spent = held.filter(({ attempt }) => !isKept(shop, order, attempt));
-  const surplus = spent.filter((one) => sum(spent.filter((other) => other !== one)) >= order.amount);
+  // A payment that is booked under two names, as by a liar, is there once. `checkNames` tells of the second name.
+  const surplus = spent.filter((one) => sum(spent.filter(({ unit }) => unit !== one.unit)) >= order.amount);
   return [
     ...(!isThere && isTrue ? missing : []),
     ...surplus.map(({ attempt }): Violation => ({

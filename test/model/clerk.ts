@@ -41,8 +41,9 @@ function workOffRow(shop: Shop): void {
   if (!row) return;
   const payment = paymentOf(shop, row);
   const isWithoutOrder = row.reason === 'unknown-order' || row.reason === 'attempt-mismatch';
-  // The clerk sees in the provider's console whether the money is there.
-  const isThere = unitOf(shop, row)?.held === BigInt(row.amount);
+  // The clerk sees in the provider's console whether the money is there, and in which currency.
+  const { held, currency } = unitOf(shop, row) ?? {};
+  const isThere = held === BigInt(row.amount) && currency === row.currency;
   if (payment && isThere && isWithoutOrder && store.has(payment.owner) && random.chance(0.5))
     assign(shop, row, payment);
   else settle(shop, row);

@@ -330,13 +330,13 @@ export class ModelStore {
     const young = versions.filter(({ untilMs }) => untilMs > nowMs - 1_000);
     if (before) this.past.set(order.id, [...young, { untilMs: nowMs, order: before }]);
     this.orders.set(order.id, order);
-    this.answer(order);
+    this.answer(order.attempts.filter((attempt) => !before?.attempts.includes(attempt)));
   }
 
-  /** src/orders/sql/write-attempts.ts: what an attempt turns out not to hold needs nobody. */
-  private answer({ attempts }: LockedOrder): void {
-    if (this.unmatched.open().length === 0) return;
-    const empty = attempts.filter(({ paidAmount }) => paidAmount === null);
+  /** src/orders/sql/write-attempts.ts: what an attempt that is written turns out not to hold needs nobody. */
+  private answer(written: readonly PaymentAttempt[]): void {
+    if (written.length === 0 || this.unmatched.open().length === 0) return;
+    const empty = written.filter(({ paidAmount }) => paidAmount === null);
     const isAnswered = (row: UnmatchedRow): boolean =>
       isOpen(row) && isHeld(row) && empty.some((attempt) => isSameRow(attempt, row));
     this.unmatched.handle(isAnswered, 'adopted');
