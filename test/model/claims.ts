@@ -4,6 +4,7 @@ import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided } from '../../src/orders/order-status';
 import { paymentTimeout, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { type Booking, type Money, released } from '../../src/orders/pay/book-money';
+import { isRightful } from '../../src/orders/pay/claim-payment';
 import { unownedOf } from '../../src/orders/pay/unowned-money';
 import { neededPayments } from '../../src/orders/pay/decide-claim';
 import {
@@ -54,13 +55,12 @@ export class Claims {
     if (decision === 'refused') return 'refused';
     if (money.source === 'provider' && !isSettled) store.closeUnmatched(unownedOf(money, same));
     const isOutranked = decision === 'outranks';
-    const isNeeded = neededPayments(booking.after).includes(booking.holder);
     if (isOutranked && money.isAssigned) {
       this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
     } else if (
       decision === 'disputed' ||
       wasElsewhere(same.handled, money, order.id) ||
-      (isOutranked && (isSettled || !isNeeded))
+      (isOutranked && (isSettled || !isRightful(booking)))
     )
       keep('attempt-mismatch');
     this.tellOfSettled(order, booking.after);

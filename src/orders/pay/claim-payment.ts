@@ -1,6 +1,6 @@
 import { type Booking, bookMoney, type Money } from './book-money';
 import { unownedMoney, unownedOf } from './unowned-money';
-import { decideClaim, neededPayments, othersWith } from './decide-claim';
+import { decideClaim, isPaidBy, othersWith } from './decide-claim';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { unmatchedMoney } from './money-of';
 import { isBooked, isClaim } from '../payment-attempt';
@@ -98,9 +98,9 @@ export function vouchedBy(
   return booking.money === vouched && isIts ? vouched : undefined;
 }
 
-/** Whether the order needs the payment and has registered it, so that what others claim is a mistake. */
-function isRightful({ after, holder }: Booking): boolean {
-  return neededPayments(after).includes(holder) && !isClaim(holder);
+/** Pure: whether the payment pays the order, which has registered it, so that what others claim is a mistake. */
+export function isRightful({ after, holder }: Booking): boolean {
+  return isPaidBy(after, holder) && !isClaim(holder);
 }
 
 function isRepeatedFor({ id, isErased }: LockedOrder, handled: readonly HandledPayment[]): boolean {

@@ -105,6 +105,11 @@ export function neededPayments(order: LockedOrder): readonly PaymentAttempt[] {
   return order.attempts.filter((attempt) => attempt.status === 'PAID' && !surplus.includes(attempt));
 }
 
+/** Pure: whether the order has enough money, and needs this payment for it. */
+export function isPaidBy(order: LockedOrder, payment: PaymentAttempt): boolean {
+  return moneyReceived(order, order.attempts).type === 'sufficient' && neededPayments(order).includes(payment);
+}
+
 function isRegistered({ attempts }: LockedOrder, money: Money): boolean {
   const under = { ...money, reference: money.secondOf ?? money.reference };
   const isIts = (attempt: PaymentAttempt): boolean =>

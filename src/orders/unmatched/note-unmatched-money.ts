@@ -2,7 +2,7 @@ import { type EntityManager } from 'typeorm';
 import { type DueTimeout, type TimeoutScheduler } from '../../timeouts';
 import { type AttemptFinding, type Finding } from '../lookup/attempt-finding';
 import { type Booking, bookMoney, type Money } from '../pay/book-money';
-import { decideClaim, neededPayments } from '../pay/decide-claim';
+import { decideClaim, isPaidBy, neededPayments } from '../pay/decide-claim';
 import { namesOfMoney, unownedOf } from '../pay/unowned-money';
 import { type LockedOrder } from '../order';
 import { reconcileTimeout } from '../order-timeouts';
@@ -245,8 +245,8 @@ export function disputedOf(
   others: readonly PaymentAttempt[],
   contested: readonly PaymentNames[],
 ): PaymentAttempt[] {
-  const needed = neededPayments(order);
-  const isClear = (one: PaymentAttempt): boolean => needed.includes(one) && isOnlyClaimed(one, others);
+  // It ends the claims of others when it pays the order. A part of the price may wait forever.
+  const isClear = (one: PaymentAttempt): boolean => isPaidBy(order, one) && isOnlyClaimed(one, others);
   const isDisputed = (one: PaymentAttempt): boolean => isElsewhere(one, others) && !isClear(one);
   const isContested = (one: PaymentAttempt): boolean =>
     one.status === 'PAID' && contested.some((names) => isSamePayment(one, names));

@@ -199,6 +199,18 @@ describe('the order that a payment belongs to', () => {
       expect(await attemptsOf(rightful)).toEqual(['theirs-late PAID']);
     });
 
+    it('is shown to a person while it is only a part for the order that registered it, and pays that one with the rest', async () => {
+      const { claimant, rightful } = await claimed('share', { amount: 4_000 });
+      found('theirs-share', 't-theirs-share');
+      await expire(rightful);
+      expect(await settleUntilDone(shop, [rightful])).toMatchObject([{ type: 'park' }]);
+      expect(await rowsOf(rightful)).toContain('theirs-share attempt-mismatch kept');
+      expect(await attemptsOf(claimant)).toEqual(['mine-share PAID']);
+      expect(await confirm(rightful, 'the-rest', 2_001)).toMatchObject({ outcome: 'paid' });
+      expect(await rowsOf(rightful)).toContain('theirs-share attempt-mismatch adopted');
+      await expectLost(claimant, 'share');
+    });
+
     it('clears the report that its own order was refused', async () => {
       const { rightful } = await claimed('refused');
       expect(await report(rightful, 'theirs-refused')).toMatchObject({ outcome: 'attempt-mismatch' });
@@ -250,6 +262,19 @@ describe('the order that a payment belongs to', () => {
       expect(await assign(row?.id ?? '', rightful)).toMatchObject({ outcome: 'assigned', booked: 'paid' });
       await expectLost(claimant, 'assigned');
       expect(await attemptsOf(rightful)).toEqual(['theirs-assigned PAID']);
+    });
+
+    it('assigns a part of the price that a report claims for another order, before it goes back', async () => {
+      const { claimant, rightful } = await claimed('some', { amount: 4_000 });
+      await confirm(rightful, 'theirs-some');
+      await expire(rightful);
+      expect(await settleUntilDone(shop, [rightful])).toMatchObject([{ type: 'park' }]);
+      const rows = await shop.unmatched.list({ limit: 1_000 });
+      const row = rows.find(({ orderId, reason }) => orderId === rightful && reason === 'attempt-mismatch');
+      expect(await assign(row?.id ?? '', rightful)).toMatchObject({ outcome: 'assigned' });
+      await expectLost(claimant, 'some');
+      await settleUntilDone(shop, [rightful]);
+      expect(await attemptsOf(rightful)).toEqual(['theirs-some REFUNDING']);
     });
 
     it('cannot assign a payment that the provider has confirmed for another order', async () => {
