@@ -171,6 +171,10 @@ interface Instance {
     await post(`/orders/${refunded}/refund`, { ...because, provider: 'p', reference: `${name}-refunded` }).expect(200);
     const erased = await closed('erased');
     await post(`${await unmatched('erased')}/settle`, because).expect(200);
+    // An order whose events are not sent yet is not erased.
+    await until(
+      async () => (await count('SELECT count(*) AS n FROM order_timeout.outbox WHERE deliver_at IS NULL')) === 0,
+    );
     await post(`/orders/${erased}/erase`, because).expect(200);
   }
 
