@@ -1,5 +1,5 @@
 import { type ClientConfig, DatabaseError } from 'pg';
-import { PooledSessionError } from './pooled-session-error';
+import { CodedError } from '../errors';
 import { ResilientClient } from './resilient-client';
 
 /**
@@ -75,6 +75,18 @@ async function renamed(text: string, answer: Promise<unknown>): Promise<unknown>
  * another connection has the same session at times.
  */
 const NOT_OURS = ['26000', '42P05'];
+
+/** PostgreSQL does not know the statement that this connection prepared, or already has it from another one. */
+class PooledSessionError extends CodedError {
+  constructor(cause: Error) {
+    super(
+      'POOLED_SESSION',
+      `${cause.message}: a pooler in transaction mode, such as PgBouncer, shares the session. ` +
+        'Set DATABASE_PREPARED_STATEMENTS=off, or `extra.Client` of your DataSource to ResilientClient',
+      { cause },
+    );
+  }
+}
 
 /** What it returns was changed by a migration, or the session is another one. */
 function isOutdated({ code, routine }: DatabaseError): boolean {

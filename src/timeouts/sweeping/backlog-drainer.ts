@@ -45,8 +45,11 @@ export class BacklogDrainer {
     this.leftByLastPass = Math.max(this.leftByLastPass - items.length, 0);
     if (!this.isBehind() || items.some(isForOne)) return;
     const cause = items.some(({ wakeUp }) => wakeUp.cause === 'message') ? 'message' : 'sweep';
+    const isPass = this.leftByLastPass === 0;
+    const reading = isPass ? this.readAll(cause) : this.readNewest(cause);
     // The settling of the wake-ups meets the same error and reports it.
-    await this.read(cause).catch(() => undefined);
+    await reading.catch(() => undefined);
+    if (isPass) this.leftByLastPass = this.deps.queue.waiting;
   }
 
   private isBehind(): boolean {
@@ -54,14 +57,9 @@ export class BacklogDrainer {
     return pageSize >= LEAST_PAGE && this.deps.queue.waiting >= BATCHES_BEHIND * pageSize;
   }
 
-  private async read(cause: TimeoutCause): Promise<void> {
-    await this.readNewest(cause);
-    if (this.leftByLastPass > 0) return;
-    await this.readAll(cause).finally(() => (this.leftByLastPass = this.deps.queue.waiting));
-  }
-
   /** Settles only what was overdue when it began, so that a row that is postponed meanwhile is not read again and again. */
   private async readAll(cause: TimeoutCause): Promise<void> {
+    await this.readNewest(cause);
     const beganAt = this.clock.monotonic();
     let range: ScanRange | undefined;
     for (

@@ -131,4 +131,22 @@ describe('a backlog', () => {
     };
     await expect(new BacklogDrainer(plan, new ManualClock()).workOff(items)).resolves.toBeUndefined();
   });
+
+  it('is not read again before the wake-ups have met the fault themselves', async () => {
+    const { pages, state } = setup({ overdue: 1_000 });
+    let fails = true;
+    const settlePage = async (): Promise<{ rows: number; next: undefined }> => {
+      pages.push({ after: '', overdueByMs: 0, cause: 'message' });
+      return { rows: 0, next: undefined };
+    };
+    const settleNewest = async (): Promise<void> => {
+      if (fails) throw new Error('unavailable');
+    };
+    const plan = { pageSize: PAGE, queue: state, pages: { settlePage, settleNewest } };
+    const backlog = new BacklogDrainer(plan, new ManualClock());
+    await backlog.workOff(items);
+    fails = false;
+    await backlog.workOff(items);
+    expect(pages).toEqual([]);
+  });
 });
