@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { FAULT_KINDS, type FaultKind } from './faults/fault-kind';
 
 export const TRANSPORTS = ['ladder', 'delayed-exchange', 'none'] as const;
-export const QUEUE_TYPES = ['quorum', 'classic'] as const;
-export type QueueType = (typeof QUEUE_TYPES)[number];
 export type CampaignTransport = (typeof TRANSPORTS)[number];
+const QUEUE_TYPES = ['quorum', 'classic'] as const;
+export type QueueType = (typeof QUEUE_TYPES)[number];
 
 /** How one campaign is run. */
 export interface CampaignOptions {

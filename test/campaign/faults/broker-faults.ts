@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Random } from '../../harness/buyers/random';
 import { WAKE_UP_KINDS, workQueue } from '../stage/broker-names';
 import { LADDER, ladderQueues } from '../stage/ladder-names';
 import { SERVICE_LOGIN } from '../stage/service-login';
@@ -53,23 +54,11 @@ export const deleteDelayExchange: Fault = (scene, random, entry) =>
   });
 
 /** Publishers are blocked: the broker reads nothing from them. */
-export const raiseDiskAlarm: Fault = async ({ stage, signal }, random) => {
-  await stage.broker.fillDisk();
-  try {
-    await sleep(random.between(1_000, 6_000), undefined, { signal });
-  } finally {
-    await stage.broker.freeDisk();
-  }
-};
+export const raiseDiskAlarm: Fault = (scene, random) =>
+  alarm(scene, random, { raise: (broker) => broker.fillDisk(), clear: (broker) => broker.freeDisk() });
 
-export const raiseMemoryAlarm: Fault = async ({ stage, signal }, random) => {
-  await stage.broker.fillMemory();
-  try {
-    await sleep(random.between(1_000, 6_000), undefined, { signal });
-  } finally {
-    await stage.broker.freeMemory();
-  }
-};
+export const raiseMemoryAlarm: Fault = (scene, random) =>
+  alarm(scene, random, { raise: (broker) => broker.fillMemory(), clear: (broker) => broker.freeMemory() });
 
 /** The broker closes each channel that does something, with 403. */
 export const revokePermissions: Fault = async ({ stage, signal }, random, entry) => {
@@ -78,6 +67,17 @@ export const revokePermissions: Fault = async ({ stage, signal }, random, entry)
   await stage.broker.permit(SERVICE_LOGIN.username, '');
   await sleep(ms, undefined, { signal }).finally(() => stage.broker.permit(SERVICE_LOGIN.username, '.*'));
 };
+
+type OnBroker = (broker: Scene['stage']['broker']) => Promise<void>;
+
+async function alarm(
+  { stage: { broker }, signal }: Scene,
+  random: Random,
+  { raise, clear }: { readonly raise: OnBroker; readonly clear: OnBroker },
+): Promise<void> {
+  await raise(broker);
+  await sleep(random.between(1_000, 6_000), undefined, { signal }).finally(() => clear(broker));
+}
 
 async function exists(scene: Scene, queue: string): Promise<boolean> {
   let isThere = false;

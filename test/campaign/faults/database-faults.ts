@@ -9,12 +9,7 @@ const POPULAR = 3;
 /** Ends some or all of the service's sessions in mid-work. */
 export const terminateBackends: Fault = async ({ stage }, random, entry) => {
   const share = [1, 0.5, 0.2][random.between(0, 2)] ?? 1;
-  const rows = await stage.database.query<{ ended: boolean }>(
-    `SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
-      WHERE application_name LIKE 'nestjs-order-timeout%' AND random() < $1`,
-    [share],
-  );
-  entry.says = `${rows.length} sessions`;
+  entry.says = `${await stage.database.endSessions(share)} sessions`;
 };
 
 export const killDatabase: Fault = async ({ stage, signal }, random) => {

@@ -20,18 +20,14 @@ export const turnReadOnly: Fault = async ({ stage, signal }, random, entry) => {
   entry.says = `for ${ms} ms`;
   const setting = (value: string): Promise<unknown> =>
     stage.database.query(`ALTER DATABASE ${stage.database.name} SET default_transaction_read_only = ${value}`);
-  const endSessions = (): Promise<unknown> =>
-    stage.database.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'nestjs-order-timeout%'`,
-    );
   await setting('on');
   try {
-    await endSessions();
+    await stage.database.endSessions();
     await sleep(ms, undefined, { signal });
   } finally {
     await setting('off');
     // A client has no way to end the sessions of a pooler.
-    if (stage.usesPgbouncer) await endSessions();
+    if (stage.usesPgbouncer) await stage.database.endSessions();
   }
 };
 
@@ -78,11 +74,7 @@ async function withoutRight(
   entry.says = `${says}, and ${share * 100} % of the sessions ended, for ${ms} ms`;
   await database.query(take);
   try {
-    await database.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name LIKE 'nestjs-order-timeout%' AND random() < $1`,
-      [share],
-    );
+    await database.endSessions(share);
     await sleep(ms, undefined, { signal });
   } finally {
     await database.query(give);

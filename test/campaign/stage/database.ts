@@ -36,6 +36,16 @@ export class Database {
     return client;
   }
 
+  /** Ends sessions of the instances. @param share of them, 0 to 1 @returns how many */
+  async endSessions(share = 1): Promise<number> {
+    const rows = await this.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name LIKE 'nestjs-order-timeout%' AND random() < $1`,
+      [share],
+    );
+    return rows.length;
+  }
+
   async close(): Promise<void> {
     await this.client?.end().catch(() => undefined);
   }
