@@ -1,6 +1,7 @@
 import { type AttemptFinding } from './attempt-finding';
 import { type LockedOrder } from '../order';
 import { isUndecided } from '../order-status';
+import { isPaidByReports } from '../pay/money-received';
 import { canTakeMoney, isSameRow, isUnconfirmed } from '../payment-attempt';
 import { type DueTimeout } from '../../timeouts';
 import { shortestOf, type Wait, waitedMs, waitForFinding } from './wait-for-finding';
@@ -27,12 +28,18 @@ export function waitForProviders(
     const wait = waitForFinding(finding, waitedMs(due, now), now);
     return [{ ...wait, reason: `${provider} ${reference}: ${wait.reason}` }];
   });
-  return shortestOf([...waits, ...waitForLag(order, now.getTime() - due.dueAt.getTime())]);
+  return shortestOf([...waits, ...waitForLag(order, findings, now.getTime() - due.dueAt.getTime())]);
 }
 
-/** The reported change may not be visible yet. It may be a payment, and the order may have no deadline. */
-function waitForLag({ status, attempts }: LockedOrder, sinceMs: number): Wait[] {
-  if (!isUndecided(status) || !attempts.some(canTakeMoney) || sinceMs >= LONGEST_LAG_MS) return [];
+/**
+ * The reported change may not be visible yet. It may be a payment, and nobody else asks for it: an undecided order may
+ * have no deadline, and one that is paid only by a report has nothing to wait for.
+ */
+function waitForLag(order: LockedOrder, findings: readonly AttemptFinding[], sinceMs: number): Wait[] {
+  const isDoubted =
+    isPaidByReports(order, order.attempts) && findings.some(({ finding }) => finding.type === 'UNCONFIRMED');
+  const isOpen = isUndecided(order.status) && order.attempts.some(canTakeMoney);
+  if (!(isDoubted || isOpen) || sinceMs >= LONGEST_LAG_MS) return [];
   const afterMs = sinceMs < 10 * SECOND ? 5 * SECOND : sinceMs < MINUTE ? 30 * SECOND : 2 * MINUTE;
   return [{ reason: 'the providers show no payment yet', counted: false, afterMs }];
 }

@@ -46,6 +46,15 @@ export function moneyReceived(
   return insufficient(order, sum, foreign);
 }
 
+/** Pure: whether what the provider has confirmed does not pay this order, so that it is PAID by what was only reported. */
+export function isPaidByReports(
+  order: Pick<Order, 'status' | 'amount' | 'currency'>,
+  attempts: readonly PaymentAttempt[],
+): boolean {
+  const confirmed = attempts.filter((attempt) => !isUnconfirmed(attempt));
+  return order.status === 'PAID' && moneyReceived(order, confirmed).type !== 'sufficient';
+}
+
 /** Whole payments that are not needed, the latest first, while the rest still pays the order. */
 function findUnneeded(attempts: readonly PaymentAttempt[], excess: bigint): ReadonlySet<PaymentAttempt> {
   const unneeded = new Set<PaymentAttempt>();

@@ -14,7 +14,7 @@ import { type AttemptFinding } from '../lookup/attempt-finding';
 import { busyOutcome } from '../busy-outcome';
 import { type HandleUnmatched } from '../unmatched/handle-unmatched';
 import { type MarkPaid } from './mark-paid';
-import { moneyReceived } from './money-received';
+import { isPaidByReports } from './money-received';
 import { type LockedOrder, type Order } from '../order';
 import { type OrderStore } from '../sql/order-store';
 import { allTimeouts, PAYMENT_RECONCILIATION, OWN_LIMITS } from '../order-timeouts';
@@ -117,8 +117,7 @@ export class ReconcilePayments implements TimeoutHandlerBatch<AttemptFinding[]> 
 
 /** Pure: reported payments of a paid order that it does not need. If the report is wrong, the buyer could pay again. */
 function unneededReports(order: Order, attempts: readonly PaymentAttempt[]): readonly PaymentAttempt[] {
-  const confirmed = attempts.filter((attempt) => !isUnconfirmed(attempt));
-  if (order.status !== 'PAID' || moneyReceived(order, confirmed).type !== 'sufficient') return [];
+  if (order.status !== 'PAID' || isPaidByReports(order, attempts)) return [];
   return attempts.filter((attempt) => attempt.registered && isUnconfirmed(attempt));
 }
 

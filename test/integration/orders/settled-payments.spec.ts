@@ -215,7 +215,7 @@ describe('a payment that a person has settled', () => {
     await desk.report(orderId, 's-claim');
     const claim = { orderId, ...desk.attempt('s-made-up'), amount: 1_999, currency: 'EUR', transactionId: 's-true' };
     expect(await desk.shop.markPaid.execute(claim)).toMatchObject({ outcome: 'surplus' });
-    await reconcile(desk.shop, orderId);
+    await reconcile(desk.shop, orderId, 600_000);
     expect(await desk.rowsOf('s-made-up')).toEqual(['surplus kept']);
     await desk.confirm(orderId, 's-true');
     expect(await desk.attemptsOf(orderId)).toContain('s-true PAID');

@@ -220,8 +220,8 @@ export async function settleUntilDone(shop: Shop, ids: readonly string[], rounds
 }
 
 /** Looks up the payments of an order and books the answers: settle, look up outside the transaction, settle. */
-export async function reconcile(shop: Shop, orderId: string): Promise<TimeoutOutcome | undefined> {
-  const due = dueOf(orderId, { kind: PAYMENT_RECONCILIATION });
+export async function reconcile(shop: Shop, orderId: string, lateMs = 0): Promise<TimeoutOutcome | undefined> {
+  const due = dueOf(orderId, { kind: PAYMENT_RECONCILIATION, dueAt: new Date(Date.now() - lateMs) });
   const [first] = await shop.dataSource.transaction((tx) => shop.reconciling.handleBatch([due], tx));
   if (first?.type !== 'look-up') return first;
   const answer = await shop.reconciling.lookUp(due, new AbortController().signal);

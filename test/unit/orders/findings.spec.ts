@@ -162,4 +162,13 @@ describe('after a notification of a change', () => {
     expect(wait({ ...reported, attempts: [paid()] }, [on(IN_PROGRESS)], 0)).toBeUndefined();
     expect(wait(reported, [on(CLOSED)], 0)).toBeUndefined();
   });
+
+  it('an order paid only by a report asks for ten minutes before a provider that contradicts it is believed', () => {
+    const doubted: AttemptFinding[] = [on({ type: 'UNCONFIRMED', reason: 'it says NOT_FOUND' })];
+    const reported = { ...open, status: 'PAID' as const, attempts: [paid({ paidSource: 'report' })] };
+    expect(wait(reported, doubted, 0)).toMatchObject({ counted: false, afterMs: 5_000 });
+    expect(wait(reported, doubted, 599_999)).toMatchObject({ afterMs: 120_000 });
+    expect(wait(reported, doubted, 600_000)).toBeUndefined();
+    expect(wait({ ...reported, status: 'CLOSED' }, doubted, 0)).toBeUndefined();
+  });
 });
