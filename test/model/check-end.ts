@@ -7,7 +7,7 @@ import {
   isUnconfirmed,
   type PaymentAttempt,
 } from '../../src/orders/payment-attempt';
-import { checkUnits } from './check-units';
+import { checkUnits, isItsFailure } from './check-units';
 import { checkHistory } from './check-history';
 import { isFailedRefund, needsPerson } from './needs-person';
 import { type Unit } from './provider-payment';
@@ -110,9 +110,12 @@ function hasOpenPart({ world: { store } }: Shop, { id }: LockedOrder): boolean {
 
 /** What a person has paid back of the order's money, while an open row asks about it. */
 function askedAbout(shop: Shop, { attempts, currency }: LockedOrder): bigint {
-  const units = attempts.filter(({ status }) => status === 'PAID').map((attempt) => unitOf(shop, attempt));
-  const asked = [...new Set(units)].filter((unit) => unit?.currency === currency && isAskedAbout(shop, unit));
-  return asked.reduce((sum, unit) => sum + (unit?.paidBack ?? 0n), 0n);
+  const paid = attempts.filter(({ status }) => status === 'PAID');
+  const units = paid.flatMap((attempt) => {
+    const unit = unitOf(shop, attempt);
+    return unit?.currency === currency && isAskedAbout(shop, unit, isUnconfirmed(attempt)) ? [unit] : [];
+  });
+  return [...new Set(units)].reduce((sum, unit) => sum + unit.paidBack, 0n);
 }
 
 /** Whether the buyer has really paid the order. */
@@ -128,8 +131,7 @@ function isKept(shop: Shop, order: LockedOrder, attempt: PaymentAttempt): boolea
   const unit = unitOf(shop, attempt);
   const open = world.store.unmatched.open();
   // It came back from the bank, which nobody was told, or a person was.
-  const hasFailed = open.some((row) => row.reason === 'refund-failed' && unitOf(shop, row) === unit);
-  if (unit?.hasComeBack && (hasFailed || !unit.isHeard)) return true;
+  if (unit?.hasComeBack && (!unit.isHeard || open.some((row) => isItsFailure(shop, row, unit)))) return true;
   // Under whatever name of the payment.
   const isIts = (row: UnmatchedRow): boolean =>
     isSameAttempt(row, attempt) || (unit !== undefined && unitOf(shop, row) === unit);

@@ -102,17 +102,22 @@ function claimsOf(shop: Shop): ReadonlyMap<Unit, Claim[]> {
   return claims;
 }
 
-function isInOpenRow(shop: Shop, { payment, unit }: Held): boolean {
-  // The console shows of which transaction a refund has failed, even if the order was erased and the row does not say it.
-  const isItsFailure = (row: UnmatchedRow): boolean =>
-    unit.hasComeBack && row.reason === 'refund-failed' && paymentOf(shop, row) === payment && isAmountOf(row, unit);
+function isInOpenRow(shop: Shop, { unit }: Held): boolean {
   // A transaction id that the provider has stated names its money, whatever reference the row has.
   const isItsRow = (row: UnmatchedRow): boolean => unitOf(shop, row) === unit || stated(shop, row) === unit;
-  return shop.world.store.unmatched.open().some((row) => isItsRow(row) || isItsFailure(row));
+  return shop.world.store.unmatched.open().some((row) => isItsRow(row) || isItsFailure(shop, row, unit));
 }
 
-const isAmountOf = (row: UnmatchedRow, unit: Unit): boolean =>
-  row.transactionId === null && BigInt(row.amount) === unit.held;
+/**
+ * Whether the row says that the refund of this money has failed. The console shows of which transaction, even if the order
+ * was erased and the row does not say it.
+ */
+export function isItsFailure(shop: Shop, row: UnmatchedRow, unit: Unit): boolean {
+  if (!unit.hasComeBack || row.reason !== 'refund-failed') return false;
+  if (unitOf(shop, row) === unit) return true;
+  const isUnnamed = row.transactionId === null && BigInt(row.amount) === unit.held;
+  return isUnnamed && (paymentOf(shop, row)?.units.includes(unit) ?? false);
+}
 
 function hasRow(shop: Shop, { unit }: Held, reason: UnmatchedRow['reason']): boolean {
   return shop.world.store.unmatched.open().some((row) => row.reason === reason && unitOf(shop, row) === unit);

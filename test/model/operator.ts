@@ -10,6 +10,7 @@ import { transition } from '../../src/orders/transition';
 import { bookPayment, moneyOf } from './book-payment';
 import { lockAtDesk } from './lock-at-desk';
 import { type Shop } from './shop';
+import { isAskedAbout, unitOf } from './truth';
 import { type UnmatchedRow } from './unmatched-table';
 
 const MINUTE = 60_000;
@@ -95,8 +96,12 @@ function refundByHand(shop: Shop, attempt: PaymentAttempt): void {
   });
 }
 
-function refundByOperator({ world, late }: Shop, { orderId, ...key }: PaymentAttempt): void {
+function refundByOperator(shop: Shop, { orderId, ...key }: PaymentAttempt): void {
+  const { world, late } = shop;
   const { store, engine, agenda, trace } = world;
+  // The page shows the row that asks whether it was paid back, so its operator looks at the books.
+  const unit = unitOf(shop, key);
+  if (unit && isAskedAbout(shop, unit)) return;
   const order = lockAtDesk(world, orderId);
   const decision = decideManualRefund(order, { ...key, transactionId: null });
   trace.note(() => `operator refunds ${key.reference} of ${orderId}, which is ${order.status} -> ${decision.type}`);

@@ -70,11 +70,12 @@ export function isNeeded(shop: Shop, unit: Unit): boolean {
 
 /**
  * Whether a person has paid this money back past the provider, which the product cannot see, and an open row asks a person
- * whether this very payment is there.
+ * whether this very payment is there. @param isReported whether only a report says that it is, so a report's row asks, too
  */
-export function isAskedAbout(shop: Shop, unit: Unit): boolean {
+export function isAskedAbout(shop: Shop, unit: Unit, isReported = false): boolean {
   const isQuestion = ({ reason, handling, source }: UnmatchedRow): boolean =>
-    source === 'provider' && (reason === 'attempt-mismatch' || (reason === 'surplus' && handling === 'kept'));
+    (reason === 'attempt-mismatch' && (isReported || source === 'provider')) ||
+    (reason === 'surplus' && handling === 'kept' && source === 'provider');
   const asked = shop.world.store.unmatched.open().filter(isQuestion);
   return unit.paidBack > 0n && asked.some((row) => unitOf(shop, row) === unit);
 }
