@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SmallDisk } from '../harness/servers/small-disk';
 import { ShopCaller } from '../harness/shop/shop-caller';
 import { hasHistory } from '../support/previous-release';
 import { BARE_POOL } from './build/bare-pool';
@@ -57,6 +58,7 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
     patches,
     environment: { RABBITMQ_QUEUE_TYPE: queueType, ...run.environment },
     hasStandby: hasStandby(run),
+    hasSmallDisk: hasSmallDisk(run),
     usesPgbouncer,
   };
   const stage = await openStage({ transport, instances, isBrokerDead, keepsLogs, ...changes, signal });
@@ -95,6 +97,13 @@ function hasStandby({ options, kinds = options.only }: Run): boolean {
   return faults > 0 && !usesPgbouncer && !hasBarePool && (kinds ?? ['promote-standby']).includes('promote-standby');
 }
 
+function hasSmallDisk(run: Run): boolean {
+  const { options, kinds = options.only } = run;
+  return (
+    options.faults > 0 && !hasStandby(run) && (kinds ?? ['full-disk']).includes('full-disk') && SmallDisk.isPossible()
+  );
+}
+
 interface Playing {
   readonly stage: Stage;
   readonly link: BrokerLink;
@@ -118,7 +127,7 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const durationMs = (orders / rate) * 1_000;
   const plan = planFaults(seed, {
     ...{ count, durationMs, transport, areApart, kinds: kinds ?? options.only },
-    ...{ hasStandby: hasStandby(run), hasPreviousRelease: hasHistory() },
+    ...{ hasStandby: hasStandby(run), hasSmallDisk: hasSmallDisk(run), hasPreviousRelease: hasHistory() },
   });
   const beganAt = performance.now();
   const progress = setInterval(() => {

@@ -1,58 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, closeSync, mkdtempSync, openSync, rmSync, rmdirSync, statSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { SmallDisk } from '../harness/servers/small-disk';
 import { anOrder, environmentOf, openService, type RunningService } from '../e2e/running-service';
 import { type DoctorReport } from '../../src/operations';
 import { managementUrl, runJson } from '../support/command-line';
 import { createDatabase, onServer, serverUrl, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
-
-const DISK = '24m';
-const CHUNK = Buffer.alloc(8_192);
-
-/** A small disk in memory, which the server at `serverUrl` can use. */
-class SmallDisk {
-  private constructor(readonly path: string) {}
-
-  /** A mount needs root, and the server has to be on this machine. */
-  static isPossible(): boolean {
-    try {
-      SmallDisk.mount().unmount();
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  static mount(): SmallDisk {
-    const { uid, gid } = statSync(dataDirectory());
-    const path = mkdtempSync(join(tmpdir(), 'small-disk-'));
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', path], { stdio: 'pipe' });
-    chownSync(path, uid, gid);
-    return new SmallDisk(path);
-  }
-
-  fill(): void {
-    const file = openSync(join(this.path, 'filler'), 'w');
-    try {
-      for (;;) writeSync(file, CHUNK);
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ENOSPC') throw error;
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  free(): void {
-    rmSync(join(this.path, 'filler'));
-  }
-
-  unmount(): void {
-    execFileSync('umount', [this.path]);
-    rmdirSync(this.path);
-  }
-}
 
 /** Asked in a process of its own, because a test file decides at once what it skips. */
 function dataDirectory(): string {
@@ -65,7 +18,8 @@ function dataDirectory(): string {
   return execFileSync(process.execPath, ['-e', ask, serverUrl()], { encoding: 'utf8', stdio: 'pipe' });
 }
 
-const test = SmallDisk.isPossible() ? it : it.skip;
+// The server has to be on this machine.
+const test = SmallDisk.isPossible() && existsSync(dataDirectory()) ? it : it.skip;
 
 describe('the service on a database whose disk is full', () => {
   const tablespace = `small_${process.pid}`;
@@ -75,7 +29,7 @@ describe('the service on a database whose disk is full', () => {
 
   // Not run when the only test is skipped.
   beforeAll(async () => {
-    disk = SmallDisk.mount();
+    disk = SmallDisk.mount({ size: '24m', likeOwnerOf: dataDirectory() });
     await onServer(`CREATE TABLESPACE ${tablespace} LOCATION '${disk.path}'`);
     database = await createDatabase();
     for (const what of ['TABLE', 'INDEX']) {
@@ -93,7 +47,7 @@ describe('the service on a database whose disk is full', () => {
   test('refuses with 503, is not ready, and goes on by itself, and the doctor names the disk (skipped where nothing can be mounted for the server)', async () => {
     const place = () => service.call('post', '/orders', anOrder({ lines: [], metadata: { note: 'x'.repeat(1_000) } }));
     await place().expect(201);
-    disk.fill();
+    await disk.fill();
     // The pages that are there take some more orders.
     await until(async () => (await place()).status !== 201);
     const refused = await place();

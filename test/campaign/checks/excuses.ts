@@ -80,6 +80,7 @@ export const EXCUSES: Readonly<Record<FaultKind, Excuse>> = {
   'memory-alarm': { afterMs: SWEEP_MS, stops: 'nothing' },
   'missing-permissions': { afterMs: SWEEP_MS, stops: 'nothing' },
   'hasty-policy': { afterMs: SWEEP_MS, stops: 'nothing' },
+  'full-disk': { afterMs: AGAIN_MS, stops: 'everything' },
 };
 
 /** A row of the outbox whose relay is gone waits for the end of its lease, as does one whose confirm never comes. */
@@ -117,4 +118,5 @@ export const EVENT_EXCUSES: Readonly<Partial<Record<FaultKind, EventExcuse>>> = 
   'missing-right': AWAY,
   'memory-alarm': AWAY,
   'missing-permissions': AWAY,
+  'full-disk': AWAY,
 };

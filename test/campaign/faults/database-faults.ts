@@ -23,6 +23,20 @@ export const restartDatabase: Fault = async ({ stage }) => {
   await stage.databases.startPrimary();
 };
 
+/** Tables and indexes cannot grow. What is there can be read, and changed where its pages have room. */
+export const fillDisk: Fault = async ({ stage: { databases }, signal }, random, entry) => {
+  const { disk } = databases;
+  if (!disk) throw new Error('the database of this run has no disk of its own');
+  const ms = random.between(2_000, 15_000);
+  entry.says = `for ${ms} ms`;
+  try {
+    await disk.fill();
+    await sleep(ms, undefined, { signal });
+  } finally {
+    disk.free();
+  }
+};
+
 /** Somebody at a console: a transaction that stays open, and in half of the cases holds rows that we need. */
 export const openLongTransaction: Fault = async ({ stage, signal }, random, entry) => {
   const client = await stage.database.connect();

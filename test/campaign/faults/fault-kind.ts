@@ -44,6 +44,7 @@ export const FAULT_KINDS = [
   'memory-alarm',
   'missing-permissions',
   'hasty-policy',
+  'full-disk',
 ] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];

@@ -77,6 +77,7 @@ const FAULTS: Readonly<Record<FaultKind, Fault>> = {
   'memory-alarm': broker.raiseMemoryAlarm,
   'missing-permissions': broker.revokePermissions,
   'hasty-policy': path.hastenWakeUps,
+  'full-disk': database.fillDisk,
 };
 
 /** What these break cannot be told apart from what another one breaks beside them. */
@@ -88,7 +89,11 @@ const ALONE: readonly FaultKind[] = [
 
 /** Faults of one lane wait for each other: one cannot kill what is dead already. */
 const LANES: readonly (readonly FaultKind[])[] = [
-  ['kill-database', 'restart-database', 'read-only-failover', 'connection-limit'],
+  [
+    ...(['kill-database', 'restart-database', 'read-only-failover', 'connection-limit'] as const),
+    // The rows of the other one have no place on a full disk.
+    ...(['full-disk', 'long-snapshot'] as const),
+  ],
   [
     ...(['kill-broker', 'restart-broker', 'disk-alarm', 'memory-alarm', 'missing-permissions'] as const),
     ...(['hasty-policy', 'purge-queue', 'delete-work-queue', 'delete-delay-exchange'] as const),
@@ -96,7 +101,6 @@ const LANES: readonly (readonly FaultKind[])[] = [
   ['suspend-one-queue'],
   ['path-that-drops'],
   ['connection-killing-publish'],
-  ['long-snapshot'],
   ['half-open-database', 'cut-database', 'silent-database-connection'],
   ['half-open-broker', 'cut-broker', 'silent-broker-connection'],
   ['half-open-provider'],

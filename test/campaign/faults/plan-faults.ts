@@ -58,6 +58,7 @@ const WEIGHTS: Readonly<Record<FaultKind, number>> = {
   'memory-alarm': 4,
   'missing-permissions': 5,
   'hasty-policy': 5,
+  'full-disk': 4,
 };
 
 const OF_THE_WAITING_ROOM: readonly FaultKind[] = [
@@ -69,6 +70,8 @@ export function planFaults(seed: number, wish: FaultWish): PlannedFault[] {
   const { count, durationMs, kinds, areApart } = wish;
   const random = new Random(seed ^ 0x5eed);
   const wanted = (kinds ?? FAULT_KINDS).filter((kind) => isPossible(kind, wish));
+  if (count > 0 && wanted.length === 0)
+    throw new Error(`none of these faults is possible in this run: ${kinds?.join(', ')}`);
   const drawn = random.shuffled(wanted).slice(0, count);
   while (drawn.length < count) drawn.push(draw(wanted, random));
   const gapMs = durationMs / Math.max(count, 1);
@@ -85,6 +88,8 @@ interface FaultWish {
   readonly transport: CampaignTransport;
   /** The database has a standby. */
   readonly hasStandby: boolean;
+  /** The database is on a disk that can be filled. */
+  readonly hasSmallDisk: boolean;
   /** The build of the release before this one is there. */
   readonly hasPreviousRelease: boolean;
   /** They begin at even distances. */
@@ -94,8 +99,9 @@ interface FaultWish {
 }
 
 /** Without a waiting room on the broker there is nothing of it to break; only the delayed exchange has a plugin. */
-function isPossible(kind: FaultKind, { transport, hasStandby, hasPreviousRelease }: FaultWish): boolean {
+function isPossible(kind: FaultKind, { transport, hasStandby, hasSmallDisk, hasPreviousRelease }: FaultWish): boolean {
   if (kind === 'promote-standby') return hasStandby;
+  if (kind === 'full-disk') return hasSmallDisk;
   if (kind === 'two-releases') return hasPreviousRelease;
   if (kind === 'connection-killing-publish') return transport === 'delayed-exchange';
   if (kind === 'hasty-policy') return transport === 'ladder';

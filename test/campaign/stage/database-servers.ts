@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { OwnServer } from '../../harness/servers/own-server';
 import { Pgbouncer } from '../../harness/servers/pgbouncer';
 import { ReplicatedDatabase } from '../../harness/servers/replicated-database';
+import { SmallDisk } from '../../harness/servers/small-disk';
 import { TcpProxy } from '../../harness/servers/tcp-proxy';
 import { asService, SERVICE_LOGIN } from './service-login';
 
@@ -13,6 +14,8 @@ export interface DatabaseServers {
   readonly serviceUrl: string;
   /** The way to the primary. */
   readonly way: TcpProxy;
+  /** Holds its tables and indexes, but not its log. */
+  readonly disk?: SmallDisk;
   /** kill -9 of the primary. */
   killPrimary(): Promise<void>;
   stopPrimary(): Promise<void>;
@@ -31,21 +34,25 @@ interface DatabaseWish {
   readonly hasStandby: boolean;
   /** In transaction mode, before one server. */
   readonly usesPgbouncer: boolean;
+  /** Only of one server: two on one machine cannot have a tablespace at the same place. */
+  readonly hasSmallDisk: boolean;
 }
 
-export function startDatabases({ hasStandby, usesPgbouncer }: DatabaseWish): Promise<DatabaseServers> {
-  return hasStandby ? startBoth() : startOne(usesPgbouncer);
+export function startDatabases(wish: DatabaseWish): Promise<DatabaseServers> {
+  return wish.hasStandby ? startBoth() : startOne(wish);
 }
 
-async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
+async function startOne({ usesPgbouncer, hasSmallDisk }: DatabaseWish): Promise<DatabaseServers> {
   const server = await OwnServer.openScript('database.mjs');
   const primaryUrl = server.text('databaseUrl');
+  const disk = hasSmallDisk ? await moveToSmallDisk(primaryUrl) : undefined;
   await addServiceRole(primaryUrl);
   const pooler = usesPgbouncer ? await Pgbouncer.open(asService(primaryUrl)) : undefined;
   const way = await TcpProxy.open(pooler?.through(primaryUrl) ?? primaryUrl);
   const none = (): Promise<never> => Promise.reject(new Error('this run has no standby'));
   return {
     ...{ primaryUrl, way, serviceUrl: way.through(asService(primaryUrl)) },
+    ...(disk && { disk }),
     ...{ killStandby: none, promote: none, rejoin: none },
     killPrimary: () => server.kill(),
     stopPrimary: () => server.stop(),
@@ -54,6 +61,7 @@ async function startOne(usesPgbouncer: boolean): Promise<DatabaseServers> {
       await way.shut();
       await pooler?.close();
       await server.close();
+      disk?.unmount();
     },
   };
 }
@@ -94,6 +102,21 @@ async function addServiceRole(url: string): Promise<void> {
   await client.query(`CREATE ROLE ${username} LOGIN PASSWORD '${password}'`);
   await client.query(`GRANT CREATE ON DATABASE ${new URL(url).pathname.slice(1)} TO ${username}`);
   await client.end();
+}
+
+/** With room for far more orders than a run has. */
+async function moveToSmallDisk(url: string): Promise<SmallDisk> {
+  const other = new URL(url);
+  other.pathname = 'postgres';
+  // From a database that is not in use: the other one is moved.
+  const client = new Client({ connectionString: other.href });
+  await client.connect();
+  const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
+  const disk = SmallDisk.mount({ size: '1g', likeOwnerOf: rows[0]?.data_directory ?? '' });
+  await client.query(`CREATE TABLESPACE small LOCATION '${disk.path}'`);
+  await client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET TABLESPACE small`);
+  await client.end();
+  return disk;
 }
 
 /** As libpq has it: `postgres://user:password@host:port,host:port/database`. */

@@ -28,6 +28,7 @@ interface Setting {
   readonly isBrokerDead: boolean;
   readonly hasStandby: boolean;
   readonly usesPgbouncer: boolean;
+  readonly hasSmallDisk: boolean;
   readonly keepsLogs: boolean;
   /** Beside the hooks of every run. */
   readonly patches: readonly Patch[];

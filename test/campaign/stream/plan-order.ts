@@ -27,6 +27,8 @@ export interface PlannedOrder {
 export const SKUS: readonly string[] = Array.from({ length: 200 }, (_, index) => `article-${index}`);
 const POPULAR = 3;
 const POPULAR_SHARE = 0.1;
+/** From one in every 1,000 orders on, so many in a row want the same article. */
+const FLASH_SALE = { from: 100, to: 250 };
 /** On hand of each at the beginning: never sold out. */
 export const PLENTY = 10_000_000;
 export const CURRENCY = 'EUR';
@@ -44,8 +46,9 @@ const MAX_PATIENT_MS = 45_000;
 export function planOrder(seed: number, number: number): PlannedOrder {
   const random = new Random(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
   const usualMs = random.between(MIN_WINDOW_MS, MAX_WINDOW_MS);
-  const first =
+  const drawn =
     random.next() < POPULAR_SHARE ? random.between(0, POPULAR - 1) : random.between(POPULAR, SKUS.length - 1);
+  const first = isFlashSale(number) ? 0 : drawn;
   const lines = Array.from({ length: random.between(1, 3) }, (_, index) => {
     return { sku: `article-${(first + index * 7) % SKUS.length}`, quantity: random.between(1, 3) };
   });
@@ -60,6 +63,11 @@ export function planOrder(seed: number, number: number): PlannedOrder {
     lines,
     deed,
   };
+}
+
+function isFlashSale(number: number): boolean {
+  const place = number % 1_000;
+  return place >= FLASH_SALE.from && place < FLASH_SALE.to;
 }
 
 export function hasAttempt({ deed }: PlannedOrder): boolean {
