@@ -59,7 +59,7 @@ export class Claims {
       this.contest(same.attempts.filter((one) => one.orderId !== order.id && isBooked(one)));
     } else if (
       decision === 'disputed' ||
-      wasElsewhere(same.handled, money, order.id) ||
+      (!isSettled && booking.holder.status !== 'SETTLED' && wasElsewhere(same.handled, money)) ||
       (isOutranked && (isSettled || !isRightful(booking)))
     )
       keep('attempt-mismatch');
@@ -72,8 +72,8 @@ export class Claims {
   /** Tells a person of what was settled as a mere report, and what its provider has confirmed now. */
   private tellOfSettled(before: LockedOrder, after: LockedOrder): void {
     const { store, agenda, wiring } = this.world;
-    for (const attempt of wiring.tellsOfSettled ? settledReports(before, after) : []) {
-      const rows = store.unmatched.all().filter((row) => isSameRow(row, attempt) && row.handling === 'settled');
+    for (const { attempt, report } of wiring.tellsOfSettled ? settledReports(before, after) : []) {
+      const rows = store.unmatched.all().filter((row) => isSameRow(row, report) && row.handling === 'settled');
       const { reason = 'attempt-mismatch' } = rows.findLast((row) => row.reason !== 'attempt-mismatch') ?? {};
       const why = { reason, handling: 'kept', now: agenda.now, traceparent: undefined } as const;
       store.keepUnmatched([unmatchedFromAttempt(attempt, why)]);
@@ -89,7 +89,7 @@ export class Claims {
     const known = found.flatMap(({ attempts }) => attempts);
     const handled = found.flatMap((one) => one.handled);
     this.contest(known.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one]))));
-    const isAlone = (one: PaymentAttempt): boolean => !wasElsewhere(handled, { ...one, source: 'provider' }, order.id);
+    const isAlone = (one: PaymentAttempt): boolean => !wasElsewhere(handled, { ...one, source: 'provider' });
     const own = payments.filter((payment) => isOnlyClaimed(payment, known) && isAlone(payment));
     for (const { orderId, paidAmount, paidCurrency, ...key } of own) {
       const isAnswered = (row: UnmatchedRow): boolean =>
@@ -170,7 +170,7 @@ export class Claims {
     }
     this.tellOfSettled(before, after);
     const known = found.flatMap(({ attempts }) => attempts);
-    const wasOfOther = (one: Money, index: number): boolean => wasElsewhere(found[index]?.handled ?? [], one, after.id);
+    const wasOfOther = (one: Money, index: number): boolean => wasElsewhere(found[index]?.handled ?? [], one);
     const contested = money.filter((one, index) => wasOfOther(one, index) || isBesideSettled(after, one));
     const disputed = disputedOf(after, known, contested);
     const why = { reason: 'attempt-mismatch', handling: 'kept', now: agenda.now, traceparent: undefined } as const;

@@ -13,8 +13,22 @@ export class HandledTable {
 
   /** What an order had that is erased or purged. */
   rememberBooked(attempts: readonly PaymentAttempt[]): void {
-    const booked = attempts.filter(({ status }) => REMEMBERED.includes(status));
-    this.rows = [...this.rows, ...booked.filter(({ reference }) => !reference.startsWith('erased:')).map(fateOf)];
+    const named = attempts.filter(({ reference }) => !reference.startsWith('erased:'));
+    const booked = named.filter(({ status }) => REMEMBERED.includes(status));
+    const seconds = attempts.filter((one) => !one.registered && one.reference === one.transactionId);
+    const firsts = named.filter(({ registered, paidSource }) => registered && paidSource === 'provider');
+    const refunds = seconds
+      .filter(({ status }) => status === 'REFUNDED')
+      .flatMap((second) =>
+        firsts
+          .filter(({ provider }) => provider === second.provider)
+          .map(({ reference, merchantAccount, resolvedAccount }) => ({
+            ...fateOf(second),
+            reference,
+            merchantAccount: resolvedAccount ?? merchantAccount,
+          })),
+      );
+    this.rows = [...this.rows, ...booked.map(fateOf), ...refunds];
   }
 
   /** What a person has settled that belongs to no attempt. */

@@ -10,6 +10,8 @@ import {
   isSameAttempt,
   isSamePayment,
   isSameRow,
+  isSettledReport,
+  isUnconfirmed,
   type PaidSource,
   type PaymentAttempt,
   type PaymentNames,
@@ -68,10 +70,19 @@ export function bookMoney(order: LockedOrder, told: Money): Booking {
   // What a report says of a second payment does not show through which attempt it was made.
   const holders =
     money.secondOf !== undefined ? booked.filter((one) => one === known || one.paidSource === 'provider') : booked;
-  const before = holderOf(holders, money, known) ?? reportedAttempt(order, money);
-  const wasHolder = isBooked(before);
-  const holder = resolvedBy(wasHolder ? assignedBy(confirmedBy(before, money), money) : paidBy(before, money), money);
-  const others = othersOf(attempts, holder, booked, known, money).map((other) => withoutPayment(order, other, money));
+  const isFree = known?.registered && (!isBooked(known) || isUnconfirmed(known));
+  const misnamed = isFree ? holders.filter((one) => isMisnamed(one, money)) : [];
+  const isSettled = misnamed.length > 0;
+  const before = (isSettled ? known : holderOf(holders, money, known)) ?? reportedAttempt(order, money);
+  const wasHolder = isBooked(before) && !isSettled;
+  const paid = wasHolder
+    ? assignedBy(confirmedBy(before, money), money)
+    : paidBy(before, isSettled ? { ...money, isSettled } : money);
+  const holder = resolvedBy(paid, money);
+  const others = [
+    ...othersOf(attempts, holder, booked, known, money).map((other) => withoutPayment(order, other, money)),
+    ...misnamed.map((other) => ({ ...other, transactionId: null })),
+  ];
   const changed = [...(holder === before ? [] : [holder]), ...(money.source === 'provider' ? others : [])];
   return {
     ...put(order, changed),
@@ -96,6 +107,15 @@ function distinguished({ attempts }: LockedOrder, money: Money): Money {
   const isKnown = (one: PaymentAttempt): boolean =>
     isBooked(one) && one.paidSource === 'provider' && isSamePayment(one, own);
   return money.source === 'provider' || attempts.some(isKnown) ? own : money;
+}
+
+/**
+ * Whether a person has settled a report that names the wrong attempt, according to the provider. That person may have
+ * paid back what either attempt holds, so both count as settled.
+ */
+function isMisnamed(settled: PaymentAttempt, money: Money): boolean {
+  const isItsName = isSameAttempt(settled, money) || settled.reference === money.transactionId;
+  return money.source === 'provider' && isSettledReport(settled) && !isItsName;
 }
 
 /**

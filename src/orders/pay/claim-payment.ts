@@ -56,7 +56,7 @@ export class ClaimPayment {
       await this.unmatched.contest(othersWith(order, money, same).filter(isBooked), { tx, by, now });
     } else if (
       decision === 'disputed' ||
-      wasElsewhere(same.handled, money, order.id) ||
+      (!isSettled && booking.holder.status !== 'SETTLED' && wasElsewhere(same.handled, money)) ||
       (isOutranked && (isSettled || !isRightful(booking)))
     ) {
       await this.keep(claim, 'attempt-mismatch');

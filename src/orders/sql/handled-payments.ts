@@ -59,12 +59,12 @@ export function isSettledBefore(handled: readonly HandledPayment[], money: Claim
 }
 
 /**
- * Whether the provider confirms a payment that another order had, too, before it was erased or purged. A mere report did
- * not take it from this order, but a person must find out whose money it is.
+ * Whether the provider confirms a payment that an order had, too, before it was erased or purged, or that a person has
+ * settled. A mere report did not take it from this order, but a person must find out whose money it is, and whether it is
+ * still there.
  */
-export function wasElsewhere(handled: readonly HandledPayment[], money: Claimed, orderId: string): boolean {
-  const others = handled.filter((one) => one.fate !== 'settled' && one.orderId !== orderId);
-  return money.source === 'provider' && money.isAssigned !== true && others.some((one) => isMeant(one, money));
+export function wasElsewhere(handled: readonly HandledPayment[], money: Claimed): boolean {
+  return money.source === 'provider' && money.isAssigned !== true && handled.some((one) => isMeant(one, money));
 }
 
 function dealtWith(handled: readonly HandledPayment[], money: Claimed): HandledPayment[] {
@@ -146,10 +146,14 @@ export function rememberSettledSql(schema: string, which: string): string {
       FROM ${schema}.unmatched_payment p WHERE ${which}`;
 }
 
-/** SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. */
+/**
+ * SQL: stores what is left of the payments of orders that are erased or purged; `$1` are their ids. A provider names the
+ * reference if the refund of a second payment under it fails, so such a refund is stored under the first payments' names.
+ */
 export function rememberBookedSql(schema: string, isOpenName: string): string {
-  const isRefunded = `EXISTS (SELECT 1 FROM ${schema}.refund r
-     WHERE r.provider = a.provider AND r.reference = a.reference AND r.merchant_account = a.merchant_account)`;
+  const isRefunded = (attempt: string): string => `EXISTS (SELECT 1 FROM ${schema}.refund r
+     WHERE r.provider = ${attempt}.provider AND r.reference = ${attempt}.reference
+       AND r.merchant_account = ${attempt}.merchant_account)`;
   const booked = [...BOOKED_STATUSES, 'DUPLICATE'].map((status) => `'${status}'`).join(', ');
   return `
     INSERT INTO ${schema}.handled_payment
@@ -157,9 +161,15 @@ export function rememberBookedSql(schema: string, isOpenName: string): string {
     SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(a.provider, a.transaction_id),
            COALESCE(a.resolved_account, a.merchant_account), a.paid_amount, a.paid_currency,
            CASE WHEN a.paid_source = 'provider' OR a.status = 'DUPLICATE' THEN 'provider' ELSE 'report' END,
-           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isRefunded} THEN 'refunded' ELSE 'booked' END, a.order_id
+           CASE WHEN a.status = 'SETTLED' THEN 'settled' WHEN ${isRefunded('a')} THEN 'refunded' ELSE 'booked' END, a.order_id
       FROM ${schema}.payment_attempt a
-     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}`;
+     WHERE a.order_id = ANY($1::text[]) AND a.status IN (${booked}) AND ${isOpenName}
+    UNION ALL
+    SELECT ${schema}.payment_name(a.provider, a.reference), ${schema}.payment_name(s.provider, s.transaction_id),
+           COALESCE(a.resolved_account, a.merchant_account), s.paid_amount, s.paid_currency, 'provider', 'refunded', s.order_id
+      FROM ${schema}.payment_attempt s JOIN ${schema}.payment_attempt a USING (order_id, provider)
+     WHERE s.order_id = ANY($1::text[]) AND s.reference = s.transaction_id AND NOT s.registered AND ${isRefunded('s')}
+           AND a.registered AND a.paid_source = 'provider' AND ${isOpenName}`;
 }
 
 /** The payments that a person has settled without an attempt. */

@@ -72,7 +72,7 @@ export class NoteUnmatchedMoney {
       return disputedOf(
         after,
         holders,
-        found.filter((one) => wasElsewhere(handled, one, after.id) || isBesideSettled(after, one)),
+        found.filter((one) => wasElsewhere(handled, one) || isBesideSettled(after, one)),
       );
     });
     const why = { reason: 'attempt-mismatch', handling: 'kept', now, traceparent: by.traceparent } as const;
@@ -134,7 +134,7 @@ export class NoteUnmatchedMoney {
     const claims = attempts.filter((one) => isClaim(one) && payments.some((payment) => isElsewhere(payment, [one])));
     await this.contest(claims, context);
     // What another order has for certain, too, or had before it was erased or purged, stays shown to a person.
-    const isAlone = (one: PaymentAttempt): boolean => !wasElsewhere(handled, { ...one, source: 'provider' }, order.id);
+    const isAlone = (one: PaymentAttempt): boolean => !wasElsewhere(handled, { ...one, source: 'provider' });
     const own = payments.filter((payment) => isOnlyClaimed(payment, attempts) && isAlone(payment));
     await this.store.contested.close(context.tx, own);
   }
@@ -162,8 +162,8 @@ export class NoteUnmatchedMoney {
    * @param before the order before the payments were booked. Undefined: it was not there.
    */
   async tellOfSettled(before: LockedOrder | undefined, after: LockedOrder, { tx, by, now }: Context): Promise<void> {
-    for (const attempt of settledReports(before, after)) {
-      const reason = (await this.store.contested.settledReason(tx, attempt)) ?? 'attempt-mismatch';
+    for (const { attempt, report } of settledReports(before, after)) {
+      const reason = (await this.store.contested.settledReason(tx, report)) ?? 'attempt-mismatch';
       const why = { reason, handling: 'kept', now, traceparent: by.traceparent } as const;
       await this.store.keepUnmatched(tx, [unmatchedFromAttempt(attempt, why)]);
     }
@@ -272,13 +272,24 @@ function holdersElsewhere(payment: PaymentAttempt, attempts: readonly PaymentAtt
   );
 }
 
-/** Pure: the payments after a booking that a person had settled as mere reports, and that the provider has confirmed now. */
-export function settledReports(before: LockedOrder | undefined, after: LockedOrder): readonly PaymentAttempt[] {
+/**
+ * Pure: the payments after a booking that a person had settled as mere reports, and that the provider has confirmed now,
+ * perhaps for another attempt than the report had named.
+ */
+export function settledReports(
+  before: LockedOrder | undefined,
+  after: LockedOrder,
+): readonly { readonly attempt: PaymentAttempt; readonly report: PaymentAttempt }[] {
   const settled = ({ attempts }: LockedOrder): PaymentAttempt[] =>
     attempts.filter(({ status }) => status === 'SETTLED');
-  const reports = before ? settled(before).filter(({ paidSource }) => paidSource !== 'provider') : [];
-  const isReport = (one: PaymentAttempt): boolean => reports.some((report) => isSameRow(report, one));
-  return settled(after).filter((one) => one.paidSource === 'provider' && isReport(one));
+  const known = before ? settled(before) : [];
+  const reports = known.filter(({ paidSource }) => paidSource !== 'provider');
+  const confirmed = settled(after).filter(({ paidSource }) => paidSource === 'provider');
+  const isNews = (one: PaymentAttempt): boolean => known.every((was) => !isSameRow(was, one) || reports.includes(was));
+  return confirmed.filter(isNews).flatMap((attempt) => {
+    const report = reports.find((one) => isSameRow(one, attempt)) ?? reports.find((one) => isSamePayment(one, attempt));
+    return report ? [{ attempt, report }] : [];
+  });
 }
 
 /** Pure: whether the provider has confirmed this payment for an attempt that the order registered. */

@@ -4,7 +4,7 @@ import { OpenItems } from '../../../src/orders/retention/open-items';
 import { RefundRows } from '../../../src/orders/unmatched/refund-rows';
 import { type Notification, PaymentObservers, PaymentProviders } from '../../../src/payments';
 import { type DueTimeout, type TimeoutOutcome } from '../../../src/timeouts';
-import { type OperatorDesk, openDesk } from './operator-desk';
+import { ANNA, type OperatorDesk, openDesk } from './operator-desk';
 import { eraseOrder, purgeOrder } from './forget-order';
 import { dueOf, eventsOf, notified, SCHEMA, settleUntilDone } from './shop';
 
@@ -257,6 +257,23 @@ describe('a refund that fails after it succeeded', () => {
     await news('f-excess');
     expect(await desk.openOf('f-excess')).toMatchObject([{ reason: 'refund-failed', handling: 'kept', orderId: id }]);
     expect(await desk.statusOf(id)).toBe('PAID');
+  });
+
+  it.each([
+    ['erased', (id: string) => eraseOrder(desk, id)],
+    ['purged', (id: string) => purgeOrder(desk, id)],
+  ])('of a second payment under one reference is told to a person although its order was %s', async (what, forget) => {
+    const [reference, second] = [`f-two-${what}`, `t-f-two-${what}-2`];
+    const id = await desk.placed({ attempt: desk.attempt(reference) });
+    await desk.confirm(id, reference);
+    const told = { orderId: id, ...desk.attempt(reference), amount: 500, currency: 'EUR', transactionId: second };
+    await desk.shop.markPaid.confirm(told, { cause: 'notify' }, { account: null });
+    const request = { orderId: id, ...desk.attempt(second), reason: 'the buyer called' };
+    expect(await desk.shop.refund.execute(request, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
+    expect(await run(id)).toEqual({ type: 'done' });
+    await forget(id);
+    await news(reference);
+    expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', amount: 500, orderId: id }]);
   });
 
   it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {

@@ -1,5 +1,7 @@
 import { SystemClock } from '../../../src/clock';
 import { ORDER_LATE_WATCH } from '../../../src/orders/order-timeouts';
+import { OrderTransaction } from '../../../src/orders/order-transaction';
+import { ErasePersonalData } from '../../../src/orders/retention/erase-personal-data';
 import { Purge } from '../../../src/orders/retention/purge';
 import { resolveRetention } from '../../../src/orders/retention/retention-options';
 import { purgeSteps } from '../../../src/orders/retention/retention.providers';
@@ -63,6 +65,11 @@ describe('a payment that a person has settled', () => {
     const keep = resolveRetention({ settledMoneyMs: 30 * DAY_MS, idempotencyKeysMs: 0 });
     const steps = purgeSteps({ dataSource, schema: SCHEMA }, inventory, keep, listeners);
     await new Purge(steps, new SystemClock()).runOnce();
+  };
+  const erase = (orderId: string) => {
+    const { dataSource, store, scheduler, listeners } = desk.shop;
+    const orders = new OrderTransaction({ dataSource, schema: SCHEMA, store, scheduler });
+    return new ErasePersonalData(orders, listeners).execute({ orderId, reason: 'request 4711' }, { by: ANNA });
   };
   const keptLate = async (reference: string): Promise<string> => {
     const orderId = await desk.closed({ merchantId: 'keeper' });
@@ -225,6 +232,44 @@ describe('a payment that a person has settled', () => {
     );
     await settlePayment('s-made-up', 'surplus');
     expect(await desk.attemptsOf(orderId)).toContain('s-true PAID');
+  });
+
+  it('by the row of a report that names the wrong attempt is shown under both attempts', async () => {
+    const orderId = await desk.placed({ merchantId: 'parker', attempt: desk.attempt('s-right') });
+    await desk.shop.register.execute({ orderId, ...desk.attempt('s-wrong') });
+    const told = { amount: 1_500, currency: 'EUR', transactionId: 't-s-right' };
+    await desk.shop.markPaid.execute({ orderId, ...desk.attempt('s-wrong'), ...told });
+    await settlePayment('s-wrong', 'amount-mismatch');
+    await desk.confirm(orderId, 's-right');
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['s-right SETTLED', 's-wrong SETTLED']);
+    expect(await desk.openOf('s-right')).toMatchObject([
+      { reason: 'amount-mismatch', handling: 'kept', amount: 1_999 },
+    ]);
+    expect(await desk.rowsOf('s-wrong')).toEqual(['amount-mismatch settled']);
+    desk.shop.provider.paid('s-wrong');
+    await reconcile(desk.shop, orderId);
+    expect(await desk.openOf('s-wrong')).toMatchObject([
+      { reason: 'amount-mismatch', handling: 'kept', amount: 1_999 },
+    ]);
+    expect(await reopen('s-wrong', 'amount-mismatch')).toMatchObject({ outcome: 'reopened' });
+    await settleUntilDone(desk.shop, [orderId]);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+  });
+
+  it('of another order stays shown in the order that it pays, after the other order is erased', async () => {
+    const [payer, liar] = [await desk.placed({ attempt: desk.attempt('s-own') }), await desk.placed()];
+    await desk.report(liar, 't-s-own', 500);
+    await settlePayment('t-s-own', 'amount-mismatch');
+    await desk.confirm(payer, 's-own');
+    expect(await desk.rowsOf('s-own')).toEqual(['attempt-mismatch kept']);
+    await desk.shop.cancel.execute({ orderId: liar });
+    await settleUntilDone(desk.shop, [liar]);
+    await desk.endTimeoutsOf(liar);
+    await desk.shop.dataSource.query(`DELETE FROM ${SCHEMA}.outbox`);
+    expect(await erase(liar)).toMatchObject({ outcome: 'erased' });
+    // Looks at all payments of the order again.
+    await desk.confirm(payer, 's-own');
+    expect(await desk.rowsOf('s-own')).toEqual(['attempt-mismatch kept']);
   });
 
   it('counts as money again if a person reopens it', async () => {

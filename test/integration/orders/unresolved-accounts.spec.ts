@@ -258,6 +258,16 @@ describe('a payment whose merchant account was not known when its attempt was re
     expect([await attemptsOf(first), await attemptsOf(second)]).toEqual([['main SETTLED'], ['other PAID']]);
   });
 
+  it('is told to a person if one had settled it and a report without the account hides that', async () => {
+    await notify('paid-back', 't-paid-back');
+    const [row] = (await shop.unmatched.list({ limit: 1_000 })).filter(({ reference }) => reference === 'paid-back');
+    await shop.settleUnmatched.execute({ id: row?.id ?? '', reason: 'paid back by wire' });
+    const id = await placed({ attempt: attempt('never-used') });
+    expect(await report(id, 'paid-back')).toMatchObject({ outcome: 'paid' });
+    await notify('paid-back', 't-paid-back');
+    expect([await statusOf(id), await rowsOf(id)]).toEqual(['PAID', ['paid-back attempt-mismatch kept']]);
+  });
+
   it('keeps its order from being closed or canceled if it waits under a name with the account, or without', async () => {
     for (const [given, registered] of [
       ['main', undefined],

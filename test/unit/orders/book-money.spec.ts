@@ -97,6 +97,28 @@ describe('booking a payment', () => {
     expect(after.attempts.filter(({ status }) => status === 'PAID')).toEqual([]);
   });
 
+  it('settles the attempt that the provider names, too, if a person has settled a report that named another one', () => {
+    const confused = paid({ status: 'SETTLED', reference: 'a-2', paidSource: 'report', transactionId: 't-1' });
+    for (const named of [attempt(), paid({ paidSource: 'report', transactionId: 't-1' })]) {
+      const before = order({ attempts: [named, confused] });
+      const { holder, released, after } = bookMoney(before, money({ transactionId: 't-1' }));
+      expect(holder).toMatchObject({ reference: 'a-1', status: 'SETTLED', paidSource: 'provider' });
+      // It is still looked up.
+      expect(after.attempts[1]).toMatchObject({
+        reference: 'a-2',
+        status: 'SETTLED',
+        paidSource: 'report',
+        transactionId: null,
+      });
+      expect(released).toEqual([]);
+    }
+    const byName = bookMoney(
+      order({ attempts: [attempt(), { ...confused, transactionId: null }] }),
+      money({ transactionId: 'a-2' }),
+    );
+    expect(statuses(byName.after.attempts)).toEqual(['a-1 DUPLICATE -', 'a-2 SETTLED 100']);
+  });
+
   it('takes one of two merchants for a payment without an account, and leaves the attempt of the other open', () => {
     const attempts = [attempt({ merchantAccount: 'm-1' }), attempt({ merchantAccount: 'm-2' })];
     const { after } = bookMoney(order({ attempts }), money());
