@@ -115,7 +115,7 @@ function isInOpenRow(shop: Shop, { unit }: Held): boolean {
 export function isItsFailure(shop: Shop, row: UnmatchedRow, unit: Unit): boolean {
   if (!unit.hasComeBack || row.reason !== 'refund-failed') return false;
   if (unitOf(shop, row) === unit) return true;
-  const isUnnamed = row.transactionId === null && BigInt(row.amount) === unit.held;
+  const isUnnamed = row.transactionId === null && BigInt(row.amount) >= unit.held;
   return isUnnamed && (paymentOf(shop, row)?.units.includes(unit) ?? false);
 }
 

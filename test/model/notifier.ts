@@ -2,6 +2,7 @@ import { type AttemptKey } from '../../src/orders/payment-attempt';
 import { type PaidOutcome } from '../../src/payments';
 import { ORDER_LATE_WATCH, paymentTimeout, reconcileTimeout, refundTimeout } from '../../src/orders/order-timeouts';
 import { type Money } from '../../src/orders/pay/book-money';
+import { refundedOf } from '../../src/orders/pay/handle-webhook';
 import { accountOf } from '../../src/orders/pay/with-account';
 import { LIMITS } from '../../src/orders/limits';
 import { bookNotified, findNotified, moneyOf } from './book-payment';
@@ -101,12 +102,11 @@ function look(shop: Shop, money: Money): boolean {
 /** The order was erased or purged after it had refunded the payment. */
 function tellOfRefund({ world: { store, agenda } }: Shop, { provider, reference, merchantAccount }: Money): boolean {
   const names = { provider, reference, merchantAccount, transactionId: null };
-  const handled = [names, { ...names, merchantAccount: null }].flatMap((one) => store.handled.find(one));
-  const refunded = handled.find(({ fate }) => fate === 'refunded');
-  if (!refunded || refunded.amount === null || refunded.currency === null) return false;
-  const { orderId, amount, currency } = refunded;
+  const unresolved = merchantAccount === null ? [] : [{ ...names, merchantAccount: null }];
+  const refunded = refundedOf([names, ...unresolved].flatMap((one) => store.handled.find(one)));
+  if (!refunded) return false;
   const why = { reason: 'refund-failed', handling: 'kept', evidence: {}, now: agenda.now } as const;
-  store.keepUnmatched([{ ...names, orderId, amount, currency, source: 'provider', ...why }]);
+  store.keepUnmatched([{ ...names, ...refunded, source: 'provider', ...why }]);
   return true;
 }
 

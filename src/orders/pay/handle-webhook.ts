@@ -13,6 +13,7 @@ import {
 import { type TimeoutScheduler } from '../../timeouts';
 import { readPayment, storableMoney } from '../input';
 import { type MarkPaid } from './mark-paid';
+import { type HandledPayment } from '../sql/handled-payments';
 import { type OrderStore } from '../sql/order-store';
 import { type RefundRows } from '../unmatched/refund-rows';
 import { type UnmatchedMoney } from '../unmatched/unmatched-money';
@@ -179,12 +180,12 @@ export class HandleWebhook {
   private async tellOfRefund(names: PaymentNames): Promise<void> {
     const { store, dataSource } = this.deps;
     // Its attempt may have been registered without an account. To look in vain costs less than money that nobody sees.
-    const { handled } = await store.samePayments(dataSource, [names, { ...names, merchantAccount: null }]);
-    const refunded = handled.find(({ fate }) => fate === 'refunded');
-    if (!refunded || refunded.amount === null || refunded.currency === null) return;
-    const { orderId, amount, currency } = refunded;
+    const unresolved = names.merchantAccount === null ? [] : [{ ...names, merchantAccount: null }];
+    const { handled } = await store.samePayments(dataSource, [names, ...unresolved]);
+    const refunded = refundedOf(handled);
+    if (!refunded) return;
     const evidence = { says: 'the payment changed after its refund, and its order was erased or purged' };
-    await this.store({ ...names, orderId, amount, currency, reason: 'refund-failed', evidence });
+    await this.store({ ...names, ...refunded, reason: 'refund-failed', evidence });
   }
 
   private namesOf(
@@ -199,4 +200,18 @@ export class HandleWebhook {
 /** Whether the payment is found only by a transaction id that a report gave to the attempt. Anyone may report any id. */
 export function isLinkedByReport({ reference, paidSource }: PaymentAttempt, names: PaymentNames): boolean {
   return paidSource !== 'provider' && reference !== names.reference && reference !== names.transactionId;
+}
+
+/**
+ * Pure: what was refunded of the payments under one name. The provider does not say which of several refunds has failed, so
+ * it is the sum of those in one currency.
+ */
+export function refundedOf(
+  handled: readonly HandledPayment[],
+): { readonly orderId: string | null; readonly amount: bigint; readonly currency: string } | undefined {
+  const refunded = handled.filter(({ fate, amount }) => fate === 'refunded' && amount !== null);
+  const { orderId = null, currency = null } = refunded[0] ?? {};
+  if (currency === null) return undefined;
+  const amounts = refunded.flatMap((one) => (one.currency === currency && one.amount !== null ? [one.amount] : []));
+  return { orderId, currency, amount: amounts.reduce((sum, amount) => sum + amount, 0n) };
 }

@@ -276,6 +276,22 @@ describe('a refund that fails after it succeeded', () => {
     expect(await desk.openOf(reference)).toMatchObject([{ reason: 'refund-failed', amount: 500, orderId: id }]);
   });
 
+  it('of one of two payments under one reference is told with the sum, because the provider does not say which', async () => {
+    const id = await desk.placed({ attempt: desk.attempt('f-both') });
+    await desk.shop.cancel.execute({ orderId: id });
+    await settleUntilDone(desk.shop, [id]);
+    await desk.confirm(id, 'f-both');
+    expect(await run(id)).toEqual({ type: 'done' });
+    const told = { orderId: id, ...desk.attempt('f-both'), amount: 500, currency: 'EUR', transactionId: 't-f-both-2' };
+    await desk.shop.markPaid.confirm(told, { cause: 'notify' }, { account: null });
+    const request = { orderId: id, ...desk.attempt('t-f-both-2'), reason: 'the buyer called' };
+    expect(await desk.shop.refund.execute(request, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
+    expect(await run(id)).toEqual({ type: 'done' });
+    await purgeOrder(desk, id);
+    await news('f-both');
+    expect(await desk.openOf('f-both')).toMatchObject([{ reason: 'refund-failed', amount: 2_499, orderId: id }]);
+  });
+
   it('is told to nobody if an erased order had kept the money that the provider reports a change of', async () => {
     const id = await desk.placed({ attempt: desk.attempt('f-needed') });
     await desk.confirm(id, 'f-needed');
