@@ -93,7 +93,9 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
   const isThere = sum(held) + askedAbout(shop, order) >= order.amount || (isHidden && hasPaid(shop, order));
   const spent = held.filter(({ attempt }) => !isKept(shop, order, attempt));
   // A payment that is booked under two names, as by a liar, is there once. `checkNames` tells of the second name.
-  const surplus = spent.filter((one) => sum(spent.filter(({ unit }) => unit !== one.unit)) >= order.amount);
+  // A liar may state less than what another buyer has paid, and nobody can know more.
+  const seen = isTrue ? spent : spent.map((one) => ({ ...one, amount: statedAmount(one) }));
+  const surplus = seen.filter((one) => sum(seen.filter(({ unit }) => unit !== one.unit)) >= order.amount);
   return [
     ...(!isThere && isTrue ? missing : []),
     ...surplus.map(({ attempt }): Violation => ({
@@ -116,6 +118,12 @@ function askedAbout(shop: Shop, { attempts, currency }: LockedOrder): bigint {
     return unit?.currency === currency && isAskedAbout(shop, unit, isUnconfirmed(attempt)) ? [unit] : [];
   });
   return [...new Set(units)].reduce((sum, unit) => sum + unit.paidBack, 0n);
+}
+
+/** What the books say at most of a payment that only a report vouches for. */
+function statedAmount({ attempt, amount }: { readonly attempt: PaymentAttempt; readonly amount: bigint }): bigint {
+  const { paidAmount } = attempt;
+  return isUnconfirmed(attempt) && paidAmount !== null && paidAmount < amount ? paidAmount : amount;
 }
 
 /** Whether the buyer has really paid the order. */
@@ -192,7 +200,8 @@ function checkRest(shop: Shop): { violations: Violation[]; parked: number } {
     }
     // What a person had settled as a mere report is told once more, and is not money.
     const isSettled = (row: UnmatchedRow): boolean =>
-      attempts.some((attempt) => attempt.status === 'SETTLED' && isSameAttempt(attempt, row));
+      attempts.some((attempt) => attempt.status === 'SETTLED' && isSameAttempt(attempt, row)) ||
+      store.handled.find(row).some(({ fate }) => fate === 'settled');
     const isEarly = ({ createdAt: at }: UnmatchedRow): boolean => Math.abs(+at - +createdAt) < EARLY_MS;
     const early = store.adoptable(id).filter((row) => isEarly(row) && !isSettled(row));
     if (early.length > 0) violations.push({ type: 'endless', text: `${id} is there, and its early money is kept` });
