@@ -89,8 +89,9 @@ function checkMoney(shop: Shop, order: LockedOrder): Violation[] {
   const missing: Violation[] = [{ type: 'charged', text: `${order.id} is PAID, and only ${sum(held)} are there` }];
   // A report that names another attempt of the order hides which of its payments is there. So does one that names no
   // transaction of several: the provider has told of a smaller one, and an open row asks how much is there.
-  const isHidden = order.attempts.some(isUnconfirmed) || hasOpenPart(shop, order);
-  const isThere = sum(held) + askedAbout(shop, order) >= order.amount || (isHidden && hasPaid(shop, order));
+  const isAsked = hasOpenPart(shop, order);
+  const isHidden = order.attempts.some(isUnconfirmed) || isAsked;
+  const isThere = sum(held) + askedAbout(shop, order) >= order.amount || (isHidden && hasPaid(shop, order, isAsked));
   const spent = held.filter(({ attempt }) => !isKept(shop, order, attempt));
   // A payment that is booked under two names, as by a liar, is there once. `checkNames` tells of the second name.
   // A liar may state less than what another buyer has paid, and nobody can know more.
@@ -126,11 +127,11 @@ function statedAmount({ attempt, amount }: { readonly attempt: PaymentAttempt; r
   return isUnconfirmed(attempt) && paidAmount !== null && paidAmount < amount ? paidAmount : amount;
 }
 
-/** Whether the buyer has really paid the order. */
-function hasPaid(shop: Shop, { id, amount, currency }: LockedOrder): boolean {
+/** Whether the buyer has really paid the order. @param isAsked whether an open row asks what a person has paid back of it */
+function hasPaid(shop: Shop, { id, amount, currency }: LockedOrder, isAsked: boolean): boolean {
   const own = shop.payments().filter(({ owner }) => owner === id);
   const units = own.flatMap((payment) => payment.units).filter((unit) => unit.currency === currency);
-  return units.reduce((sum, { held }) => sum + held, 0n) >= amount;
+  return units.reduce((sum, { held, paidBack }) => sum + held + (isAsked ? paidBack : 0n), 0n) >= amount;
 }
 
 /** Whether a person decides about this money, and was told: by the parked timeout, or by the unmatched payment. */

@@ -33,6 +33,7 @@ export class LatePath {
     const order = store.lock(orderId);
     this.claims.outrank(order);
     this.noteExcess(order);
+    this.tellOfShortage(order);
     const decision = wiring.decideUnmatched(order, policy, { verified });
     if (decision.type === 'nothing') return;
     trace.note(() => `late path: ${order.id} is ${order.status} -> ${decision.type}`);
@@ -106,6 +107,14 @@ export class LatePath {
     const { attempt, excess } = money.overpaid;
     const why = { reason: 'overpaid', handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
     this.world.store.keepUnmatched([{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
+  }
+
+  private tellOfShortage(order: LockedOrder): void {
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'insufficient') return;
+    const why = { reason: money.reason, handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
+    const paid = order.attempts.filter(({ status }) => status === 'PAID');
+    this.world.store.keepUnmatched(paid.map((attempt) => unmatchedFromAttempt(attempt, why)));
   }
 
   private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {

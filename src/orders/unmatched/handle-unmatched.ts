@@ -48,6 +48,7 @@ export class HandleUnmatched {
    */
   async execute(order: LockedOrder, context: LockedContext): Promise<void> {
     await this.handleExcess(order, context);
+    await this.tellOfShortage(order, context);
     await this.deps.found.outrank(order, context);
     const decision = this.decide(order, context);
     switch (decision.type) {
@@ -73,6 +74,18 @@ export class HandleUnmatched {
     const why = { reason: 'overpaid', handling, now, traceparent: by.traceparent } as const;
     await this.deps.store.keepUnmatched(tx, [{ ...unmatchedFromAttempt(attempt, why), amount: excess }]);
     if (isRefunded) await this.begin([refundOfExcess(attempt, excess)], context);
+  }
+
+  /** Tells a person that a paid order has less money than it needs: a report was wrong, or a person has settled what it names. */
+  private async tellOfShortage(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
+    const money = moneyReceived(order, order.attempts);
+    if (order.status !== 'PAID' || money.type !== 'insufficient') return;
+    const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
+    const paid = order.attempts.filter(({ status }) => status === 'PAID');
+    await this.deps.store.keepUnmatched(
+      tx,
+      paid.map((attempt) => unmatchedFromAttempt(attempt, why)),
+    );
   }
 
   /**

@@ -256,6 +256,22 @@ describe('a payment that a person has settled', () => {
     expect(await desk.statusOf(orderId)).toBe('PAID');
   });
 
+  it('leaves a paid order with too little, which a person is told', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('s-part') });
+    await desk.shop.register.execute({ orderId, ...desk.attempt('s-gone') });
+    const told = { orderId, currency: 'EUR' };
+    await desk.shop.markPaid.execute({ ...told, ...desk.attempt('s-gone'), amount: 1_500, transactionId: 't-s-part' });
+    await settlePayment('s-gone', 'amount-mismatch');
+    await desk.shop.markPaid.execute({ ...told, ...desk.attempt('s-part'), amount: 1_999, transactionId: 't-s-gone' });
+    await desk.confirm(orderId, 's-gone');
+    await settlePayment('s-gone', 'amount-mismatch');
+    expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['s-gone SETTLED', 's-part CLOSED']);
+    desk.shop.provider.paid('s-part', 1_500n);
+    await watch(orderId);
+    expect(await desk.statusOf(orderId)).toBe('PAID');
+    expect(await desk.openOf('s-part')).toMatchObject([{ reason: 'amount-mismatch', handling: 'kept', amount: 1_500 }]);
+  });
+
   it('of another order stays shown in the order that it pays, after the other order is erased', async () => {
     const [payer, liar] = [await desk.placed({ attempt: desk.attempt('s-own') }), await desk.placed()];
     await desk.report(liar, 't-s-own', 500);
