@@ -13,7 +13,7 @@ import { untilDrained } from './checks/until-drained';
 import { type FaultKind } from './faults/fault-kind';
 import { FaultLog } from './faults/fault-log';
 import { injectFaults } from './faults/inject';
-import { planFaults } from './faults/plan-faults';
+import { type FaultWish, planFaults } from './faults/plan-faults';
 import { openStage, type Stage } from './stage/open-stage';
 import { BrokerLink } from './stream/broker-link';
 import { driveStream, type StreamResult } from './stream/drive-stream';
@@ -54,11 +54,11 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
   const beganAt = performance.now();
   const { transport, queueType, instances, isBrokerDead, keepsLogs, usesPgbouncer } = options;
   const patches = [...(options.hasBarePool ? [BARE_POOL] : []), ...(run.patches ?? [])];
+  const servers = { hasStandby: hasStandby(run), hasSmallDisk: hasSmallDisk(run) };
   const changes = {
     patches,
     environment: { RABBITMQ_QUEUE_TYPE: queueType, ...run.environment },
-    hasStandby: hasStandby(run),
-    hasSmallDisk: hasSmallDisk(run),
+    ...servers,
     usesPgbouncer,
   };
   const stage = await openStage({ transport, instances, isBrokerDead, keepsLogs, ...changes, signal });
@@ -69,7 +69,7 @@ export async function runCampaign(run: Run): Promise<CampaignResult> {
   try {
     say(`${instances} instances run after ${seconds(beganAt)}; ${stage.folder}`);
     const log = new FaultLog();
-    const stream = await play(run, { stage, link, log, events });
+    const stream = await play(run, { stage, servers, link, log, events });
     say(`the last fault is over and every order placed after ${seconds(beganAt)}`);
     const drainedFrom = performance.now();
     const left = await untilDrained(stage, events, {
@@ -106,6 +106,7 @@ function hasSmallDisk(run: Run): boolean {
 
 interface Playing {
   readonly stage: Stage;
+  readonly servers: Pick<FaultWish, 'hasStandby' | 'hasSmallDisk'>;
   readonly link: BrokerLink;
   readonly log: FaultLog;
   readonly events: EventRecord;
@@ -113,7 +114,7 @@ interface Playing {
 
 async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const { options, kinds, signal, say } = run;
-  const { stage, link, log, events } = playing;
+  const { stage, servers, link, log, events } = playing;
   const { seed, orders, rate, faults: count, transport, areApart } = options;
   const shop = new ShopCaller({
     urls: () => stage.instances.filter(({ isRunning }) => isRunning).map(({ url }) => url),
@@ -127,7 +128,8 @@ async function play(run: Run, playing: Playing): Promise<StreamResult> {
   const durationMs = (orders / rate) * 1_000;
   const plan = planFaults(seed, {
     ...{ count, durationMs, transport, areApart, kinds: kinds ?? options.only },
-    ...{ hasStandby: hasStandby(run), hasSmallDisk: hasSmallDisk(run), hasPreviousRelease: hasHistory() },
+    ...servers,
+    hasPreviousRelease: hasHistory(),
   });
   const beganAt = performance.now();
   const progress = setInterval(() => {

@@ -70,8 +70,7 @@ export function bookMoney(order: LockedOrder, told: Money): Booking {
   // What a report says of a second payment does not show through which attempt it was made.
   const holders =
     money.secondOf !== undefined ? booked.filter((one) => one === known || one.paidSource === 'provider') : booked;
-  const isFree = known?.registered && (!isBooked(known) || isUnconfirmed(known));
-  const misnamed = isFree ? holders.filter((one) => isMisnamed(one, money)) : [];
+  const misnamed = misnamedReports(holders, known, money);
   const isSettled = misnamed.length > 0;
   const before = (isSettled ? known : holderOf(holders, money, known)) ?? reportedAttempt(order, money);
   const wasHolder = isBooked(before) && !isSettled;
@@ -110,12 +109,19 @@ function distinguished({ attempts }: LockedOrder, money: Money): Money {
 }
 
 /**
- * Whether a person has settled a report that names the wrong attempt, according to the provider. That person may have
- * paid back what either attempt holds, so both count as settled.
+ * The settled reports that name the wrong attempt, according to the provider. The person who settled one may have paid back
+ * what either attempt holds, so both count as settled.
  */
-function isMisnamed(settled: PaymentAttempt, money: Money): boolean {
-  const isItsName = isSameAttempt(settled, money) || settled.reference === money.transactionId;
-  return money.source === 'provider' && isSettledReport(settled) && !isItsName;
+function misnamedReports(
+  holders: readonly PaymentAttempt[],
+  known: PaymentAttempt | undefined,
+  money: Money,
+): PaymentAttempt[] {
+  const isFree = known?.registered && (!isBooked(known) || isUnconfirmed(known));
+  if (!isFree || money.source !== 'provider') return [];
+  const isItsName = (one: PaymentAttempt): boolean =>
+    isSameAttempt(one, money) || one.reference === money.transactionId;
+  return holders.filter((one) => isSettledReport(one) && !isItsName(one));
 }
 
 /**

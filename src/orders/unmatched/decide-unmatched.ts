@@ -1,6 +1,6 @@
 import { assertNever } from '../../errors';
 import { neededPayments } from '../pay/decide-claim';
-import { moneyReceived } from '../pay/money-received';
+import { isPaidByReports, moneyReceived } from '../pay/money-received';
 import { type LockedOrder } from '../order';
 import { type OrderPolicy } from '../order-policy-options';
 import { isClaim, isUnconfirmed, type PaymentAttempt } from '../payment-attempt';
@@ -92,10 +92,8 @@ function decideSurplus(
   if (mayHideSurplus && !verification.verified) return { ...DOUBTFUL, unverified: reported };
   if (money.surplus.length === 0) return NOTHING;
   const keeps = surplusPayment === 'keep' || isErased(order);
-  const confirmed = order.attempts.filter((attempt) => !isUnconfirmed(attempt));
   // The payments that pay the order must be certain before others are refunded as surplus.
-  if (moneyReceived(order, confirmed).type === 'sufficient')
-    return refundPayments(money.surplus, 'surplus', keeps, verification);
+  if (!isPaidByReports(order, order.attempts)) return refundPayments(money.surplus, 'surplus', keeps, verification);
   if (keeps || verification.verified) return { ...DOUBTFUL, kept: money.surplus };
   return { ...DOUBTFUL, unverified: money.surplus };
 }

@@ -82,7 +82,7 @@ export function planFaults(seed: number, wish: FaultWish): PlannedFault[] {
   });
 }
 
-interface FaultWish {
+export interface FaultWish {
   readonly count: number;
   readonly durationMs: number;
   readonly transport: CampaignTransport;
