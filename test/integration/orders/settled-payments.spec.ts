@@ -260,16 +260,28 @@ describe('a payment that a person has settled', () => {
     const orderId = await desk.placed({ attempt: desk.attempt('s-short') });
     await desk.shop.register.execute({ orderId, ...desk.attempt('s-false') });
     const told = { orderId, currency: 'EUR' };
-    await desk.shop.markPaid.execute({ ...told, ...desk.attempt('s-false'), amount: 1_500, transactionId: 't-s-short' });
+    await desk.shop.markPaid.execute({
+      ...told,
+      ...desk.attempt('s-false'),
+      amount: 1_500,
+      transactionId: 't-s-short',
+    });
     await settlePayment('s-false', 'amount-mismatch');
-    await desk.shop.markPaid.execute({ ...told, ...desk.attempt('s-short'), amount: 1_999, transactionId: 't-s-false' });
+    await desk.shop.markPaid.execute({
+      ...told,
+      ...desk.attempt('s-short'),
+      amount: 1_999,
+      transactionId: 't-s-false',
+    });
     await desk.confirm(orderId, 's-false');
     await settlePayment('s-false', 'amount-mismatch');
     expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['s-false SETTLED', 's-short CLOSED']);
     desk.shop.provider.paid('s-short', 1_500n);
     await watch(orderId);
     expect(await desk.statusOf(orderId)).toBe('PAID');
-    expect(await desk.openOf('s-short')).toMatchObject([{ reason: 'amount-mismatch', handling: 'kept', amount: 1_500 }]);
+    expect(await desk.openOf('s-short')).toMatchObject([
+      { reason: 'amount-mismatch', handling: 'kept', amount: 1_500 },
+    ]);
   });
 
   it('of another order stays shown in the order that it pays, after the other order is erased', async () => {
