@@ -259,20 +259,11 @@ describe('a payment that a person has settled', () => {
   it('leaves a paid order with too little, which a person is told', async () => {
     const orderId = await desk.placed({ attempt: desk.attempt('s-short') });
     await desk.shop.register.execute({ orderId, ...desk.attempt('s-false') });
-    const told = { orderId, currency: 'EUR' };
-    await desk.shop.markPaid.execute({
-      ...told,
-      ...desk.attempt('s-false'),
-      amount: 1_500,
-      transactionId: 't-s-short',
-    });
+    const tell = (reference: string, amount: number, transactionId: string) =>
+      desk.shop.markPaid.execute({ orderId, currency: 'EUR', ...desk.attempt(reference), amount, transactionId });
+    await tell('s-false', 1_500, 't-s-short');
     await settlePayment('s-false', 'amount-mismatch');
-    await desk.shop.markPaid.execute({
-      ...told,
-      ...desk.attempt('s-short'),
-      amount: 1_999,
-      transactionId: 't-s-false',
-    });
+    await tell('s-short', 1_999, 't-s-false');
     await desk.confirm(orderId, 's-false');
     await settlePayment('s-false', 'amount-mismatch');
     expect((await desk.attemptsOf(orderId))?.sort()).toEqual(['s-false SETTLED', 's-short CLOSED']);

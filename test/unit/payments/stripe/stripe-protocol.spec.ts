@@ -46,7 +46,7 @@ describe('the simulator of Stripe', () => {
   });
 
   it('creates a session with the sum of its lines, whose intent is created when the buyer pays', async () => {
-    const made = await call('POST', '/v1/checkout/sessions', sessionForm(1_800));
+    const made = await call('POST', '/v1/checkout/sessions', sessionForm(1_860));
     expect(made.body).toMatchObject({ amount_total: 2_500, status: 'open', payment_intent: null });
     const id = String(made.body['id']);
     expect((await call('GET', `/v1/payment_intents/pi_${id}`)).status).toBe(404);
