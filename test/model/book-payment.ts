@@ -119,6 +119,7 @@ function book(world: World, late: LatePath, order: LockedOrder, money: Money, bo
       return keep(world, order, { ...money, ...heldBy(booking.holder, money) }, decision.reason);
     case 'already-paid':
     case 'surplus':
+    case 'rest':
     case 'late':
       return handlesUnmatchedLater ? undefined : late.settle(order.id, by, { verified });
   }

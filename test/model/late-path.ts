@@ -1,3 +1,4 @@
+import { neededPayments } from '../../src/orders/pay/decide-claim';
 import { moneyReceived } from '../../src/orders/pay/money-received';
 import { decideLate, type RefundDecision, type LateOrSurplus } from '../../src/orders/unmatched/decide-unmatched';
 import { Claims } from './claims';
@@ -9,7 +10,7 @@ import { refundOf, type RefundReason } from '../../src/orders/unmatched/refund';
 import { unmatchedFromAttempt } from '../../src/orders/unmatched/unmatched-from-attempt';
 import { type LockedOrder } from '../../src/orders/order';
 import { isUndecided, type OrderStatus } from '../../src/orders/order-status';
-import { type UnmatchedHandling } from '../../src/orders/unmatched/unmatched-money';
+import { PART_REASONS, type UnmatchedHandling } from '../../src/orders/unmatched/unmatched-money';
 import { ORDER_LATE_WATCH, PAYMENT_REFUND, reconcileTimeout } from '../../src/orders/order-timeouts';
 import { isSameRow, type PaymentAttempt } from '../../src/orders/payment-attempt';
 import { transition } from '../../src/orders/transition';
@@ -111,10 +112,18 @@ export class LatePath {
 
   private tellOfShortage(order: LockedOrder): void {
     const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type !== 'insufficient') return;
+    if (order.status !== 'PAID' || money.type === 'nothing') return;
+    if (money.type === 'sufficient') return this.completeParts(order);
     const why = { reason: money.reason, handling: 'kept', now: this.world.agenda.now, traceparent: undefined } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
     this.world.store.keepUnmatched(paid.map((attempt) => unmatchedFromAttempt(attempt, why)));
+  }
+
+  private completeParts(order: LockedOrder): void {
+    const needed = neededPayments(order);
+    const isPart = (row: UnmatchedRow): boolean => PART_REASONS.some((reason) => reason === row.reason) && isOpen(row);
+    const isIts = (row: UnmatchedRow): boolean => row.orderId === order.id && needed.some((one) => isSameRow(one, row));
+    if (needed.length > 1) this.world.store.unmatched.handle((row) => isPart(row) && isIts(row), 'completed');
   }
 
   private giveUp(order: LockedOrder, by: ActionContext, asked: Asked): void {

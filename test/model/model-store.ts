@@ -5,7 +5,7 @@ import { type AttemptFinding } from '../../src/orders/lookup/attempt-finding';
 import { type Refund } from '../../src/orders/unmatched/refund';
 import { type LockedOrder } from '../../src/orders/order';
 import { canTransition, type OrderStatus } from '../../src/orders/order-status';
-import { type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
+import { PART_REASONS, type UnmatchedMoney } from '../../src/orders/unmatched/unmatched-money';
 import { reportOf } from '../../src/orders/unmatched/unmatched-payment';
 import { moneyOf } from '../../src/orders/pay/money-of';
 import {
@@ -304,7 +304,7 @@ export class ModelStore {
   private pay(orderId: string): void {
     this.stock.commit(orderId);
     const isRest = ({ reason, handling }: UnmatchedRow): boolean =>
-      handling === 'waiting' || (handling === 'kept' && reason === 'amount-mismatch');
+      handling === 'waiting' || (handling === 'kept' && PART_REASONS.some((one) => one === reason));
     const settled = this.lock(orderId).attempts.filter(({ status }) => status === 'SETTLED');
     const isSettled = (row: UnmatchedRow): boolean => settled.some((attempt) => isSameRow(attempt, row));
     this.unmatched.handle((row) => row.orderId === orderId && isRest(row) && !isSettled(row), 'completed');

@@ -5,6 +5,7 @@ import {
   HELD_MONEY_REASONS,
   type UnmatchedHandling,
   type UnmatchedMoney,
+  WHOLE_PAYMENT_REASONS,
 } from '../../src/orders/unmatched/unmatched-money';
 import { isOpen, type UnmatchedPayment } from '../../src/orders/unmatched/unmatched-payment';
 
@@ -75,14 +76,15 @@ export class UnmatchedTable {
   /** src/orders/unmatched/unmatched-rows.ts. */
   twins({ id, ...row }: UnmatchedRow): UnmatchedRow[] {
     const reasons = ['unknown-order', 'attempt-mismatch'];
-    const isTwin = (one: UnmatchedRow): boolean =>
-      one.id !== id && one.reason !== row.reason && reasons.includes(one.reason) && isSameRow(one, row);
+    const isWhole = ({ reason }: Pick<UnmatchedRow, 'reason'>): boolean =>
+      WHOLE_PAYMENT_REASONS.some((whole) => whole === reason);
+    const others = this.rows.filter((one) => one.id !== id && one.reason !== row.reason && one.handling === 'kept');
+    if (isWhole(row)) return others.filter((one) => isWhole(one) && one.orderId === row.orderId && isSameRow(one, row));
+    const isTwin = (one: UnmatchedRow): boolean => reasons.includes(one.reason) && isSameRow(one, row);
     const isSame = (one: UnmatchedRow): boolean =>
       one.amount === row.amount && one.currency === row.currency && one.transactionId === row.transactionId;
     if (!reasons.includes(row.reason) || row.source !== 'provider') return [];
-    return this.rows.filter(
-      (one) => one.handling === 'kept' && one.source === 'provider' && isTwin(one) && isSame(one),
-    );
+    return others.filter((one) => one.source === 'provider' && isTwin(one) && isSame(one));
   }
 
   /** A person resolves a row. */

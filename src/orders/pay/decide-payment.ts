@@ -10,16 +10,22 @@ export type PaymentDecision =
   | { readonly type: 'already-paid' }
   /** The order is paid by another attempt. */
   | { readonly type: 'surplus' }
+  /** The order was PAID with too little, because an earlier report was too high, and has enough by this payment. */
+  | { readonly type: 'rest' }
   /** The order was closed or canceled before the payment was reported. */
   | { readonly type: 'late' }
   /** Too little, or in another currency. For a PAID order: an earlier report was too high. */
   | { readonly type: 'insufficient'; readonly reason: 'amount-mismatch' | 'currency-mismatch' };
 
 /** Pure: decides what a booked payment means for its order. */
-export function decidePayment({ after, wasBooked }: Pick<Booking, 'after' | 'wasBooked'>): PaymentDecision {
+export function decidePayment({
+  after,
+  wasBooked,
+  holder,
+}: Pick<Booking, 'after' | 'wasBooked' | 'holder'>): PaymentDecision {
   switch (after.status) {
     case 'PAID':
-      return decidePaid(after, wasBooked);
+      return decidePaid(after, wasBooked, holder);
     case 'CLOSED':
     case 'CANCELLED':
     case 'REFUNDING':
@@ -33,10 +39,12 @@ export function decidePayment({ after, wasBooked }: Pick<Booking, 'after' | 'was
   }
 }
 
-function decidePaid(after: LockedOrder, wasBooked: boolean): PaymentDecision {
+function decidePaid(after: LockedOrder, wasBooked: boolean, holder: PaymentAttempt): PaymentDecision {
   const money = moneyReceived(after, after.attempts);
   if (money.type === 'insufficient') return { type: 'insufficient', reason: money.reason };
-  return { type: wasBooked ? 'already-paid' : 'surplus' };
+  if (wasBooked) return { type: 'already-paid' };
+  const others = after.attempts.filter((one) => one !== holder);
+  return { type: moneyReceived(after, others).type === 'insufficient' ? 'rest' : 'surplus' };
 }
 
 function decideOpen(after: LockedOrder): PaymentDecision {

@@ -172,6 +172,9 @@ export class MarkPaid {
       case 'late':
         await this.handleUnmatched(booking.after, report);
         return decision.type;
+      case 'rest':
+        await this.handleUnmatched(booking.after, report);
+        return 'paid';
       default:
         return assertNever(decision);
     }

@@ -5,6 +5,7 @@ import { storableJson } from '../../database';
 import { type Inventory, type StockEffect } from '../../inventory';
 import { type EventReporting } from '../listeners/order-audience';
 import { type Transition } from '../transition';
+import { PART_REASONS, reasonsSql } from '../unmatched/unmatched-money';
 
 /**
  * Writes transitions with at most three statements, and one each for the listeners and the stock, for any number of
@@ -93,13 +94,14 @@ function transitionSql(schema: string, effect: StockEffect | 'none', writesEvent
             SELECT 1 FROM ${schema}.payment_attempt a
              WHERE a.order_id = o.id AND a.status NOT IN ('CLOSED', 'REFUNDING', 'REFUNDED', 'DUPLICATE', 'SETTLED'))`;
   const stamp = { none: '', release: 'closed_at = now(),', commit: 'paid_at = now(),' }[effect];
-  // Partial payments wait for the rest or for a person, and now the rest has arrived. What was settled is no part of the
-  // price: its row tells that it is at the provider all the same. By the given ids, to help the planner.
+  // Partial payments wait for the rest or for a person, and now the rest has arrived. What is not needed, such as money in
+  // another currency, is surplus and told as that. What was settled is no part of the price: its row tells that it is at
+  // the provider all the same. By the given ids, to help the planner.
   const completed = `,
     completed AS (
       UPDATE ${schema}.unmatched_payment p SET handling = 'completed'
        WHERE p.order_id = ANY($1::text[])
-         AND (p.handling = 'waiting' OR (p.handling = 'kept' AND p.reason = 'amount-mismatch'))
+         AND (p.handling = 'waiting' OR (p.handling = 'kept' AND p.reason IN (${reasonsSql(PART_REASONS)})))
          AND EXISTS (SELECT 1 FROM moved WHERE moved.id = p.order_id)
          AND NOT EXISTS (
            SELECT 1 FROM ${schema}.payment_attempt a

@@ -1,6 +1,6 @@
 import { type EntityManager } from 'typeorm';
 import { type AttemptKey, type PaymentAttempt } from '../payment-attempt';
-import { reasonsSql, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../unmatched/unmatched-money';
+import { PART_REASONS, reasonsSql, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from '../unmatched/unmatched-money';
 
 interface Row {
   readonly provider: string;
@@ -13,6 +13,7 @@ export class ContestedRows {
   private readonly reopenSql: string;
   private readonly closeSql: string;
   private readonly neededSql: string;
+  private readonly completeSql: string;
   private readonly lostSql: string;
   private readonly confirmedSql: string;
   private readonly settledSql: string;
@@ -39,6 +40,9 @@ export class ContestedRows {
     this.neededSql = `
       UPDATE ${table} p SET handling = 'adopted' FROM ${named}
        WHERE ${isNamed} AND ${isOpen} AND ${isUnneeded}`;
+    this.completeSql = `
+      UPDATE ${table} p SET handling = 'completed' FROM ${named}
+       WHERE ${isNamed} AND ${isOpen} AND p.reason IN (${reasonsSql(PART_REASONS)})`;
     this.lostSql = `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
@@ -80,6 +84,11 @@ export class ContestedRows {
   /** Closes what told a person that these payments are not needed. They pay their order now, instead of others. */
   async closeNeeded(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     await tx.query(this.neededSql, parameters(payments));
+  }
+
+  /** Closes what told a person that these payments are too little. The rest has arrived. */
+  async completeParts(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
+    await tx.query(this.completeSql, parameters(payments));
   }
 
   /** The payments of this order that another order may have got. */

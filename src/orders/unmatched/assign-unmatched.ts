@@ -1,6 +1,7 @@
 import { type PaymentProviders } from '../../payments';
 import { checkUnmatched } from '../input/check-new-order';
-import { bookMoney } from '../pay/book-money';
+import { bookMoney, type Money } from '../pay/book-money';
+import { type LockedOrder } from '../order';
 import { type MarkPaid, type MarkPaidResult } from '../pay/mark-paid';
 import { isGivenUp } from '../pay/decide-claim';
 import { moneyOf } from '../pay/money-of';
@@ -10,6 +11,7 @@ import { type PaymentAttempt } from '../payment-attempt';
 import { type LockedOrderContext, type OrderTransaction } from '../order-transaction';
 import { type OrderView } from '../order-view';
 import { AmendOrder } from '../sql/amend-order';
+import { OrderMerchants } from '../sql/order-merchants';
 import { type OperatorOptions } from '../action-options';
 import { type ActionContext } from '../transition-cause';
 import { accountOf } from '../pay/with-account';
@@ -49,6 +51,7 @@ interface Why {
  */
 export class AssignUnmatched {
   private readonly amend: AmendOrder;
+  private readonly merchants: OrderMerchants;
 
   constructor(
     private readonly transaction: OrderTransaction,
@@ -57,6 +60,7 @@ export class AssignUnmatched {
     private readonly providers: Pick<PaymentProviders, 'get'>,
   ) {
     this.amend = new AmendOrder(transaction.schema);
+    this.merchants = new OrderMerchants(transaction.dataSource, transaction.schema);
   }
 
   /** @throws InvalidOrderError if the request is invalid. */
@@ -88,6 +92,9 @@ export class AssignUnmatched {
     const decision = decideAssignment(order, payment, money, same);
     if (decision.type === 'refuse') return { outcome: 'rejected', ...decision.refusal };
     if (decision.type === 'assign') {
+      const named = same.attempts.filter((other) => isNamedByReport(other, order, money)).map(({ orderId }) => orderId);
+      if (await this.merchants.hasOther(tx, named, order.merchantId))
+        return { outcome: 'rejected', code: 'PAYMENT_TAKEN' };
       const others = same.attempts.filter((other) => other.orderId !== order.id && isGivenUp(other, money));
       await this.giveUp(locked, payment, others, { by, reason });
       return this.assign(locked, payment, { by, reason });
@@ -130,4 +137,12 @@ export class AssignUnmatched {
     }
     return { outcome: 'assigned', booked: result.outcome, order: result.order };
   }
+}
+
+/**
+ * Whether a report names, as its transaction, an attempt that another order registered. Its merchant may have made it up,
+ * and may assign it, but must not take the payment of another merchant by that.
+ */
+function isNamedByReport(other: PaymentAttempt, { id }: LockedOrder, { source, transactionId }: Money): boolean {
+  return source === 'report' && other.orderId !== id && other.registered && other.reference === transactionId;
 }

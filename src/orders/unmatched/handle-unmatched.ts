@@ -76,10 +76,19 @@ export class HandleUnmatched {
     if (isRefunded) await this.begin([refundOfExcess(attempt, excess)], context);
   }
 
-  /** Tells a person that a paid order has less money than it needs: a report was wrong, or a person has settled what it names. */
+  /**
+   * Tells a person that a paid order has less money than it needs: a report was wrong, or a person has settled what it names.
+   * Closes those rows when the rest has arrived.
+   */
   private async tellOfShortage(order: LockedOrder, { tx, by, now }: LockedContext): Promise<void> {
     const money = moneyReceived(order, order.attempts);
-    if (order.status !== 'PAID' || money.type !== 'insufficient') return;
+    if (order.status !== 'PAID' || money.type === 'nothing') return;
+    if (money.type === 'sufficient') {
+      const needed = neededPayments(order);
+      // Nearly all orders are paid by one payment, which is no part.
+      if (needed.length > 1) await this.deps.store.contested.completeParts(tx, needed);
+      return;
+    }
     const why = { reason: money.reason, handling: 'kept', now, traceparent: by.traceparent } as const;
     const paid = order.attempts.filter(({ status }) => status === 'PAID');
     await this.deps.store.keepUnmatched(

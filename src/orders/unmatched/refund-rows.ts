@@ -55,6 +55,7 @@ export class RefundRows {
   private readonly pendingSql: string;
   private readonly reopenSql: string;
   private readonly payBackSql: string;
+  private readonly takeBackSql: string;
   private readonly ofOrderSql: string;
 
   constructor(
@@ -106,13 +107,14 @@ export class RefundRows {
     this.closeFailureSql = `
       UPDATE ${schema}.unmatched_payment p SET handling = 'refunding' FROM ${schema}.refund r
        WHERE r.number = $1 AND ${isItsFailure} AND p.handling = 'kept'`;
-    this.reopenSql = `
-      UPDATE ${schema}.refund SET status = 'PENDING', refund_id = NULL, evidence = NULL, refunded_at = NULL
-       WHERE number = $1`;
+    const pending = `status = 'PENDING', refund_id = NULL, refunded_at = NULL`;
+    this.reopenSql = `UPDATE ${schema}.refund SET ${pending}, evidence = NULL WHERE number = $1`;
+    const hasFailed = `FROM ${schema}.unmatched_payment p WHERE p.id = $1 AND ${isItsFailure}`;
     this.payBackSql = `
-      UPDATE ${schema}.refund r SET status = 'REFUNDED', refund_id = $2, refunded_at = now()
-        FROM ${schema}.unmatched_payment p
-       WHERE p.id = $1 AND ${isItsFailure} AND r.status = 'PENDING' RETURNING r.number`;
+      UPDATE ${schema}.refund r SET status = 'REFUNDED', refund_id = $2, refunded_at = now() ${hasFailed}
+         AND r.status = 'PENDING' RETURNING r.number`;
+    this.takeBackSql = `
+      UPDATE ${schema}.refund r SET ${pending} ${hasFailed} AND r.status = 'REFUNDED' AND r.evidence IS NULL RETURNING r.number`;
     this.ofOrderSql = `SELECT r.number, ${isConfirmed} AS "isConfirmed" FROM ${schema}.refund r WHERE r.order_id = $1`;
     this.pendingSql = `SELECT 1 FROM ${schema}.refund WHERE order_id = $1 AND status = 'PENDING' LIMIT 1`;
   }
@@ -189,6 +191,12 @@ export class RefundRows {
    */
   async payBack(tx: EntityManager, id: string, how: string): Promise<string | undefined> {
     const [rows] = await tx.query<[{ number: string }[], number]>(this.payBackSql, [id, storableText(how)]);
+    return rows[0]?.number;
+  }
+
+  /** Records that a person has not paid it back after all. Returns the number of the refund, which is pending again. */
+  async takeBack(tx: EntityManager, id: string): Promise<string | undefined> {
+    const [rows] = await tx.query<[{ number: string }[], number]>(this.takeBackSql, [id]);
     return rows[0]?.number;
   }
 

@@ -8,7 +8,9 @@ import { isSamePayment, isSameRow, isSettledReport, type PaymentAttempt, withSta
 import { type UnmatchedHandling, type UnmatchedReason, WHOLE_PAYMENT_REASONS } from './unmatched-money';
 import { runTransaction } from '../../database';
 import { isUndecided } from '../order-status';
+import { applyStep } from '../apply-step';
 import { neededPayments } from '../pay/decide-claim';
+import { transition } from '../transition';
 import { AmendOrder } from '../sql/amend-order';
 import { SettledPayments } from '../sql/handled-payments';
 import { type OperatorOptions } from '../action-options';
@@ -119,7 +121,7 @@ export class SettleUnmatched {
       if (isOpen(payment) && !moved) return { outcome: 'reopened', payment };
       if (moved && isOwnerless(payment)) await this.handOver(found, moved, why);
       else for (const { id } of [payment, ...twins]) await this.rows.reopen(found.tx, id);
-      return { outcome: 'reopened', payment: await this.note(found, why) };
+      return { outcome: 'reopened', payment: await this.note(await this.resumeRefund(found, why), why) };
     });
   }
 
@@ -204,6 +206,22 @@ export class SettleUnmatched {
     const number = await this.refunds.payBack(tx, id, how);
     if (number !== undefined)
       await this.transaction.scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
+  }
+
+  /** The person has not paid it back after all, so its provider is asked again. Returns what is then found. */
+  private async resumeRefund(found: Found, { by, reason }: Why): Promise<Found> {
+    const { tx, now, order, payment } = found;
+    const number = await this.refunds.takeBack(tx, payment.id);
+    if (number === undefined) return found;
+    const { store, scheduler } = this.transaction;
+    await scheduler.schedule([{ ...refundTimeout(number), afterMs: 0 }], { tx });
+    const isBack = (one: PaymentAttempt): boolean => one.status === 'REFUNDED' && isSameRow(one, payment);
+    const attempts = payment.reason === 'refund-failed' ? (order?.attempts.filter(isBack) ?? []) : [];
+    if (attempts.length > 0) await store.setAttemptStatus(tx, attempts, 'REFUNDING');
+    if (order?.status !== 'CLOSED_REFUNDED') return found;
+    const details = { reason: payment.reason };
+    await applyStep(store, tx, transition(order, 'REFUNDING', { by, now, reason, details }));
+    return { ...found, order: { ...order, status: 'REFUNDING', version: order.version + 1 } };
   }
 }
 

@@ -19,13 +19,11 @@ export type UnmatchedReason =
   /** The buyer's bank takes the payment back. The order keeps its status. */
   | 'chargeback';
 
+/** The reasons of rows about a payment that does not pay its order by itself. */
+export const PART_REASONS = ['amount-mismatch', 'currency-mismatch'] as const satisfies readonly UnmatchedReason[];
+
 /** The reasons of rows about a whole payment that an attempt of the order holds. */
-export const WHOLE_PAYMENT_REASONS = [
-  'late',
-  'surplus',
-  'amount-mismatch',
-  'currency-mismatch',
-] as const satisfies readonly UnmatchedReason[];
+export const WHOLE_PAYMENT_REASONS = ['late', 'surplus', ...PART_REASONS] as const satisfies readonly UnmatchedReason[];
 
 /** The reasons of rows about money that an attempt of the order holds, all of it or a part. */
 export const HELD_MONEY_REASONS = [...WHOLE_PAYMENT_REASONS, 'overpaid'] as const satisfies readonly UnmatchedReason[];

@@ -1,6 +1,7 @@
 import { type EntityManager } from 'typeorm';
 import { storableText } from '../../database';
 import { type ActionContext } from '../transition-cause';
+import { WHOLE_PAYMENT_REASONS } from './unmatched-money';
 import { type UnmatchedPayment } from './unmatched-payment';
 
 type Queries = Pick<EntityManager, 'query'>;
@@ -43,10 +44,13 @@ export class UnmatchedRows {
     this.lockSql = `SELECT ${COLUMNS} FROM ${table} p WHERE p.id = $1 FOR NO KEY UPDATE`;
     this.twinsSql = `
       SELECT ${COLUMNS} FROM ${table} o JOIN ${table} p ON p.provider = o.provider AND p.reference = o.reference
-       WHERE o.id = $1 AND p.handling = $2 AND '{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
-             AND p.reason <> o.reason AND p.source = 'provider' AND o.source = 'provider'
-             AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
-             AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
+       WHERE o.id = $1 AND p.handling = $2 AND p.reason <> o.reason
+             AND ('{unknown-order,attempt-mismatch}' @> ARRAY[o.reason, p.reason]
+                  AND p.source = 'provider' AND o.source = 'provider'
+                  AND (p.amount, p.currency, p.evidence->>'transactionId') = (o.amount, o.currency, o.evidence->>'transactionId')
+                  AND (p.merchant_account = o.merchant_account OR '' IN (p.merchant_account, o.merchant_account))
+                  OR '{${WHOLE_PAYMENT_REASONS.join(',')}}' @> ARRAY[o.reason, p.reason]
+                  AND (p.order_id, p.merchant_account) = (o.order_id, o.merchant_account))
        ORDER BY p.id FOR NO KEY UPDATE OF p`;
     this.countSql = `SELECT count(*)::int AS count FROM ${table}
                       WHERE handling IN ('kept', 'waiting') AND handling = 'kept'`;
@@ -79,8 +83,9 @@ export class UnmatchedRows {
   }
 
   /**
-   * The other row about the same confirmed money that no order has. It came too long before an order that named its
-   * reference, so that it has a row of its own and one that names that order.
+   * The other rows about the same payment. An order may have told of it as a part of its price, and again after its end. Or
+   * no order has the money, which came too long before an order that named its reference: it has a row of its own and one
+   * that names that order.
    */
   async twins(tx: EntityManager, id: string, handling: 'kept' | 'settled'): Promise<UnmatchedPayment[]> {
     return (await tx.query<Row[]>(this.twinsSql, [id, handling])).map(toUnmatched);

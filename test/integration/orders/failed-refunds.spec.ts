@@ -218,6 +218,30 @@ describe('a refund that fails after it succeeded', () => {
   });
 
   it.each([
+    ['before the refund has ended by that', false],
+    ['after it', true],
+  ])('is pending again if a person takes the settlement back, %s', async (when, isOver) => {
+    const reference = isOver ? 'f-back' : 'f-mistake';
+    const id = await refunded(reference);
+    desk.shop.provider.answerRefund(reference, FAILED);
+    await news(reference);
+    await run(id);
+    const [row] = await desk.openOf(reference);
+    const settlement = { id: row?.id ?? '', reason: 'wire 4711' };
+    await desk.shop.unmatched.settle(settlement, { by: { actor: 'anna' } });
+    if (isOver) expect([when, await run(id)]).toEqual([when, { type: 'done' }]);
+    await desk.shop.unmatched.reopen({ ...settlement, reason: 'the wire came back' }, { by: { actor: 'anna' } });
+    expect(await run(id)).toMatchObject({ type: 'retry', counted: true });
+    expect(await desk.statusOf(id)).toBe('REFUNDING');
+    expect(await desk.attemptsOf(id)).toEqual([`${reference} REFUNDING`]);
+    expect(await desk.rowsOf(reference)).toEqual(['late refunding', 'refund-failed kept']);
+    desk.shop.provider.answerRefund(reference, undefined);
+    expect(await run(id)).toEqual({ type: 'done' });
+    expect(await desk.statusOf(id)).toBe('CLOSED_REFUNDED');
+    expect(await desk.rowsOf(reference)).toEqual(['late refunding', 'refund-failed refunding']);
+  });
+
+  it.each([
     ['erased', (id: string) => eraseOrder(desk, id)],
     ['purged', (id: string) => purgeOrder(desk, id)],
   ])('is told to a person although its order was %s, and moves no money', async (what, forget) => {

@@ -264,6 +264,16 @@ describe('the order that a payment belongs to', () => {
       expect(await attemptsOf(rightful)).toEqual(['theirs-assigned PAID']);
     });
 
+    it('cannot take a payment from another merchant by a report that names it as its transaction', async () => {
+      const victim = await own('paid-by-report', { merchantId: 'm1' });
+      expect(await report(victim, 'paid-by-report')).toMatchObject({ outcome: 'paid' });
+      const thief = await own('made-up', { merchantId: 'm2' });
+      expect(await report(thief, 'made-up', 1_999, 'paid-by-report')).toMatchObject({ outcome: 'attempt-mismatch' });
+      const row = await rowOf(thief);
+      expect(await assign(row?.id ?? '', thief)).toMatchObject({ outcome: 'rejected', code: 'PAYMENT_TAKEN' });
+      expect([await attemptsOf(victim), await attemptsOf(thief)]).toEqual([['paid-by-report PAID'], ['made-up OPEN']]);
+    });
+
     it('assigns a part of the price that a report claims for another order, before it goes back', async () => {
       const { claimant, rightful } = await claimed('some', { amount: 4_000 });
       await confirm(rightful, 'theirs-some');

@@ -40,6 +40,12 @@ describe('the meaning of a reported payment', () => {
     expect(decide(order({ attempts: [part] }), { amount: 70n })).toMatchObject({ type: 'pay' });
   });
 
+  it('when it is the rest for a paid order that has too little', () => {
+    const part = paid({ reference: 'part', paidAmount: 30n });
+    expect(decide(order({ status: 'PAID', attempts: [part] }), { amount: 70n })).toEqual({ type: 'rest' });
+    expect(decide(order({ status: 'PAID', attempts: [part] }), { amount: 100n })).toEqual({ type: 'rest' });
+  });
+
   it('when the provider took less than a report that has paid the order', () => {
     const reported = order({ status: 'PAID', attempts: [paid({ paidSource: 'report' })] });
     expect(decide(reported, { amount: 60n })).toEqual({ type: 'insufficient', reason: 'amount-mismatch' });

@@ -1,0 +1,63 @@
+import { ANNA, openDesk, type OperatorDesk } from './operator-desk';
+import { SCHEMA, settleUntilDone } from './shop';
+
+describe('a payment that does not pay its order by itself', () => {
+  let desk: OperatorDesk;
+  beforeAll(async () => {
+    desk = await openDesk();
+  });
+  afterAll(() => desk.shop.database.drop());
+
+  const decide = async (what: 'settle' | 'reopen', reference: string, reason: string): Promise<void> => {
+    const rows = await desk.shop.dataSource.query<{ id: string }[]>(
+      `SELECT id FROM ${SCHEMA}.unmatched_payment WHERE reference = $1 AND reason = $2`,
+      [reference, reason],
+    );
+    const result = await desk.shop.unmatched[what]({ id: rows[0]?.id ?? '', reason: 'wire 4711' }, { by: ANNA });
+    expect(result.outcome).toBe(what === 'settle' ? 'settled' : 'reopened');
+  };
+
+  it('pays a paid order that had too little together with the rest, and leaves no row open', async () => {
+    const orderId = await desk.placed({ attempt: desk.attempt('p-less') });
+    await desk.report(orderId, 'p-less');
+    await desk.confirm(orderId, 'p-less', 1_000);
+    expect(await desk.rowsOf('p-less')).toEqual(['amount-mismatch kept']);
+    expect(await desk.confirm(orderId, 'p-rest', 999)).toMatchObject({ outcome: 'paid' });
+    expect(await desk.rowsOf('p-less')).toEqual(['amount-mismatch completed']);
+    expect(await desk.rowsOf('p-rest')).toEqual([]);
+    expect(await desk.confirm(orderId, 'p-rest', 999)).toMatchObject({ outcome: 'already-paid' });
+  });
+
+  it('in another currency has one open row when its order is paid, so that nobody pays it back twice', async () => {
+    const orderId = await desk.placed({ merchantId: 'keeper', autoClose: false, attempt: desk.attempt('p-usd') });
+    const usd = { orderId, ...desk.attempt('p-usd'), amount: 500, currency: 'USD', transactionId: 't-p-usd' };
+    await desk.shop.markPaid.confirm(usd, { cause: 'notify' }, { account: null });
+    await desk.confirm(orderId, 'p-part', 999);
+    expect([await desk.rowsOf('p-usd'), await desk.rowsOf('p-part')]).toEqual([
+      ['currency-mismatch kept'],
+      ['currency-mismatch kept'],
+    ]);
+    expect(await desk.confirm(orderId, 'p-eur', 1_000)).toMatchObject({ outcome: 'paid' });
+    expect(await desk.rowsOf('p-usd')).toEqual(['currency-mismatch completed', 'surplus kept']);
+    expect(await desk.rowsOf('p-part')).toEqual(['currency-mismatch completed']);
+  });
+
+  it('that a person settles has no other row open, by which it would be paid back again', async () => {
+    const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt('p-two') });
+    await desk.confirm(orderId, 'p-two', 500);
+    await decide('settle', 'p-two', 'amount-mismatch');
+    await desk.expire(orderId);
+    await settleUntilDone(desk.shop, [orderId]);
+    await decide('reopen', 'p-two', 'amount-mismatch');
+    await desk.confirm(orderId, 'p-two', 500);
+    expect(await desk.rowsOf('p-two')).toEqual(['amount-mismatch kept', 'late kept']);
+    await decide('settle', 'p-two', 'late');
+    expect(await desk.rowsOf('p-two')).toEqual(['amount-mismatch settled', 'late settled']);
+    await decide('reopen', 'p-two', 'late');
+    expect(await desk.rowsOf('p-two')).toEqual(['amount-mismatch kept', 'late kept']);
+    expect(
+      await desk.shop.refund.execute({ orderId, ...desk.attempt('p-two'), reason: 'r' }, { by: ANNA }),
+    ).toMatchObject({ outcome: 'refunding' });
+    expect(await desk.rowsOf('p-two')).toEqual(['amount-mismatch refunding', 'late refunding']);
+  });
+});
