@@ -96,6 +96,9 @@ export class LatePath {
     if (others.length > 0) this.enterRefunding(order.id, by);
     this.report(others, reason, 'refunding');
     this.report([...kept, ...disputed], reason, 'kept');
+    const isTooMuch = (row: UnmatchedRow): boolean =>
+      row.reason === 'overpaid' && isOpen(row) && [...kept, ...disputed].some((one) => isSameRow(one, row));
+    this.world.store.unmatched.handle(isTooMuch, 'adopted');
     const { engine, agenda } = this.world;
     if (unverified.length > 0 && !isAsking) engine.schedule(reconcileTimeout(order.id), agenda.now);
   }

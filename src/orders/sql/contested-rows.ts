@@ -14,6 +14,7 @@ export class ContestedRows {
   private readonly closeSql: string;
   private readonly neededSql: string;
   private readonly completeSql: string;
+  private readonly excessSql: string;
   private readonly lostSql: string;
   private readonly confirmedSql: string;
   private readonly settledSql: string;
@@ -43,6 +44,8 @@ export class ContestedRows {
     this.completeSql = `
       UPDATE ${table} p SET handling = 'completed' FROM ${named}
        WHERE ${isNamed} AND ${isOpen} AND p.reason IN (${reasonsSql(PART_REASONS)})`;
+    this.excessSql = `
+      UPDATE ${table} p SET handling = 'adopted' FROM ${named} WHERE ${isNamed} AND ${isOpen} AND p.reason = 'overpaid'`;
     this.lostSql = `
       SELECT provider, reference, merchant_account FROM ${table}
        WHERE order_id = $1 AND reason = 'attempt-mismatch' AND handling IN ('kept', 'settled')`;
@@ -89,6 +92,11 @@ export class ContestedRows {
   /** Closes what told a person that these payments are too little. The rest has arrived. */
   async completeParts(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
     await tx.query(this.completeSql, parameters(payments));
+  }
+
+  /** Closes what told a person that a part of these payments is too much. */
+  async closeExcess(tx: EntityManager, payments: readonly PaymentAttempt[]): Promise<void> {
+    if (payments.length > 0) await tx.query(this.excessSql, parameters(payments));
   }
 
   /** The payments of this order that another order may have got. */

@@ -203,6 +203,8 @@ export class HandleUnmatched {
     await this.enterRefunding(order, refunds, context);
     await this.report(others, reason, 'refunding', context);
     await this.report([...kept, ...disputed], reason, 'kept', context);
+    // All of it is too much now, which the new row says.
+    await this.deps.store.contested.closeExcess(context.tx, [...kept, ...disputed]);
     // Looked up after this transaction. The answer is then decided here again.
     const check = { ...reconcileTimeout(order.id), afterMs: 0, ...traceOf(context.by) };
     const doubtful = reason === 'surplus' ? [...unverified, ...kept.filter(mayBeOpen)] : unverified;

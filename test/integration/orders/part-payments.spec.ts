@@ -60,4 +60,15 @@ describe('a payment that does not pay its order by itself', () => {
     ).toMatchObject({ outcome: 'refunding' });
     expect(await desk.rowsOf('p-two')).toEqual(['amount-mismatch refunding', 'late refunding']);
   });
+
+  it('or pays too much is told once if it becomes surplus as a whole, and again if the order needs it', async () => {
+    const orderId = await desk.placed({ merchantId: 'keeper', attempt: desk.attempt('p-registered') });
+    await desk.confirm(orderId, 'p-much', 2_500);
+    expect(await desk.rowsOf('p-much')).toEqual(['overpaid kept']);
+    expect(await desk.confirm(orderId, 'p-registered')).toMatchObject({ outcome: 'surplus' });
+    expect(await desk.rowsOf('p-much')).toEqual(['overpaid adopted', 'surplus kept']);
+    const refund = { orderId, ...desk.attempt('p-registered'), reason: 'the buyer called' };
+    expect(await desk.shop.refund.execute(refund, { by: ANNA })).toMatchObject({ outcome: 'refunding' });
+    expect(await desk.rowsOf('p-much')).toEqual(['overpaid kept', 'surplus adopted']);
+  });
 });
