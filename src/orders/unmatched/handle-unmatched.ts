@@ -231,10 +231,12 @@ export class HandleUnmatched {
   }
 
   private async revive(order: LockedOrder, attempts: readonly PaymentAttempt[], context: LockedContext): Promise<void> {
-    if (!(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
+    // What the buyer's bank takes back sells no goods without a person.
+    const takenBack = await this.deps.store.contested.chargedBack(context.tx, attempts);
+    if (takenBack.length > 0 || !(await this.reviveWith(order, attempts, context))) await this.giveUp(order, context);
   }
 
-  /** The goods are sold, so its money is handled like that of any ended order. */
+  /** It cannot be revived, so its money is handled like that of any ended order. */
   private async giveUp(order: LockedOrder, context: LockedContext): Promise<void> {
     const policy = this.deps.policies.of(order.merchantId);
     const decision = decideLate(order, policy, { verified: context.verified ?? false });

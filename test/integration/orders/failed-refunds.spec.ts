@@ -422,6 +422,18 @@ describe('a chargeback', () => {
     expect(await desk.rowsOf('c-over')).toEqual(['chargeback kept', 'overpaid kept']);
   });
 
+  it('does not let a late payment revive its order without a person', async () => {
+    const id = await desk.closed({ attempt: desk.attempt('c-revive') });
+    await takes('c-revive', 1_999n);
+    await desk.confirm(id, 'c-revive');
+    expect([await desk.statusOf(id), await desk.rowsOf('c-revive')]).toEqual([
+      'CLOSED',
+      ['chargeback kept', 'late kept'],
+    ]);
+    const revival = { orderId: id, reason: 'the buyer has withdrawn it' };
+    expect(await desk.shop.revive.execute(revival, { by: ANNA })).toMatchObject({ outcome: 'revived' });
+  });
+
   it('of a payment that nobody registered is told, too', async () => {
     await takes('c-unknown');
     expect(await desk.openOf('c-unknown')).toMatchObject([{ reason: 'chargeback', orderId: null }]);
