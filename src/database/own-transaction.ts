@@ -4,7 +4,7 @@ import { ENDING } from './host-transactions/host-connection';
 import { interceptQueries } from './intercept-queries';
 import { markOwn } from './own-runners';
 import { onOwnConnection, STATEMENT_MS } from './on-own-connection';
-import { noteCommit } from './refused-work';
+import { noteCommit, noteUnusable } from './refused-work';
 
 const LEVEL = 'READ COMMITTED';
 
@@ -16,6 +16,11 @@ export interface TransactionLimits {
   readonly lockMs?: number;
   /** A pause between two statements that is longer ends the session (25P03), and with it its locks. @default 5000 */
   readonly idleMs?: number;
+}
+
+interface OwnTransactionOptions extends TransactionLimits {
+  /** Requests can do without it: the table that it may not use says nothing about them. @default false */
+  readonly isAside?: boolean;
 }
 
 /** A frozen process, or a machine that is gone, keeps its locks this long. Our transactions never pause. */
@@ -35,7 +40,7 @@ const PROBE = 'SAVEPOINT order_timeout_commits';
 export async function ownTransaction<T>(
   dataSource: DataSource,
   work: (tx: EntityManager) => Promise<T>,
-  limits: TransactionLimits = {},
+  { isAside = false, ...limits }: OwnTransactionOptions = {},
 ): Promise<T> {
   return onOwnConnection(dataSource, limits.statementMs ?? STATEMENT_MS, async (runner) => {
     markOwn(runner);
@@ -48,6 +53,7 @@ export async function ownTransaction<T>(
       return result;
     } catch (error) {
       await statements.rollBack();
+      if (!isAside) noteUnusable(dataSource, statements.failure ?? error);
       throw explainAborted(error, statements.failure);
     }
   });

@@ -180,7 +180,9 @@ export class TimeoutSettler {
     for (let tries = 1; ; tries++) {
       const lockMs = this.patience.limitMs();
       try {
-        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { statementMs, lockMs, idleMs });
+        const limits = { statementMs, lockMs, idleMs };
+        // The handler of one kind may need a table that nobody else needs.
+        return await ownTransaction(dataSource, (tx) => work(tx, { isContended }), { ...limits, isAside: true });
       } catch (error) {
         isContended = isLockTimeout(error);
         if (isContended) this.patience.waitedInVain(lockMs);
