@@ -72,6 +72,16 @@ export function isLoginRefused(error: unknown): boolean {
   return codesOf(error).some((code) => LOGIN_REFUSED.test(code));
 }
 
+/** True when the server has no such database. */
+export function isDatabaseMissing(error: unknown): boolean {
+  return codesOf(error).includes('3D000');
+}
+
+/** True when the server, the user, or the database has as many sessions as it may. */
+export function isOutOfConnections(error: unknown): boolean {
+  return codesOf(error).includes('53300');
+}
+
 /** True when our tables are not as this release needs them, or the database user lacks a right to them. */
 export function isSchemaUnusable(error: unknown): boolean {
   // First: most errors are about something else, and the texts are long.

@@ -6,6 +6,7 @@ export { UnsupportedIsolationLevelError } from './unsupported-isolation-level-er
 export { retryWhileUnavailable } from './retry-while-unavailable';
 export { isDatabaseWritable } from './is-database-writable';
 export {
+  isDatabaseMissing,
   isDatabaseUnavailable,
   isPermissionDenied,
   isContention,
@@ -13,6 +14,8 @@ export {
   isFromDatabase,
   isGivenUp,
   isLockTimeout,
+  isLoginRefused,
+  isOutOfConnections,
   isReadOnly,
   isRetryableConflict,
   isSchemaUnusable,

@@ -16,7 +16,7 @@ export {
   type RabbitOptions,
   type ResolvedRabbitOptions,
 } from './rabbit-options';
-export { servicePermissions } from './service-permissions';
+export { permitCommand } from './service-permissions';
 export { TopologyNames } from './topology-names';
 export { RabbitContext } from './rabbit-context';
 export { CommandHandlers } from './command-handlers';

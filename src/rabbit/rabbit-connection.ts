@@ -103,7 +103,7 @@ export class RabbitConnection {
   }
 
   private failed(error: Error, url: unknown): void {
-    const refusal = BrokerLoginRefusedError.from(error, url);
+    const refusal = BrokerLoginRefusedError.from(error, url, this.options.prefix);
     this.pause(refusal ? REFUSED_PAUSE_S : PAUSE_S);
     if (refusal) this.refused(refusal);
     else this.lost(error);

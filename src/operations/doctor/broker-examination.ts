@@ -18,9 +18,9 @@ import {
   endConnection,
   expectedTopology,
   type ExpectedQueue,
+  permitCommand,
   type RabbitClient,
   readPrefixOwner,
-  servicePermissions,
 } from '../../rabbit';
 import { type Notes } from './notes';
 
@@ -69,14 +69,10 @@ export class BrokerExamination {
       return await client.temporaryConnection();
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error));
-      const refusal = BrokerLoginRefusedError.from(failure, client.options.urls.at(-1));
+      const refusal = BrokerLoginRefusedError.from(failure, client.options.urls.at(-1), client.names.prefix);
       if (refusal) {
-        const [seen = '', remedy = ''] = refusal.message.replace(/^.*?: /, '').split('; ');
-        this.notes.error(
-          'broker-login-refused',
-          capitalized(`${seen}.`),
-          capitalized(remedy.replace(/\. Until.*/, '.')),
-        );
+        const { seen, remedy } = refusal;
+        this.notes.error('broker-login-refused', capitalized(`${seen}.`), capitalized(`${remedy}.`));
       } else {
         const hosts = client.options.urls.map((url) => new URL(url).host).join(', ');
         const why = failure.message || String((failure as { code?: unknown }).code);
@@ -141,8 +137,8 @@ export class BrokerExamination {
   private permissions(): void {
     const answers = [...this.refused].filter((each) => each.includes(DEFAULT_EXCHANGE));
     const others = [...this.refused].filter((each) => !answers.includes(each));
-    const { configure, write, read } = servicePermissions(this.deps.client.names);
-    const remedy = `Run: rabbitmqctl set_permissions -p VHOST USER '${configure}' '${write}' '${read}' (docs/security.md).`;
+    const { options, names } = this.deps.client;
+    const remedy = `Run: ${permitCommand(new URL(options.urls.at(-1) ?? ''), names)} (docs/security.md).`;
     if (others.length > 0) {
       const more = others.length > 3 ? `; and ${others.length - 3} more` : '';
       const seen = `The broker refuses: ${others.slice(0, 3).join('; ')}${more}.`;
@@ -341,7 +337,7 @@ class TransportExamination {
     if (refusal !== undefined) return void this.refused.add(refusal);
     if (reason.includes('alarm')) {
       const remedy =
-        'Free memory or disk on the broker; until then it takes no messages (rabbitmqctl list_alarms is empty again).';
+        'Free memory or disk on the broker; until then it takes no messages. This tells which: rabbitmq-diagnostics alarms';
       return this.notes.error('broker-alarm', `The broker is blocked: ${reason}.`, remedy);
     }
     const remedy = 'See docs/runbook.md, "Wake-ups are missed"; the sweep handles timeouts until then.';

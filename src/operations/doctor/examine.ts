@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import { isDatabaseMissing, isLoginRefused, isOutOfConnections } from '../../database';
 import { ManagementApi, type RabbitClient } from '../../rabbit';
 import { countTimeouts, type PathFacts, readPathFacts } from '../../timeouts';
 import { type BrokerDependencies, BrokerExamination } from './broker-examination';
@@ -53,9 +54,7 @@ export async function examine(patient: Patient): Promise<DoctorReport> {
 
 async function examineDatabase(patient: Patient, limits: DoctorLimits, notes: Notes): Promise<FromDatabase> {
   const dataSource = await patient.connect().catch((error: unknown) => {
-    const why = error instanceof Error ? error.message || error.name : String(error);
-    const remedy = 'Start it, or correct DATABASE_URL (docs/runbook.md, "The database is unavailable").';
-    notes.error('database-unreachable', `The database cannot be used: ${why}.`, remedy);
+    unreachable(error, notes);
     notes.skip('tables, timeouts, and outbox', 'no connection to the database');
     return undefined;
   });
@@ -89,4 +88,20 @@ async function examineTables(
 async function examineManagement(client: RabbitClient, managementUrl: string | undefined, notes: Notes): Promise<void> {
   const [url = ''] = client.options.urls;
   await new ManagementExamination(new ManagementApi(url, managementUrl), client.names, notes).run();
+}
+
+function unreachable(error: unknown, notes: Notes): void {
+  const why = error instanceof Error ? error.message || error.name : String(error);
+  const where = 'docs/runbook.md, "The database is unavailable"';
+  if (isLoginRefused(error)) {
+    const what = isDatabaseMissing(error) ? 'name of the database' : 'user or password';
+    const remedy = `Correct the ${what} in DATABASE_URL, for the service too. Its open sessions go on until they end (${where}).`;
+    return notes.error('database-login-refused', `The database server refuses the login: ${why}.`, remedy);
+  }
+  if (isOutOfConnections(error)) {
+    const remedy = `End other sessions, lower DATABASE_POOL_SIZE, or raise max_connections, or the CONNECTION LIMIT of the user or of the database (${where}).`;
+    return notes.error('database-connections', `The database server has no connection left for us: ${why}.`, remedy);
+  }
+  const remedy = `Start it, or correct DATABASE_URL (${where}).`;
+  notes.error('database-unreachable', `The database cannot be used: ${why}.`, remedy);
 }

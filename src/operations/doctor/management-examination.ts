@@ -71,7 +71,7 @@ export class ManagementExamination {
       if (stuck === 0 || !name.startsWith(`${this.names.delay}`)) continue;
       const seen = `${stuck} expired messages of the queue ${name} wait to be dead-lettered.`;
       const remedy =
-        'If that lasts for minutes, set dead_letter_worker_publisher_confirm_timeout and restart an instance (docs/runbook.md, "Restart with quorum queues").';
+        'If that lasts for minutes, set dead_letter_worker_publisher_confirm_timeout on the broker, and restart the node (docs/runbook.md, "Restart with quorum queues").';
       this.notes.warning('dead-letters-wait', seen, remedy);
     }
   }

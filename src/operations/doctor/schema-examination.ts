@@ -5,7 +5,7 @@ import { Outbox } from '../../outbox';
 import { countTimeouts, MissingRightsError, oldestOverdue, rehearseWrite } from '../../timeouts';
 import { type DoctorLimits, type Notes } from './notes';
 import { type OwnTablesFacts, readOwnTables } from './own-tables';
-import { readOnlyFinding } from './server-examination';
+import { noteReadOnly } from './server-examination';
 
 /** A migration of this release, or one that only the schema knows. */
 export interface MigrationFact {
@@ -98,10 +98,10 @@ export class SchemaExamination {
 
   private async writing(): Promise<void> {
     const { dataSource, schema } = this.deps;
-    await rehearseWrite(dataSource, schema).catch((error: unknown) => {
+    await rehearseWrite(dataSource, schema).catch(async (error: unknown) => {
       const why = sentenceOf(error);
       const where = 'docs/runbook.md, "The database is unavailable"';
-      if (isReadOnly(error)) return readOnlyFinding(this.notes);
+      if (isReadOnly(error) && (await noteReadOnly(dataSource, this.notes))) return;
       if (isDiskFull(error)) {
         const remedy = `Free space on the disk of the database server. The service then continues by itself (${where}).`;
         return this.notes.error('database-disk-full', `The database server has no disk space left: ${why}.`, remedy);

@@ -11,9 +11,11 @@ interface ServerDependencies {
   now(this: void): number;
 }
 
-const SERVER = `
-  SELECT current_setting('server_version') AS version,
-         pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean AS "isReadOnly"`;
+const SERVER = `SELECT current_setting('server_version') AS version`;
+const READ_ONLY = `
+  SELECT pg_is_in_recovery() AS "isStandby", setting = 'on' AS "isSetting", source, quote_ident(current_user) AS user,
+         quote_ident(current_database()) AS database
+    FROM pg_settings WHERE name = 'default_transaction_read_only'`;
 const SESSIONS = `
   SELECT pid, usename AS "user", application_name AS application, state,
          extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
@@ -70,7 +72,7 @@ export class ServerExamination {
   private async server(): Promise<void> {
     const [server] = await this.query<{ version: string; isReadOnly: boolean }>(SERVER);
     this.notes.fact('PostgreSQL', server?.version ?? 'unknown');
-    if (server?.isReadOnly) readOnlyFinding(this.notes);
+    await noteReadOnly(this.deps.dataSource, this.notes);
   }
 
   /** The database's time lies between the moments of the question and of the answer. */
@@ -139,9 +141,37 @@ export class ServerExamination {
   }
 }
 
-export function readOnlyFinding(notes: Notes): void {
-  const remedy = 'Name all servers in DATABASE_URL, or promote this one (docs/database.md, "Failover").';
-  notes.error('database-read-only', 'The database server takes no writes.', remedy);
+interface ReadOnlyFacts {
+  readonly isStandby: boolean;
+  readonly isSetting: boolean;
+  /** Where the setting comes from, in PostgreSQL's words. */
+  readonly source: string;
+  readonly user: string;
+  readonly database: string;
+}
+
+/** @returns whether the server takes no writes */
+export async function noteReadOnly(dataSource: DataSource, notes: Notes): Promise<boolean> {
+  const [facts] = await ownQuery<ReadOnlyFacts[]>(dataSource, READ_ONLY);
+  if (facts?.isStandby) {
+    const remedy = 'Name all servers in DATABASE_URL, or promote this one (docs/database.md, "Failover").';
+    notes.error('database-read-only', 'The database server is a standby, and takes no writes.', remedy);
+  } else if (facts?.isSetting) {
+    const seen = `default_transaction_read_only is on (source: ${facts.source}), so the database takes no writes.`;
+    const why = 'Find out who has set it, as hosted servers do when their disk is nearly full';
+    notes.error('database-read-only', seen, `${why}. Then run as an administrator: ${writableAgain(facts)}`);
+  }
+  return facts !== undefined && (facts.isStandby || facts.isSetting);
+}
+
+function writableAgain({ source, user, database }: ReadOnlyFacts): string {
+  const reset = 'RESET default_transaction_read_only;';
+  const statements: Readonly<Record<string, string>> = {
+    user: `ALTER ROLE ${user} ${reset}`,
+    database: `ALTER DATABASE ${database} ${reset}`,
+    'database user': `ALTER ROLE ${user} IN DATABASE ${database} ${reset}`,
+  };
+  return statements[source] ?? `ALTER SYSTEM ${reset} SELECT pg_reload_conf();`;
 }
 
 interface Session {
