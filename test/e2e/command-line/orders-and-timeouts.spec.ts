@@ -110,6 +110,23 @@ describe('order-timeout', () => {
       expect(err).toMatch(/^error: /);
     });
 
+    it('takes the variables that the service has beside its servers', async () => {
+      const others = {
+        OPERATOR_KEYS: `jane:${'a'.repeat(64)}:operate+money`,
+        TRUST_PROXY: '1',
+        WEBHOOK_URL: 'https://shop.example.com/hook',
+        WEBHOOK_SECRETS: `whsec_${'A'.repeat(43)}=`,
+      };
+      for (const args of [
+        ['orders', 'list'],
+        ['timeouts', 'list'],
+        ['parked', 'list'],
+      ]) {
+        const { code, err } = await runCommand({ ...service.environment, ...others }, ...args);
+        expect({ code, err }).toEqual({ code: 0, err: '' });
+      }
+    });
+
     it('ends with 2 without a database, and does not repeat the password', async () => {
       const environment = { DATABASE_URL: 'postgresql://me:secret-word@127.0.0.1:1/x' };
       const { code, out, err } = await runCommand(environment, 'orders', 'list', '--json');
