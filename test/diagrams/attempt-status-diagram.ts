@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<AttemptStatus, string>> = {
   REFUNDING: 'the refund is in progress',
   REFUNDED: 'the money is refunded',
   DUPLICATE: 'another name of a payment that another attempt of the order holds',
-  SETTLED: 'a person has dealt with the money, which counts as none',
+  SETTLED: 'a person has dealt with the money, which no longer counts',
 };
 
 const nextOf = (status: AttemptStatus): readonly AttemptStatus[] => ATTEMPT_TRANSITIONS[status];
@@ -27,11 +27,11 @@ export function attemptStatusSection(): string {
   const rows = ATTEMPT_STATUSES.map(
     (status) => `| ${code(status)} | ${MEANINGS[status]} | ${listOf(nextOf(status))} |`,
   );
-  return `## Payment attempt status
+  return `### Payment attempt status
 
 \`ATTEMPT_TRANSITIONS\` in \`src/orders/attempt-status.ts\` lists every step that a payment attempt may take.
 Any other step throws an error, and nothing is written.
-A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if its payment was reported and nobody had registered it.
+A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if an unregistered payment is reported.
 
 ${stateDiagram(arrowsOf(ATTEMPT_STATUSES, nextOf, { starts: FIRST_ATTEMPT_STATUSES }))}
 
@@ -39,7 +39,7 @@ ${stateDiagram(arrowsOf(ATTEMPT_STATUSES, nextOf, { starts: FIRST_ATTEMPT_STATUS
 |---|---|---|
 ${rows.join('\n')}
 
-A \`CLOSED\` attempt becomes \`PAID\` if money arrives in spite of the close.
+A \`CLOSED\` attempt becomes \`PAID\` if money arrives despite the close.
 A \`PAID\` attempt becomes \`OPEN\`, \`CLOSED\`, or \`DUPLICATE\` only if the provider says that another attempt has the
 payment. Only a person makes it \`SETTLED\`, or \`PAID\` again.
 `;

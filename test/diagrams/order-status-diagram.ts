@@ -24,11 +24,11 @@ export function orderStatusSection(): string {
     const event = EVENT_OF_STATUS[status];
     return `| ${code(status)} | ${MEANINGS[status]} | ${event ? code(event) : '–'} | ${listOf(nextOf(status))} |`;
   });
-  return `## Order status
+  return `### Order status
 
 \`TRANSITIONS\` in \`src/orders/order-status.ts\` lists every step that an order may take.
 Any other step throws an error, and nothing is written.
-An arrow is labeled with the event that the step emits.
+Each arrow is labeled with the event that the step emits.
 
 ${diagram}
 
@@ -36,7 +36,7 @@ ${diagram}
 |---|---|---|---|
 ${rows.join('\n')}
 
-\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are ends too, unless the provider holds money for the order.
-[Unmatched payments](unmatched-payments.md) describes when such a payment revives the order and when it is refunded.
+\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are final too, unless the provider holds money for the order.
+[Unmatched payments](unmatched-payments.md) says when such a payment revives the order and when it is refunded.
 `;
 }

@@ -41,7 +41,7 @@ export function timeoutStatusSection(): string {
     const { to } = TIMEOUT_STEPS[action];
     return `| ${code(action)} | ${MEANINGS[action]} | ${listOf(fromOf(action))} | ${code(to)} |`;
   });
-  return `## Timeout status
+  return `### Timeout status
 
 \`TIMEOUT_STEPS\` in \`src/timeouts/timeout-status.ts\` lists what each action does to a timeout.
 In any other status, the action changes nothing.
@@ -53,6 +53,6 @@ ${stateDiagram(arrows())}
 |---|---|---|---|
 ${rows.join('\n')}
 
-A \`leased\` timeout is due again when its lease ends, for example after its process has died.
+A \`leased\` timeout is due again when its lease ends, for example after its process died.
 `;
 }
