@@ -4,7 +4,7 @@ import {
   type AttemptStatus,
   FIRST_ATTEMPT_STATUSES,
 } from '../../src/orders/attempt-status';
-import { code, listOf } from './markdown';
+import { code } from './markdown';
 import { arrowsOf, stateDiagram } from './state-diagram';
 
 /** The compiler asks for a line here when the code gets another status. */
@@ -24,9 +24,7 @@ const nextOf = (status: AttemptStatus): readonly AttemptStatus[] => ATTEMPT_TRAN
 
 /** The section about payment attempts, from the table that every step of an attempt is checked against. */
 export function attemptStatusSection(): string {
-  const rows = ATTEMPT_STATUSES.map(
-    (status) => `| ${code(status)} | ${MEANINGS[status]} | ${listOf(nextOf(status))} |`,
-  );
+  const rows = ATTEMPT_STATUSES.map((status) => `| ${code(status)} | ${MEANINGS[status]} |`);
   return `### Payment attempt status
 
 \`ATTEMPT_TRANSITIONS\` in \`src/orders/attempt-status.ts\` lists every step that a payment attempt may take.
@@ -35,8 +33,8 @@ A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if an unregistered payment
 
 ${stateDiagram(arrowsOf(ATTEMPT_STATUSES, nextOf, { starts: FIRST_ATTEMPT_STATUSES }))}
 
-| status | meaning | next status |
-|---|---|---|
+| status | meaning |
+|---|---|
 ${rows.join('\n')}
 
 A \`CLOSED\` attempt becomes \`PAID\` if money arrives despite the close.
