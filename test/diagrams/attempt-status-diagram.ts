@@ -11,7 +11,7 @@ import { arrowsOf, stateDiagram } from './state-diagram';
 const MEANINGS: Readonly<Record<AttemptStatus, string>> = {
   CREATED: 'stored, but not yet handed to the provider or the buyer',
   OPEN: 'may be paid at any moment',
-  UNKNOWN: 'the last look-up had no clear answer',
+  UNKNOWN: 'the last look-up had no clear result',
   PAID: 'the money is received',
   CLOSED: 'takes no more money, according to the provider or an operator',
   REFUNDING: 'the refund is in progress',

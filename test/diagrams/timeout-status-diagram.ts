@@ -41,7 +41,7 @@ export function timeoutStatusSection(): string {
   return `### Timeout status
 
 \`TIMEOUT_STEPS\` in \`src/timeouts/timeout-status.ts\` lists what each action does to a timeout.
-In any other status, the action changes nothing. Outside of the diagram's boxes there is no row.
+In any other status, the action changes nothing. The start and end points mean that there is no row.
 
 ${stateDiagram(arrows())}
 
