@@ -1,5 +1,5 @@
 // npm run test:brokers [-- --only 3.10|4.0|4.3|cluster]: the specs of the transports and of the engine, and the
-// main scenario, on every series of RabbitMQ that we promise; then a cluster that loses nodes. docs/broker-matrix.md
+// main scenario, on every series of RabbitMQ that we promise; then a cluster that loses nodes. docs/internals/broker-matrix.md
 import { printMatrix } from './brokers/print-matrix.mjs';
 import { obtainSeries } from './brokers/obtain-series.mjs';
 import { runCluster } from './brokers/run-cluster.mjs';

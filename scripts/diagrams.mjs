@@ -1,4 +1,5 @@
-// npm run diagrams: writes docs/state-diagrams.md from the tables of transitions in src. A unit test compares the two.
+// npm run diagrams: writes the status diagrams of docs/architecture.md from the tables of transitions in src. A unit test
+// compares the two.
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { main } from './setup/main.mjs';
 import { runTypescript } from './setup/typescript.mjs';

@@ -20,7 +20,7 @@ const simulator = {
 };
 const packages = [product, simulator];
 const allowed =
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/.+\.(md|json)|observability\/(alerts\.yml|dashboards\/[\w-]+\.json)|bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|dist\/operator-page\/(index\.html|app-\w+\.css))$/;
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|docs\/(?!internals\/|pictures\/).+\.(md|json)|observability\/(alerts\.yml|dashboards\/[\w-]+\.json)|bin\/[\w-]+\.js|dist\/.+\.(js|d\.ts)|dist\/operator-page\/(index\.html|app-\w+\.css))$/;
 
 /** @type {Map<string, Packed>} */
 const packed = new Map();

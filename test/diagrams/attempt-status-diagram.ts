@@ -4,42 +4,40 @@ import {
   type AttemptStatus,
   FIRST_ATTEMPT_STATUSES,
 } from '../../src/orders/attempt-status';
-import { code, listOf } from './markdown';
+import { code } from './markdown';
 import { arrowsOf, stateDiagram } from './state-diagram';
 
 /** The compiler asks for a line here when the code gets another status. */
 const MEANINGS: Readonly<Record<AttemptStatus, string>> = {
   CREATED: 'stored, but not yet handed to the provider or the buyer',
   OPEN: 'may be paid at any moment',
-  UNKNOWN: 'the last look-up had no clear answer',
+  UNKNOWN: 'the last look-up had no clear result',
   PAID: 'the money is received',
   CLOSED: 'takes no more money, according to the provider or an operator',
   REFUNDING: 'the refund is in progress',
   REFUNDED: 'the money is refunded',
   DUPLICATE: 'another name of a payment that another attempt of the order holds',
-  SETTLED: 'a person has dealt with the money, which counts as none',
+  SETTLED: 'a person has dealt with the money, which no longer counts',
 };
 
 const nextOf = (status: AttemptStatus): readonly AttemptStatus[] => ATTEMPT_TRANSITIONS[status];
 
 /** The section about payment attempts, from the table that every step of an attempt is checked against. */
 export function attemptStatusSection(): string {
-  const rows = ATTEMPT_STATUSES.map(
-    (status) => `| ${code(status)} | ${MEANINGS[status]} | ${listOf(nextOf(status))} |`,
-  );
-  return `## Payment attempt status
+  const rows = ATTEMPT_STATUSES.map((status) => `| ${code(status)} | ${MEANINGS[status]} |`);
+  return `### Payment attempt status
 
 \`ATTEMPT_TRANSITIONS\` in \`src/orders/attempt-status.ts\` lists every step that a payment attempt may take.
 Any other step throws an error, and nothing is written.
-A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if its payment was reported and nobody had registered it.
+A new attempt is \`CREATED\` or \`OPEN\`, or \`PAID\` if an unregistered payment is reported.
 
 ${stateDiagram(arrowsOf(ATTEMPT_STATUSES, nextOf, { starts: FIRST_ATTEMPT_STATUSES }))}
 
-| status | meaning | next status |
-|---|---|---|
+| status | meaning |
+|---|---|
 ${rows.join('\n')}
 
-A \`CLOSED\` attempt becomes \`PAID\` if money arrives in spite of the close.
+A \`CLOSED\` attempt becomes \`PAID\` if money arrives despite the close.
 A \`PAID\` attempt becomes \`OPEN\`, \`CLOSED\`, or \`DUPLICATE\` only if the provider says that another attempt has the
 payment. Only a person makes it \`SETTLED\`, or \`PAID\` again.
 `;

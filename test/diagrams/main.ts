@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { PAGE, renderPage } from './render-page';
 
-writeFileSync(PAGE, renderPage());
-process.stdout.write('wrote docs/state-diagrams.md\n');
+writeFileSync(PAGE, renderPage(readFileSync(PAGE, 'utf8')));
+process.stdout.write('wrote the status diagrams of docs/architecture.md\n');

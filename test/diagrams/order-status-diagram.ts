@@ -1,6 +1,6 @@
 import { EVENT_OF_STATUS } from '../../src/orders/order-events';
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../../src/orders/order-status';
-import { code, listOf } from './markdown';
+import { code } from './markdown';
 import { arrowsOf, stateDiagram } from './state-diagram';
 
 /** The compiler asks for a line here when the code gets another status. */
@@ -22,21 +22,21 @@ export function orderStatusSection(): string {
   const diagram = stateDiagram(arrowsOf(ORDER_STATUSES, nextOf, labels));
   const rows = ORDER_STATUSES.map((status) => {
     const event = EVENT_OF_STATUS[status];
-    return `| ${code(status)} | ${MEANINGS[status]} | ${event ? code(event) : '–'} | ${listOf(nextOf(status))} |`;
+    return `| ${code(status)} | ${MEANINGS[status]} | ${event ? code(event) : '–'} |`;
   });
-  return `## Order status
+  return `### Order status
 
 \`TRANSITIONS\` in \`src/orders/order-status.ts\` lists every step that an order may take.
 Any other step throws an error, and nothing is written.
-An arrow is labeled with the event that the step emits.
+Each arrow is labeled with the event that the step emits.
 
 ${diagram}
 
-| status | meaning | event | next status |
-|---|---|---|---|
+| status | meaning | event |
+|---|---|---|
 ${rows.join('\n')}
 
-\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are ends too, unless the provider holds money for the order.
-[Unmatched payments](unmatched-payments.md) describes when such a payment revives the order and when it is refunded.
+\`CLOSED\`, \`CANCELLED\`, and \`CLOSED_REFUNDED\` are final too, unless the provider holds money for the order.
+[Unmatched payments](unmatched-payments.md) says when such a payment revives the order and when it is refunded.
 `;
 }

@@ -4,7 +4,7 @@ import {
   type TimeoutAction,
   type TimeoutPresence,
 } from '../../src/timeouts/timeout-status';
-import { code, listOf } from './markdown';
+import { code } from './markdown';
 import { type Arrow, OUTSIDE, stateDiagram } from './state-diagram';
 
 /** The compiler asks for a line here when the code gets another action. */
@@ -37,22 +37,18 @@ function arrows(): Arrow[] {
 
 /** The section about timeouts, from the table that the statements are compared with. */
 export function timeoutStatusSection(): string {
-  const rows = ACTIONS.map((action) => {
-    const { to } = TIMEOUT_STEPS[action];
-    return `| ${code(action)} | ${MEANINGS[action]} | ${listOf(fromOf(action))} | ${code(to)} |`;
-  });
-  return `## Timeout status
+  const rows = ACTIONS.map((action) => `| ${code(action)} | ${MEANINGS[action]} |`);
+  return `### Timeout status
 
 \`TIMEOUT_STEPS\` in \`src/timeouts/timeout-status.ts\` lists what each action does to a timeout.
-In any other status, the action changes nothing.
-\`absent\` means that there is no row: the timeout was never scheduled, is done, or was deleted.
+In any other status, the action changes nothing. The start and end points mean that there is no row.
 
 ${stateDiagram(arrows())}
 
-| action | when | from | to |
-|---|---|---|---|
+| action | when |
+|---|---|
 ${rows.join('\n')}
 
-A \`leased\` timeout is due again when its lease ends, for example after its process has died.
+A \`leased\` timeout is due again when its lease ends, for example after its process died.
 `;
 }

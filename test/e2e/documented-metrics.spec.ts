@@ -17,7 +17,7 @@ describe('the metrics of a running service', () => {
 
   afterAll(() => service.close());
 
-  it('are those of docs/metrics.md, with their types', () => {
+  it('are those of docs/monitoring.md, with their types', () => {
     const documented = [...documentedMetrics()].filter(([name]) => !isOfBroker(name));
     expect(Object.fromEntries(documented.map(([name]) => [name, served.get(name)]))).toEqual(
       Object.fromEntries(documented),

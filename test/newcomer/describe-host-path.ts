@@ -25,7 +25,7 @@ export function describeHostPath(nest: number, { isWatched = false } = {}): void
     it(
       'goes from an empty application to a closed order in five minutes',
       async () => {
-        const holds = nest === 12 && process.version.startsWith('v20.') ? ['nest-12-on-node-20'] : [];
+        const holds = [`nest-${nest}`, `nest-${nest}-on-node-${process.version.slice(1).split('.')[0]}`];
         const replace = { '@nestjs/cli new': `@nestjs/cli@${nest} new` };
         const reading = { port, replace, holds, ready: /first-\d+ is closed/ };
         app = await newcomer.follow('### In a NestJS application', reading);

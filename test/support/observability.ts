@@ -74,9 +74,9 @@ export function metricsIn(expression: string): string[] {
   return [...new Set(names)].filter((name) => !WORDS.includes(name) && !BUILT_IN.includes(name));
 }
 
-/** The rows of docs/metrics.md: the type of each metric, by its name. */
+/** The rows of docs/monitoring.md: the type of each metric, by its name. */
 export function documentedMetrics(): Map<string, string> {
-  const page = readFileSync(join(REPOSITORY, 'docs/metrics.md'), 'utf8');
+  const page = readFileSync(join(REPOSITORY, 'docs/monitoring.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `(\w+)(?:\{[\w,]+\})?` \| (counter|gauge|histogram) \|/gm)];
   return new Map(rows.map(([, name = '', type = '']) => [name, type]));
 }

@@ -155,7 +155,7 @@ export class BrokerExamination {
     const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
     if (Number.isNaN(major) || major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
     const seen = `The broker is RabbitMQ ${version}, and ${OLDEST.join('.')} is the oldest that is supported.`;
-    this.notes.error('broker-version', seen, 'Upgrade the broker (docs/broker-matrix.md).');
+    this.notes.error('broker-version', seen, 'Upgrade the broker (README.md, "Requirements").');
   }
 
   private async owner(connection: ChannelModel): Promise<void> {

@@ -30,7 +30,7 @@ const AGAIN_MS = 10_000;
 /** A broker that has never heard of us is noticed at once, and gets every pending wake-up again. */
 const REPUBLISHED_MS = 10_000;
 
-/** Why an order may be late, by kind; the rule is told in docs/fault-campaign.md. */
+/** Why an order may be late, by kind; the rule is told in docs/internals/fault-campaign.md. */
 export const EXCUSES: Readonly<Record<FaultKind, Excuse>> = {
   'kill-instance': { afterMs: LEASE_MS, stops: 'nothing' },
   'crash-point': { afterMs: LEASE_MS, stops: 'nothing' },

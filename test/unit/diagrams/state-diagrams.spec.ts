@@ -2,9 +2,15 @@ import { readFileSync } from 'node:fs';
 import { PAGE, renderPage } from '../../diagrams/render-page';
 import { arrowsOf, stateDiagram } from '../../diagrams/state-diagram';
 
-describe('docs/state-diagrams.md', () => {
-  it('is what the tables in the code say (npm run diagrams writes it)', () => {
-    expect(readFileSync(PAGE, 'utf8')).toBe(renderPage());
+describe('the status diagrams of docs/architecture.md', () => {
+  const page = readFileSync(PAGE, 'utf8');
+
+  it('are what the tables in the code say (npm run diagrams writes them)', () => {
+    expect(page).toBe(renderPage(page));
+  });
+
+  it('are in a part of the page that is marked', () => {
+    expect(() => renderPage('# A page without the marks\n')).toThrow('must have each of these lines once');
   });
 });
 

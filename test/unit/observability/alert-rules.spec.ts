@@ -44,7 +44,7 @@ describe('observability/alerts.yml', () => {
     expect(['critical', 'warning']).toContain(labels['severity']);
   });
 
-  it.each(rules)('names only metrics of docs/metrics.md in $alert', ({ expr }) => {
+  it.each(rules)('names only metrics of docs/monitoring.md in $alert', ({ expr }) => {
     const types = documentedMetrics();
     const names = metricsIn(expr).map((name) => metricOf(name, types));
     expect(names).not.toEqual([]);

@@ -31,7 +31,7 @@ describe('the dashboards', () => {
     expect(targets.length).toBeGreaterThan(0);
   });
 
-  it.each(shown)('name only metrics of docs/metrics.md in "$title" ($of)', ({ targets = [] }) => {
+  it.each(shown)('name only metrics of docs/monitoring.md in "$title" ($of)', ({ targets = [] }) => {
     const names = targets.flatMap(({ expr }) => metricsIn(expr)).map((name) => metricOf(name, types));
     expect(names.filter((name) => !types.has(name))).toEqual([]);
   });
