@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
 
-// Its types are needed; npm run test:prisma installs and generates them.
+// Its types are needed; npm run suite -- prisma installs and generates them.
 const hasPrisma = existsSync(join(import.meta.dirname, 'test/prisma/generated'));
 const uninstalled = hasPrisma ? [] : ['test/prisma'];
 

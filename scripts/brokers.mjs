@@ -1,4 +1,4 @@
-// npm run test:brokers [-- --only 3.10|4.0|4.3|cluster]: the specs of the transports and of the engine, and the
+// npm run suite -- brokers [--only 3.10|4.0|4.3|cluster]: the specs of the transports and of the engine, and the
 // main scenario, on every series of RabbitMQ that we promise; then a cluster that loses nodes. docs/broker-matrix.md
 import { printMatrix } from './brokers/print-matrix.mjs';
 import { obtainSeries } from './brokers/obtain-series.mjs';
@@ -6,8 +6,6 @@ import { runCluster } from './brokers/run-cluster.mjs';
 import { runSeries } from './brokers/run-series.mjs';
 import { allParts, allSeries, cluster, clusterSeries } from './brokers/series.mjs';
 import { ensureBuilds } from './setup/build.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
-import { main } from './setup/main.mjs';
 import { showProgress } from './setup/progress.mjs';
 import { describeError, SetupError } from './setup/setup-error.mjs';
 import { serverHome } from './stack/server-user.mjs';
@@ -26,7 +24,6 @@ function readParts(args) {
 
 /** @param {AbortSignal} signal */
 async function prepare(signal) {
-  await ensureDependencies({ signal });
   // The demo would build it too, and its time would be that of the compiler.
   await ensureBuilds({ signal });
   return ensureServers(['postgres'], { signal });
@@ -73,7 +70,8 @@ async function tryToRun({ series, part, work }, options) {
   }
 }
 
-await main(async ({ args, signal }) => {
+/** @param {{ args: string[], signal: AbortSignal }} context */
+export async function runBrokers({ args, signal }) {
   const parts = readParts(args);
   const servers = await prepare(signal);
   const options = { databaseUrl: servers.postgres?.url ?? '', signal };
@@ -81,4 +79,4 @@ await main(async ({ args, signal }) => {
   for (const step of plan.filter(({ part }) => parts.includes(part))) rows.push(...(await tryToRun(step, options)));
   printMatrix(rows);
   return rows.some(({ failed }) => failed > 0) ? 1 : 0;
-});
+}

@@ -1,12 +1,10 @@
-// npm run test:compose [-- ARGUMENTS OF JEST]: docker-compose.yml and docs/docker.md on a Docker engine.
+// npm run suite -- compose [ARGUMENTS OF JEST]: docker-compose.yml and docs/docker.md on a Docker engine.
 import { join } from 'node:path';
 import { baseImages, obtainBaseImages } from './compose/base-images.mjs';
 import { ensureEngine } from './compose/engine.mjs';
 import { environmentFor, writeOverride } from './compose/environment.mjs';
 import { servePlugin } from './compose/serve-plugin.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
 import { runInForeground } from './setup/foreground.mjs';
-import { main } from './setup/main.mjs';
 import { repository } from './setup/paths.mjs';
 import { say, showProgress } from './setup/progress.mjs';
 import { run } from './setup/run.mjs';
@@ -69,12 +67,12 @@ async function testOn(engine, args, signal) {
   }
 }
 
-await main(async ({ args, signal }) => {
-  await ensureDependencies({ signal });
+/** @param {{ args: string[], signal: AbortSignal }} context */
+export async function runCompose({ args, signal }) {
   const engine = await showProgress('Docker engine', (note) => ensureEngine({ signal, note }));
   try {
     return await testOn(engine, args, signal);
   } finally {
     if (engine.isOwn) await showProgress('stopping the engine', () => engine.stop());
   }
-});
+}

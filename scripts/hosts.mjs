@@ -1,4 +1,4 @@
-// npm run test:hosts [-- --only NAME] [--node 20|22|24]: packs the product, installs it into generated applications,
+// npm run suite -- hosts [--only NAMES] [--node 20|22|24]: packs the product, installs it into generated applications,
 // compiles and starts each of them, and waits until its order is closed at the deadline. docs/hosts.md
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,6 @@ import { nodeLines, obtainNodes } from './hosts/node-binaries.mjs';
 import { packProduct } from './hosts/pack-product.mjs';
 import { printHosts } from './hosts/print-hosts.mjs';
 import { tryInstallation } from './hosts/try-installation.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
-import { main } from './setup/main.mjs';
 import { showProgress } from './setup/progress.mjs';
 import { SetupError } from './setup/setup-error.mjs';
 import { ensureServers } from './stack/servers.mjs';
@@ -34,12 +32,12 @@ async function startServers(signal) {
   return { databaseUrl: postgres.url, rabbitUrl: broker.url, managementUrl: broker.managementUrl };
 }
 
-await main(async ({ args, signal }) => {
+/** @param {{ args: string[], signal: AbortSignal }} context */
+export async function runHosts({ args, signal }) {
   const given = readOptions(args, ['only', 'node']);
   const names = installations.map(({ name }) => name);
   const chosen = choose('only', given.only, names);
   const lines = choose('node', given.node, Object.keys(nodeLines));
-  await ensureDependencies({ signal });
   const servers = await startServers(signal);
   // Not below the clone, whose node_modules would stand in for what is missing.
   const parent = mkdtempSync(join(tmpdir(), 'order-timeout-hosts-'));
@@ -55,4 +53,4 @@ await main(async ({ args, signal }) => {
   } finally {
     rmSync(parent, { recursive: true, force: true, maxRetries: 3 });
   }
-});
+}

@@ -10,13 +10,21 @@ import { run } from './run.mjs';
 const limitMs = 5 * 60_000;
 const configuration = ['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
 
-/** @typedef {{ script: string, output: string, inputs: string[] }} Build */
+/** @typedef {{ name: string, command: [string, string[]], output: string, inputs: string[] }} Build */
+
+const node = (/** @type {string[]} */ ...args) => /** @type {[string, string[]]} */ ([process.execPath, args]);
 
 /** @type {Build} */
-export const serviceBuild = { script: 'build:service', output: 'dist', inputs: ['src', ...configuration] };
+export const serviceBuild = {
+  name: 'service',
+  command: node(join('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'),
+  output: 'dist',
+  inputs: ['src', ...configuration],
+};
 /** @type {Build} The build of the service empties dist, so this one follows it. */
 export const pageBuild = {
-  script: 'build:page',
+  name: 'page',
+  command: node(join('packages', 'operator-page', 'build.mjs')),
   output: 'dist/operator-page',
   inputs: [
     'packages/operator-page/src',
@@ -26,8 +34,9 @@ export const pageBuild = {
   ],
 };
 /** @type {Build} */
-const simulatorBuild = {
-  script: 'build:simulator',
+export const simulatorBuild = {
+  name: 'simulator',
+  command: npm(['run', '--silent', 'build', '--workspace', 'packages/payment-simulator']),
   output: 'packages/payment-simulator/dist',
   // Not the whole folder, as the output is in it.
   inputs: [
@@ -53,9 +62,9 @@ function isUpToDate(build, stamp) {
  */
 async function ensureBuild(build, { signal } = {}) {
   if (isUpToDate(build, contentStamp(repository, build.inputs))) return;
-  await showProgress(`npm run ${build.script}`, (note) =>
+  await showProgress(`npm run build -- ${build.name}`, (note) =>
     withLock(
-      build.script.replace(':', '-'),
+      `build-${build.name}`,
       { limitMs, signal, whileWaiting: noteWhileWaiting(note, 'another run builds it') },
       () => make(build, signal),
     ),
@@ -72,11 +81,11 @@ async function make(build, signal) {
   // Taken before the build: what changes meanwhile is built again next time.
   const stamp = contentStamp(repository, build.inputs);
   if (isUpToDate(build, stamp)) return;
-  await run(...npm(['run', '--silent', build.script]), {
+  await run(...build.command, {
     cwd: repository,
     limitMs,
     signal,
-    what: `npm run ${build.script}`,
+    what: `npm run build -- ${build.name}`,
     remedy: 'fix the errors of the compiler above',
   });
   writeFileSync(stampFile(build), stamp);

@@ -1,4 +1,4 @@
-// Decisions of the broker matrix (npm run test:brokers).
+// Decisions of the broker matrix (npm run suite -- brokers).
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What the product is measured against (npm run bench).
+// What the product is measured against (npm run suite -- bench).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Tally } from '../../test/bench/peers/tally.mjs';

@@ -14,7 +14,7 @@ export interface BenchOptions {
   readonly profileFolder: string | undefined;
 }
 
-export const USAGE = `npm run bench [-- OPTIONS]
+export const USAGE = `npm run suite -- bench [OPTIONS]
   --only IDS           these workloads, e.g. B3,B1
   --contestants NAMES  only contestants whose name contains one of these, e.g. ladder,pgbench
   --rounds N           3; contestants take turns in each round, the table says the medians

@@ -143,7 +143,7 @@ describe('a cluster of three nodes with quorum queues', () => {
   });
 });
 
-/** For the table of npm run test:brokers. */
+/** For the table of npm run suite -- brokers. */
 function report(figures: string): void {
   const path = process.env.BROKER_FIGURES_FILE;
   if (path) appendFileSync(path, `${figures}\n`);

@@ -33,7 +33,7 @@ export interface CampaignOptions {
   readonly hasBarePool: boolean;
 }
 
-export const USAGE = `npm run test:faults [-- OPTIONS]
+export const USAGE = `npm run suite -- faults [OPTIONS]
   --transport T    ladder (default), delayed-exchange, none
   --queue-type T   quorum (default), classic
   --orders N       20000

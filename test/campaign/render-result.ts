@@ -92,7 +92,7 @@ function closing(result: CampaignResult, options: CampaignOptions): string {
     ...(options.usesPgbouncer ? ['--pgbouncer'] : []),
     ...(options.hasBarePool ? ['--bare-pool'] : []),
   ].join(' ');
-  const command = `npm run test:faults -- --transport ${transport} --queue-type ${queueType} --orders ${orders} ${flags} --rate ${rate} --instances ${instances} --seed ${seed}`;
+  const command = `npm run suite -- faults --transport ${transport} --queue-type ${queueType} --orders ${orders} ${flags} --rate ${rate} --instances ${instances} --seed ${seed}`;
   return `  ${hasPassed(result, options) ? 'PASS' : 'FAIL'} (seed ${seed}: ${command})\n`;
 }
 

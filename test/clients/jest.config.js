@@ -1,4 +1,4 @@
-// npm run test:clients. Apart from npm test, because it needs generators that are larger than the product.
+// npm run suite -- clients. Apart from npm test, because it needs generators that are larger than the product.
 const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
 const tests = ['test/clients/**/*.spec.ts', 'test/e2e/example-clients.spec.ts'];

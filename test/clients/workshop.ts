@@ -12,7 +12,7 @@ export class Workshop {
 
   constructor() {
     const { OT_GENERATORS: generators } = process.env;
-    if (generators === undefined) throw new Error('OT_GENERATORS is not set; run npm run test:clients');
+    if (generators === undefined) throw new Error('OT_GENERATORS is not set; run npm run suite -- clients');
     this.generators = generators;
     this.folder = mkdtempSync(join(generators, 'client-'));
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const root = join(__dirname, '..', '..');
 const COMPILER = join(root, 'test', 'harness', 'compile-on-require.js');
 const MAIN = join(root, 'test', 'campaign', 'main.ts');
-/** One of each that needs no Erlang tools and ends within seconds; `npm run test:faults` injects them all, for long. */
+/** One of each that needs no Erlang tools and ends within seconds; `npm run suite -- faults` injects them all, for long. */
 const QUICK = [
   ...['kill-instance', 'crash-point', 'channel-error', 'clock-jump', 'purge-queue', 'delete-work-queue'],
   ...['kill-broker', 'terminate-backends', 'cut-database', 'provider-lies'],
@@ -16,7 +16,7 @@ describe('a stream of orders through two instances of the service', () => {
   let child: ChildProcess | undefined;
   afterAll(() => child?.kill());
 
-  /** As `npm run test:faults` does it; resolves with what it says. */
+  /** As `npm run suite -- faults` does it; resolves with what it says. */
   const campaign = (...args: string[]): Promise<string> =>
     new Promise((resolve) => {
       child = execFile(process.execPath, ['-r', COMPILER, MAIN, ...MEASURES, ...args], { cwd: root }, (_, out, error) =>

@@ -91,5 +91,5 @@ function traceOf({ order, history, attempts, refunds, unmatched, timeouts, ledge
 }
 
 function verdictOf(result: RunResult, seed: number): string {
-  return `  ${hasPassed(result) ? 'PASS' : 'FAIL'} (seed ${seed}: npm run test:scenarios -- --seed ${seed})\n`;
+  return `  ${hasPassed(result) ? 'PASS' : 'FAIL'} (seed ${seed}: npm run suite -- scenarios --seed ${seed})\n`;
 }

@@ -15,7 +15,7 @@ const AFTERWARDS_MS = 20_000;
 
 runMain({
   name: 'the picture of the dashboard',
-  usage: 'npm run picture:dashboard: writes docs/pictures/dashboard.png. Takes about two minutes.\n',
+  usage: 'npm run suite -- dashboard-picture: writes docs/pictures/dashboard.png. Takes about two minutes.\n',
   run: async ({ signal }) => {
     const eventful = await openEventfulService();
     try {

@@ -34,7 +34,7 @@ async function record(folder: string, signal: AbortSignal): Promise<void> {
 
 runMain({
   name: 'The recording',
-  usage: 'npm run pictures\n',
+  usage: 'npm run suite -- film\n',
   run: async ({ signal }) => {
     const folder = mkdtempSync(join(tmpdir(), 'order-timeout-film-'));
     try {
