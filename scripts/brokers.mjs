@@ -78,5 +78,7 @@ export async function runBrokers({ args, signal }) {
   const rows = [];
   for (const step of plan.filter(({ part }) => parts.includes(part))) rows.push(...(await tryToRun(step, options)));
   printMatrix(rows);
-  return rows.some(({ failed }) => failed > 0) ? 1 : 0;
+  // As the reporter of Jest has it, see test/support/closing-line-reporter.js.
+  const allowsSkips = !process.env.OT_NO_SKIPS;
+  return rows.every(({ failed, skipped }) => failed === 0 && (allowsSkips || skipped === 0)) ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { codeOf } from './error-code.mjs';
 import { SetupError } from './setup-error.mjs';
 
@@ -65,16 +66,18 @@ export function killGroup(pid, signal) {
  * @param {string} command
  * @param {string[]} args
  * @param {{ limitMs: number, signal?: AbortSignal | undefined, cwd?: string, env?: NodeJS.ProcessEnv, uid?: number,
- *   gid?: number, input?: string, logFile?: string, what?: string, remedy?: string }} options
+ *   gid?: number, input?: string, logFile?: string, what?: string, remedy?: string, niceness?: number }} options
+ *   `niceness`: how much it stands back behind other programs
  * @returns {Promise<string>} its stdout; an error shows the end of both
  */
-export function run(command, args, { limitMs, signal, input, logFile, what, remedy, ...options }) {
+export function run(command, args, { limitMs, signal, input, logFile, what, remedy, niceness = 0, ...options }) {
   signal?.throwIfAborted();
   const name = what ?? [command, ...args].join(' ');
   return new Promise((resolve, reject) => {
     /** @type {Stdio} */
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'];
     const child = spawnWithLifeline(command, args, { ...options, owns: 'group', stdio });
+    if (niceness > 0 && child.pid !== undefined) setPriority(child.pid, niceness);
     let [output, printed] = ['', ''];
     const take = (/** @type {string} */ chunk) => {
       printed = (printed + chunk).slice(-keptCharacters);
