@@ -5,5 +5,5 @@ import { runTypescript } from './setup/typescript.mjs';
 
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });
-  return runTypescript('test/diagrams/main.ts', args, { signal });
+  return runTypescript('test/contract/write-diagrams.ts', args, { signal });
 });

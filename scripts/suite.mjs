@@ -76,7 +76,7 @@ async function prometheus(signal) {
 
 /** @type {Prepare} */
 async function peers(signal) {
-  const { obtainPeers } = await import('./bench/obtain-peers.mjs');
+  const { obtainPeers } = await import('../bench/setup/obtain-peers.mjs');
   return showProgress('Redis, BullMQ, pg-boss, and graphile-worker', (note) => obtainPeers({ signal, note }));
 }
 
@@ -99,11 +99,11 @@ async function generators(signal) {
 
 /** @param {Context} context */
 async function mutate({ args, signal }) {
-  await ensurePackagesOf('test/mutation', 'Stryker', signal);
+  await ensurePackagesOf('test/unit/mutation', 'Stryker', signal);
   stackFolder();
-  const stryker = 'test/mutation/node_modules/@stryker-mutator/core/bin/stryker.js';
+  const stryker = 'test/unit/mutation/node_modules/@stryker-mutator/core/bin/stryker.js';
   const options = { cwd: repository, owns: /** @type {const} */ ('process'), signal };
-  return runInForeground(process.execPath, [stryker, 'run', 'test/mutation/stryker.config.mjs', ...args], options);
+  return runInForeground(process.execPath, [stryker, 'run', 'test/unit/mutation/stryker.config.mjs', ...args], options);
 }
 
 /** The build is the service under load. @type {Prepare} */
@@ -140,7 +140,7 @@ const suites = {
     takes: '10 min',
     options: jestOptions,
     nightly: [],
-    run: specs('outage', builds),
+    run: specs('faults', builds),
   },
   faults: {
     about: '300 faults during 20,000 orders; every order is checked',
@@ -148,7 +148,7 @@ const suites = {
     options: '--help lists them',
     nightly: [],
     // What the program starts is a patched copy of the build.
-    run: program('test/campaign/main.ts', builds),
+    run: program('test/faults/campaign/main.ts', builds),
   },
   brokers: {
     about: 'RabbitMQ 3.10, 4.0, and 4.3, and a cluster that loses nodes; needs the apt of Debian',
@@ -169,14 +169,14 @@ const suites = {
     takes: '2 min',
     options: jestOptions,
     nightly: [],
-    run: specs('scale'),
+    run: specs('load'),
   },
   soak: {
     about: 'memory of one service under steady load',
     takes: '5 min',
     options: '--minutes N  --rate N',
     nightly: ['--minutes', '15'],
-    run: program('test/soak/main.ts', onServers),
+    run: program('test/load/soak.ts', onServers),
   },
   operator: {
     about: 'the operator page in Chromium, which it installs: accessibility, keyboard, pictures, every action',
@@ -214,30 +214,30 @@ const suites = {
     takes: '4 min',
     options: jestOptions,
     nightly: [],
-    run: specs('newcomer'),
+    run: specs('hosts/newcomer'),
   },
   clients: {
     about: 'clients that generators make of the documents of the API, and the example clients; needs Java and Python',
     takes: '3 min',
     options: jestOptions,
     nightly: [],
-    run: specs('clients', generators),
+    run: specs('hosts/clients', generators),
   },
   moving: {
     about: 'the imports of docs/moving from Redis, BullMQ, pg-boss, and others; needs Redis, or the apt of Debian',
     takes: '30 s',
     options: jestOptions,
     nightly: [],
-    run: specs('moving', peers),
+    run: specs('hosts/moving', peers),
   },
   prisma: {
-    about: 'transactions of Prisma, which takes 300 MB in test/prisma',
+    about: 'transactions of Prisma, which takes 300 MB in test/hosts/prisma',
     takes: '1 min',
     options: jestOptions,
     nightly: [],
     run: async (context) => {
       const { preparePrisma } = await import('./prisma/prepare-prisma.mjs');
-      return specs('prisma', preparePrisma)(context);
+      return specs('hosts/prisma', preparePrisma)(context);
     },
   },
   bench: {
@@ -245,7 +245,7 @@ const suites = {
     takes: 'over 1 h',
     options: '--help lists them',
     nightly: ['--short', '--rounds', '1'],
-    run: program('test/bench/main.ts', contestants),
+    run: program('bench/main.ts', contestants),
   },
   film: {
     about: 'records docs/pictures/operator-page.webp: a tour of the operator page while the demo runs',

@@ -5,16 +5,16 @@ import { showProgress } from '../setup/progress.mjs';
 import { run } from '../setup/run.mjs';
 
 const limitMs = 10 * 60_000;
-const folder = join(repository, 'test', 'prisma');
+const folder = join(repository, 'test', 'hosts', 'prisma');
 
 /**
- * Installs Prisma in test/prisma, generates its client, and compiles the specs.
+ * Installs Prisma in test/hosts/prisma, generates its client, and compiles the specs.
  *
  * @param {AbortSignal} signal
  */
 export async function preparePrisma(signal) {
   // Without their scripts: Prisma's would download engines, that are not used.
-  await ensurePackagesOf('test/prisma', 'Prisma', signal);
+  await ensurePackagesOf('test/hosts/prisma', 'Prisma', signal);
   await step('prisma generate', process.execPath, ['node_modules/prisma/build/index.js', 'generate'], signal);
   await step('types', process.execPath, [join(repository, 'node_modules/typescript/bin/tsc'), '-p', '.'], signal);
 }

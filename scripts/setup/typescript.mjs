@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { runInForeground } from './foreground.mjs';
 import { repository } from './paths.mjs';
 
-const compiler = join(repository, 'test', 'harness', 'compile-on-require.js');
+const compiler = join(repository, 'test', 'support', 'compile-on-require.js');
 
 /**
  * Arguments of Node for a program that is compiled as it is loaded: nothing to build, and nothing that could be out of

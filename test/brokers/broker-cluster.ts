@@ -1,4 +1,4 @@
-import { OwnServer } from '../harness/servers/own-server';
+import { OwnServer } from '../support/servers/own-server';
 
 interface ClusterNode {
   /** Short, as the commands take it. */

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { TopologyNames } from '../../src/rabbit';
 import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
-import { createEffectTable, keys, summarise, WriteEffects } from '../fault/effects';
+import { createEffectTable, keys, summarise, WriteEffects } from '../faults/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
 import { BrokerCluster } from './broker-cluster';

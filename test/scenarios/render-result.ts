@@ -1,4 +1,4 @@
-import { textTable } from '../harness/report/text-table';
+import { textTable } from '../support/report/text-table';
 import { type OrderFacts } from './checks/order-facts';
 import { VIOLATION_KINDS } from './checks/violation';
 import { type OrderResult, type RunResult } from './run-scenarios';

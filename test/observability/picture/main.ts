@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { runMain } from '../../harness/run-main';
+import { runMain } from '../../support/run-main';
 import { startBrowser } from '../../operator/browser';
 import { readDashboards } from '../../support/observability';
 import { REPOSITORY } from '../../support/snippets';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runMain } from '../../harness/run-main';
+import { runMain } from '../../support/run-main';
 import { WatchedDemo } from '../../support/watched-demo';
 import { openPage, startBrowser } from '../browser';
 import { encodeFilm } from './encode-film';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { PAGE, renderPage } from '../../diagrams/render-page';
-import { arrowsOf, stateDiagram } from '../../diagrams/state-diagram';
+import { PAGE, renderPage } from '../../contract/render-page';
+import { arrowsOf, stateDiagram } from '../../contract/state-diagram';
 
 describe('docs/state-diagrams.md', () => {
   it('is what the tables in the code say (npm run diagrams writes it)', () => {

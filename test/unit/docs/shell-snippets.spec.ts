@@ -5,9 +5,9 @@ import { CommanderError } from 'commander';
 import { Cli } from '../../../src/cli/cli';
 import { createProgram } from '../../../src/cli/create-program';
 import { parseOptions as parseDemo } from '../../../examples/demo/demo-options';
-import { parseOptions as parseBench } from '../../bench/bench-options';
-import { WORKLOADS } from '../../bench/workloads';
-import { parseOptions as parseCampaign } from '../../campaign/campaign-options';
+import { parseOptions as parseBench } from '../../../bench/bench-options';
+import { WORKLOADS } from '../../../bench/workloads';
+import { parseOptions as parseCampaign } from '../../faults/campaign/campaign-options';
 import { readModelOptions } from '../../model/model-options';
 import { parseOptions as parseScenarios } from '../../scenarios/scenario-options';
 import { placeOf, readSnippets, REPOSITORY } from '../../support/snippets';
@@ -80,7 +80,7 @@ const SUITES: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   },
   operator: (args) => checkSpecs('test/operator', args),
   scenarios: (args) => parseScenarios(args, 1),
-  soak: optionsIn('test/soak/main.ts'),
+  soak: optionsIn('test/load/soak.ts'),
 };
 
 const listed = execFileSync(process.execPath, ['scripts/suite.mjs'], { cwd: REPOSITORY, encoding: 'utf8' });
@@ -117,7 +117,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
-    // test/newcomer runs the commands of README.md.
+    // test/hosts/newcomer runs the commands of README.md.
     if (program === 'nest' || program === '@nestjs/cli') return;
     if (program === 'order-timeout') return checkCommandLine(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };
