@@ -89,7 +89,7 @@ export default tseslint.config(
   },
   {
     // node:test itself awaits the promise that test() returns.
-    files: ['scripts/tests/**'],
+    files: ['**/*.test.mjs'],
     rules: {
       '@typescript-eslint/no-floating-promises': [
         'error',

@@ -1,8 +1,7 @@
 // npm run build [-- service|page|simulator]: what has changed since it was built, from a bare clone.
-import { ensureBuilds, pageBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
+import { ensureBuilds, ensureDependencies, pageBuild, serviceBuild, simulatorBuild } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
-import { SetupError } from './setup/setup-error.mjs';
+import { SetupError } from './setup/errors.mjs';
 
 /** @type {Record<string, import('./setup/build.mjs').Build>} */
 const all = { service: serviceBuild, page: pageBuild, simulator: simulatorBuild };

@@ -1,7 +1,6 @@
 // npm run diagrams: writes docs/state-diagrams.md from the tables of transitions in src. A unit test compares the two.
-import { ensureDependencies } from './setup/dependencies.mjs';
+import { ensureDependencies, runTypescript } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
-import { runTypescript } from './setup/typescript.mjs';
 
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });

@@ -1,15 +1,16 @@
 // npm run suite -- NAME [ARGUMENTS]: one of the suites that npm test leaves out, from a bare clone. Without a name: what there is.
 import { spawnSync } from 'node:child_process';
-import { ensureBuilds, pageBuild } from './setup/build.mjs';
-import { ensureDependencies, ensurePackagesOf } from './setup/dependencies.mjs';
-import { runInForeground } from './setup/foreground.mjs';
+import { join } from 'node:path';
+import { ensureBuilds, ensureDependencies, ensurePackagesOf, pageBuild, runTypescript } from './setup/build.mjs';
+import { run, runInForeground } from './setup/processes.mjs';
 import { main } from './setup/main.mjs';
 import { repository, stackFolder } from './setup/paths.mjs';
 import { showProgress } from './setup/progress.mjs';
-import { SetupError } from './setup/setup-error.mjs';
-import { runTypescript } from './setup/typescript.mjs';
-import { prepareRun } from './stack/prepare-run.mjs';
-import { serverHome } from './stack/server-user.mjs';
+import { SetupError } from './setup/errors.mjs';
+import { prepareRun } from './stack/servers.mjs';
+import { ensureChromium, ensureDebianPackages } from './stack/debian-packages.mjs';
+import { obtainPrometheus } from './stack/other-servers.mjs';
+import { serverHome } from './stack/place.mjs';
 
 /** @typedef {{ args: string[], signal: AbortSignal }} Context */
 /** @typedef {Record<string, string>} Environment  beside our own */
@@ -54,20 +55,17 @@ const scenarioServers = async (signal) => ({ ...(await builtOnServers(signal)), 
 
 /** @param {AbortSignal} signal */
 async function chromium(signal) {
-  const { ensureChromium } = await import('./operator/chromium.mjs');
   return { CHROMIUM: await showProgress('Chromium', (note) => ensureChromium({ signal, note })) };
 }
 
 /** @param {AbortSignal} signal */
 async function encoder(signal) {
-  const { ensureDebianPackages } = await import('./operator/debian-packages.mjs');
   const missing = { code: 'NO_IMG2WEBP', otherwise: 'run the command on a machine with Debian' };
   await showProgress('img2webp', (note) => ensureDebianPackages(['webp'], { signal, note, ...missing }));
 }
 
 /** @type {Prepare} */
 async function prometheus(signal) {
-  const { obtainPrometheus } = await import('./stack/prometheus-installation.mjs');
   const { home, user } = serverHome();
   const options = { home, shared: Boolean(user), signal };
   const { promtool } = await showProgress('Prometheus', (note) => obtainPrometheus({ ...options, note }));
@@ -76,7 +74,7 @@ async function prometheus(signal) {
 
 /** @type {Prepare} */
 async function peers(signal) {
-  const { obtainPeers } = await import('../bench/setup/obtain-peers.mjs');
+  const { obtainPeers } = await import('../bench/obtain-peers.mjs');
   return showProgress('Redis, BullMQ, pg-boss, and graphile-worker', (note) => obtainPeers({ signal, note }));
 }
 
@@ -90,11 +88,24 @@ const toolsOfClients = /** @type {const} */ ([
 async function generators(signal) {
   for (const [tool, argument, remedy] of toolsOfClients)
     if (spawnSync(tool, [argument]).status !== 0) throw new SetupError('NO_PROGRAM', `${tool} is missing`, { remedy });
-  const { obtainGenerators, obtainPythonPackages } = await import('./clients/obtain-generators.mjs');
+  const { obtainGenerators, obtainPythonPackages } = await import('../test/hosts/clients/obtain-generators.mjs');
   return {
     OT_GENERATORS: await showProgress('generators of clients', (note) => obtainGenerators({ signal, note })),
     OT_PYTHON_PACKAGES: await showProgress('Python packages', (note) => obtainPythonPackages({ signal, note })),
   };
+}
+
+/** Its packages, its client, and the types of the specs. @type {Prepare} */
+async function prisma(signal) {
+  const folder = join(repository, 'test', 'hosts', 'prisma');
+  // Without their scripts: Prisma's would download engines, that are not used.
+  await ensurePackagesOf('test/hosts/prisma', 'Prisma', signal);
+  // The engine is for migrations. Named, it is not downloaded, and generating never starts it.
+  const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' };
+  const step = (/** @type {string} */ what, /** @type {string[]} */ ...args) =>
+    showProgress(what, () => run(process.execPath, args, { cwd: folder, env, limitMs: 10 * 60_000, signal, what }));
+  await step('prisma generate', 'node_modules/prisma/build/index.js', 'generate');
+  await step('types', join(repository, 'node_modules/typescript/bin/tsc'), '-p', '.');
 }
 
 /** @param {Context} context */
@@ -155,7 +166,7 @@ const suites = {
     takes: '15 min',
     options: '--only 3.10|4.0|4.3|cluster',
     nightly: [],
-    run: async (context) => (await import('./brokers.mjs')).runBrokers(context),
+    run: async (context) => (await import('../test/brokers/run-brokers.mjs')).runBrokers(context),
   },
   security: {
     about: '11,000 hostile inputs, permissions, secrets in logs, starts and stops',
@@ -200,14 +211,14 @@ const suites = {
     takes: '10 min',
     options: jestOptions,
     nightly: [],
-    run: async (context) => (await import('./compose.mjs')).runCompose(context),
+    run: async (context) => (await import('../test/compose/run-compose.mjs')).runCompose(context),
   },
   hosts: {
     about: 'the packed product in ten generated applications on three Node.js lines',
     takes: '10 min',
     options: '--only NAMES  --node 20|22|24',
     nightly: [],
-    run: async (context) => (await import('./hosts.mjs')).runHosts(context),
+    run: async (context) => (await import('../test/hosts/run-hosts.mjs')).runHosts(context),
   },
   newcomer: {
     about: 'the paths of README.md, with NestJS 11 and 12, nest start --watch, and the watched demo',
@@ -235,10 +246,7 @@ const suites = {
     takes: '1 min',
     options: jestOptions,
     nightly: [],
-    run: async (context) => {
-      const { preparePrisma } = await import('./prisma/prepare-prisma.mjs');
-      return specs('hosts/prisma', preparePrisma)(context);
-    },
+    run: specs('hosts/prisma', prisma),
   },
   bench: {
     about: 'speed, compared with other tools and with bare statements; --short to try it',

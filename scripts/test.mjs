@@ -2,16 +2,13 @@
 // every machine. With other arguments: Jest alone, with these arguments.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { runAllTests, runJest } from './jest/run-jest.mjs';
-import { ensureBuilds } from './setup/build.mjs';
-import { ensureDependencies } from './setup/dependencies.mjs';
+import { runAllTests, runJest } from './setup/run-jest.mjs';
+import { ensureBuilds, ensureDependencies, npm } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
-import { npm } from './setup/npm.mjs';
 import { repository } from './setup/paths.mjs';
 import { say, seconds } from './setup/progress.mjs';
-import { run } from './setup/run.mjs';
-import { describeError } from './setup/setup-error.mjs';
-import { together } from './setup/together.mjs';
+import { run, together } from './setup/processes.mjs';
+import { describeError } from './setup/errors.mjs';
 import { environmentFor, ensureServers } from './stack/servers.mjs';
 
 const checkLimitMs = 20 * 60_000;
@@ -26,7 +23,11 @@ const npmScript = (/** @type {string} */ name) => check(`npm run ${name}`, npm([
 const node = (/** @type {string[]} */ ...args) => check(`node ${args.slice(0, 2).join(' ')}`, [process.execPath, args]);
 
 // By name: what a folder after --test means differs between versions of Node.
-const ownTests = readdirSync(join(repository, 'scripts', 'tests')).map((name) => join('scripts', 'tests', name));
+const ownTests = ['scripts/tests', 'test/brokers', 'test/compose', 'bench'].flatMap((folder) =>
+  readdirSync(join(repository, folder))
+    .filter((name) => name.endsWith('.test.mjs'))
+    .map((name) => join(folder, name)),
+);
 
 const checks = {
   types: npmScript('typecheck'),

@@ -11,6 +11,6 @@ export interface RedisServer {
 
 /** Starts one with an append-only file in a folder that it removes at the end. */
 export async function startRedis(appendFsync: AppendFsync): Promise<RedisServer> {
-  const server = await OwnServer.openScript('../bench/setup/redis.mjs', ['--appendfsync', appendFsync]);
+  const server = await OwnServer.openServer('redis', '--appendfsync', appendFsync);
   return { url: server.text('redisUrl'), close: () => server.close() };
 }

@@ -50,7 +50,7 @@ export async function openServers(wanted: Wanted, cleanUp: CleanUp): Promise<Ben
 }
 
 async function openDatabase(statementStatistics: boolean, cleanUp: CleanUp): Promise<string> {
-  const server = await OwnServer.openScript('database.mjs');
+  const server = await OwnServer.openServer('postgres');
   cleanUp.add('ending the database', () => server.close());
   const databaseUrl = server.text('databaseUrl');
   const settings = {

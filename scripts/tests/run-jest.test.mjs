@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { closingLines, runAllTests } from '../jest/run-jest.mjs';
+import { closingLines, runAllTests } from '../setup/run-jest.mjs';
 import { repository } from '../setup/paths.mjs';
 
 /** A test that passes, and one that fails until it has run `times` times. */

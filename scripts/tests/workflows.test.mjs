@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { installations } from '../hosts/installations.mjs';
+import { installations } from '../../test/hosts/installations.mjs';
 import { repository } from '../setup/paths.mjs';
 
 /** @typedef {{ node: string, postgres: string, rabbitmq: string, hosts: string }} Cell */

@@ -16,7 +16,7 @@ export interface Redis {
 
 /** A Redis of the test's own, with the client that most applications have. */
 export async function openRedis(): Promise<{ redis: Redis; port: number; close(): Promise<void> }> {
-  const server = await OwnServer.openScript('../bench/setup/redis.mjs');
+  const server = await OwnServer.openServer('redis');
   const port = Number(new URL(server.text('redisUrl')).port);
   const { Redis: Client } = loadPeer<{ Redis: new (port: number, host: string) => Redis }>('ioredis');
   const redis = new Client(port, '127.0.0.1');

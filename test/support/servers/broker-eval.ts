@@ -15,10 +15,10 @@ const EVALUATE = `
   {value, Value, _} = rpc:call('${NODE}', erl_eval, exprs, [Expressions, []], 15000),
   io:format("~tp", [Value]), halt(0).`;
 
-/** Where a broker of scripts/broker.mjs is. */
+/** Where a broker of scripts/server.mjs is. */
 export interface BrokerPlace {
   readonly directory: string;
-  /** The port block of scripts/stack/rabbitmq-server.mjs begins with the AMQP port. */
+  /** The port block of scripts/stack/rabbitmq.mjs begins with the AMQP port. */
   readonly amqpPort: number;
   readonly erlangBin: string;
   /** Where shared libraries came along with a downloaded Erlang. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { evalOnBroker } from './broker-eval';
-import { OwnServer } from './own-server';
+import { OwnServer, SERVER } from './own-server';
 
 /** What a healthy broker of the campaign has: rabbitmq-server.mjs. */
 const NORMAL_BYTES = 209_715_200;
@@ -36,7 +36,7 @@ export class OwnBroker extends OwnServer {
     private readonly directory: string,
     args: readonly string[],
   ) {
-    super('broker.mjs', ['--directory', directory, ...args]);
+    super(SERVER, ['rabbitmq', '--directory', directory, ...args]);
   }
 
   /** Takes 5 to 10 s. */

@@ -9,10 +9,13 @@ interface ServerEvent {
   readonly [name: string]: unknown;
 }
 
+/** Serves one by its name. */
+export const SERVER = 'scripts/server.mjs';
+
 /** After these there is nothing to go on with. */
 const FATAL: readonly unknown[] = ['error', 'exited'];
 
-/** Servers of a run's own, in a process of their own, to be stopped and killed at will; see scripts/stack/throw-away.mjs. */
+/** Servers of a run's own, in a process of their own, to be stopped and killed at will; see scripts/stack/supervisor.mjs. */
 export class OwnServer {
   private readonly child: ChildProcessWithoutNullStreams;
   private readonly lines: AsyncIterator<string, undefined>;
@@ -23,7 +26,7 @@ export class OwnServer {
 
   protected constructor(script: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     const env = { ...process.env, ...environment };
-    this.child = spawn(process.execPath, [join(ROOT, 'scripts', script), ...args], { stdio: 'pipe', env });
+    this.child = spawn(process.execPath, [join(ROOT, script), ...args], { stdio: 'pipe', env });
     const { stdout, stderr, stdin } = this.child;
     this.lines = createInterface({ input: stdout })[Symbol.asyncIterator]() as AsyncIterator<string, undefined>;
     this.exited = once(this.child, 'exit');
@@ -31,9 +34,9 @@ export class OwnServer {
     stdin.on('error', () => undefined);
   }
 
-  /** @param script of scripts/. */
-  static async openScript(script: string, args: readonly string[] = []): Promise<OwnServer> {
-    return new OwnServer(script, args).ready();
+  /** @param name that scripts/server.mjs has for it. */
+  static async openServer(name: string, ...args: readonly string[]): Promise<OwnServer> {
+    return new OwnServer(SERVER, [name, ...args]).ready();
   }
 
   /** What it has said of itself; undefined: nothing. */

@@ -1,10 +1,10 @@
-import { OwnServer } from './own-server';
+import { OwnServer, SERVER } from './own-server';
 
 /** A PgBouncer that pools by transaction. */
 export class Pgbouncer extends OwnServer {
   /** Before the server of these URLs, each with a login that may use it. */
   static open(...urls: readonly string[]): Promise<Pgbouncer> {
-    return new Pgbouncer('pgbouncer.mjs', [], { DATABASE_URLS: urls.join() }).ready();
+    return new Pgbouncer(SERVER, ['pgbouncer'], { DATABASE_URLS: urls.join() }).ready();
   }
 
   /** The same login and database by way of it. */

@@ -1,4 +1,4 @@
-import { OwnServer } from './own-server';
+import { OwnServer, SERVER } from './own-server';
 
 /** What Prometheus answers to a query: a series, and its samples from oldest to newest. */
 export interface Series {
@@ -16,7 +16,7 @@ interface Answer {
 export class Prometheus extends OwnServer {
   /** @param configuration text of a prometheus.yml, which may name `alerts.yml` */
   static open(configuration: string): Promise<Prometheus> {
-    return new Prometheus('prometheus.mjs', [], { PROMETHEUS_CONFIG: configuration }).ready();
+    return new Prometheus(SERVER, ['prometheus'], { PROMETHEUS_CONFIG: configuration }).ready();
   }
 
   /** The series of an expression over the last `seconds`, a sample each second. @throws Error if it is none */

@@ -1,10 +1,10 @@
-import { OwnServer } from './own-server';
+import { OwnServer, SERVER } from './own-server';
 
 /** A PostgreSQL primary and its standby with synchronous replication: what is committed is on both disks. */
 export class ReplicatedDatabase extends OwnServer {
   /** Takes 3 s. */
   static open(): Promise<ReplicatedDatabase> {
-    return new ReplicatedDatabase('replicated-database.mjs', []).ready();
+    return new ReplicatedDatabase(SERVER, ['replicated']).ready();
   }
 
   /** Names both servers, with `target_session_attrs=read-write`. */

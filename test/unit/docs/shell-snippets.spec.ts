@@ -71,7 +71,7 @@ const SUITES: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
       args,
       WORKLOADS.map(({ id }) => id),
     ),
-  brokers: optionsIn('scripts/brokers/series.mjs'),
+  brokers: optionsIn('test/brokers/series.mjs'),
   faults: (args) => parseCampaign(args, 1),
   model: (args) => readModelOptions(args, 1, 1),
   mutation: (args) => {

@@ -43,7 +43,7 @@ export function startDatabases(wish: DatabaseWish): Promise<DatabaseServers> {
 }
 
 async function startOne({ usesPgbouncer, hasSmallDisk }: DatabaseWish): Promise<DatabaseServers> {
-  const server = await OwnServer.openScript('database.mjs');
+  const server = await OwnServer.openServer('postgres');
   const primaryUrl = server.text('databaseUrl');
   const disk = hasSmallDisk ? await moveToSmallDisk(primaryUrl) : undefined;
   await addServiceRole(primaryUrl);
