@@ -34,6 +34,7 @@ const checks = {
   lint: npmScript('lint'),
   format: npmScript('format:check'),
   'public API': npmScript('api'),
+  'unused code': node(join('node_modules', 'knip', 'bin', 'knip.js'), '--production'),
   'set-up tests': node('--test', ...ownTests),
 };
 
