@@ -9,7 +9,7 @@ COPY packages/operator-page ./packages/operator-page
 # A host brings the peers. The image is the host here, so it has all of them, with the SDKs of the payment providers and the
 # page at /docs, as it cannot know which are configured. Their versions are those of the tests.
 RUN npx nest build \
-  && npm run --silent build:page \
+  && npm run --silent build --workspace packages/operator-page \
   && PEERS=$(node -p "const {peerDependencies: p, devDependencies: d} = require('./package.json'); Object.keys(p).map((name) => name + '@' + d[name]).join(' ')") \
   && npm install --save-prod --omit=dev --ignore-scripts $PEERS
 

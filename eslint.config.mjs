@@ -4,9 +4,9 @@ import tseslint from 'typescript-eslint';
 
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval'];
 
-// Its types are needed; npm run test:prisma installs and generates them.
-const hasPrisma = existsSync(join(import.meta.dirname, 'test/prisma/generated'));
-const uninstalled = hasPrisma ? [] : ['test/prisma'];
+// Its types are needed; npm run suite -- prisma installs and generates them.
+const hasPrisma = existsSync(join(import.meta.dirname, 'test/hosts/prisma/generated'));
+const uninstalled = hasPrisma ? [] : ['test/hosts/prisma'];
 
 export default tseslint.config(
   {
@@ -16,8 +16,8 @@ export default tseslint.config(
       'coverage',
       '.stack',
       'test/architecture/fixtures',
-      'test/clients/programs',
-      'test/prisma/generated',
+      'test/hosts/clients/programs',
+      'test/hosts/prisma/generated',
       ...uninstalled,
     ],
   },
@@ -28,7 +28,7 @@ export default tseslint.config(
         project: [
           './tsconfig.json',
           './packages/operator-page/tsconfig.json',
-          ...(hasPrisma ? ['./test/prisma/tsconfig.json'] : []),
+          ...(hasPrisma ? ['./test/hosts/prisma/tsconfig.json'] : []),
         ],
         tsconfigRootDir: import.meta.dirname,
       },
@@ -89,7 +89,7 @@ export default tseslint.config(
   },
   {
     // node:test itself awaits the promise that test() returns.
-    files: ['scripts/tests/**'],
+    files: ['**/*.test.mjs'],
     rules: {
       '@typescript-eslint/no-floating-promises': [
         'error',

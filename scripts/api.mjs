@@ -8,7 +8,7 @@ import { ensureBuilds } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
 import { repository } from './setup/paths.mjs';
 import { say } from './setup/progress.mjs';
-import { SetupError } from './setup/setup-error.mjs';
+import { SetupError } from './setup/errors.mjs';
 
 const reportFolder = join(repository, 'test', 'architecture', 'public-api');
 const simulator = join(repository, 'packages', 'payment-simulator');

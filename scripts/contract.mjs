@@ -1,8 +1,8 @@
-// npm run contract: compares docs/openapi.json, docs/asyncapi.json, and docs/messages with the schemas in src.
+// npm run contract: compares docs/openapi.json, docs/asyncapi.json, docs/messages, and rabbit/definitions.template.json
+// with what src makes of them.
 // npm run contract -- --update: writes them.
-import { ensureDependencies } from './setup/dependencies.mjs';
+import { ensureDependencies, runTypescript } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
-import { runTypescript } from './setup/typescript.mjs';
 
 await main(async ({ args, signal }) => {
   await ensureDependencies({ signal });

@@ -1,8 +1,7 @@
 // npm run demo: the main job end to end on a real broker and database, or on the database alone, from a bare clone.
 import { main } from './setup/main.mjs';
-import { runTypescript } from './setup/typescript.mjs';
-import { prepareRun } from './stack/prepare-run.mjs';
-import { brokerForDemo } from './stack/profile.mjs';
+import { runTypescript } from './setup/build.mjs';
+import { brokerForDemo, prepareRun } from './stack/servers.mjs';
 
 await main(async ({ args, signal }) => {
   const broker = brokerForDemo(args, { isGiven: Boolean(process.env.RABBITMQ_URLS) });

@@ -4,15 +4,13 @@ import { join } from 'node:path';
 import { main } from './setup/main.mjs';
 import { stackDirectory } from './setup/paths.mjs';
 import { say, showProgress } from './setup/progress.mjs';
-import { SetupError } from './setup/setup-error.mjs';
-import { hasDockerEngine } from './stack/choose-source.mjs';
+import { SetupError } from './setup/errors.mjs';
+import { ensureServers, environmentFor, hasDockerEngine } from './stack/servers.mjs';
 import { stopDockerServers } from './stack/docker-stack.mjs';
-import { livingState, stopKeeper } from './stack/keeper-client.mjs';
+import { livingState, pin, stopKeeper, unpin } from './stack/keeper-client.mjs';
 import { withStackLock } from './stack/private-stack.mjs';
-import { serverHome } from './stack/server-user.mjs';
-import { environmentFor, ensureServers } from './stack/servers.mjs';
+import { serverHome } from './stack/place.mjs';
 import { printStatus } from './stack/status.mjs';
-import { pin, unpin } from './stack/users.mjs';
 
 const usage = `npm run stack -- COMMAND
   up [--profile plain|plugin|all]  start broker and database and keep them running (default: plain)

@@ -1,13 +1,11 @@
 // npm start: the service on a real broker and database, or on the database alone, from a bare clone.
 import { pageBuild, serviceBuild } from './setup/build.mjs';
-import { runInForeground } from './setup/foreground.mjs';
+import { runInForeground } from './setup/processes.mjs';
 import { main } from './setup/main.mjs';
 import { repository } from './setup/paths.mjs';
 import { say } from './setup/progress.mjs';
-import { hasDockerEngine } from './stack/choose-source.mjs';
-import { prepareRun } from './stack/prepare-run.mjs';
-import { brokerForService } from './stack/profile.mjs';
-import { localApiKey } from './stack/secrets.mjs';
+import { brokerForService, hasDockerEngine, prepareRun } from './stack/servers.mjs';
+import { localApiKey } from './stack/place.mjs';
 
 const defaultPort = '3000';
 

@@ -1,8 +1,7 @@
 // npm run tracing [-- --seconds 10]: a shop with the OpenTelemetry SDK, in which an order is placed and closed. Its spans
 // go to OTEL_EXPORTER_OTLP_ENDPOINT, by default to the Jaeger of docker-compose.yml.
-import { ensureDependencies } from './setup/dependencies.mjs';
+import { ensureDependencies, runTypescript } from './setup/build.mjs';
 import { main } from './setup/main.mjs';
-import { runTypescript } from './setup/typescript.mjs';
 import { environmentFor, ensureServers } from './stack/servers.mjs';
 
 await main(async ({ args, signal }) => {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { RunError } from '../../test/harness/run-error';
+import { RunError } from '../../test/support/run-error';
 
 export const TRANSPORTS = ['ladder', 'delayed-exchange', 'none', 'auto'] as const;
 

@@ -1,8 +1,8 @@
-import { RunError } from '../../test/harness/run-error';
-import { Interrupted, runMain } from '../../test/harness/run-main';
-import { CleanUp } from '../../test/harness/servers/clean-up';
+import { RunError } from '../../test/support/run-error';
+import { Interrupted, runMain } from '../../test/support/run-main';
+import { CleanUp } from '../../test/support/servers/clean-up';
 import { parseOptions, USAGE } from './demo-options';
-import { NO_BROKER } from '../../test/harness/servers/service-environment';
+import { NO_BROKER } from '../../test/support/servers/service-environment';
 import { renderReport } from './report/render-report';
 import { runDemo } from './run-demo';
 import { runWatch } from './watch/run-watch';

@@ -1,5 +1,5 @@
-import { MachineLoad } from '../../test/harness/machine-load';
-import { type CleanUp } from '../../test/harness/servers/clean-up';
+import { MachineLoad } from '../../test/support/machine-load';
+import { type CleanUp } from '../../test/support/servers/clean-up';
 import { measureSlowness, stretchPlan } from './buyers/machine-pace';
 import { type DemoPlan, planOrders } from './buyers/plan-orders';
 import { driveOrders, type Stage } from './channels/drive-orders';

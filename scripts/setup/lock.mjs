@@ -1,17 +1,15 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { codeOf } from './error-code.mjs';
+import { codeOf, SetupError } from './errors.mjs';
 import { parseJson, readJson } from './files.mjs';
 import { repository, stackFolder } from './paths.mjs';
-import { identify, isAlive } from './process-identity.mjs';
-import { SetupError } from './setup-error.mjs';
-import { waitUntil } from './wait.mjs';
+import { identify, isAlive, waitUntil } from './processes.mjs';
 
 // A lock file is written right after it was created: empty for longer than this means its owner died in between.
 const emptyForMs = 5000;
 
 /**
- * @typedef {import('./process-identity.mjs').ProcessIdentity & { clone?: string, command?: string }} LockOwner
+ * @typedef {import('./processes.mjs').ProcessIdentity & { clone?: string, command?: string }} LockOwner
  *   `clone`: its folder; a copied clone brings along the locks of the original
  */
 

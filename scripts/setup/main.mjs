@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { watchNpm } from './npm-parent.mjs';
-import { describeError, SetupError } from './setup-error.mjs';
+import { describeError, SetupError } from './errors.mjs';
+import { identify, isAlive, parseStat } from './processes.mjs';
 
 const oldestNode = /** @type {const} */ ([20, 19]);
 const secondSignalAfterMs = 1000;
@@ -55,4 +56,45 @@ function abortOnSignals(controller) {
       controller.abort(new Interruption(`ended by ${name}`, exitCode));
     });
   }
+}
+
+const lookEveryMs = 1000;
+
+/** @param {number} pid @returns {number | undefined} */
+function parentOf(pid) {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).parent;
+  } catch {
+    return undefined;
+  }
+}
+
+/** npm runs a script by `sh -c`, and some shells stay in between. @param {number} pid */
+function isShellCommand(pid) {
+  try {
+    return /^[^\0]*sh\0-c\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function npmPid() {
+  const parent = process.ppid;
+  return isShellCommand(parent) ? (parentOf(parent) ?? parent) : parent;
+}
+
+/**
+ * Neither a `kill -9` of npm nor a SIGTERM to it gets here: npm passes it to the shell in between, which dies of
+ * it and tells nobody. What npm ran would go on for nobody.
+ *
+ * @param {() => void} onGone
+ */
+export function watchNpm(onGone) {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const npm = identify(npmPid());
+  const timer = setInterval(() => {
+    if (isAlive(npm)) return;
+    clearInterval(timer);
+    onGone();
+  }, lookEveryMs).unref();
 }

@@ -1,11 +1,46 @@
-// Debian's packages without root and without a trace on the machine: fetched by apt with lists and cache of our own, and
-// unpacked instead of installed.
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../setup/error-code.mjs';
+import { codeOf, logTailOf, SetupError } from '../setup/errors.mjs';
+import { withLock } from '../setup/lock.mjs';
 import { stackFolder } from '../setup/paths.mjs';
-import { run } from '../setup/run.mjs';
+import { run } from '../setup/processes.mjs';
+import { noteWhileWaiting } from '../setup/progress.mjs';
 
+/**
+ * What is there already, else what is downloaded the first time, by one run of this clone at a time.
+ *
+ * @template T
+ * @param {import('../setup/progress.mjs').StepOptions & { name: string, limitMs: number, find: () => T | undefined,
+ *   download: () => Promise<void>, missing: { code: string, message: string, remedy: string } }} options
+ *   `missing`: what to say when it cannot be had
+ * @returns {Promise<T>}
+ */
+export async function obtainOnce({ name, limitMs, find, download, missing, signal, note }) {
+  const found = find();
+  if (found) return found;
+  const fail = (/** @type {unknown} */ cause) =>
+    new SetupError(missing.code, missing.message, { remedy: missing.remedy, logTail: logTailOf(cause), cause });
+  const downloadOnce = async () => {
+    try {
+      await download();
+    } catch (error) {
+      // What speaks for itself.
+      if (signal?.aborted || codeOf(error) === `SETUP/${missing.code}`) throw error;
+      throw fail(error);
+    }
+  };
+  const whileWaiting = noteWhileWaiting(note, 'waiting for the download');
+  return withLock(`${name}-download`, { limitMs, signal, whileWaiting }, async () => {
+    if (!find()) await downloadOnce();
+    const made = find();
+    if (made) return made;
+    throw fail(undefined);
+  });
+}
+
+// Debian's packages without root and without a trace on the machine: fetched by apt with lists and cache of our own, and
+// unpacked instead of installed.
 const limitMs = 5 * 60_000;
 
 /**
@@ -109,4 +144,59 @@ async function fetchPackages({ work, log, resolve, signal, note }) {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.deb'))
     .map((name) => join(folder, name));
+}
+
+const installLimitMs = 8 * 60_000;
+
+/** @typedef {import('../setup/progress.mjs').StepOptions} StepOptions */
+
+/**
+ * Installs what is missing, if we may.
+ *
+ * @param {string[]} packages  of Debian
+ * @param {StepOptions & { code: string, otherwise: string }} options  `code`: of the error; `otherwise`: what else a
+ *   person can do
+ */
+export async function ensureDebianPackages(packages, { signal, note, code, otherwise }) {
+  const missing = packages.filter((name) => !isInstalled(name));
+  if (missing.length === 0) return;
+  const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).status !== 0) {
+    throw new SetupError(code, `${missing.join(', ')} is not installed`, {
+      remedy: `run ${command} as root, or ${otherwise}`,
+    });
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  note?.('reading the lists of packages');
+  await run('apt-get', ['update'], { limitMs: installLimitMs, signal, env });
+  note?.(`installing ${missing.join(', ')}`);
+  await run('apt-get', ['install', '-y', '--no-install-recommends', ...missing], {
+    limitMs: installLimitMs,
+    signal,
+    env,
+    what: command,
+  });
+}
+
+/** @param {string} name */
+function isInstalled(name) {
+  const { stdout } = spawnSync('dpkg-query', ['-W', '-f=${Status}', name], { encoding: 'utf8' });
+  return stdout?.includes('install ok installed') ?? false;
+}
+
+const place = '/usr/bin/chromium';
+/** The pictures are compared with pictures in these fonts. */
+const packages = ['chromium', 'fonts-liberation', 'fonts-wqy-microhei'];
+
+/**
+ * Chromium of the variable CHROMIUM, or of the distribution, which is installed if it is missing.
+ *
+ * @param {StepOptions} options
+ * @returns {Promise<string>} its path
+ */
+export async function ensureChromium(options) {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  const otherwise = 'set CHROMIUM to the path of a Chromium';
+  await ensureDebianPackages(packages, { ...options, code: 'NO_CHROMIUM', otherwise });
+  return place;
 }

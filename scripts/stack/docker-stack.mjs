@@ -2,9 +2,9 @@
 import { parseJson } from '../setup/files.mjs';
 import { repository } from '../setup/paths.mjs';
 import { showProgress } from '../setup/progress.mjs';
-import { run } from '../setup/run.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
-import { findFreeBlock, isFree } from './ports.mjs';
+import { run } from '../setup/processes.mjs';
+import { SetupError } from '../setup/errors.mjs';
+import { findFreeBlock, isFree } from './place.mjs';
 
 const limitMs = 10 * 60_000;
 const remedy =

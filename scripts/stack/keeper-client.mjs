@@ -1,20 +1,18 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lastLines } from '../setup/files.mjs';
-import { stackFolder } from '../setup/paths.mjs';
-import { isAlive, signalProcess } from '../setup/process-identity.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
-import { canConnect, waitUntil } from '../setup/wait.mjs';
-import { readRequests, readState, removeState, writeRequest } from './state.mjs';
+import { SetupError } from '../setup/errors.mjs';
+import { lastLines, readJson, writeJson } from '../setup/files.mjs';
+import { repository, stackFolder } from '../setup/paths.mjs';
+import { canConnect, identify, isAlive, signalProcess, waitUntil } from '../setup/processes.mjs';
 
 const keeperScript = fileURLToPath(new URL('keeper.mjs', import.meta.url));
 // The slowest server may take all of its own limit to stop.
 const stopLimitMs = 30_000;
 const startLimitMs = 100_000;
 
-/** @returns {import('./state.mjs').StackState | undefined} undefined when no keeper lives */
+/** @returns {StackState | undefined} undefined when no keeper lives */
 export function livingState() {
   const state = readState();
   return isAlive(state?.keeper) ? state : undefined;
@@ -22,7 +20,7 @@ export function livingState() {
 
 /**
  * @param {string} name
- * @returns {import('./state.mjs').ServerState | undefined} of a server that is ready for use
+ * @returns {ServerState | undefined} of a server that is ready for use
  */
 export function readyServer(name) {
   const state = livingState();
@@ -51,7 +49,7 @@ function spawnKeeper() {
  * Call with the lock "stack" held.
  *
  * @param {{ signal?: AbortSignal | undefined }} [options]
- * @returns {Promise<import('./state.mjs').StackState>}
+ * @returns {Promise<StackState>}
  */
 export async function ensureKeeper({ signal } = {}) {
   const known = livingState();
@@ -70,12 +68,12 @@ export async function ensureKeeper({ signal } = {}) {
 /**
  * @param {import('./supervisor.mjs').ServerSpec} spec
  * @param {{ signal?: AbortSignal | undefined }} [options]
- * @returns {Promise<import('./state.mjs').ServerState>} once it is ready
+ * @returns {Promise<ServerState>} once it is ready
  */
 export async function requestServer(spec, { signal } = {}) {
   writeRequest(spec);
   const answer = await waitUntil(() => answerTo(spec.name), { everyMs: 100, limitMs: startLimitMs, signal });
-  if (answer?.status === 'ready') return /** @type {import('./state.mjs').ServerState} */ (answer);
+  if (answer?.status === 'ready') return /** @type {ServerState} */ (answer);
   throw new SetupError('SERVER_FAILED', answer?.problem ?? `${spec.name}: no answer within ${startLimitMs / 1000} s`, {
     logTail: answer?.logTail ?? lastLines(spec.logFile),
     logFile: spec.logFile,
@@ -86,7 +84,7 @@ export async function requestServer(spec, { signal } = {}) {
 
 /**
  * @param {string} name
- * @returns {Partial<import('./state.mjs').ServerState> | undefined} undefined while there is no answer yet
+ * @returns {Partial<ServerState> | undefined} undefined while there is no answer yet
  */
 function answerTo(name) {
   const state = livingState();
@@ -116,4 +114,97 @@ export async function stopKeeper({ signal } = {}) {
 async function areClosed(ports) {
   for (const port of ports) if (await canConnect(port)) return false;
   return true;
+}
+
+// What the keeper tells and is told, as files: they outlive any of the processes and need no protocol. Each file names its
+// clone, because a copied clone brings along the files of the original: its servers are not for the copy to use or to stop.
+/**
+ * @typedef {object} ServerState
+ * @property {'starting' | 'ready' | 'failed'} status
+ * @property {number} pid
+ * @property {string} startTime
+ * @property {string} logFile
+ * @property {Record<string, string>} access
+ * @property {number[]} ports
+ * @property {string} [problem]   why it failed
+ * @property {string[]} [logTail]
+ */
+
+/**
+ * @typedef {object} StackState
+ * @property {import('../setup/processes.mjs').ProcessIdentity} keeper
+ * @property {boolean} stopping
+ * @property {Record<string, ServerState>} servers
+ */
+
+const stateFile = () => join(stackFolder(), 'state.json');
+const requestFolder = () => stackFolder('requests');
+
+/** @param {string} path @param {object} value */
+const writeOwn = (path, value) => writeJson(path, { clone: repository, ...value });
+
+/** @param {string} path @returns {unknown} undefined: there is none, or it is of another clone */
+function readOwn(path) {
+  const found = /** @type {{ clone?: string } | undefined} */ (readJson(path));
+  return found?.clone === repository ? found : undefined;
+}
+
+/** @returns {StackState | undefined} */
+export const readState = () => /** @type {StackState | undefined} */ (readOwn(stateFile()));
+/** @param {StackState} state */
+export const writeState = (state) => writeOwn(stateFile(), state);
+export const removeState = () => rmSync(stateFile(), { force: true });
+
+/** @param {import('./supervisor.mjs').ServerSpec} spec */
+export const writeRequest = (spec) => writeOwn(join(requestFolder(), `${spec.name}.json`), spec);
+/** @param {string} name */
+export const removeRequest = (name) => rmSync(join(requestFolder(), `${name}.json`), { force: true });
+
+/** @typedef {import('../setup/processes.mjs').ProcessIdentity} ProcessIdentity */
+
+/** @param {string} path @param {ProcessIdentity} identity */
+export const writeIdentity = (path, identity) => writeOwn(path, identity);
+/** @param {string} path */
+export const readIdentity = (path) => /** @type {ProcessIdentity | undefined} */ (readOwn(path));
+
+/** @returns {import('./supervisor.mjs').ServerSpec[]} */
+export function readRequests() {
+  const names = readdirSync(requestFolder()).filter((name) => name.endsWith('.json'));
+  const found = names.map((name) => readOwn(join(requestFolder(), name)));
+  return /** @type {import('./supervisor.mjs').ServerSpec[]} */ (found.filter(Boolean));
+}
+
+// Who needs the private servers. The keeper stops them when nobody is left.
+const folder = () => stackFolder('users');
+const pinFile = () => join(folder(), 'pinned');
+
+/** Counts this process among the users until it ends, however it ends. */
+export function registerUser() {
+  const path = join(folder(), String(process.pid));
+  writeIdentity(path, identify(process.pid));
+  process.on('exit', () => rmSync(path, { force: true }));
+}
+
+/** @returns {number[]} pids of living users; what the dead left is removed */
+export function livingUsers() {
+  const pids = readdirSync(folder()).filter((name) => /^\d+$/.test(name));
+  /** @type {[string[], string[]]} */
+  const [alive, dead] = [[], []];
+  for (const pid of pids) (isAlive(readIdentity(join(folder(), pid))) ? alive : dead).push(pid);
+  for (const pid of dead) rmSync(join(folder(), pid), { force: true });
+  return alive.map(Number);
+}
+
+/**
+ * Keeps the servers running without users. Bound to one keeper: after a reboot nothing is pinned.
+ *
+ * @param {ProcessIdentity} keeper
+ */
+export const pin = (keeper) => writeIdentity(pinFile(), keeper);
+export const unpin = () => rmSync(pinFile(), { force: true });
+
+/** @param {ProcessIdentity | undefined} keeper */
+export function isPinned(keeper) {
+  const pinned = readIdentity(pinFile());
+  return pinned !== undefined && pinned.pid === keeper?.pid && pinned.startTime === keeper?.startTime;
 }

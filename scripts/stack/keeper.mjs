@@ -3,11 +3,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lastLines } from '../setup/files.mjs';
 import { tryLock } from '../setup/lock.mjs';
-import { identify } from '../setup/process-identity.mjs';
-import { messageOf } from '../setup/setup-error.mjs';
-import { readRequests, readState, removeRequest, removeState, writeState } from './state.mjs';
+import { identify } from '../setup/processes.mjs';
+import { messageOf } from '../setup/errors.mjs';
+import {
+  isPinned,
+  livingUsers,
+  readRequests,
+  readState,
+  removeRequest,
+  removeState,
+  writeState,
+} from './keeper-client.mjs';
 import { startServer, stopServer } from './supervisor.mjs';
-import { isPinned, livingUsers } from './users.mjs';
 
 const pollMs = 200;
 const pollsPerUserCheck = 5;
@@ -16,7 +23,7 @@ const self = identify(process.pid);
 /** @typedef {{ spec: import('./supervisor.mjs').ServerSpec, server?: import('./supervisor.mjs').Server }} Owned */
 /** @type {Map<string, Owned>} */
 const owned = new Map();
-/** @type {import('./state.mjs').StackState} */
+/** @type {import('./keeper-client.mjs').StackState} */
 const state = { keeper: self, stopping: false, servers: {} };
 let shouldStop = false;
 
@@ -27,7 +34,7 @@ function stateOf(name) {
   return known;
 }
 
-/** @param {string} name @param {Partial<import('./state.mjs').ServerState>} change */
+/** @param {string} name @param {Partial<import('./keeper-client.mjs').ServerState>} change */
 function tell(name, change) {
   state.servers[name] = { ...stateOf(name), ...change };
   writeState(state);

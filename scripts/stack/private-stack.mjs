@@ -4,18 +4,12 @@ import { readJson, writeJson } from '../setup/files.mjs';
 import { withLock } from '../setup/lock.mjs';
 import { openFolder, repository, stackFolder } from '../setup/paths.mjs';
 import { say, showProgress } from '../setup/progress.mjs';
-import { run } from '../setup/run.mjs';
-import { together } from '../setup/together.mjs';
+import { run, together } from '../setup/processes.mjs';
 import { obtainDelayedExchange } from './delayed-exchange.mjs';
-import { ensureKeeper, readyServer, requestServer } from './keeper-client.mjs';
-import { findFreeBlock, isBlockFree } from './ports.mjs';
-import { obtainPostgres } from './postgres-installation.mjs';
-import { postgresServer } from './postgres-server.mjs';
-import { obtainRabbitmq } from './obtain-rabbitmq.mjs';
-import { rabbitmqServer } from './rabbitmq-server.mjs';
-import { passwords } from './secrets.mjs';
-import { serverHome } from './server-user.mjs';
-import { registerUser } from './users.mjs';
+import { ensureKeeper, readyServer, registerUser, requestServer } from './keeper-client.mjs';
+import { findFreeBlock, isBlockFree, passwords, serverHome } from './place.mjs';
+import { obtainPostgres, postgresServer } from './postgres.mjs';
+import { obtainRabbitmq, rabbitmqServer } from './rabbitmq.mjs';
 
 // A download of RabbitMQ, a download of PostgreSQL and a start, each within its own limit.
 const lockLimitMs = 12 * 60_000;
@@ -42,7 +36,7 @@ async function settlePorts(name) {
 }
 
 /**
- * @typedef {{ name: ServerName, home: string, user: import('./server-user.mjs').ServerUser | undefined,
+ * @typedef {{ name: ServerName, home: string, user: import('./place.mjs').ServerUser | undefined,
  *   logFile: string, signal: AbortSignal | undefined }} Common
  */
 
@@ -82,8 +76,8 @@ async function rabbitmqSpec(options, { signal, note }) {
 }
 
 /**
- * @param {import('./rabbitmq-installation.mjs').RabbitmqInstallation} installation
- * @param {{ home: string, user?: import('./server-user.mjs').ServerUser | undefined, signal?: AbortSignal | undefined }} options
+ * @param {import('./rabbitmq.mjs').RabbitmqInstallation} installation
+ * @param {{ home: string, user?: import('./place.mjs').ServerUser | undefined, signal?: AbortSignal | undefined }} options
  */
 export async function delayedExchangeFor(installation, { home, user, signal }) {
   // A folder per version: what one broker has loaded is not compiled anew for another.

@@ -1,11 +1,10 @@
 import { chownSync, copyFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { codeOf } from '../setup/error-code.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
-import { waitUntil } from '../setup/wait.mjs';
-import { postgresServer, postgresSpec } from './postgres-server.mjs';
-import { makeServerFolder, writeServerFile } from './server-user.mjs';
+import { codeOf, SetupError } from '../setup/errors.mjs';
+import { waitUntil } from '../setup/processes.mjs';
+import { postgresServer, postgresSpec } from './postgres.mjs';
+import { makeServerFolder, writeServerFile } from './place.mjs';
 import { killServer, startServer, stopServer } from './supervisor.mjs';
 
 const limitMs = 60_000;
@@ -14,8 +13,8 @@ const settings = { wal_keep_size: '512MB', hot_standby: 'on' };
 /** Of the primary's run alone, or sent to the standby by the primary. */
 const leftOut = new Set(['postmaster.pid', 'postmaster.opts', 'pg_stat_tmp', 'pg_replslot', 'pgsql_tmp']);
 
-/** @typedef {import('./server-user.mjs').ServerUser | undefined} MaybeUser */
-/** @typedef {import('./supervisor.mjs').ServerSpec<import('./postgres-server.mjs').PostgresAccess>} PostgresSpec */
+/** @typedef {import('./place.mjs').ServerUser | undefined} MaybeUser */
+/** @typedef {import('./supervisor.mjs').ServerSpec<import('./postgres.mjs').PostgresAccess>} PostgresSpec */
 /** @typedef {{ spec: PostgresSpec, server?: import('./supervisor.mjs').Server }} Member */
 
 const otherOf = (/** @type {0 | 1} */ index) => (index === 0 ? 1 : 0);
@@ -38,7 +37,7 @@ export class ReplicatedPostgres {
   }
 
   /**
-   * @param {Omit<import('./postgres-server.mjs').PostgresOptions, 'name' | 'logFile'> & { signal: AbortSignal }} options
+   * @param {Omit<import('./postgres.mjs').PostgresOptions, 'name' | 'logFile'> & { signal: AbortSignal }} options
    */
   static async make(options) {
     const { directory, basePort, user, signal } = options;

@@ -1,9 +1,8 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { identify, isAlive } from '../setup/process-identity.mjs';
-import { livingState } from './keeper-client.mjs';
-import { serverHome } from './server-user.mjs';
-import { isPinned, livingUsers } from './users.mjs';
+import { identify, isAlive } from '../setup/processes.mjs';
+import { isPinned, livingState, livingUsers } from './keeper-client.mjs';
+import { serverHome } from './place.mjs';
 
 /** @param {string} url @returns {string} the same without its password */
 export const hidePassword = (url) => url.replace(/(:\/\/[^:/@]+):[^@]*@/, '$1:***@');
@@ -26,7 +25,7 @@ const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 2 ** 20
  *   directory?: string, bytes: number, logFile: string, problem?: string, logTail?: string[] | undefined }} ServerStatus
  */
 
-/** @param {[string, import('./state.mjs').ServerState]} entry @returns {ServerStatus} */
+/** @param {[string, import('./keeper-client.mjs').ServerState]} entry @returns {ServerStatus} */
 function serverStatus([name, { status, pid, startTime, access, logFile, problem, logTail }]) {
   const isRunning = status !== 'failed' && isAlive({ pid, startTime });
   const seen = status === 'ready' && !isRunning ? 'failed' : status;

@@ -1,9 +1,8 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs';
-import { codeOf } from '../setup/error-code.mjs';
+import { createInterface } from 'node:readline';
+import { codeOf, logTailOf, messageOf, SetupError } from '../setup/errors.mjs';
 import { lastLines } from '../setup/files.mjs';
-import { killGroup, spawnWithLifeline } from '../setup/run.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
-import { canConnect, waitUntil } from '../setup/wait.mjs';
+import { canConnect, killGroup, spawnWithLifeline, waitUntil } from '../setup/processes.mjs';
 
 /**
  * @template {Record<string, string>} [Access=Record<string, string>]
@@ -13,7 +12,7 @@ import { canConnect, waitUntil } from '../setup/wait.mjs';
  * @property {string[]} args
  * @property {string} cwd
  * @property {Record<string, string>} env
- * @property {import('./server-user.mjs').ServerUser | undefined} [user]
+ * @property {import('./place.mjs').ServerUser | undefined} [user]
  * @property {number[]} ports          open when it is ready
  * @property {{ path: string, line: number, text: string }} [readyFile]  written by it when it is ready; line 1 is its pid
  * @property {NodeJS.Signals} stopSignal
@@ -114,4 +113,72 @@ export async function stopServer(server, { stopSignal, stopLimitMs }) {
   }
   await waitUntil(server.hasExited, { everyMs: 20, limitMs: stopLimitMs });
   await killServer(server);
+}
+
+// One server in the foreground, for a test that restarts or kills it. One JSON line per event on stdout,
+// one command per line on stdin. It ends with its owner: when stdin closes, the server is killed.
+/** @param {Record<string, unknown>} event */
+export const tell = (event) => process.stdout.write(`${JSON.stringify(event)}\n`);
+
+/**
+ * @param {ServerSpec} spec
+ * @param {{ signal: AbortSignal, access: Record<string, unknown> }} options  `access` is told with every "ready"
+ */
+export async function serveThrowAway(spec, { signal, access }) {
+  /** @type {Server | undefined} */
+  let server;
+  let isExpected = false;
+
+  const start = async () => {
+    if (server && !server.hasExited()) return;
+    isExpected = false;
+    const started = await startServer(spec, { signal });
+    server = started;
+    void started.exited.then((how) => !isExpected && tell({ event: 'exited', how }));
+  };
+  const end = (/** @type {typeof stopServer} */ how) => async () => {
+    isExpected = true;
+    if (server) await how(server, spec);
+  };
+  const [stop, kill] = [end(stopServer), end(killServer)];
+  /** @type {Record<string, { does: (() => Promise<void>)[], event: string }>} */
+  const commands = {
+    start: { does: [start], event: 'ready' },
+    restart: { does: [stop, start], event: 'ready' },
+    stop: { does: [stop], event: 'stopped' },
+    kill: { does: [kill], event: 'killed' },
+  };
+  const obey = async (/** @type {string} */ command) => {
+    const known = commands[command];
+    if (!known)
+      return tell({ event: 'error', command, message: `unknown; one of ${Object.keys(commands).join(', ')}` });
+    for (const step of known.does) await step();
+    tell({ event: known.event, command, ...(known.event === 'ready' && { ...access, pid: server?.pid }) });
+  };
+
+  try {
+    await obey('start');
+    await obeyLines(obey, signal);
+  } finally {
+    await kill();
+  }
+}
+
+/**
+ * One after the other, in order, until the input or the patience of our owner ends.
+ *
+ * @param {(command: string) => Promise<unknown>} obey
+ * @param {AbortSignal} signal
+ */
+export async function obeyLines(obey, signal) {
+  const lines = createInterface({ input: process.stdin, signal });
+  for await (const line of lines) {
+    const command = line.trim();
+    if (command === '') continue;
+    try {
+      await obey(command);
+    } catch (error) {
+      tell({ event: 'error', command, code: codeOf(error), message: messageOf(error), logTail: logTailOf(error) });
+    }
+  }
 }

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
-import { isInstalled } from '../setup/dependencies.mjs';
+import { isInstalled } from '../setup/build.mjs';
 import { assertNode } from '../setup/main.mjs';
-import { parseStat } from '../setup/process-identity.mjs';
-import { describeError, SetupError } from '../setup/setup-error.mjs';
-import { chooseSource, endpointOf, explainChoice, withoutBroker } from '../stack/choose-source.mjs';
+import { parseStat } from '../setup/processes.mjs';
+import { describeError, SetupError } from '../setup/errors.mjs';
+import {
+  brokerForDemo,
+  brokerForService,
+  chooseSource,
+  endpointOf,
+  environmentFor,
+  explainChoice,
+  managementUrlOf,
+  withoutBroker,
+} from '../stack/servers.mjs';
+import { repository } from '../setup/paths.mjs';
 import { environmentOf } from '../stack/docker-stack.mjs';
-import { blockSize, candidateBlocks } from '../stack/ports.mjs';
-import { brokerForDemo, brokerForService } from '../stack/profile.mjs';
+import { blockSize, candidateBlocks, chooseServerUser, isPlainPath } from '../stack/place.mjs';
 import { newPackages } from '../stack/debian-packages.mjs';
-import { brokerPackages } from '../stack/rabbitmq-download.mjs';
-import { chooseServerUser, isPlainPath } from '../stack/server-user.mjs';
-import { environmentFor, managementUrlOf } from '../stack/servers.mjs';
+import { brokerPackages } from '../stack/rabbitmq.mjs';
 import { hidePassword } from '../stack/status.mjs';
 
 const nothing = { value: '', hasDocker: false, mayBeAbsent: false };
@@ -129,6 +138,23 @@ test('the environment has the plain broker first, and the one with the plugin be
 test('what docker compose knows of a service that is not there is nothing', () => {
   assert.deepEqual(environmentOf({ services: {} }, 'postgres'), {});
 });
+
+// api.mjs runs within npm test, which has installed them.
+for (const script of readdirSync(join(repository, 'scripts')).filter((name) => /^(?!api).*\.mjs$/.test(name))) {
+  test(`${script} needs no package before it has installed them`, () => {
+    const seen = new Set();
+    const look = (/** @type {string} */ path) => {
+      if (seen.has(path)) return;
+      seen.add(path);
+      for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/^(?:import|export|\}) .*from '([^']+)';$/gm)) {
+        assert.match(name, /^(node:|\.)/, `${relative(repository, path)} imports ${name}`);
+        if (name.startsWith('.')) look(join(dirname(path), name));
+      }
+    };
+    look(join(repository, 'scripts', script));
+    assert.ok(seen.size > 1);
+  });
+}
 
 test('an old Node is told so', () => {
   assert.doesNotThrow(() => assertNode('20.19.0'));

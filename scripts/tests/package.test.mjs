@@ -3,14 +3,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { ensureBuilds } from '../setup/build.mjs';
+import { ensureBuilds, npm } from '../setup/build.mjs';
 import { parseJson, readJson } from '../setup/files.mjs';
-import { npm } from '../setup/npm.mjs';
 import { repository } from '../setup/paths.mjs';
-import { run } from '../setup/run.mjs';
-import { addedPackages } from '../hosts/added-packages.mjs';
+import { run } from '../setup/processes.mjs';
+import { addedPackages } from '../../test/hosts/installations.mjs';
 
-/** @typedef {import('../hosts/pack-product.mjs').Packed} Packed */
+/** @typedef {import('../../test/hosts/installations.mjs').Packed} Packed */
 /** @typedef {{ main: string, types: string, bin?: Record<string, string>, exports: Record<string, string | Record<string, string>> }} Manifest */
 
 const product = { name: 'nestjs-order-timeout', folder: '', maxPacked: 1_100_000, maxUnpacked: 4_000_000 };
@@ -113,7 +112,7 @@ test('the documentation states the limits of the size', () => {
 
 test('the documentation states the packages that a host gets', () => {
   const page = readFileSync(join(repository, 'docs/hosts.md'), 'utf8');
-  const lock = /** @type {import('../hosts/added-packages.mjs').Lock} */ (
+  const lock = /** @type {import('../../test/hosts/installations.mjs').Lock} */ (
     readJson(join(repository, 'package-lock.json'))
   );
   const added = addedPackages(lock);

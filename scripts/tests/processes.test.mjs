@@ -7,16 +7,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
-import { contentStamp } from '../setup/content-stamp.mjs';
+import { contentStamp } from '../setup/files.mjs';
 import { tryLock, withLock } from '../setup/lock.mjs';
 import { repository, stackFolder } from '../setup/paths.mjs';
-import { identify, isAlive } from '../setup/process-identity.mjs';
-import { run } from '../setup/run.mjs';
-import { SetupError } from '../setup/setup-error.mjs';
-import { together } from '../setup/together.mjs';
-import { waitUntil } from '../setup/wait.mjs';
-import { relocateErlang } from '../stack/relocate-erlang.mjs';
-import { findFreeBlock, isBlockFree, reserveFreeBlock } from '../stack/ports.mjs';
+import { identify, isAlive, run, together, waitUntil } from '../setup/processes.mjs';
+import { SetupError } from '../setup/errors.mjs';
+import { relocateErlang } from '../stack/rabbitmq.mjs';
+import { findFreeBlock, isBlockFree, reserveFreeBlock } from '../stack/place.mjs';
 
 const onWindows = process.platform === 'win32';
 const folder = mkdtempSync(join(tmpdir(), 'setup-test-'));
@@ -24,7 +21,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A process that starts a sleeping child on a lifeline and prints its pid. */
 const owner = (/** @type {'group' | 'process'} */ owns) => `
-  import { spawnWithLifeline } from ${JSON.stringify(new URL('../setup/run.mjs', import.meta.url).href)};
+  import { spawnWithLifeline } from ${JSON.stringify(new URL('../setup/processes.mjs', import.meta.url).href)};
   const child = spawnWithLifeline('sleep', ['60'], { owns: '${owns}', stdio: ['ignore', 'ignore', 'ignore'] });
   console.log(child.pid);
   setInterval(() => {}, 1000);

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { closingLines, runAllTests } from '../jest/run-jest.mjs';
+import { closingLines, runAllTests } from '../setup/run-jest.mjs';
 import { repository } from '../setup/paths.mjs';
 
 /** A test that passes, and one that fails until it has run `times` times. */
@@ -22,6 +22,14 @@ function writeFile(folder, index, times) {
   return marks;
 }
 
+/** Like this repository for Jest, and empty. */
+function makeFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'ot-run-jest-'));
+  const reporter = join(repository, 'test', 'support', 'closing-line-reporter.js');
+  writeFileSync(join(folder, 'jest.config.json'), JSON.stringify({ rootDir: folder, reporters: [reporter] }));
+  return folder;
+}
+
 void describe('npm test', () => {
   /** @type {string} */
   let folder;
@@ -32,10 +40,8 @@ void describe('npm test', () => {
 
   beforeEach(() => {
     printed = [];
-    folder = mkdtempSync(join(tmpdir(), 'ot-run-jest-'));
+    folder = makeFolder();
     marks = [];
-    const reporter = join(repository, 'test', 'support', 'closing-line-reporter.js');
-    writeFileSync(join(folder, 'jest.config.json'), JSON.stringify({ rootDir: folder, reporters: [reporter] }));
   });
   afterEach(() => {
     for (const one of [folder, ...marks]) rmSync(one, { recursive: true });
@@ -65,6 +71,16 @@ void describe('npm test', () => {
     assert.deepEqual(runsOf(), [1, 2, 2]);
     assert.equal(closing()[0], '5 passed, 1 failed');
     assert.match(closing()[1] ?? '', /^flaky: 1 file .+1\.test\.js$/);
+  });
+
+  void it('fails if a test is skipped and OT_NO_SKIPS is set', async () => {
+    writeFileSync(
+      join(folder, 'skipped.test.js'),
+      "it.skip('needs a tool', () => undefined); it('does not', () => {});",
+    );
+    const args = ['--config', join(folder, 'jest.config.json')];
+    assert.equal(await runAllTests({ env: {}, args }), 0);
+    assert.equal(await runAllTests({ env: { OT_NO_SKIPS: '1' }, args }), 1);
   });
 
   void it('runs every file, but none again, if more than two fail', async () => {

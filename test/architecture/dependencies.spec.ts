@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { stretched } from '../harness/machine-load';
+import { stretched } from '../support/machine-load';
 
 const repository = join(__dirname, '../..');
 const rules = join(__dirname, 'dependency-rules.cjs');

@@ -1,4 +1,4 @@
-import { OwnServer } from '../harness/servers/own-server';
+import { OwnServer } from '../support/servers/own-server';
 
 interface ClusterNode {
   /** Short, as the commands take it. */
@@ -13,7 +13,7 @@ interface ClusterNode {
 export class BrokerCluster extends OwnServer {
   /** Of the given series; takes 15 to 40 s. */
   static open(series: string): Promise<BrokerCluster> {
-    return new BrokerCluster('brokers/serve-cluster.mjs', ['--series', series]).ready();
+    return new BrokerCluster('test/brokers/serve-cluster.mjs', ['--series', series]).ready();
   }
 
   get version(): string {

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { TopologyNames } from '../../src/rabbit';
 import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
-import { createEffectTable, keys, summarise, WriteEffects } from '../fault/effects';
+import { createEffectTable, keys, summarise, WriteEffects } from '../faults/effects';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startEngine, type TestEngine, until } from '../support/engine';
 import { BrokerCluster } from './broker-cluster';
@@ -143,7 +143,7 @@ describe('a cluster of three nodes with quorum queues', () => {
   });
 });
 
-/** For the table of npm run test:brokers. */
+/** For the table of npm run suite -- brokers. */
 function report(figures: string): void {
   const path = process.env.BROKER_FIGURES_FILE;
   if (path) appendFileSync(path, `${figures}\n`);

@@ -1,4 +1,4 @@
-// On a cluster that the specs start themselves, by npm run test:brokers: too long and too heavy for npm test.
+// On a cluster that the specs start themselves, by npm run suite -- brokers: too long and too heavy for npm test.
 const path = require('node:path');
 const root = require('../../jest.config.js');
 

@@ -1,4 +1,4 @@
-import { until } from '../harness/servers/until';
+import { answerOf } from '../support/until';
 import { container, inShell, removeAll, runDocumented } from './compose-project';
 import { unconfined } from './confinement';
 import { ShopClient } from './shop-client';
@@ -50,7 +50,7 @@ describe('the profile cluster', () => {
       expect(await shop.closing(id)).toMatchObject({ to: 'CLOSED' });
       await shop.untilReady();
       await runDocumented(UP);
-      await until(`three nodes after ${node} was gone`, 60_000, undefined, async () =>
+      await answerOf(`three nodes after ${node} was gone`, 60_000, undefined, async () =>
         (await runningNodes()) === 3 ? true : undefined,
       );
     },

@@ -1,4 +1,4 @@
-// npm run test:compose, which gives it a Docker engine. Apart from npm test, as it builds images.
+// npm run suite -- compose, which gives it a Docker engine. Apart from npm test, as it builds images.
 const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
 module.exports = suiteApart([projectLike('unit', 'compose', ['test/compose/**/*.spec.ts'])], {

@@ -1,4 +1,4 @@
-import { until } from '../harness/servers/until';
+import { answerOf } from '../support/until';
 import { readAlertRules, readDashboards } from '../support/observability';
 import { containers, removeAll, runDocumented, urlOf } from './compose-project';
 import { unconfined } from './confinement';
@@ -30,7 +30,7 @@ describe('the profile observability', () => {
   };
 
   it('scrapes the service and the broker that run, and nothing else', async () => {
-    const jobs = await until('healthy targets', 60_000, undefined, async () => {
+    const jobs = await answerOf('healthy targets', 60_000, undefined, async () => {
       const { activeTargets } = (await ask('/api/v1/targets')) as { activeTargets: Target[] };
       const isDone = activeTargets.length === 4 && activeTargets.every(({ health }) => health === 'up');
       return isDone ? activeTargets.map(({ labels }) => labels.job).sort() : undefined;
@@ -40,7 +40,7 @@ describe('the profile observability', () => {
 
   it('evaluates every alert rule, and none fires', async () => {
     const names = readAlertRules().map(({ alert }) => alert);
-    const evaluated = await until('the first evaluation of all rules', 60_000, undefined, async () => {
+    const evaluated = await answerOf('the first evaluation of all rules', 60_000, undefined, async () => {
       const { groups } = (await ask('/api/v1/rules?type=alert')) as { groups: { rules: EvaluatedRule[] }[] };
       const rules = groups.flatMap((group) => group.rules);
       return rules.length > 0 && rules.every(({ health }) => health === 'ok') ? rules : undefined;
@@ -51,7 +51,7 @@ describe('the profile observability', () => {
 
   it('knows the messages in the parked queue', async () => {
     const query = 'rabbitmq_detailed_queue_messages{queue="order-timeout.v1.parked"}';
-    const messages = await until('a sample', 60_000, undefined, async () => {
+    const messages = await answerOf('a sample', 60_000, undefined, async () => {
       const { result } = (await ask(`/api/v1/query?query=${encodeURIComponent(query)}`)) as {
         result: { value: [number, string] }[];
       };
@@ -64,7 +64,7 @@ describe('the profile observability', () => {
     const shop = new ShopClient('service-plain');
     await shop.closing(await shop.place(1_000));
     const query = 'order_timeout_lateness_seconds_count{kind="order.payment"}';
-    const value = await until('a sample', 60_000, undefined, async () => {
+    const value = await answerOf('a sample', 60_000, undefined, async () => {
       const { result } = (await ask(`/api/v1/query?query=${encodeURIComponent(query)}`)) as {
         result: { value: [number, string] }[];
       };
@@ -81,7 +81,7 @@ describe('the profile observability', () => {
   (hasGrafana ? it : it.skip)('gives Grafana this Prometheus as a data source, and the dashboards', async () => {
     await runDocumented('docker compose --profile observability up --detach --wait prometheus grafana');
     const authorization = `Basic ${Buffer.from('admin:local-grafana').toString('base64')}`;
-    const health = await until('the data source', 120_000, undefined, async () => {
+    const health = await answerOf('the data source', 120_000, undefined, async () => {
       const url = `${await urlOf('grafana')}/api/datasources/uid/order-timeout-prometheus/health`;
       const answer = await fetch(url, { headers: { authorization } }).catch(() => undefined);
       return answer?.ok ? ((await answer.json()) as { status: string }) : undefined;

@@ -1,4 +1,4 @@
-import { until } from '../harness/servers/until';
+import { answerOf } from '../support/until';
 import { container, crash, inShell, removeAll, runDocumented } from './compose-project';
 import { ShopClient } from './shop-client';
 
@@ -18,7 +18,7 @@ describe('a container that is killed', () => {
       const id = await shop.place(WINDOW_MS);
       const before = await container(service);
       await crash(service);
-      await until(`a new process of ${service}`, 60_000, undefined, async () => {
+      await answerOf(`a new process of ${service}`, 60_000, undefined, async () => {
         const { State } = await container(service);
         return State.Status === 'running' && State.Pid !== before.State.Pid && State.Pid > 0 ? true : undefined;
       });

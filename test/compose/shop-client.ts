@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { until } from '../harness/servers/until';
+import { answerOf } from '../support/until';
 import { urlOf } from './compose-project';
 
 /** An entry of the history of an order. */
@@ -44,7 +44,7 @@ export class ShopClient {
 
   /** Resolves with the entry of the order's history that closed it. It reads no order: that would close one that is due. */
   closing(id: string, limitMs = 60_000): Promise<HistoryEntry> {
-    return until(`the closing of ${id}`, limitMs, undefined, async () => {
+    return answerOf(`the closing of ${id}`, limitMs, undefined, async () => {
       const answer = await this.send('GET', `/orders/${id}/history`).catch(() => undefined);
       return answer?.status === 200 ? (answer.body as HistoryEntry[]).find(({ to }) => to === 'CLOSED') : undefined;
     });
@@ -56,7 +56,7 @@ export class ShopClient {
 
   /** Resolves with what the service says of itself when its message path is up. */
   untilReady(): Promise<{ status: string; transport?: string }> {
-    return until(`${this.service} ready`, 120_000, undefined, async () => {
+    return answerOf(`${this.service} ready`, 120_000, undefined, async () => {
       const answer = await this.send('GET', '/health/ready').catch(() => undefined);
       const body = answer?.body as { status: string; transport?: string } | undefined;
       return body?.status === 'ready' ? body : undefined;

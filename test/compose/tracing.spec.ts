@@ -1,4 +1,4 @@
-import { until } from '../harness/servers/until';
+import { answerOf } from '../support/until';
 import { removeAll, runDocumented, urlOf } from './compose-project';
 import { unconfined } from './confinement';
 
@@ -18,11 +18,11 @@ const SPAN = {
     const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans: [SPAN] }] }] });
     const [otlp, jaeger] = [await urlOf('jaeger', 4318), await urlOf('jaeger', 16686)];
     const headers = { 'content-type': 'application/json' };
-    await until('Jaeger takes the span', 60_000, undefined, async () => {
+    await answerOf('Jaeger takes the span', 60_000, undefined, async () => {
       const sent = await fetch(`${otlp}/v1/traces`, { method: 'POST', headers, body }).catch(() => undefined);
       return sent?.ok || undefined;
     });
-    const trace = await until('Jaeger shows the trace', 60_000, undefined, async () => {
+    const trace = await answerOf('Jaeger shows the trace', 60_000, undefined, async () => {
       const found = await fetch(`${jaeger}/api/traces/${TRACE_ID}`).catch(() => undefined);
       return found?.ok ? ((await found.json()) as { data: { traceID: string }[] }) : undefined;
     });

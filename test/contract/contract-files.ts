@@ -6,10 +6,14 @@ import { EVENTS } from '../../src/contract/amqp/events';
 import { type Messages } from '../../src/contract/amqp/message';
 import { REQUESTS } from '../../src/contract/amqp/requests';
 import { openApiDocument } from '../../src/contract/http/open-api-document';
-import { packageVersion } from '../../src/errors';
 import { jsonSchema } from '../../src/contract/schema/json-schemas';
+import { packageVersion } from '../../src/errors';
+import { brokerDefinitions } from '../../src/rabbit/broker-definitions';
 
-export const DOCS = join(__dirname, '../../docs');
+/** What the files are below. */
+export const ROOT = join(__dirname, '../..');
+
+export const DOCS = join(ROOT, 'docs');
 
 /** Prefix of the names on the broker, unless it is configured. */
 export const PREFIX = 'order-timeout.v1';
@@ -23,13 +27,15 @@ export function contractDocuments() {
   };
 }
 
-/** What `npm run contract -- --update` writes, by path below `docs`. */
+/** What `npm run contract -- --update` writes, by path below the repository. */
 export function contractFiles(): ReadonlyMap<string, string> {
   const { openApi, asyncApi } = contractDocuments();
   return new Map(
     [
-      ['openapi.json', openApi] as const,
-      ['asyncapi.json', asyncApi] as const,
+      [join('docs', 'openapi.json'), openApi] as const,
+      [join('docs', 'asyncapi.json'), asyncApi] as const,
+      // What the image of the broker imports.
+      [join('rabbit', 'definitions.template.json'), brokerDefinitions()] as const,
       ...messageFiles('command', COMMANDS),
       ...messageFiles('request', REQUESTS),
       ...messageFiles('answer', { ...ANSWERS, refusal: REFUSAL }),
@@ -41,7 +47,7 @@ export function contractFiles(): ReadonlyMap<string, string> {
 /** The JSON Schema and an example of each message, for programs that read no AsyncAPI. */
 function messageFiles(group: string, messages: Messages): (readonly [string, object])[] {
   return Object.entries(messages).flatMap(([key, { name, schema, example }]) => {
-    const path = join('messages', `${group}.${key}`);
+    const path = join('docs', 'messages', `${group}.${key}`);
     const $schema = 'http://json-schema.org/draft-07/schema#';
     return [
       [`${path}.schema.json`, { $schema, title: name, ...jsonSchema(schema, 'draft-07') }] as const,

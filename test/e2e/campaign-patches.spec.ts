@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HOOKS } from '../campaign/build/crash-points';
-import { SAFETIES } from '../campaign/build/safeties';
+import { HOOKS } from '../faults/campaign/build/crash-points';
+import { SAFETIES } from '../faults/campaign/build/safeties';
 
 const BUILD = join(__dirname, '..', '..', 'dist');
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { REPOSITORY } from '../support/snippets';
 import { findPika } from './find-pika';
 import { KEYS, openService, type RunningService } from './running-service';
-import { stretched } from '../harness/machine-load';
+import { stretched } from '../support/machine-load';
 
 const run = promisify(execFile);
 const pika = findPika();

@@ -1,6 +1,6 @@
 import { OperationsModule, OrderTimeoutModule } from '../../src';
 import { ROUTES } from '../../src/api/http/routes';
-import { apiKeyEntry } from '../harness/servers/service-environment';
+import { apiKeyEntry } from '../support/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { firstThat } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

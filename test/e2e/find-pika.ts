@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Where Python finds pika, the AMQP client: `npm run test:clients` downloads it and names its folder. Undefined: this
+ * Where Python finds pika, the AMQP client: `npm run suite -- clients` downloads it and names its folder. Undefined: this
  * machine has none.
  */
 export function findPika(): { readonly path: string } | undefined {

@@ -1,7 +1,7 @@
 import { type NestExpressApplication } from '@nestjs/platform-express';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
-import { TcpProxy } from '../harness/servers/tcp-proxy';
+import { TcpProxy } from '../support/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

@@ -1,6 +1,6 @@
 import { until } from '../support/engine';
 import { anOrder, bodyOf, openService, type RunningService } from './running-service';
-import { stretched } from '../harness/machine-load';
+import { stretched } from '../support/machine-load';
 
 describe('the life of an order, through HTTP', () => {
   let service: RunningService;

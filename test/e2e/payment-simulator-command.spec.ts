@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { stretched } from '../harness/machine-load';
+import { stretched } from '../support/machine-load';
 
 const COMMAND = join(__dirname, '../../packages/payment-simulator/bin/payment-simulator.js');
 

@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { isDatabaseUnavailable, PreparingClient } from '../../src/database';
-import { Pgbouncer } from '../harness/servers/pgbouncer';
+import { Pgbouncer } from '../support/servers/pgbouncer';
 import { connectTo, onServer, serverUrl, urlOf } from '../support/database';
 import { until } from '../support/engine';
 import { anOrder, openService, type RunningService } from './running-service';

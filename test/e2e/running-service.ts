@@ -4,7 +4,7 @@ import request, { type Response } from 'supertest';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
 import { Conformance } from '../contract/conformance';
-import { apiKeyEntry } from '../harness/servers/service-environment';
+import { apiKeyEntry } from '../support/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

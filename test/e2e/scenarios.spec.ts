@@ -3,9 +3,9 @@ import { CATALOGUE } from '../scenarios/catalogue';
 import { hasPassed, renderResult } from '../scenarios/render-result';
 import { runScenarios } from '../scenarios/run-scenarios';
 import { PROVIDERS } from '../scenarios/scenario';
-import { stretched } from '../harness/machine-load';
+import { stretched } from '../support/machine-load';
 
-/** One of each kind; `npm run test:scenarios` plays them all, and the outages. */
+/** One of each kind; `npm run suite -- scenarios` plays them all, and the outages. */
 const QUICK = [
   'pays-in-time',
   'notify-lost',

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { stretched } from '../harness/machine-load';
+import { stretched } from '../support/machine-load';
 
 const run = promisify(execFile);
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Program } from '../harness/servers/program';
-import { COMPILER, ROOT } from '../harness/servers/program-file';
+import { Program } from '../support/servers/program';
+import { COMPILER, ROOT } from '../support/servers/program-file';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { attributeOf, OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

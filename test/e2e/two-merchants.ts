@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { refundNumber } from '../../src/orders/unmatched/refund';
-import { apiKeyEntry } from '../harness/servers/service-environment';
+import { apiKeyEntry } from '../support/servers/service-environment';
 import { API_KEYS, anOrder, type Call, type Method, openService, type RunningService } from './running-service';
 
 /** In everything of B that A must not see. */

@@ -3,12 +3,12 @@ import { tally } from './tally';
 import { WEAKER } from './weaker-wirings';
 import { OURS } from './wiring';
 
-// The short form of `npm run test:model`, with fixed seeds; new worlds are for the long one.
+// The short form of `npm run suite -- model`, with fixed seeds; new worlds are for the long one.
 const FIRST_SEED = 1;
 
 it('leaves no order wrong in 4000 random interleavings of payments, closes, faults and crashes', () => {
   const { runs, counts, seeds } = tally(OURS, { firstSeed: FIRST_SEED, runs: 4_000 });
-  // A seed tells its story: npm run test:model -- --runs 1 --seed N
+  // A seed tells its story: npm run suite -- model --runs 1 --seed N
   expect({ runs, counts, seeds }).toEqual({ runs: 4_000, counts: {}, seeds: [] });
 });
 

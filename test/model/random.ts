@@ -1,4 +1,4 @@
-import { Random as HarnessRandom } from '../harness/buyers/random';
+import { Random as HarnessRandom } from '../support/buyers/random';
 
 /** One per run, so that a run can be repeated alone. */
 export class Random extends HarnessRandom {

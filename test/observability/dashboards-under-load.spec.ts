@@ -1,4 +1,4 @@
-import { until } from '../harness/servers/until';
+import { answerOf } from '../support/until';
 import { readDashboards, withVariables } from '../support/observability';
 import { type EventfulService, openEventfulService } from './eventful-service';
 import { untilRecorded } from './until-recorded';
@@ -77,7 +77,7 @@ describe('a Prometheus that scrapes a service under load, to which things happen
   });
 
   it('fires the alerts of what has happened, with a link to the runbook', async () => {
-    const firing = await until('the alerts', LIMIT_MS, undefined, async () => {
+    const firing = await answerOf('the alerts', LIMIT_MS, undefined, async () => {
       const { alerts } = (await eventful.stage.prometheus.ask('alerts')) as { alerts: Alert[] };
       const found = alerts.filter(({ state }) => state === 'firing');
       const names = found.map(({ labels }) => labels['alertname']);

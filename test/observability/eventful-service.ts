@@ -1,4 +1,4 @@
-import { ShopLoad } from '../soak/shop-load';
+import { ShopLoad } from '../load/shop-load';
 import { Incidents } from './incidents';
 import { openScrapedService, type ScrapedService } from './scraped-service';
 

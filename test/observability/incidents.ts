@@ -1,7 +1,7 @@
 import { connect } from 'amqplib';
 import { anOrder, KEYS, PREFIX } from '../e2e/running-service';
-import { until } from '../harness/servers/until';
-import { httpJson, type JsonAnswer } from '../harness/shop/http-json';
+import { answerOf } from '../support/until';
+import { httpJson, type JsonAnswer } from '../support/shop/http-json';
 import { BrokenBank } from './broken-bank';
 import { type ScrapedService } from './scraped-service';
 import { untilRecorded } from './until-recorded';
@@ -90,7 +90,7 @@ export class Incidents {
   }
 
   private async untilRow(sql: string): Promise<void> {
-    await until(sql, LIMIT_MS, undefined, async () => {
+    await answerOf(sql, LIMIT_MS, undefined, async () => {
       const rows = await this.stage.database.dataSource.query<unknown[]>(sql);
       return rows.length > 0 ? true : undefined;
     });

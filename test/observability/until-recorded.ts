@@ -1,5 +1,5 @@
-import { type Prometheus, type Series } from '../harness/servers/prometheus';
-import { until } from '../harness/servers/until';
+import { type Prometheus, type Series } from '../support/servers/prometheus';
+import { answerOf } from '../support/until';
 
 const LIMIT_MS = 60_000;
 /** Longer than a run: an incident at its beginning counts. */
@@ -14,7 +14,7 @@ export async function untilRecorded(
   expression: string,
   isEnough: (series: readonly Series[]) => boolean = hasNumber,
 ): Promise<void> {
-  await until(expression, LIMIT_MS, undefined, async () => {
+  await answerOf(expression, LIMIT_MS, undefined, async () => {
     return isEnough(await prometheus.series(expression, WINDOW_SECONDS)) || undefined;
   });
 }

@@ -7,7 +7,9 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 export function startBrowser(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? PLACES.find((place) => existsSync(place));
   if (executablePath === undefined) {
-    throw new Error('there is no Chromium: run npm run test:operator, which installs it, or set CHROMIUM to its path');
+    throw new Error(
+      'there is no Chromium: run npm run suite -- operator, which installs it, or set CHROMIUM to its path',
+    );
   }
   // Chromium refuses to run as root in its sandbox. Fonts without hinting look the same on every screen.
   const args = ['--no-sandbox', '--font-render-hinting=none', '--disable-lcd-text'];

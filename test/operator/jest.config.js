@@ -1,4 +1,4 @@
-// npm run test:operator. Apart from npm test, as it needs Chromium.
+// npm run suite -- operator. Apart from npm test, as it needs Chromium.
 const { projectLike, suiteApart } = require('../support/suite-apart.js');
 
 const page = {

@@ -5,7 +5,7 @@ import { type Browser, type Page } from 'playwright-core';
 import { loadConfig } from '../../src/service/config';
 import { createService, startService } from '../../src/service/create-service';
 import { callerOf, environmentOf, type RunningService } from '../e2e/running-service';
-import { apiKeyEntry } from '../harness/servers/service-environment';
+import { apiKeyEntry } from '../support/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { runMain } from '../harness/run-main';
+import { runMain } from '../support/run-main';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { hasPassed, renderResult } from './render-result';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Random } from '../harness/buyers/random';
-import { until } from '../harness/servers/until';
+import { Random } from '../support/buyers/random';
+import { answerOf } from '../support/until';
 import { readTimeouts } from './checks/gather-facts';
 import { type Violation } from './checks/violation';
 import { type Placed } from './playing/placed-order';
@@ -55,7 +55,7 @@ export async function playOutage(
   const orders = [...byId.values()];
   const isOurs = ({ id }: { readonly id: string }): boolean => byId.has(id);
   const statuses = async () => (await stage.records.orders()).filter(isOurs).map(({ status }) => status);
-  await until('the closing of every order', LIMIT_MS, signal, async () =>
+  await answerOf('the closing of every order', LIMIT_MS, signal, async () =>
     (await statuses()).every((status) => status !== 'PENDING') ? true : undefined,
   );
   // Not waiting for anything: nothing is what has to happen in this time.
@@ -64,7 +64,7 @@ export async function playOutage(
   await stage.simulator.clearFaults();
   const downMs = Date.now() - beganAt;
   const backAt = Date.now();
-  await until('the end of every order', LIMIT_MS, signal, async () =>
+  await answerOf('the end of every order', LIMIT_MS, signal, async () =>
     (await statuses()).every((status) => status !== 'CLOSING') ? true : undefined,
   );
   const recoveryMs = Date.now() - backAt;

@@ -1,4 +1,4 @@
-import { Random } from '../harness/buyers/random';
+import { Random } from '../support/buyers/random';
 import { type Role } from './playing/play-order';
 import { PROVIDERS, type ProviderName, type Scenario } from './scenario';
 

@@ -1,4 +1,4 @@
-import { textTable } from '../harness/report/text-table';
+import { textTable } from '../support/report/text-table';
 import { type OrderFacts } from './checks/order-facts';
 import { VIOLATION_KINDS } from './checks/violation';
 import { type OrderResult, type RunResult } from './run-scenarios';
@@ -91,5 +91,5 @@ function traceOf({ order, history, attempts, refunds, unmatched, timeouts, ledge
 }
 
 function verdictOf(result: RunResult, seed: number): string {
-  return `  ${hasPassed(result) ? 'PASS' : 'FAIL'} (seed ${seed}: npm run test:scenarios -- --seed ${seed})\n`;
+  return `  ${hasPassed(result) ? 'PASS' : 'FAIL'} (seed ${seed}: npm run suite -- scenarios --seed ${seed})\n`;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stockProblems } from '../harness/checks/order-checks';
+import { stockProblems } from '../support/checks/order-checks';
 import { checkEnding } from './checks/check-ending';
 import { checkAllMoney, checkMoney } from './checks/check-money';
 import { checkRecords } from './checks/check-records';

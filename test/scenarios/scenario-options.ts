@@ -15,7 +15,7 @@ export interface ScenarioOptions {
   readonly hasOutage: boolean;
 }
 
-export const USAGE = `npm run test:scenarios [-- options]
+export const USAGE = `npm run suite -- scenarios [OPTIONS]
   --orders 600          about so many orders altogether
   --seed N              repeats a run
   --provider a,b        of ${PROVIDERS.join(', ')}

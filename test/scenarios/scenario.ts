@@ -1,6 +1,6 @@
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
 import { type OrderStatus } from '../../src/orders';
-import { type Random } from '../harness/buyers/random';
+import { type Random } from '../support/buyers/random';
 import { type Cast } from './playing/cast';
 
 /** The providers whose protocols the simulator speaks. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'amqplib';
 import { anOrder, environmentOf } from '../e2e/running-service';
-import { TcpProxy } from '../harness/servers/tcp-proxy';
+import { TcpProxy } from '../support/servers/tcp-proxy';
 import { createDatabase, onServer, type TestDatabase } from '../support/database';
 import { until } from '../support/engine';
 import { createVhost, type TestVhost } from '../support/rabbit-vhost';

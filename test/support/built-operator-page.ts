@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stretched } from '../harness/machine-load';
+import { stretched } from './machine-load';
 
 export interface BuiltFile {
   readonly name: string;

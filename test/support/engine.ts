@@ -11,7 +11,7 @@ import {
   type TimeoutsOptions,
 } from '../../src/timeouts';
 import { isContention, isDatabaseUnavailable } from '../../src/database';
-import { Patience } from '../harness/machine-load';
+import { Patience } from './machine-load';
 import { type TestDatabase } from './database';
 
 /** TEST_LOGS=1 shows what the engine says. */
@@ -122,14 +122,5 @@ export async function untilServed<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-/** Polls until `condition` holds; for conditions that nobody signals. A busy machine gets longer. */
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
-  const patience = new Patience(timeoutMs);
-  while (!(await condition())) {
-    if (patience.leftMs <= 0)
-      throw new Error(`condition not reached within ${patience.limitMs} ms: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
+export { until } from './until';
 export type { DueTimeout };

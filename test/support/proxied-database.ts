@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { TcpProxy } from '../harness/servers/tcp-proxy';
+import { TcpProxy } from './servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from './database';
 
 /** A database of the test's own behind a proxy: it can be unavailable for a while and come back. */

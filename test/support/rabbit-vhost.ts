@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { httpJson } from '../harness/shop/http-json';
+import { httpJson } from './shop/http-json';
 
 /** A virtual host of its own on one of the test brokers. */
 export interface TestVhost {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 const root = join(__dirname, '..', '..');
-const compile = join(root, 'test/harness/compile-on-require.js');
+const compile = join(root, 'test/support/compile-on-require.js');
 
 /** The service as a process of its own, from the sources. */
 export interface ServiceProcess {

@@ -1,4 +1,4 @@
-import { Random } from '../../../test/harness/buyers/random';
+import { Random } from '../../../test/support/buyers/random';
 import { type BuyerGroup, BUYER_GROUPS, GROUP_NAMES } from './buyer-group';
 import { CHANNELS, type PlannedLine, type PlannedOrder } from './planned-order';
 import { scriptBuyer } from './script-buyer';

@@ -1,4 +1,4 @@
-import { type Random } from '../../../test/harness/buyers/random';
+import { type Random } from '../../../test/support/buyers/random';
 import { type BuyerGroup } from './buyer-group';
 import { type PlannedFault, type PlannedOrder } from './planned-order';
 

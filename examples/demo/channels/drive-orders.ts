@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type PaymentInput } from 'nestjs-order-timeout-payment-simulator';
-import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
-import { PROVIDER } from '../../../test/harness/servers/simulator-process';
+import { type SimulatorClient } from '../../../test/support/servers/simulator-client';
+import { PROVIDER } from '../../../test/support/servers/simulator-process';
 import { type DrivenOrder, type PlannedAction, referenceOf } from '../buyers/planned-order';
 import { type RefusalFact } from '../checking/facts';
 import { RefusedError } from './refused-error';

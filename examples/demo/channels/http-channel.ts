@@ -1,4 +1,4 @@
-import { ShopCaller } from '../../../test/harness/shop/shop-caller';
+import { ShopCaller } from '../../../test/support/shop/shop-caller';
 import { RefusedError } from './refused-error';
 import { type OrderRequest, type PaymentReport, type ShopChannel } from './shop-channel';
 

@@ -3,8 +3,8 @@ import {
   type HistoryFact,
   type UnmatchedFact,
   type ReservationFact,
-} from '../../../test/harness/checks/facts';
-import { type MoneyFacts } from '../../../test/harness/checks/money-checks';
+} from '../../../test/support/checks/facts';
+import { type MoneyFacts } from '../../../test/support/checks/money-checks';
 import { type PlannedOrder } from '../buyers/planned-order';
 
 /** What the payment provider's own books say. */

@@ -1,4 +1,4 @@
-import { type HistoryFact } from '../../../test/harness/checks/facts';
+import { type HistoryFact } from '../../../test/support/checks/facts';
 import { type OrderFact } from './facts';
 
 /** How late something was, milliseconds. */

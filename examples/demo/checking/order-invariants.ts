@@ -1,4 +1,4 @@
-import { type HistoryFact } from '../../../test/harness/checks/facts';
+import { type HistoryFact } from '../../../test/support/checks/facts';
 import { type Facts, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
 import { unexplained } from './outage';

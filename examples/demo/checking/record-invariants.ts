@@ -1,5 +1,5 @@
-import { type EventFact, type HistoryFact } from '../../../test/harness/checks/facts';
-import { historyProblems } from '../../../test/harness/checks/order-checks';
+import { type EventFact, type HistoryFact } from '../../../test/support/checks/facts';
+import { historyProblems } from '../../../test/support/checks/order-checks';
 import { type Facts, type OrderFact, TERMINAL } from './facts';
 import { type Invariant } from './invariant';
 import { paidBeforePlaced, unexplained } from './outage';

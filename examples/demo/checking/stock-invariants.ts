@@ -1,5 +1,5 @@
-import { reservationProblems, stockProblems } from '../../../test/harness/checks/order-checks';
-import { moneyProblems } from '../../../test/harness/checks/money-checks';
+import { reservationProblems, stockProblems } from '../../../test/support/checks/order-checks';
+import { moneyProblems } from '../../../test/support/checks/money-checks';
 import { type OrderFact } from './facts';
 import { type Invariant } from './invariant';
 import { paidBeforePlaced } from './outage';

@@ -1,8 +1,8 @@
 import { type ChannelModel, type GetMessage } from 'amqplib';
-import { type OrderRecord } from '../../../test/harness/checks/facts';
-import { type Records } from '../../../test/harness/checks/records';
+import { type OrderRecord } from '../../../test/support/checks/facts';
+import { type Records } from '../../../test/support/checks/records';
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
-import { type SimulatorClient } from '../../../test/harness/servers/simulator-client';
+import { type SimulatorClient } from '../../../test/support/servers/simulator-client';
 import { type DemoPlan } from '../buyers/plan-orders';
 import { referenceOf } from '../buyers/planned-order';
 import { type Bus } from '../servers/open-stage';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Records, type Progress } from '../../../test/harness/checks/records';
+import { type Records, type Progress } from '../../../test/support/checks/records';
 import { TERMINAL } from '../checking/facts';
 import { type ProgressView } from './progress-view';
 

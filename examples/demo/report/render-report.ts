@@ -1,5 +1,5 @@
-import { BUSY_PER_CORE } from '../../../test/harness/machine-load';
-import { textTable } from '../../../test/harness/report/text-table';
+import { BUSY_PER_CORE } from '../../../test/support/machine-load';
+import { textTable } from '../../../test/support/report/text-table';
 import { TERMINAL } from '../checking/facts';
 import { type CheckResult } from '../checking/invariant';
 import { type Lateness } from '../checking/lateness';

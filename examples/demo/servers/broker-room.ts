@@ -1,5 +1,5 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib';
-import { RunError } from '../../../test/harness/run-error';
+import { RunError } from '../../../test/support/run-error';
 
 /** Everything that the service declares below a prefix; deleting what is not there is no error. */
 const EXCHANGES = [

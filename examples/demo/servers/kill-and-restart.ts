@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ServiceProcess } from '../../../test/harness/servers/service-process';
+import { type ServiceProcess } from '../../../test/support/servers/service-process';
 
 const DEAD_MS = 1_000;
 

@@ -1,4 +1,4 @@
-import { Random } from '../../../test/harness/buyers/random';
+import { Random } from '../../../test/support/buyers/random';
 import { planOrders } from '../buyers/plan-orders';
 import { type DrivenOrder, type PlannedAction, type PlannedPayment } from '../buyers/planned-order';
 import { troubleOf } from './plan-trouble';

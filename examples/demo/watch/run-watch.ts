@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Interrupted } from '../../../test/harness/run-main';
-import { apiKeyEntry } from '../../../test/harness/servers/service-environment';
+import { Interrupted } from '../../../test/support/run-main';
+import { apiKeyEntry } from '../../../test/support/servers/service-environment';
 import { type DrivenOrder } from '../buyers/planned-order';
 import { driveOrders } from '../channels/drive-orders';
 import { type WatchOptions } from '../demo-options';

@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import { type DoctorReport } from '../../../src/operations';
 import { OWN_TABLES } from '../../../src/operations/doctor/own-tables';
 import { takePrefix, TopologyNames } from '../../../src/rabbit';
-import { OwnBroker } from '../../harness/servers/own-broker';
+import { OwnBroker } from '../../support/servers/own-broker';
 import { managementUrl, runCommand, runJson } from '../../support/command-line';
 import { onServer, type TestDatabase, urlOf } from '../../support/database';
 import { startProgram } from '../../support/service-process';

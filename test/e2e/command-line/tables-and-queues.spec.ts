@@ -15,7 +15,7 @@ import { until } from '../../support/engine';
 import { findBreaks, readCatalog } from '../../support/schema-catalog';
 import { environmentOf, PREFIX } from '../running-service';
 import { openSilentService, type SilentService } from './silent-service';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 interface Failed {
   readonly code: number;
@@ -350,7 +350,7 @@ describe('order-timeout uninstall', () => {
 
 describe('the program', () => {
   const root = join(__dirname, '../../..');
-  const compile = join(root, 'test/harness/compile-on-require.js');
+  const compile = join(root, 'test/support/compile-on-require.js');
 
   /** Runs src/cli/main.ts in a process of its own, until it ends by itself. */
   async function run(environment: Record<string, string>, ...args: string[]): Promise<{ code: unknown; out: string }> {

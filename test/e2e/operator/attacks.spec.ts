@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { KEYS, type OperatorHost, openOperatorHost, PAGE, type SignedIn } from './operator-host';
 import { OperatorKeys } from '../../../src/api/operator/operator-keys';
 import { OperatorSessions } from '../../../src/api/operator/operator-sessions';
-import { apiKeyEntry } from '../../harness/servers/service-environment';
+import { apiKeyEntry } from '../../support/servers/service-environment';
 import { firstThat } from '../../support/engine';
 
 const API = '/operator/api';

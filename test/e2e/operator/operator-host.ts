@@ -8,7 +8,7 @@ import { Test } from '@nestjs/testing';
 import request from 'supertest';
 import { OrderTimeoutModule, type OrderTimeoutOptions } from '../../../src';
 import { OperatorFiles } from '../../../src/api/operator/operator-files';
-import { apiKeyEntry } from '../../harness/servers/service-environment';
+import { apiKeyEntry } from '../../support/servers/service-environment';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { blankProvider } from '../blank-provider';
 import { type AdapterName } from '../open-host';

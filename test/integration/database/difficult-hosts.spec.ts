@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SystemClock, withTimeout } from '../../../src/clock';
 import { migrate } from '../../../src/module';
 import { connectTo, onServer, urlOf } from '../../support/database';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 describe('migrate on a difficult host', () => {
   const name = `ot_migrate_${randomUUID().replaceAll('-', '').slice(0, 12)}`;

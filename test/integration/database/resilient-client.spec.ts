@@ -2,8 +2,8 @@ import { Pool, type PoolClient } from 'pg';
 import { SystemClock } from '../../../src/clock';
 import { isDatabaseUnavailable, ResilientClient, retryWhileUnavailable } from '../../../src/database';
 import { createDatabase, type TestDatabase } from '../../support/database';
-import { stretched } from '../../harness/machine-load';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { stretched } from '../../support/machine-load';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 
 /** Not events.once(): that would listen to errors too, which is what is tested. */
 const endOf = (client: PoolClient): Promise<void> => new Promise((resolve) => client.once('end', resolve));

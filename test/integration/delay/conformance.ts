@@ -2,7 +2,7 @@ import { type DelayTransport } from '../../../src/delay';
 import { type TopologyNames } from '../../../src/rabbit';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { DelayRig, type Handled } from './delay-rig';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 export interface Subject {
   readonly title: string;

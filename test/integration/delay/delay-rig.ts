@@ -14,7 +14,7 @@ import {
 import { acknowledge } from '../../../src/rabbit/acknowledge';
 import { withoutTransportHeaders } from '../../../src/rabbit/transport-headers';
 import { type ConsumeMessage } from 'amqplib';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 export const KINDS = ['order.payment', 'payment'] as const;
 export type Kind = (typeof KINDS)[number];

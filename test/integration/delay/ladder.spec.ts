@@ -3,7 +3,7 @@ import { type TopologyNames } from '../../../src/rabbit';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { describeDelayTransport, expectInTime } from './conformance';
 import { DelayRig } from './delay-rig';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 // Three levels of base 4 over 20 ms: one pass takes up to 1.26 s.
 const small = { base: 4, unitMs: 20, horizonMs: 1_000 };

@@ -1,5 +1,5 @@
 import { onServer } from '../../support/database';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 /** docs/testing.md promises that a case takes less, milliseconds, on a machine that is not overloaded. */
 const LIMIT_MS = 1_000;

@@ -2,7 +2,7 @@ import { type QueryRunner } from 'typeorm';
 import { OutboxClaims } from '../../../src/outbox/outbox-claims';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
-import { ManualClock } from '../../unit/delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const DEAD = 60_000;
 const LIMITS = { rows: 100, bytes: 1_000_000, leaseMs: 60_000 };

@@ -47,7 +47,7 @@ describe('many large events', () => {
   });
 
   function startRelay(): ChildProcess {
-    const compile = join(root, 'test/harness/compile-on-require.js');
+    const compile = join(root, 'test/support/compile-on-require.js');
     const args = [`--max-old-space-size=${HEAP_MB}`, '-r', compile, join(__dirname, 'relay-process.ts')];
     const env = { PATH: process.env.PATH, DATABASE: database.url, BROKER: vhost.url };
     const started = spawn(process.execPath, args, { cwd: root, env, stdio: 'pipe' });

@@ -5,7 +5,7 @@ import { OutboxClaims } from '../../../src/outbox/outbox-claims';
 import { PublishFailures } from '../../../src/outbox/publish-failures';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
-import { ManualClock } from '../../unit/delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const LIMITS = { rows: 10, bytes: 1_000_000, leaseMs: 30_000 };
 const clock = new SystemClock();

@@ -10,7 +10,7 @@ import { RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const QUEUE = 'listener';

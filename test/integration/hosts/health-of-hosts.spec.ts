@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import request from 'supertest';
 import { OperationsModule, OrderTimeoutHealthIndicator, OrderTimeoutModule } from '../../../src';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

@@ -6,7 +6,7 @@ import { openMikroOrm } from './libraries/open-mikro-orm';
 import { openPg } from './libraries/open-pg';
 import { openTypeOrm } from './libraries/open-typeorm';
 
-// Prisma is in test/prisma, because it is large.
+// Prisma is in test/hosts/prisma, because it is large.
 describeHostLibraries({
   pg: openPg,
   'Drizzle on pg': openDrizzleOnPg,

@@ -2,7 +2,7 @@ import { type INestApplication, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { Orders, OrderTimeoutModule } from '../../../src';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

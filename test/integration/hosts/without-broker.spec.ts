@@ -18,7 +18,7 @@ import {
 } from '../../../src';
 import { createDatabase, serverUrl, type TestDatabase } from '../../support/database';
 import { until } from '../../support/engine';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 /** Parked at its first run, which is an event. */
 @TimeoutHandler('without.broker')

@@ -8,7 +8,7 @@ import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { HangingListener } from './hanging-listener';
 import { type ListeningHost, startHost } from './listening-host';
 
-const COMPILE = join(__dirname, '../../harness/compile-on-require.js');
+const COMPILE = join(__dirname, '../../support/compile-on-require.js');
 const PROCESS = join(__dirname, 'listening-process.ts');
 
 describe('a process that is killed while its listener runs', () => {

@@ -9,7 +9,7 @@ import { Recorder, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { FakeProvider } from './fake-provider';
 import { newOrder, SCHEMA } from './shop';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 describe('orders on the real engine, RabbitMQ and PostgreSQL', () => {
   let database: TestDatabase;

@@ -5,7 +5,7 @@ import { type FaultInput, PaymentSimulator, SIMULATOR_SECRET } from 'nestjs-orde
 import { SystemClock } from '../../../src/clock';
 import { ResilientProvider, HttpPaymentProvider, type PaymentAttemptRef } from '../../../src/payments';
 import { type ConformanceFault, describePaymentProvider } from '../../../src/testing';
-import { ManualClock } from '../../unit/payments/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 import { SimulatorClient } from './simulator-client';
 
 const SHOP_A = 'the-secret-of-shop-a';
@@ -143,7 +143,7 @@ describe('HttpPaymentProvider', () => {
       await resilient.query(attempt, never);
       await resilient.query(attempt, never);
       expect(await resilient.query(attempt, never)).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 5_000 });
-      await breakerClock.advance(5_000);
+      await breakerClock.pass(5_000);
       expect(await resilient.query(attempt, never)).toMatchObject({ type: 'OPEN' });
     });
   });
@@ -171,7 +171,7 @@ describe('a slow close', () => {
     // The wait of the simulator shows that the close has arrived.
     while (simulatorClock.pendingTimers === 0) await clock.sleep(1);
     expect(await slowClient.pay(attempt)).toBe(payStatus);
-    await simulatorClock.advance(1_000);
+    await simulatorClock.pass(1_000);
     expect(await closing).toMatchObject({ type: expected });
   });
 });

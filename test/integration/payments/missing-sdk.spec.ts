@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const run = promisify(execFile);
 const root = join(__dirname, '..', '..', '..');
@@ -19,7 +19,7 @@ const without = (sdk: string): string => `
 
 async function outputOf(program: string): Promise<unknown> {
   const options = { cwd: root, timeout: stretched(25_000) };
-  const preload = join(root, 'test/harness/compile-on-require.js');
+  const preload = join(root, 'test/support/compile-on-require.js');
   const { stdout } = await run(process.execPath, ['-r', preload, '-e', program], options);
   return JSON.parse(stdout);
 }

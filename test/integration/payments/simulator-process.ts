@@ -15,7 +15,7 @@ export class SimulatorProcess {
   static async start(env: Readonly<Record<string, string>>): Promise<SimulatorProcess> {
     const child = spawn(
       process.execPath,
-      ['-r', join(root, 'test/harness/compile-on-require.js'), join(root, 'packages/payment-simulator/src/main.ts')],
+      ['-r', join(root, 'test/support/compile-on-require.js'), join(root, 'packages/payment-simulator/src/main.ts')],
       { cwd: root, env: { PATH: process.env.PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
     );
     const lines = createInterface(child.stdout);

@@ -1,8 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { onOwnConnection } from '../../../src/database';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const POOL = 5;
 

@@ -9,10 +9,10 @@ import {
   resolveRabbitOptions,
   type RabbitOptions,
 } from '../../../src/rabbit';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const QUEUE = 'consumed';
 const clock = new SystemClock();

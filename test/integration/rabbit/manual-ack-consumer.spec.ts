@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { connect, type Channel, type ChannelModel } from 'amqplib';
 import { SystemClock } from '../../../src/clock';
 import { type Delivery, type ManualAckConsumer, RabbitClient, resolveRabbitOptions } from '../../../src/rabbit';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 

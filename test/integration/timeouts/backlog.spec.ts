@@ -10,7 +10,7 @@ import {
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const KIND = 'burst';
 const COUNT = 1_000;

@@ -6,7 +6,7 @@ import { type BatchSelection } from '../../../src/timeouts/settling/batch-select
 import { type SettledBatch } from '../../../src/timeouts/settling/settled-batch';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { buffersOf, holdSnapshot } from '../../support/dead-rows';
-import { ManualClock } from '../../unit/delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const KIND = 'dead.rows';
 const DEAD = 60_000;

@@ -8,7 +8,7 @@ import {
   type TimeoutOutcome,
 } from '../../../src/timeouts';
 import { createDatabase, type TestDatabase } from '../../support/database';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 

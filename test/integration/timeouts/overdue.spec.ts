@@ -6,7 +6,7 @@ import { oldestOverdue, TimeoutSummary } from '../../../src/timeouts';
 import { Outbox } from '../../../src/outbox';
 import { dataSourceStub } from '../../support/data-source-stub';
 import { createDatabase, type TestDatabase } from '../../support/database';
-import { ManualClock } from '../../unit/delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const SCHEMA = 'order_timeout';
 const KIND = 'a.kind';

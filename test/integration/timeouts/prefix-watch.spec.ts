@@ -6,7 +6,7 @@ import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
 import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { ManualClock } from '../../unit/delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 describe('the owner of a prefix', () => {
   let databases: TestDatabase[];

@@ -11,7 +11,7 @@ import {
 import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 @TimeoutHandler('recovered', { batchSize: 10, concurrency: 1, maxAttempts: 3 })
 class Recovered implements TimeoutHandlerBatch {

@@ -11,7 +11,7 @@ import { createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { LookUpHandler } from '../../support/look-up-handler';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const KIND = 'stop.single';
 const clock = new SystemClock();

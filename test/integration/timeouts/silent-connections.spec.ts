@@ -1,6 +1,6 @@
 import { type DataSource, type EntityManager } from 'typeorm';
 import { DONE, type DueTimeout, TimeoutHandler, type TimeoutOutcome } from '../../../src/timeouts';
-import { TcpProxy } from '../../harness/servers/tcp-proxy';
+import { TcpProxy } from '../../support/servers/tcp-proxy';
 import { connectTo, createDatabase, type TestDatabase } from '../../support/database';
 import { startEngine, type TestEngine, until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';

@@ -5,7 +5,7 @@ import { until } from '../../support/engine';
 import { createVhost, type TestVhost } from '../../support/rabbit-vhost';
 import { type ListeningHost, startHost } from '../listeners/listening-host';
 import { type Receiver, startReceiver } from './receiver';
-import { stretched } from '../../harness/machine-load';
+import { stretched } from '../../support/machine-load';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
 const OLD = newSecret();

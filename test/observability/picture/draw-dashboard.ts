@@ -1,4 +1,4 @@
-import { type Prometheus } from '../../harness/servers/prometheus';
+import { type Prometheus } from '../../support/servers/prometheus';
 import { type Dashboard, type Panel } from '../../support/observability';
 import { drawPanel } from './draw-panel';
 import { readPanelSeries } from './panel-series';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { runMain } from '../../harness/run-main';
+import { runMain } from '../../support/run-main';
 import { startBrowser } from '../../operator/browser';
 import { readDashboards } from '../../support/observability';
 import { REPOSITORY } from '../../support/snippets';
@@ -15,7 +15,7 @@ const AFTERWARDS_MS = 20_000;
 
 runMain({
   name: 'the picture of the dashboard',
-  usage: 'npm run picture:dashboard: writes docs/pictures/dashboard.png. Takes about two minutes.\n',
+  usage: 'npm run suite -- dashboard-picture: writes docs/pictures/dashboard.png. Takes about two minutes.\n',
   run: async ({ signal }) => {
     const eventful = await openEventfulService();
     try {

@@ -1,4 +1,4 @@
-import { type Prometheus } from '../../harness/servers/prometheus';
+import { type Prometheus } from '../../support/servers/prometheus';
 import { type Panel, withVariables } from '../../support/observability';
 
 /** A sample: seconds since the beginning of the recording, and a number. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runMain } from '../../harness/run-main';
+import { runMain } from '../../support/run-main';
 import { WatchedDemo } from '../../support/watched-demo';
 import { openPage, startBrowser } from '../browser';
 import { encodeFilm } from './encode-film';
@@ -34,7 +34,7 @@ async function record(folder: string, signal: AbortSignal): Promise<void> {
 
 runMain({
   name: 'The recording',
-  usage: 'npm run pictures\n',
+  usage: 'npm run suite -- film\n',
   run: async ({ signal }) => {
     const folder = mkdtempSync(join(tmpdir(), 'order-timeout-film-'));
     try {

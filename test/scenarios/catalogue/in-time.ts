@@ -1,4 +1,4 @@
-import { type Random } from '../../harness/buyers/random';
+import { type Random } from '../../support/buyers/random';
 import { type PlannedPayment, type ProviderName, type Scenario } from '../scenario';
 
 const PAID = { status: ['PAID'] } as const;

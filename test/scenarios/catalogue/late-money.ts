@@ -1,4 +1,4 @@
-import { type Random } from '../../harness/buyers/random';
+import { type Random } from '../../support/buyers/random';
 import { type Ending, type Plan, type PlannedPayment, type Scenario } from '../scenario';
 
 const WINDOW_MS = 2_500;

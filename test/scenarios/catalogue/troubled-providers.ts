@@ -1,5 +1,5 @@
 import { type FaultInput } from 'nestjs-order-timeout-payment-simulator';
-import { type Random } from '../../harness/buyers/random';
+import { type Random } from '../../support/buyers/random';
 import { type Plan, type ProviderName, type Scenario } from '../scenario';
 
 /** Half of the buyers have paid, and nobody but the troubled provider knows. */

@@ -1,4 +1,4 @@
-import { type MoneyFacts, moneyProblems } from '../../harness/checks/money-checks';
+import { type MoneyFacts, moneyProblems } from '../../support/checks/money-checks';
 import { type Placed } from '../playing/placed-order';
 import { type OrderFacts } from './order-facts';
 import { type Violation } from './violation';

@@ -1,5 +1,5 @@
 import { EVENT_OF_STATUS } from '../../../src/orders/order-events';
-import { historyProblems, reservationProblems } from '../../harness/checks/order-checks';
+import { historyProblems, reservationProblems } from '../../support/checks/order-checks';
 import { type OrderFacts } from './order-facts';
 import { type Violation } from './violation';
 

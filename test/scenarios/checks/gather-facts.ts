@@ -1,4 +1,4 @@
-import { groupByOrder, type Records } from '../../harness/checks/records';
+import { groupByOrder, type Records } from '../../support/checks/records';
 import { type Placed } from '../playing/placed-order';
 import { type Stage } from '../stage/open-stage';
 import {

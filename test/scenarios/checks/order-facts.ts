@@ -1,5 +1,5 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
-import { type EventFact, type HistoryFact, type ReservationFact, type StoredOrder } from '../../harness/checks/facts';
+import { type EventFact, type HistoryFact, type ReservationFact, type StoredOrder } from '../../support/checks/facts';
 import { type Placed } from '../playing/placed-order';
 
 /** A row of payment_attempt. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type OrderStatus } from '../../../src/orders';
-import { type PaymentKey } from '../../harness/servers/simulator-client';
-import { until } from '../../harness/servers/until';
-import { httpJson } from '../../harness/shop/http-json';
+import { type PaymentKey } from '../../support/servers/simulator-client';
+import { answerOf } from '../../support/until';
+import { httpJson } from '../../support/shop/http-json';
 import { type Cast } from './cast';
 import { handMadeNotification } from './hand-made-notification';
 import { keptSql, parkedSql, statusSql } from './look-up';
@@ -39,7 +39,7 @@ export function castOf(scene: Scene): Cast {
 function waitingOf({ playing: { stage, signal }, order, factor }: Scene): Pick<Cast, Waiting> {
   const { simulator, records, listener } = stage;
   const wait = <T>(what: string, ask: () => Promise<T | undefined>): Promise<T> =>
-    until(`${what} of ${order.id}`, STEP_LIMIT_MS, signal, ask);
+    answerOf(`${what} of ${order.id}`, STEP_LIMIT_MS, signal, ask);
   return {
     at: (ms) => sleep(Math.max(0, order.placedAt + ms * factor - Date.now()), undefined, { signal }),
     after: (ms) => sleep(ms, undefined, { signal }),

@@ -1,6 +1,6 @@
 import { type LedgerEntry } from 'nestjs-order-timeout-payment-simulator';
 import { type OrderStatus } from '../../../src/orders';
-import { type Random } from '../../harness/buyers/random';
+import { type Random } from '../../support/buyers/random';
 import { type Plan } from '../scenario';
 import { type Flaw } from './hand-made-notification';
 import { type Placed } from './placed-order';

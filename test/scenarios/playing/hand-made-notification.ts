@@ -1,5 +1,5 @@
 import { createCipheriv, createHmac, createSign, randomBytes } from 'node:crypto';
-import { type SimulatorMerchants } from '../../harness/servers/simulator-client';
+import { type SimulatorMerchants } from '../../support/servers/simulator-client';
 import { type PlacedPayment } from './placed-order';
 
 /** What is wrong with it: nothing, its signature, or its age. */

@@ -1,6 +1,6 @@
 import { type ScriptInput } from 'nestjs-order-timeout-payment-simulator';
 import { withoutUndefined } from '../../../src/errors';
-import { type Random } from '../../harness/buyers/random';
+import { type Random } from '../../support/buyers/random';
 import { ACCOUNTS, type PlannedPayment, type ProviderName, type Scenario, type Plan } from '../scenario';
 import { type Stage } from '../stage/open-stage';
 import { type Placed, type PlacedPayment } from './placed-order';

@@ -1,4 +1,4 @@
-import { type Random } from '../../harness/buyers/random';
+import { type Random } from '../../support/buyers/random';
 import { type Plan, type ProviderName, type Scenario } from '../scenario';
 import { type Stage } from '../stage/open-stage';
 import { castOf } from './cast-of';

@@ -1,5 +1,5 @@
 import { STRIPE_RESILIENCE_DEFAULTS } from '../../../src/payments/stripe/stripe-resilience-defaults';
-import { type SimulatorMerchants } from '../../harness/servers/simulator-client';
+import { type SimulatorMerchants } from '../../support/servers/simulator-client';
 import { type ProviderName } from '../scenario';
 
 /** Answers that are untrusted or missing are part of the run, so a provider is left alone for a moment only. */

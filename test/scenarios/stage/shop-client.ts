@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Patience } from '../../harness/machine-load';
-import { httpJson, type JsonAnswer } from '../../harness/shop/http-json';
+import { Patience } from '../../support/machine-load';
+import { httpJson, type JsonAnswer } from '../../support/shop/http-json';
 
 /** For how long, and how often, a shop asks a service that is too busy. */
 const PATIENCE_MS = 20_000;

@@ -1,4 +1,4 @@
-import { parseOptions } from '../../bench/bench-options';
+import { parseOptions } from '../../../bench/bench-options';
 
 const known = ['B1', 'B2-DENSE'];
 

@@ -1,7 +1,7 @@
-import { type Contestant, type Sample, type Workload } from '../../bench/contestant';
-import { makeReport, toJson } from '../../bench/report/bench-report';
-import { type Machine } from '../../bench/report/machine';
-import { renderReport } from '../../bench/report/render-report';
+import { type Contestant, type Sample, type Workload } from '../../../bench/contestant';
+import { makeReport, toJson } from '../../../bench/report/bench-report';
+import { type Machine } from '../../../bench/report/machine';
+import { renderReport } from '../../../bench/report/render-report';
 
 const machine: Machine = {
   cpu: 'some processor',

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { PollingLoop } from '../../../src/clock';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const INTERVAL_MS = 500;
 

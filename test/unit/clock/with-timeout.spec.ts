@@ -1,6 +1,6 @@
 import { getMaxListeners } from 'node:events';
 import { withTimeout } from '../../../src/clock';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 describe('withTimeout', () => {
   it('resolves to the result of the work, and leaves no timer', async () => {

@@ -20,7 +20,7 @@ const { openApi, asyncApi } = contractDocuments();
 const ELSEWHERE = ['CROSS_SITE_REQUEST', 'METHOD_NOT_ALLOWED', 'SKU_OF_ANOTHER_MERCHANT'] as const;
 
 describe('the documents of the API', () => {
-  it('are in docs as the schemas in src make them; npm run contract -- --update writes them', () => {
+  it('are in docs and rabbit as src makes them; npm run contract -- --update writes them', () => {
     expect(staleFiles()).toEqual([]);
   });
 

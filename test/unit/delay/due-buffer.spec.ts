@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DueBuffer } from '../../../src/delay';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 interface Released {
   readonly item: number;

@@ -1,7 +1,7 @@
 import { type Facts, type OrderFact } from '../../../examples/demo/checking/facts';
 import { check } from '../../../examples/demo/checking/invariant';
 import { INVARIANTS } from '../../../examples/demo/checking/invariants';
-import { type MoneyFacts } from '../../harness/checks/money-checks';
+import { type MoneyFacts } from '../../support/checks/money-checks';
 import { CLAIM, ending, ENTRY, openRow, soundFacts, withOrder } from './sound-facts';
 
 const failing = (facts: Facts): string[] =>

@@ -1,7 +1,7 @@
 import { type PlannedOrder } from '../../../examples/demo/buyers/planned-order';
 import { type Facts, type OrderFact } from '../../../examples/demo/checking/facts';
-import { type EventFact, type HistoryFact } from '../../harness/checks/facts';
-import { type ClaimFact, type MoneyFacts, type OpenRowFact } from '../../harness/checks/money-checks';
+import { type EventFact, type HistoryFact } from '../../support/checks/facts';
+import { type ClaimFact, type MoneyFacts, type OpenRowFact } from '../../support/checks/money-checks';
 
 const DEADLINE = 1_000_000;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { PAGE, renderPage } from '../../diagrams/render-page';
-import { arrowsOf, stateDiagram } from '../../diagrams/state-diagram';
+import { PAGE, renderPage } from '../../contract/render-page';
+import { arrowsOf, stateDiagram } from '../../contract/state-diagram';
 
 describe('the status diagrams of docs/architecture.md', () => {
   const page = readFileSync(PAGE, 'utf8');

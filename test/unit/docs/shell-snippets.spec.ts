@@ -5,9 +5,9 @@ import { CommanderError } from 'commander';
 import { Cli } from '../../../src/cli/cli';
 import { createProgram } from '../../../src/cli/create-program';
 import { parseOptions as parseDemo } from '../../../examples/demo/demo-options';
-import { parseOptions as parseBench } from '../../bench/bench-options';
-import { WORKLOADS } from '../../bench/workloads';
-import { parseOptions as parseCampaign } from '../../campaign/campaign-options';
+import { parseOptions as parseBench } from '../../../bench/bench-options';
+import { WORKLOADS } from '../../../bench/workloads';
+import { parseOptions as parseCampaign } from '../../faults/campaign/campaign-options';
 import { readModelOptions } from '../../model/model-options';
 import { parseOptions as parseScenarios } from '../../scenarios/scenario-options';
 import { placeOf, readSnippets, REPOSITORY } from '../../support/snippets';
@@ -64,26 +64,41 @@ const takesNothing = (args: readonly string[]): void => {
   if (args.length > 0) throw new Error(`it takes no arguments: ${args.join(' ')}`);
 };
 
-/** What each script makes of its arguments. Throws if it would refuse them. */
-const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
-  demo: parseDemo,
+/** What each suite makes of its arguments. Throws if it would refuse them. */
+const SUITES: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   bench: (args) =>
     parseBench(
       args,
       WORKLOADS.map(({ id }) => id),
     ),
-  test: checkJest,
-  'test:model': (args) => readModelOptions(args, 1, 1),
-  'test:faults': (args) => parseCampaign(args, 1),
-  'test:scenarios': (args) => parseScenarios(args, 1),
-  'test:brokers': optionsIn('scripts/brokers/series.mjs'),
-  'test:soak': optionsIn('test/soak/main.ts'),
-  tracing: optionsIn('examples/tracing/main.ts'),
-  'test:mutation': (args) => {
+  brokers: optionsIn('test/brokers/series.mjs'),
+  faults: (args) => parseCampaign(args, 1),
+  model: (args) => readModelOptions(args, 1, 1),
+  mutation: (args) => {
     const missing = args.filter((arg) => !arg.startsWith('--') && !existsSync(join(REPOSITORY, arg)));
     if (missing.length > 0) throw new Error(`there is no ${missing.join(' ')}`);
   },
-  'test:operator': (args) => checkSpecs('test/operator', args),
+  operator: (args) => checkSpecs('test/operator', args),
+  scenarios: (args) => parseScenarios(args, 1),
+  soak: optionsIn('test/load/soak.ts'),
+};
+
+const listed = execFileSync(process.execPath, ['scripts/suite.mjs'], { cwd: REPOSITORY, encoding: 'utf8' });
+const suites = listed.split('\n').map((line) => line.split(' ')[0]);
+
+function checkSuite([name = '', ...args]: readonly string[]): void {
+  if (name !== 'NAME' && !suites.includes(name)) throw new Error(`there is no suite ${name}`);
+  if (args[0] === '--') throw new Error(`-- is too much: ${args.join(' ')}`);
+  (SUITES[name] ?? takesNothing)(args);
+}
+
+/** What each script makes of its arguments. Throws if it would refuse them. */
+const ARGUMENTS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
+  demo: parseDemo,
+  test: checkJest,
+  suite: checkSuite,
+  tracing: optionsIn('examples/tracing/main.ts'),
+  build: optionsIn('scripts/build.mjs'),
   stack: optionsIn('scripts/stack.mjs'),
   api: optionsIn('scripts/api.mjs'),
   contract: optionsIn('test/contract/main.ts'),
@@ -102,7 +117,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   node: () => undefined, // the program of a host
   npx: ([program = '', ...args]) => {
     if (program === 'jest') return checkJest(args);
-    // test/newcomer runs the commands of README.md.
+    // test/hosts/newcomer runs the commands of README.md.
     if (program === 'nest' || program === '@nestjs/cli') return;
     if (program === 'order-timeout') return checkCommandLine(args);
     const { bin } = JSON.parse(read('packages/payment-simulator/package.json')) as { bin: Record<string, string> };
@@ -177,6 +192,10 @@ describe('commands in the documentation', () => {
     'npm run demo --orders 3',
     'npm run demo -- --transport pigeon',
     'npm run stack -- sideways',
+    'npm run suite -- nothing',
+    'npm run suite model',
+    'npm run suite -- model -- --runs 3',
+    'npm run suite -- model --walks 3',
     'npm test -- --selectProjects nothing',
     'docker compose up rabbitmq-other',
     'npx order-timeout orders explode',

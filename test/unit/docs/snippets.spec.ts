@@ -16,7 +16,7 @@ import { order } from '../orders/orders';
 const READERS: Readonly<Record<string, string>> = {
   ts: 'typescript-snippets.spec.ts',
   sh: 'shell-snippets.spec.ts',
-  js: 'test/newcomer',
+  js: 'test/hosts/newcomer',
   sql: 'test/integration/docs/sql-snippets.spec.ts',
   json: 'here',
   http: 'here',

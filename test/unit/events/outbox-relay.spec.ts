@@ -4,7 +4,7 @@ import { type DataSource } from 'typeorm';
 import { OutboxRelay } from '../../../src/outbox/outbox-relay';
 import { type ClaimedRow } from '../../../src/outbox/outbox-claims';
 import { type ConfirmedPublisher, type Publication, type PublishOutcome } from '../../../src/rabbit';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const BATCH = 500;
 const GATHER_MS = 20;

@@ -1,6 +1,6 @@
 import { type Logger } from '@nestjs/common';
 import { PublishFailures } from '../../../src/outbox/publish-failures';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 describe('messages that were not confirmed', () => {
   it('are told by cause, at once and then once a minute with their number', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type ScanRange, ScanWindow } from '../../../src/database';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const PAGE = 3;
 /** What one entry of an index costs, milliseconds. */

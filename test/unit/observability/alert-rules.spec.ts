@@ -59,7 +59,7 @@ describe('observability/alerts.yml', () => {
   });
 });
 
-// npm run test:observability has promtool always.
+// npm run suite -- observability has promtool always.
 (hasPromtool ? describe : describe.skip)('promtool', () => {
   const run = (...args: string[]): string => execFileSync(promtool, args, { cwd: REPOSITORY, encoding: 'utf8' });
 

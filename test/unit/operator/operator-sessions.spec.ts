@@ -1,7 +1,7 @@
 import { InvalidOptionsError } from '../../../src/errors';
 import { findOperatorKeyProblems, OperatorKeys } from '../../../src/api/operator';
 import { OperatorSessions, SESSION_MS } from '../../../src/api/operator/operator-sessions';
-import { apiKeyEntry } from '../../harness/servers/service-environment';
+import { apiKeyEntry } from '../../support/servers/service-environment';
 
 const START = 1_800_000_000_000;
 

@@ -3,7 +3,7 @@ import { Purge } from '../../../src/orders/retention/purge';
 import { PurgeLoop } from '../../../src/orders/retention/purge-loop';
 import { type PurgeStep } from '../../../src/orders/retention/purge-step';
 import { resolveRetention } from '../../../src/orders/retention/retention-options';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

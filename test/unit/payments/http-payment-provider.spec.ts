@@ -9,7 +9,7 @@ import {
 import { sendHttpRequest, StaleConnectionError } from '../../../src/payments/http/send-http-request';
 import { anAttempt } from './an-attempt';
 import { answerHttp } from './http-peer';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 jest.mock('../../../src/payments/http/send-http-request', () => ({
   ...jest.requireActual<object>('../../../src/payments/http/send-http-request'),

@@ -2,7 +2,7 @@ import { HttpPaymentProvider, type RefundRequest } from '../../../src/payments';
 import { signHttpRequest, signHttpResponse } from '../../../src/payments/http/http-message-signature';
 import { anAttempt } from './an-attempt';
 import { answerHttp } from './http-peer';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 jest.mock('../../../src/payments/http/send-http-request', () => ({
   ...jest.requireActual<object>('../../../src/payments/http/send-http-request'),

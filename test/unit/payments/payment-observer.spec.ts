@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { SystemClock } from '../../../src/clock';
 import { ResilientProvider, PaymentObservers, type PaymentProvider, type QueryOutcome } from '../../../src/payments';
 import { anAttempt } from './an-attempt';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 function resilient(outcome: QueryOutcome) {
   const seen: string[] = [];
@@ -55,7 +55,7 @@ describe('a flood of forgeries', () => {
     };
     flood(5_000);
     expect(warn).toHaveBeenCalledTimes(20);
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     flood(1);
     expect(seen).toBe(5_001);
     expect(warn.mock.calls.slice(20)).toEqual([

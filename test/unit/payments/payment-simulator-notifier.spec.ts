@@ -2,7 +2,7 @@ import { type PaymentInput, type SimulatedProtocol } from 'nestjs-order-timeout-
 import { PaymentLedger } from '../../../packages/payment-simulator/src/payment-ledger';
 import { ShopNotifier } from '../../../packages/payment-simulator/src/shop-notifier';
 import { paymentInput } from '../../../packages/payment-simulator/src/simulator-input';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 type Answer = { readonly status: number; readonly body: string } | 'unreachable';
 
@@ -50,7 +50,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying();
     const payment = create('a');
     payment.pay(clock.now());
-    await clock.advance(100_000);
+    await clock.pass(100_000);
     expect(posts).toEqual([{ at: 0, body: 'a paid', isForged: false }]);
     expect(payment.notifications).toEqual({ sent: 1, acknowledged: 1, failed: 0, lost: 0, forged: 0 });
   });
@@ -60,7 +60,7 @@ describe('the notifications of the payment simulator', () => {
     const payment = create('a', { lost: ['paid'] });
     payment.pay(clock.now());
     payment.refundDirectly(clock.now(), 1n);
-    await clock.advance(100_000);
+    await clock.pass(100_000);
     expect(posts).toEqual([{ at: 0, body: 'a refunded', isForged: false }]);
     expect(payment.notifications).toMatchObject({ sent: 1, lost: 1 });
   });
@@ -69,7 +69,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying([{ status: 200, body: 'thanks' }, 'unreachable', OK]);
     const payment = create('a');
     payment.pay(clock.now());
-    await clock.advance(100_000);
+    await clock.pass(100_000);
     expect(posts.map(({ at }) => at)).toEqual([0, 1_500, 4_500]);
     expect(payment.notifications).toMatchObject({ sent: 2, acknowledged: 1, failed: 1 });
   });
@@ -78,7 +78,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying([{ status: 500, body: '' }]);
     const payment = create('a');
     payment.pay(clock.now());
-    await clock.advance(1_000_000);
+    await clock.pass(1_000_000);
     expect(posts).toHaveLength(3);
     expect(payment.notifications).toMatchObject({ sent: 0, acknowledged: 0, failed: 3 });
   });
@@ -86,16 +86,16 @@ describe('the notifications of the payment simulator', () => {
   it('are not repeated after the simulator is closed', async () => {
     const { clock, create, posts, stopping } = notifying([{ status: 500, body: '' }]);
     create('a').pay(clock.now());
-    await clock.advance(0);
+    await clock.pass(0);
     stopping.abort();
-    await clock.advance(1_000_000);
+    await clock.pass(1_000_000);
     expect(posts).toHaveLength(1);
   });
 
   it('come twice if duplicates are scripted, and stop when one of them is acknowledged', async () => {
     const { clock, create, posts } = notifying([{ status: 500, body: '' }, OK]);
     create('a', { times: 2 }).pay(clock.now());
-    await clock.advance(100_000);
+    await clock.pass(100_000);
     expect(posts).toHaveLength(2);
   });
 
@@ -103,7 +103,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying();
     const payment = create('a', { forged: 2 });
     payment.pay(clock.now());
-    await clock.advance(0);
+    await clock.pass(0);
     expect(posts.map(({ isForged }) => isForged)).toEqual([true, true, false]);
     expect(payment.notifications).toEqual({ sent: 1, acknowledged: 1, failed: 0, lost: 0, forged: 2 });
   });
@@ -111,7 +111,7 @@ describe('the notifications of the payment simulator', () => {
   it('come in reverse order if scripted so', async () => {
     const { clock, create, posts } = notifying();
     for (const reference of ['a', 'b', 'c']) create(reference, { reorder: true }).pay(clock.now());
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     expect(posts.map(({ body }) => body)).toEqual(['c paid', 'b paid', 'a paid']);
   });
 
@@ -121,7 +121,7 @@ describe('the notifications of the payment simulator', () => {
     payment.pay(clock.now());
     payment.refundDirectly(clock.now());
     create('b').close(clock.now());
-    await clock.advance(100_000);
+    await clock.pass(100_000);
     expect(posts.map(({ body }) => body)).toEqual(['a paid', 'a refunded']);
   });
 
@@ -129,7 +129,7 @@ describe('the notifications of the payment simulator', () => {
     const { clock, create, posts } = notifying();
     const payment = create('a', { lost: true });
     payment.pay(clock.now());
-    await clock.advance(100_000);
+    await clock.pass(100_000);
     expect(posts).toEqual([]);
     expect(payment.notifications).toMatchObject({ sent: 0, lost: 1 });
   });

@@ -8,7 +8,7 @@ import {
   type QueryOutcome,
 } from '../../../src/payments';
 import { anAttempt } from './an-attempt';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 type Answer = (signal: AbortSignal) => Promise<QueryOutcome>;
 
@@ -78,9 +78,9 @@ describe('ResilientProvider', () => {
       return hangs(signal);
     };
     const answer = ask();
-    await clock.advance(4_999);
+    await clock.pass(4_999);
     expect(seen?.aborted).toBe(false);
-    await clock.advance(1);
+    await clock.pass(1);
     expect(await answer).toEqual({ type: 'UNKNOWN', reason: 'no answer within 5000 ms', outage: true });
     expect(seen?.aborted).toBe(true);
   });
@@ -90,7 +90,7 @@ describe('ResilientProvider', () => {
     script.answer = hangs;
     const caller = new AbortController();
     const answer = ask(caller.signal);
-    await clock.advance(10);
+    await clock.pass(10);
     caller.abort();
     expect(await answer).toMatchObject({ type: 'UNKNOWN' });
     expect(clock.pendingTimers).toBe(0);
@@ -118,7 +118,7 @@ describe('ResilientProvider', () => {
       script.answer = answer;
       for (let i = 0; i < 10; i++) {
         const asked = ask();
-        await clock.advance(5_001);
+        await clock.pass(5_001);
         await asked;
       }
       expect(lines).toEqual([`warn: begins to fail: ${reason}`]);
@@ -137,7 +137,7 @@ describe('ResilientProvider', () => {
       for (let i = 0; i < 5; i++) {
         const caller = new AbortController();
         const asked = ask(caller.signal);
-        await clock.advance(10);
+        await clock.pass(10);
         caller.abort();
         await asked;
       }
@@ -169,7 +169,7 @@ describe('ResilientProvider', () => {
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
       script.answer = open;
-      await clock.advance(2_000);
+      await clock.pass(2_000);
       expect(await ask()).toEqual({ type: 'OPEN' });
       expect(provider.breakerState).toBe('closed');
     });
@@ -178,7 +178,7 @@ describe('ResilientProvider', () => {
       const { clock, script, provider, ask } = resilient({ timeoutMs: 100, breakerThreshold: 1 });
       script.answer = hangs;
       void ask();
-      await clock.advance(100);
+      await clock.pass(100);
       expect(provider.breakerState).toBe('open');
     });
 
@@ -206,7 +206,7 @@ describe('ResilientProvider', () => {
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
       clock.wallOffsetMs -= 3_600_000;
-      await clock.advance(2_000);
+      await clock.pass(2_000);
       script.answer = open;
       expect(await ask()).toEqual({ type: 'OPEN' });
       expect(provider.breakerState).toBe('closed');
@@ -216,14 +216,14 @@ describe('ResilientProvider', () => {
       const { clock, script, provider, ask } = resilient({ breakerOpenMs: 2_000, timeoutMs: 500 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
-      await clock.advance(2_000);
+      await clock.pass(2_000);
       script.answer = hangs;
       const test = ask();
-      await clock.advance(0);
+      await clock.pass(0);
       expect(provider.breakerState).toBe('half-open');
       expect(await ask()).toMatchObject({ type: 'UNKNOWN', retryAfterMs: 1_000 });
       expect(script.calls).toBe(4);
-      await clock.advance(500);
+      await clock.pass(500);
       expect(await test).toMatchObject({ outage: true });
       expect(provider.breakerState).toBe('open');
     });
@@ -232,11 +232,11 @@ describe('ResilientProvider', () => {
       const { clock, script, provider, ask } = resilient({ breakerOpenMs: 2_000 });
       script.answer = down;
       for (let i = 0; i < 3; i++) await ask();
-      await clock.advance(2_000);
+      await clock.pass(2_000);
       script.answer = hangs;
       const caller = new AbortController();
       const test = ask(caller.signal);
-      await clock.advance(0);
+      await clock.pass(0);
       caller.abort();
       expect(await test).toMatchObject({ type: 'UNKNOWN' });
       expect(provider.breakerState).toBe('open');
@@ -249,10 +249,10 @@ describe('ResilientProvider', () => {
       const ends: (() => void)[] = [];
       script.answer = () => new Promise((resolve) => ends.push(() => resolve({ type: 'OPEN' })));
       const answers = [ask(), ask(), ask()];
-      await clock.advance(0);
+      await clock.pass(0);
       expect(script.calls).toBe(2);
       ends[0]?.();
-      await clock.advance(0);
+      await clock.pass(0);
       expect(script.calls).toBe(3);
       ends.forEach((end) => end());
       expect(await Promise.all(answers)).toHaveLength(3);
@@ -264,7 +264,7 @@ describe('ResilientProvider', () => {
       script.answer = () => new Promise((resolve) => (end = () => resolve({ type: 'OPEN' })));
       const impatient = new AbortController();
       const [first, second, third] = [ask(), ask(impatient.signal), ask()];
-      await clock.advance(0);
+      await clock.pass(0);
       impatient.abort();
       expect(await second).toMatchObject({ type: 'UNKNOWN' });
       script.answer = open;
@@ -279,9 +279,9 @@ describe('ResilientProvider', () => {
       script.answer = hangs;
       void ask();
       const waiting = ask();
-      await clock.advance(0);
+      await clock.pass(0);
       expect(await ask()).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('full') as string });
-      await clock.advance(300);
+      await clock.pass(300);
       expect(await waiting).toMatchObject({ type: 'UNKNOWN', reason: expect.stringMatching('expired') as string });
     });
 
@@ -300,10 +300,10 @@ describe('ResilientProvider', () => {
       const refused = { type: 'UNKNOWN', reason, retryAfterMs: 5_000, paused: true };
       for (let call = 0; call < 10; call++) expect(await ask()).toEqual(refused);
       // A long pause must not cost a look-up of each order every few seconds.
-      await clock.advance(5 * 60_000);
+      await clock.pass(5 * 60_000);
       provider.restrict({ paused: true, perSecond: 2 });
       expect(await ask()).toMatchObject({ retryAfterMs: 15_000 });
-      await clock.advance(55 * 60_000);
+      await clock.pass(55 * 60_000);
       expect(await ask()).toMatchObject({ retryAfterMs: 60_000 });
       expect([script.calls, provider.breakerState]).toEqual([0, 'closed']);
       provider.restrict({ paused: false });

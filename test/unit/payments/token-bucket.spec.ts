@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { TokenBucket } from '../../../src/payments/resilience/token-bucket';
-import { ManualClock } from './manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const never = new AbortController().signal;
 // The real ResilientProvider does this for its callers' signals.
@@ -15,7 +15,7 @@ describe('TokenBucket', () => {
     for (const name of ['a', 'b', 'c', 'd']) {
       void bucket.take(1_000, never).then(() => taken.push(`${name}@${clock.monotonic()}`));
     }
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     expect(taken).toEqual(['a@0', 'b@0', 'c@100', 'd@200']);
   });
 
@@ -42,7 +42,7 @@ describe('TokenBucket', () => {
   it('accumulates at most the burst, however long it is idle', async () => {
     const clock = new ManualClock();
     const bucket = new TokenBucket(clock, 10, 2);
-    await clock.advance(3_600_000);
+    await clock.pass(3_600_000);
     await bucket.take(0, never);
     await bucket.take(0, never);
     expect(await bucket.take(0, never)).toEqual({ type: 'too-long', waitMs: 100 });
@@ -60,7 +60,7 @@ describe('TokenBucket', () => {
           let taken = 0;
           for (const pause of pauses) {
             void bucket.take(2_000, never).then(({ type }) => (taken += type === 'taken' ? 1 : 0));
-            await clock.advance(pause);
+            await clock.pass(pause);
             expect(taken).toBeLessThanOrEqual(burst + (rate * clock.monotonic()) / 1_000 + 1e-6);
           }
         },

@@ -6,7 +6,7 @@ import { TopologyNames } from '../../../src/rabbit/topology-names';
 const file = join(__dirname, '../../../rabbit/definitions.template.json');
 
 describe('the definitions that the broker image imports', () => {
-  it('match the source (npm run definitions generates them)', () => {
+  it('match the source (npm run contract -- --update writes them)', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(brokerDefinitions());
   });
 

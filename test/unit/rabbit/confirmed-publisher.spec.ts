@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { IllegalOperationError, type ChannelModel } from 'amqplib';
 import { ConfirmedPublisher, type Publication, type PublishOutcome, type PublishWatch } from '../../../src/rabbit';
 import { type RabbitConnection } from '../../../src/rabbit/rabbit-connection';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const CONFIRM_MS = 15_000;
 const ROOM_MS = 5_000;

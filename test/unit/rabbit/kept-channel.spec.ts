@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Channel, type ChannelModel } from 'amqplib';
 import { KeptChannel } from '../../../src/rabbit/kept-channel';
 import { type RabbitConnection } from '../../../src/rabbit/rabbit-connection';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const REFUSED = "ACCESS_REFUSED - configure access to exchange 'x' in vhost '/' refused for user 'app'";
 

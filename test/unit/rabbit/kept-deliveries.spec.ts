@@ -1,6 +1,6 @@
 import { KeptDeliveries } from '../../../src/rabbit';
 import { Delivery } from '../../../src/rabbit/delivery';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import { type ConfirmedPublisher } from '../../../src/rabbit/confirmed-publisher
 import { ParkedQueue } from '../../../src/rabbit/parked-queue';
 import { type Publication, type PublishOutcome } from '../../../src/rabbit/publication';
 import { TopologyNames } from '../../../src/rabbit/topology-names';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

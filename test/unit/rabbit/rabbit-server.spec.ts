@@ -5,7 +5,7 @@ import { ORDER_TIMEOUT_PROVIDERS } from '../../../src/module/order-timeout.provi
 import { RABBIT_TRANSPORT, RabbitServer } from '../../../src/rabbit';
 import { Delivery } from '../../../src/rabbit/delivery';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 
 /** How long an order waits for locked stock: in its group, then alone. */

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Publication, type PublishOutcome } from '../../../src/rabbit/publication';
 import { ReplySender } from '../../../src/rabbit/reply-sender';
 import { TopologyNames } from '../../../src/rabbit/topology-names';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 import { deliveryOn, recordingChannel } from './deliveries';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

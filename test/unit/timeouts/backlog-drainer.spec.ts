@@ -1,7 +1,7 @@
 import { BacklogDrainer } from '../../../src/timeouts/sweeping/backlog-drainer';
 import { type TimeoutCause } from '../../../src/timeouts';
 import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const PAGE = 100;
 const itemBy = (cause: TimeoutCause): WorkItem => ({

@@ -7,7 +7,7 @@ import {
   openConnection,
 } from '../../../src/timeouts/startup/connection';
 import { poolGaps } from '../../../src/timeouts/startup/pool-gaps';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const URL = 'postgres://user:secret@db-1,db-2/shop?target_session_attrs=read-write';
 const host = { options: { type: 'postgres' } } as DataSource;

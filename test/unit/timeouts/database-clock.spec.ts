@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { DatabaseClock } from '../../../src/timeouts/settling/database-clock';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 

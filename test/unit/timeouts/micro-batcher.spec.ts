@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { MicroBatcher } from '../../../src/timeouts/settling/micro-batcher';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const WAIT_MS = 2;
 const BESIDE_MS = 20;

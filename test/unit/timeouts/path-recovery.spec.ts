@@ -4,7 +4,7 @@ import { type RabbitClient, TopologyNames } from '../../../src/rabbit';
 import { type WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { PathRecovery } from '../../../src/timeouts/message-path/path-recovery';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { PathSuspicion } from '../../../src/timeouts/message-path/path-suspicion';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const MINUTE = 60_000;
 

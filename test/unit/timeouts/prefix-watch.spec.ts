@@ -5,7 +5,7 @@ import { type EngineSettings } from '../../../src/timeouts/message-path/engine-s
 import { PrefixWatch } from '../../../src/timeouts/message-path/prefix-watch';
 import { WakeUpRepublisher } from '../../../src/timeouts/message-path/wake-up-republisher';
 import { dataSourceStub } from '../../support/data-source-stub';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const NOW_S = 1_000;
 

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { retryWhileUnavailable } from '../../../src/database';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const unavailable = () =>
   Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });

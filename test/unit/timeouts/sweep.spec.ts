@@ -4,7 +4,7 @@ import { type ScanRange } from '../../../src/database';
 import { Sweep } from '../../../src/timeouts/sweeping/sweep';
 import { OverdueWakeUps } from '../../../src/timeouts/sweeping/overdue-wake-ups';
 import { type WorkItem } from '../../../src/timeouts/wake-ups/work-item';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const INTERVAL_MS = 30_000;
 const SECOND = 1_000;

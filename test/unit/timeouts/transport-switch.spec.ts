@@ -13,7 +13,7 @@ import {
 import { TimeoutObservers } from '../../../src/timeouts';
 import { type ResolvedTimeoutsOptions } from '../../../src/timeouts/timeouts-options';
 import { TransportSwitch } from '../../../src/timeouts/message-path/transport-switch';
-import { ManualClock } from '../delay/manual-clock';
+import { ManualClock } from '../../support/manual-clock';
 
 /** What the broker's plugin does. `fails`: every message ends the connection with 541, as with Khepri on 4.0. */
 type Plugin = 'works' | 'absent' | 'fails';

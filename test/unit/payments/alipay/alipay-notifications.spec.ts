@@ -2,7 +2,7 @@ import { createSign, generateKeyPairSync } from 'node:crypto';
 import { type Notification } from '../../../../src/payments';
 import { AlipayProvider } from '../../../../src/payments/alipay';
 import { generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
-import { ManualClock } from '../manual-clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { alipayPrivateKey, merchant } from './fake-gateway';
 
 type Params = Readonly<Record<string, string>>;

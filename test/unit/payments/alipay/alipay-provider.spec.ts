@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PaymentAttemptRef } from '../../../../src/payments';
 import { anAttempt } from '../an-attempt';
-import { ManualClock } from '../manual-clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { alipayPrivateKey, FakeGateway, merchant, publicKey, type SeenRequest, signedBody } from './fake-gateway';
 
 const OK = { code: '10000', msg: 'Success' };
@@ -214,7 +214,7 @@ describe('an answer', () => {
     gateway.answers = [() => () => arrived()];
     const outcome = query();
     await request;
-    await clock.advance(8_000);
+    await clock.pass(8_000);
     expect(await outcome).toMatchObject({ type: 'UNKNOWN', outage: true });
   });
 

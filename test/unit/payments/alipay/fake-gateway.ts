@@ -3,7 +3,7 @@ import { createSign } from 'node:crypto';
 import { type AddressInfo } from 'node:net';
 import { AlipayProvider } from '../../../../src/payments/alipay';
 import { generateAlipayMerchants } from '../../../../packages/payment-simulator/src/alipay';
-import { type ManualClock } from '../manual-clock';
+import { type ManualClock } from '../../../support/manual-clock';
 
 /** One request as it reached the gateway. */
 export interface SeenRequest {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { type Notification, type NotificationReader } from '../../../../src/payments';
 import { type StripeMerchant, StripeProvider } from '../../../../src/payments/stripe';
-import { ManualClock } from '../manual-clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { StripeBench } from './stripe-bench';
 import { anEvent, anIntent, aSession } from './stripe-objects';
 

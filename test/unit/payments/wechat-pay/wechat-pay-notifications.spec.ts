@@ -6,7 +6,7 @@ import { type NotificationPost } from '../../../../packages/payment-simulator/sr
 import { sealForShop } from '../../../../packages/payment-simulator/src/wechat-pay/seal-for-shop';
 import { signForShop } from '../../../../packages/payment-simulator/src/wechat-pay/sign-for-shop';
 import { type WechatPayPlatformKey } from '../../../../packages/payment-simulator/src/wechat-pay/wechat-pay-merchants';
-import { ManualClock } from '../manual-clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { WechatPayBench } from './wechat-pay-bench';
 
 describe('WechatPayNotifications', () => {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { type InvalidOptionsError } from '../../../../src/errors';
 import { WechatPayProvider, type WechatPayMerchant, type WechatPayOptions } from '../../../../src/payments/wechat-pay';
-import { ManualClock } from '../manual-clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { WechatPayBench } from './wechat-pay-bench';
 
 describe('resolveWechatPayOptions', () => {

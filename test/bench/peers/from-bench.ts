@@ -1,6 +1,0 @@
-/** What scripts/bench.mjs has obtained: packages of the peers, a Node for them, redis-server. */
-export function fromBench(name: 'OT_BENCH_PEERS' | 'OT_BENCH_NODE' | 'OT_BENCH_REDIS'): string {
-  const value = process.env[name];
-  if (!value) throw new Error(`${name} is not set: run this by \`npm run bench\``);
-  return value;
-}

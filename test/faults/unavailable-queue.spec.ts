@@ -1,0 +1,80 @@
+import { Logger } from '@nestjs/common';
+import { connect, type ChannelModel } from 'amqplib';
+import { SystemClock } from '../../src/clock';
+import { RabbitClient, resolveRabbitOptions, TopologyNames } from '../../src/rabbit';
+import { workQueueArguments } from '../../src/rabbit/queue-arguments';
+import { until } from '../support/engine';
+import { OwnBroker } from '../support/servers/own-broker';
+
+const names = new TopologyNames('order-timeout.v1');
+const HEALTHY = names.workQueue('healthy');
+const SICK = names.workQueue('sick');
+
+/** A broker that is killed right after a quorum queue was declared leaves it without a leader (3.10.8: 5 of 5). */
+describe('a work queue without a leader', () => {
+  let broker: OwnBroker;
+  let direct: ChannelModel;
+  let client: RabbitClient;
+  let said: string[];
+
+  beforeAll(async () => {
+    said = [];
+    const say = (message: unknown): void => void said.push(String(message));
+    Logger.overrideLogger({ log: () => undefined, warn: say, error: say });
+    broker = await OwnBroker.open({ profile: 'plain' });
+    await declareAndKill();
+    direct = await connect(broker.amqpUrl);
+    client = new RabbitClient(resolveRabbitOptions({ urls: [broker.amqpUrl] }), new SystemClock());
+  });
+
+  afterAll(async () => {
+    await client?.close();
+    await direct?.close();
+    await broker?.close();
+    Logger.overrideLogger(false);
+  });
+
+  async function declareAndKill(): Promise<void> {
+    const connection = await connect(broker.amqpUrl);
+    connection.on('error', () => undefined);
+    const channel = await connection.createChannel();
+    channel.on('error', () => undefined);
+    await channel.assertExchange(names.parked, 'fanout', { durable: true });
+    const others = [...Array(10).keys()].map((n) => names.workQueue(`other-${n}`));
+    for (const queue of [HEALTHY, ...others, SICK]) {
+      await channel.assertQueue(queue, { durable: true, arguments: workQueueArguments('quorum', names) });
+    }
+    await broker.kill();
+    await broker.start();
+  }
+
+  it('is told, costs the other consumers nothing, and is consumed when somebody has made it anew', async () => {
+    const consume = (queue: string, taken: string[]) =>
+      client.consume({
+        queue,
+        prefetch: 10,
+        declare: async (own) =>
+          void (await own.assertQueue(queue, { durable: true, arguments: workQueueArguments('quorum', names) })),
+        onDelivery: (delivery) => {
+          taken.push(delivery.body.toString());
+          delivery.acknowledge('ack');
+        },
+      });
+    const [fromHealthy, fromSick]: [string[], string[]] = [[], []];
+    const healthy = consume(HEALTHY, fromHealthy);
+    const sick = consume(SICK, fromSick);
+    client.start();
+    const isTold = (): boolean => said.some((line) => line.includes('QUEUE_UNAVAILABLE') && line.includes(SICK));
+    await until(isTold, 25_000);
+    expect([client.isUp, healthy.isConsuming, sick.isConsuming]).toEqual([false, true, false]);
+
+    const channel = await direct.createChannel();
+    channel.sendToQueue(HEALTHY, Buffer.from('a'), { persistent: true });
+    await until(() => fromHealthy.includes('a'));
+
+    await channel.deleteQueue(SICK);
+    await until(() => client.isUp, 40_000);
+    channel.sendToQueue(SICK, Buffer.from('b'), { persistent: true });
+    await until(() => fromSick.includes('b'));
+  });
+});
